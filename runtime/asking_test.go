@@ -64,7 +64,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		})
 		if got := said(t, session, "read", call); got != refused || len(open()) != 0 ||
 			len(asked) != 1 ||
-			asked[0] != `read needs file.read of "docs/./a[1].md", which is not granted. Ask an administrator for it?` {
+			asked[0] != `read needs file.read of "docs/./a[1].md", which is not granted for calls that are not isolated. Ask an administrator for it?` {
 			t.Errorf("%s, declined: %s %q", era, got, asked)
 		}
 		if got := said(t, eliciting(t, url, "Member", era, nil), "read", call); got != refused {
@@ -99,7 +99,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 
 func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T) {
 	kept := grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: grant.NetConnect,
-		Resource: "127.0.0.1:9"}, Issuer: "test", Client: "user-Member"})
+		Resource: "127.0.0.1:9", Unrestricted: true}, Issuer: "test", Client: "user-Member"})
 	runs := 0
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: kept, OfferRequests: true},
 		permitting(

@@ -113,9 +113,9 @@ var everyFamily = []toolset.Allow{{Kind: grant.FileRead, Argument: "path"},
 func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"),
-		grant.Permission{Type: grant.FileRead, Resource: "docs/**", Restricted: true},
-		grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
-		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
+		grant.Permission{Type: grant.FileRead, Resource: "docs/**"},
+		grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
+		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
 	var told isolate.Call
 	handler := func(ctx context.Context) (string, error) {
 		who, ok := runtime.Caller(ctx)
@@ -187,9 +187,9 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant,
 		Reason: "made up"}
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"},
-		grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
-		grant.Permission{Type: grant.NetConnect, Resource: "x"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true},
+		grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
+		grant.Permission{Type: grant.NetConnect, Resource: "x", Unrestricted: true})
 	for name, test := range map[string]struct {
 		answer       string
 		err          error

@@ -171,7 +171,7 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 	sink := &keeper{}
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
 		Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
-		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md"}}},
+		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md", Unrestricted: true}}},
 		permitting(reading, readAll))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -190,7 +190,7 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 		step(session, `{"path":"docs/a.md"}`, `{"result":"A"}`)
 		step(nobody, `{"path":"docs/a.md"}`, `{"result":"A"}`)
 		step(session, b, refused)
-		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*"})
+		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*", Unrestricted: true})
 		step(session, b, `{"result":"B"}`)
 		step(other, b, refused)
 		step(nobody, b, refused)
@@ -224,7 +224,7 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 
 func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	p, sink := &purse{}, &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	dir := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600),
 		os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
@@ -252,9 +252,9 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"},
-		grant.Permission{Type: grant.FileWrite, Resource: "docs/new"},
-		grant.Permission{Type: "queue.push", Resource: "mail"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true},
+		grant.Permission{Type: grant.FileWrite, Resource: "docs/new", Unrestricted: true},
+		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true})
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
 		Audit: sink}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
 		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"},
@@ -315,7 +315,7 @@ func descriptors(t testing.TB) int {
 
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	files := make(chan *os.File, 3)
 	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
 		"is late": func() { time.Sleep(400 * time.Millisecond) }}
@@ -343,7 +343,7 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 
 func TestSourceThatFailsDenies(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	sink, logged := &keeper{}, &journal{}
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
 		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
@@ -363,7 +363,7 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	}
 	// A grant that is no valid one denies as well.
 	p.fails(nil)
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}", Unrestricted: true})
 	if got := said(t, session, "read",
 		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
 		t.Error(got)
@@ -372,7 +372,7 @@ func TestSourceThatFailsDenies(t *testing.T) {
 
 func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
 		Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
 	url := serve(t, s)
@@ -389,8 +389,8 @@ func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 
 func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
-		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
+	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
+		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
 	s := newServer(t, runtime.Options{Grants: p},
 		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
 			Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
@@ -427,7 +427,7 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 
 func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	for name, ask := range map[string][]toolset.Named{
 		"none": {},
 		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
@@ -498,13 +498,13 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"no helper is there": {toolset.Tool{Isolate: "x"},
 			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
 		"Options.GrantDefaults: ": {toolset.Tool{}, func(o *runtime.Options) {
-			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
+			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc", Unrestricted: true}}
 		}},
 		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {toolset.Tool{},
 			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
 		"of file. there are file.read and file.write alone": {toolset.Tool{},
 			func(o *runtime.Options) {
-				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
+				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**", Unrestricted: true}}
 			}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
@@ -531,8 +531,8 @@ func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
 	tool := toolset.Tool{Name: "push",
 		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
 	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
-		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"},
-		{Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
+		{Type: "queue.push", Resource: "mail", Unrestricted: true}, {Type: "queue.psuh", Resource: "mail", Unrestricted: true},
+		{Type: "db.read", Resource: "prices", Unrestricted: true}, {Type: grant.SystemCommand, Resource: "echo **", Unrestricted: true},
 	}}, permitting(tool, readAll))
 	text := logged.String()
 	if n := strings.Count(text, "no tool takes"); n != 2 ||
@@ -561,10 +561,10 @@ func BenchmarkDecision(b *testing.B) {
 	var held []grant.Permission
 	for i := range 25 {
 		held = append(held,
-			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i)},
-			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i)},
-			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i)},
-			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i)})
+			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i), Unrestricted: true},
+			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i), Unrestricted: true},
+			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i), Unrestricted: true},
+			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i), Unrestricted: true})
 	}
 	p.put(client("Member"), held...)
 	for name, n := range map[string]toolset.Named{
@@ -615,7 +615,7 @@ func BenchmarkDecision(b *testing.B) {
 
 func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
 	for name, end := range map[string]struct {
 		do     func() error
 		status audit.Status
@@ -643,7 +643,7 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 
 func TestRefusedCallMakesNoFile(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
 	opened := roots(t, nil)
 	s := newServer(t, runtime.Options{Grants: p, Roots: opened},
 		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
@@ -655,7 +655,7 @@ func TestRefusedCallMakesNoFile(t *testing.T) {
 		t.Error(got)
 	}
 	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead,
-		Resource: "docs/**"}})
+		Resource: "docs/**", Unrestricted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,6 +127,7 @@ func (s settings) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defaults := grant.Minimal("public")
+	defaults[0].Unrestricted = true // read_file and list_files are not isolated
 	server, err := runtime.New(runtime.Options{
 		Identity:          identity.Static(tokens()),
 		Audit:             audit.Multi(audit.Slog(s.logger), trail),

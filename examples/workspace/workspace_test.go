@@ -130,18 +130,25 @@ func TestWholeFlow(t *testing.T) {
 				robin := mcptest.Connect(t, p.Base+"/mcp", "demo-robin", "")
 				kim := mcptest.Connect(t, p.Base+"/mcp", "demo-kim", "")
 				refused := fmt.Sprintf("!permission_denied: %s %q: no grant allows it; ask for it with the tool request_permission", w.kind, w.named)
+				restricted, fields := true, url.Values{"resource": {w.resource}, "note": {"fine"},
+					"lasts": {"8h"}}
+				if strings.HasPrefix(w.kind, "file.") { // tools that are not isolated
+					refused += " and restricted=false"
+					restricted = false
+					fields.Set("unrestricted", "on")
+				}
 				if got := said(t, robin, w.tool, w.arguments); got != refused {
 					t.Fatalf("%s before: %s", w.tool, got)
 				}
 				var asked struct{ ID, Status string }
 				answer := said(t, robin, "request_permission", arguments{"type": w.kind,
-					"resource": w.resource, "reason": "for the report", "tool": w.tool})
+					"resource": w.resource, "restricted": restricted, "reason": "for the report",
+					"tool": w.tool})
 				if err := json.Unmarshal([]byte(answer), &asked); err != nil ||
 					asked.Status != "open" {
 					t.Fatalf("%s: %s, %v", w.tool, answer, err)
 				}
-				p.console(t, "/requests/"+asked.ID+"/approve", url.Values{"resource": {w.resource},
-					"note": {"fine"}, "lasts": {"8h"}})
+				p.console(t, "/requests/"+asked.ID+"/approve", fields)
 				if got := said(t, robin, w.tool, w.arguments); got != w.granted {
 					t.Fatalf("%s, approved: %s", w.tool, got)
 				}
@@ -149,7 +156,7 @@ func TestWholeFlow(t *testing.T) {
 					t.Errorf("%s, by somebody else: %s", w.tool, got)
 				}
 				if got := said(t, robin, "list_permissions", nil); !strings.Contains(got,
-					fmt.Sprintf(`"resource":%q`, w.resource)) ||
+					fmt.Sprintf(`"resource":%q,"restricted":%t`, w.resource, restricted)) ||
 					!strings.Contains(got, `"status":"approved"`) {
 					t.Errorf("%s: %s", w.tool, got)
 				}

@@ -151,8 +151,8 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 		call, argument, ErrNotBound, kinds, argument, are)
 }
 
-// Granted returns the grant that allowed what an argument of a kind of one's own names, for
-// handlers that heed its Params: of several that allow it the first.
+// Granted returns the grant that allowed the resource in an argument of a kind of your own, for
+// handlers that use its Parameters: the first, if several allow it.
 func Granted(ctx context.Context, argument string) (Grant, error) {
 	b, err := bound(ctx, "Granted", argument, "my.kind", func(b Bound) bool {
 		return len(b.Kinds) == 1 && FamilyOf(b.Kinds[0]) == Custom && len(b.Grants) == 1

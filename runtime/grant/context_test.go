@@ -5,6 +5,7 @@ package grant
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -306,7 +307,7 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 		g.Expires != noon.Add(time.Hour) {
 		t.Errorf("%+v, %v", g, err)
 	}
-	less := Permission{Type: NetConnect, Resource: "api.example.com:443", Restricted: true}
+	less := Permission{Type: NetConnect, Resource: "api.example.com:443"}
 	if g, err := r.Granted(Verdict{Permission: less}, noon); err != nil ||
 		!g.Permission.Equal(less) {
 		t.Errorf("%+v, %v", g, err)
@@ -362,7 +363,7 @@ func called(argument string, b Bound) Decided { return Decided{named(argument, b
 
 func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 	set, err := NewSet(Grant{ID: "7", Permission: Permission{Type: "db.read", Resource: "sales.*",
-		Params: map[string]string{"rows": "100"}}})
+		Unrestricted: true, Parameters: map[string]json.RawMessage{"rows": []byte("100")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +372,7 @@ func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := With(t.Context(), called("table", b))
-	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" || g.Params["rows"] != "100" {
+	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" || string(g.Parameters["rows"]) != "100" {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := Granted(ctx, "path"); !errors.Is(err, ErrNotBound) {
@@ -381,7 +382,7 @@ func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 
 func TestProgramsAreNamedInOneSpelling(t *testing.T) {
 	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: SystemCommand,
-		Resource: "/opt/*/bin/sh **"}})
+		Resource: "/opt/*/bin/sh **", Unrestricted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

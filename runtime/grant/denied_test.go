@@ -36,6 +36,7 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 				return
 			}
 		}
+		ask.Isolated, other.Isolated = true, true
 		var denied *Denied
 		if err := (*Set)(nil).Decide(time.Now(), ask).Err(); !errors.As(err, &denied) {
 			t.Fatal(err)

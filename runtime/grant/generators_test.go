@@ -65,7 +65,7 @@ func genHost(t *rapid.T) string {
 }
 
 func genPermission(t *rapid.T, kind string) Permission {
-	p := Permission{Type: kind, Restricted: rapid.Bool().Draw(t, "restricted")}
+	p := Permission{Type: kind, Unrestricted: Unrestricted(rapid.Bool().Draw(t, "unrestricted"))}
 	switch FamilyOf(kind) {
 	case Paths:
 		p.Resource = genPath(t)
@@ -77,9 +77,13 @@ func genPermission(t *rapid.T, kind string) Permission {
 		p.Resource = genCustom(t)
 	}
 	if FamilyOf(kind) == Custom && rapid.Bool().Draw(t, "with parameters") {
-		p.Params = rapid.MapOfN(rapid.SampledFrom([]string{"a", "b.c", "restricted"}),
-			rapid.SampledFrom([]string{"", "1", "a b", `"`, "=", "restricted"}), 1, 2).Draw(t,
-			"parameters")
+		p.Parameters = map[string]json.RawMessage{}
+		for key, value := range rapid.MapOfN(rapid.SampledFrom([]string{"a", "b.c", "restricted"}),
+			rapid.SampledFrom([]string{`""`, `"1"`, `"a b"`, `"\""`, `"="`, `"restricted"`, "1", "1.0",
+				"-1e400", "true", "null", "[]", "{}", `{"b":[1,{"a":" "}],"a":"é"}`, `"null"`}),
+			1, 2).Draw(t, "parameters") {
+			p.Parameters[key] = json.RawMessage(value)
+		}
 	}
 	return p
 }

@@ -1,10 +1,12 @@
 package grant_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -119,7 +121,8 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 			},
 			"parameter": func() error {
 				_, err := grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "a",
-					Params: map[string]string{"p": c.text}}, Client: "c"}.Keepable(now)
+					Parameters: map[string]json.RawMessage{"p": quotedJSON(c.text)}},
+					Client: "c"}.Keepable(now)
 				return err
 			},
 			"client": func() error {
@@ -174,6 +177,15 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 		"U+202E at byte 3 ") {
 		t.Error(err)
 	}
+}
+
+// quotedJSON quotes a text that need not be UTF-8, inside an array.
+func quotedJSON(text string) []byte {
+	quoted, _ := json.Marshal([]string{text})
+	if !utf8.ValidString(text) {
+		return []byte(`["` + text + `"]`)
+	}
+	return quoted
 }
 
 // What is shown of a permission in one line shows all of it, and reads back.

@@ -2,6 +2,7 @@ package grant
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,13 +13,13 @@ import (
 
 // Limits of what a [Keeper] and [Requests] keep.
 const (
-	MaxGrants   = 1000 // of a client, expired ones too
-	MaxOpen     = 20   // requests of a client, unless a keeper is told another number
-	MaxPage     = 1000 // grants or requests at once
-	MaxReason   = 1000 // bytes of a reason or a note
-	MaxIdentity = 512  // bytes of an issuer, a client, a principal, a tool or whoever grants
-	MaxParams   = 16   // parameters of a permission
-	MaxLine     = 8192 // bytes of a permission as [Permission.String] writes it
+	MaxGrants     = 1000 // of a client, expired ones too
+	MaxOpen       = 20   // requests of a client, unless a keeper has another limit
+	MaxPage       = 1000 // grants or requests at once
+	MaxReason     = 1000 // bytes of a reason or a note
+	MaxIdentity   = 512  // bytes of an issuer, a client, a principal, a tool or a granter
+	MaxParameters = 16   // of a permission
+	MaxLine       = 8192 // bytes of a permission as [Permission.String] writes it
 )
 
 // Waits is for how long a request stays open. After it, the request is withdrawn.
@@ -120,8 +121,8 @@ func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) 
 // kept is the permission in canonical form, which shares nothing with the caller's.
 func (p Permission) kept() Permission {
 	p = p.Canonical()
-	if p.Params = maps.Clone(p.Params); len(p.Params) == 0 {
-		p.Params = nil
+	if p.Parameters = cloneParameters(p.Parameters); len(p.Parameters) == 0 {
+		p.Parameters = nil
 	}
 	return p
 }
@@ -129,7 +130,8 @@ func (p Permission) kept() Permission {
 // same reports whether two permissions in canonical form are alike.
 func (p Permission) same(other Permission) bool {
 	return p.Type == other.Type && p.Resource == other.Resource &&
-		p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
+		p.Unrestricted == other.Unrestricted &&
+		maps.EqualFunc(p.Parameters, other.Parameters, slices.Equal)
 }
 
 // keepable is Validate, with what databases do not take and what nobody can decide on who does not
@@ -138,12 +140,14 @@ func (p Permission) keepable() error {
 	// A command may be typed with escapes, which its canonical form has no more.
 	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource),
 		seen("resource", p.Canonical().Resource))}
-	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
-		errs = append(errs, seen(fmt.Sprintf("parameter %q", key), p.Params[key]))
+	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
+		if hidden := HiddenParameter(p.Parameters[key]); hidden != nil {
+			errs = append(errs, fmt.Errorf("the parameter %q: %w", key, hidden))
+		}
 	}
-	if len(p.Params) > MaxParams {
+	if len(p.Parameters) > MaxParameters {
 		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d",
-			len(p.Params), MaxParams))
+			len(p.Parameters), MaxParameters))
 	}
 	if n := len(p.String()); n > MaxLine {
 		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n,
@@ -206,9 +210,17 @@ func (f Filter) holds(id, issuer, client, kind string) bool {
 func clone(grants []Grant) []Grant {
 	grants = slices.Clone(grants)
 	for i := range grants {
-		grants[i].Params = maps.Clone(grants[i].Params)
+		grants[i].Parameters = cloneParameters(grants[i].Parameters)
 	}
 	return grants
+}
+
+func cloneParameters(of map[string]json.RawMessage) map[string]json.RawMessage {
+	of = maps.Clone(of)
+	for key := range of {
+		of[key] = slices.Clone(of[key])
+	}
+	return of
 }
 
 // Decidable reports by its error whether the request can be decided on by a verdict: [ErrDecided],

@@ -3,7 +3,6 @@ package grant
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -194,7 +193,7 @@ func (m *Memory) Ask(_ context.Context, r Request) (Request, error) {
 }
 
 func copied(r Request) Request {
-	r.Params = maps.Clone(r.Params)
+	r.Parameters = cloneParameters(r.Parameters)
 	return r
 }
 

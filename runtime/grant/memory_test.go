@@ -2,6 +2,7 @@ package grant_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,22 +131,24 @@ func TestMemoryForgetsTheOldestRequestThatIsDecidedAndNeverAnOpenOne(t *testing.
 
 func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
 	ctx, m := t.Context(), grant.NewMemory()
-	p := grant.Permission{Type: "db.read", Resource: "t", Params: map[string]string{"k": "v"}}
+	p := grant.Permission{Type: "db.read", Resource: "t", Parameters: map[string]json.RawMessage{"k": []byte(`"v"`)}}
 	given, err := m.Grant(ctx, grant.Grant{Permission: p, Client: "x"})
 	asked, err2 := m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "db.read",
-		Resource: "u", Params: p.Params}, Client: "x"})
+		Resource: "u", Parameters: p.Parameters}, Client: "x"})
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	p.Params["k"], given.Params["k"], asked.Params["k"] = "other", "other", "other"
+	for _, of := range []grant.Permission{p, given.Permission, asked.Permission} {
+		copy(of.Parameters["k"], "1  ")
+	}
 	listed, err := m.List(ctx, grant.Filter{})
 	requests, err2 := m.Requests(ctx, grant.Filter{})
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.EqualFunc(listed, []string{"v"}, func(g grant.Grant, v string) bool {
-		return g.Params["k"] == v
-	}) || requests[0].Params["k"] != "v" {
+	if !slices.EqualFunc(listed, []string{`"v"`}, func(g grant.Grant, v string) bool {
+		return string(g.Parameters["k"]) == v
+	}) || string(requests[0].Parameters["k"]) != `"v"` {
 		t.Errorf("%+v, %+v", listed, requests)
 	}
 }

@@ -23,7 +23,7 @@ type Decider struct {
 	Roots *Roots
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
-	// Isolated says that the handler runs inside isolation.
+	// Isolated is true for an isolated call.
 	Isolated bool
 }
 

@@ -146,7 +146,7 @@ func TestFilesAreDecidedOnByWhatIsOpened(t *testing.T) {
 		{"**", ".", missing},
 		{"pub/**", ".", denied},
 	} {
-		set := mustSet(t, Permission{Type: FileRead, Resource: c.grant}.String())
+		set := mustSet(t, Permission{Type: FileRead, Resource: c.grant, Unrestricted: true}.String())
 		d := &Decider{Set: set, Roots: roots}
 		opened, err := d.Open(t.Context(), c.path, Want{Read: true})
 		var refused *Denied
@@ -430,7 +430,7 @@ func TestPermissionsThatNameNoRootAreFound(t *testing.T) {
 		"file.read **": "", "file.read */x": "", "file.read p*/x": "", "file.read .": "",
 		"queue.push pubic/x": "", "net.connect pubic": "",
 	} {
-		p, err := Parse(line)
+		p, err := Parse(line + " restricted")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,14 @@
 package grant
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
@@ -22,18 +23,51 @@ const (
 	NetConnect    = "net.connect"
 )
 
-// Permission says that resources of a type may be used. The zero Permission is none, and not valid.
+// Permission allows the use of resources of a type. The zero Permission allows nothing, and is not
+// valid.
 type Permission struct {
 	// Type is a dotted kind, as in "file.read" or "db.table.read". It decides how Resource is read:
 	// see the package's documentation.
 	Type string `json:"type"`
 	// Resource is a pattern of resources.
 	Resource string `json:"resource"`
-	// Restricted says that it counts inside isolation only.
-	Restricted bool `json:"restricted,omitempty"`
-	// Params narrow it in ways that the handlers of a type of one's own know, who find them by
-	// [Granted]; the other types have none. No two are compared but for equality.
-	Params map[string]string `json:"params,omitempty"`
+	// Unrestricted permissions count in every call, others in isolated calls only.
+	Unrestricted Unrestricted `json:"restricted"`
+	// Parameters are JSON values that narrow a permission of a type of your own. Its handlers read
+	// them by [Granted]; the other types have none. They are compared for equality only, in
+	// canonical form, in which 1 and 1.0 differ.
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
+	// Params refuses the JSON name that Parameters had: a permission without them is wider.
+	Params renamedToParameters `json:"params,omitzero"`
+}
+
+// Unrestricted is the opposite of its JSON, the member "restricted", which is true unless it is
+// false. So a permission that leaves it out counts in isolated calls only, in Go and in JSON.
+type Unrestricted bool
+
+// MarshalJSON implements [json.Marshaler].
+func (u Unrestricted) MarshalJSON() ([]byte, error) { return json.Marshal(bool(!u)) }
+
+// UnmarshalJSON implements [json.Unmarshaler]. It takes null for true, as a missing member.
+func (u *Unrestricted) UnmarshalJSON(data []byte) error {
+	restricted := true
+	err := json.Unmarshal(data, &restricted)
+	*u = Unrestricted(!restricted)
+	return err
+}
+
+func (u Unrestricted) String() string {
+	if u {
+		return "unrestricted"
+	}
+	return "restricted"
+}
+
+type renamedToParameters struct{}
+
+func (*renamedToParameters) UnmarshalJSON([]byte) error {
+	return errors.New(`grant: rename "params" of a permission to "parameters", and set "restricted": ` +
+		`without it, the permission counts in isolated calls only`)
 }
 
 // Family is how the resources of a type are read.
@@ -80,14 +114,15 @@ func compiled[P pattern.Pattern](p P, err error) (pattern.Pattern, error) {
 	return p, nil
 }
 
-// Validate returns what is wrong with the permission, all of it, or nil. Where the resource is, the
-// error is or wraps a [*pattern.Error].
+// Validate returns all that is wrong with the permission, or nil. For a wrong resource the error is
+// or wraps a [*pattern.Error].
 func (p Permission) Validate() error {
-	_, err := p.validate()
+	_, _, err := p.validate()
 	return err
 }
 
-func (p Permission) validate() (pattern.Pattern, error) {
+// validate returns the permission in canonical form, and its compiled resource.
+func (p Permission) validate() (Permission, pattern.Pattern, error) {
 	var errs []error
 	if problem := badKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read", p.Type, problem))
@@ -98,18 +133,27 @@ func (p Permission) validate() (pattern.Pattern, error) {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
 	}
-	if len(p.Params) > 0 && FamilyOf(p.Type) != Custom {
-		errs = append(errs, errors.New("parameters: files, commands and hosts are decided on without any, so that they would narrow nothing: leave them out"))
+	if len(p.Parameters) > 0 && FamilyOf(p.Type) != Custom {
+		errs = append(errs, errors.New("parameters: permissions on files, commands and hosts have none, "+
+			"so they would narrow nothing: leave them out"))
 	}
-	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
-		if problem := badParam(key, p.Params[key]); problem != "" {
-			errs = append(errs, fmt.Errorf("parameter %q: %s", key, problem))
+	var parameters map[string]json.RawMessage
+	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
+		value, err := canonicalParameter(key, p.Parameters[key])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("parameter %q: %w", key, err))
+		} else if parameters == nil {
+			parameters = map[string]json.RawMessage{}
+		}
+		if err == nil {
+			parameters[key] = value
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return p, nil, err
 	}
-	return compiled, nil
+	p.Resource, p.Parameters = compiled.Canonical(), parameters
+	return p, compiled, nil
 }
 
 func badKind(kind string) string {
@@ -146,68 +190,60 @@ func unknownKind(kind string) string {
 	return ""
 }
 
-func badParam(key, value string) string {
-	switch {
-	case key == "" || key[0] < 'a' || key[0] > 'z' ||
-		strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "":
-		return "a key begins with a letter from a to z and holds letters, digits, dots, hyphens and underscores"
-	case !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 ||
-		len(value) > pattern.MaxLength:
-		return fmt.Sprintf("a value is UTF-8 without NUL, at most %d bytes", pattern.MaxLength)
-	}
-	return ""
-}
-
-// Canonical returns the permission with its resource as it is stored and compared: names of hosts
-// in lower case, commands as words where they can be. One that is not valid is returned as it is.
+// Canonical returns the permission as it is stored and compared: names of hosts in lower case,
+// commands as words where they can be, parameters as compact JSON with sorted names. One that is
+// not valid is returned as it is.
 func (p Permission) Canonical() Permission {
-	if compiled, err := p.validate(); err == nil {
-		p.Resource = compiled.Canonical()
+	if canonical, _, err := p.validate(); err == nil {
+		return canonical
 	}
 	return p
 }
 
-// Covers reports whether whatever other allows is allowed by p as well. It never says so wrongly;
-// in rare cases of signs that overlap ("[a-c]*" next to two others) it denies what an exhaustive
-// comparison would find. One that is not valid covers nothing, and nothing covers it.
+// Covers reports whether p allows everything that other allows. A true result is always right; in
+// rare cases of patterns that overlap ("[a-c]*" next to two others) it is false where an exhaustive
+// comparison would find true. Invalid permissions neither cover nor are covered.
 //
-// A permission outside isolation covers one inside, not the other way round; and one without
+// An unrestricted permission covers a restricted one, not the other way round; and one without
 // parameters covers one with them, since parameters narrow.
 func (p Permission) Covers(other Permission) bool {
-	if p.Type != other.Type || p.Restricted && !other.Restricted {
+	p, a, err1 := p.validate()
+	other, b, err2 := other.validate()
+	if err1 != nil || err2 != nil || p.Type != other.Type ||
+		bool(other.Unrestricted && !p.Unrestricted) {
 		return false
 	}
-	for key, value := range p.Params {
-		if o, ok := other.Params[key]; !ok || o != value {
+	for key, value := range p.Parameters {
+		if !bytes.Equal(other.Parameters[key], value) { // no value is empty
 			return false
 		}
 	}
-	a, err1 := p.validate()
-	b, err2 := other.validate()
-	return err1 == nil && err2 == nil && a.Covers(b)
+	return a.Covers(b)
 }
 
-// Equal reports whether both say the same in their canonical form.
+// Equal reports whether the canonical forms are the same.
 func (p Permission) Equal(other Permission) bool {
 	return p.Canonical().same(other.Canonical())
 }
 
 // String is the permission in one line, as audit and API show it, in its canonical form:
 //
-//	file.read public/**
+//	file.read public/** unrestricted
 //	system.command "git log *" restricted
-//	net.connect api.example.com:443 purpose="price list"
+//	db.read orders restricted columns:=`["id","total"]` purpose="price list" rows:=100
 //
-// A word that holds white space, quotes or what is [Hidden] is a Go string literal. [Parse] reads
-// it back.
+// A parameter key=text is a string, and key:=json any other JSON value. A word that contains white
+// space, quotes or [Hidden] characters is a Go string literal. [Parse] reads the line back.
 func (p Permission) String() string {
 	p = p.Canonical()
-	words := []string{word(p.Type), word(p.Resource)}
-	if p.Restricted {
-		words = append(words, "restricted")
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
-		words = append(words, key+"="+word(p.Params[key]))
+	words := []string{word(p.Type), word(p.Resource), p.Unrestricted.String()}
+	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
+		var text *string
+		if json.Unmarshal(p.Parameters[key], &text) == nil && text != nil {
+			words = append(words, key+"="+word(*text))
+		} else {
+			words = append(words, key+":="+word(string(p.Parameters[key])))
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -228,35 +264,42 @@ func word(s string) string {
 	return strconv.Quote(s)
 }
 
-// Parse reads a permission from one line, as [Permission.String] writes it, and validates it.
+// Parse reads a permission from one line, as [Permission.String] writes it, and validates it. The
+// third word is required: a line without it meant an unrestricted permission in earlier versions.
 func Parse(line string) (Permission, error) {
+	fail := func(err error) (Permission, error) {
+		return Permission{}, fmt.Errorf("permission %q: %w", line, err)
+	}
 	words, err := splitWords(line)
 	if err != nil {
-		return Permission{}, fmt.Errorf("permission %q: %w", line, err)
+		return fail(err)
 	}
-	if len(words) < 2 {
-		return Permission{}, fmt.Errorf("permission %q: a type and a resource are needed, as in: file.read public/**", line)
+	if len(words) < 3 || words[2].quoted || words[2].key != "" ||
+		!slices.Contains([]string{"restricted", "unrestricted"}, words[2].text) {
+		return fail(errors.New("write a type, a resource, and restricted (it counts in isolated calls " +
+			"only) or unrestricted, as in: file.read public/** restricted; " +
+			"quote a resource with spaces"))
 	}
-	p := Permission{Type: words[0].text, Resource: words[1].text}
-	for _, w := range words[2:] {
-		if w.key == "" && w.text == "restricted" && !w.quoted && !p.Restricted {
-			p.Restricted = true
-			continue
+	p := Permission{Type: words[0].text, Resource: words[1].text,
+		Unrestricted: words[2].text == "unrestricted"}
+	for _, w := range words[3:] {
+		key, isJSON := strings.CutSuffix(w.key, ":")
+		if _, twice := p.Parameters[key]; key == "" || twice {
+			return fail(fmt.Errorf("%q follows restricted or unrestricted, where only parameters "+
+				"key=text and key:=json can stand, each key once", w.text))
 		}
-		if _, twice := p.Params[w.key]; w.key == "" || twice {
-			return Permission{},
-				fmt.Errorf("permission %q: after type and resource stand the word restricted and parameters key=value, each once, and not %q; a resource with spaces stands in quotes", line, w.text)
+		if p.Parameters == nil {
+			p.Parameters = map[string]json.RawMessage{}
 		}
-		if p.Params == nil {
-			p.Params = map[string]string{}
+		if p.Parameters[key] = json.RawMessage(w.text); !isJSON {
+			if p.Parameters[key], err = jsonText(w.text); err != nil {
+				return fail(fmt.Errorf("parameter %q: %w", key, err))
+			}
 		}
-		p.Params[w.key] = w.text
 	}
-	compiled, err := p.validate()
-	if err != nil {
-		return Permission{}, fmt.Errorf("permission %q: %w", line, err)
+	if p, _, err = p.validate(); err != nil {
+		return fail(err)
 	}
-	p.Resource = compiled.Canonical()
 	return p, nil
 }
 

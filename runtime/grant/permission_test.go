@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // matches decides on a resource by the compiled pattern alone.
 func matches(t interface{ Fatalf(string, ...any) }, p Permission, resource string,
 	argv []string) bool {
-	compiled, err := p.validate()
+	_, compiled, err := p.validate()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -256,9 +257,9 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		{Type: "file", Resource: "a"}, {Type: "File.read", Resource: "a"},
 		{Type: "file..read", Resource: "a"}, {Type: "file.re ad", Resource: "a"},
 		{Type: strings.Repeat("a.", 100) + "b", Resource: "a"},
-		{Type: "db.read", Resource: "a", Params: map[string]string{"": "x"}},
-		{Type: "db.read", Resource: "a", Params: map[string]string{"a b": "x"}},
-		{Type: "db.read", Resource: "a", Params: map[string]string{"a": "\x00"}},
+		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"": []byte("1")}},
+		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"a b": []byte("1")}},
+		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"a": []byte(`"\u0000"`)}},
 	} {
 		if err := p.Validate(); err == nil {
 			t.Errorf("%+v is valid", p)
@@ -290,10 +291,14 @@ func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
 
 func TestLinesThatAreNoPermissionAreRefused(t *testing.T) {
 	for _, line := range []string{
-		"", "file.read", "file.read a b", `file.read "a`, "file.read a`b", `file.read "a"b`,
-		"file.read a restricted restricted",
-		"file.read a x=1 x=2", `file.read a "restricted"`, "file.read a =1",
-		"system.command git log", "file.read /etc",
+		"", "file.read", "file.read a", "file.read a b", `file.read "a restricted`,
+		"file.read a`b restricted", `file.read "a"b restricted`, "file.read restricted",
+		"file.read a restricted restricted", "file.read a restricted unrestricted",
+		"db.read a x=1 x=2", "db.read a restricted x=1 x=2", "db.read a restricted x=1 x:=2",
+		`file.read a "restricted"`, "file.read a restricted=x", "db.read a restricted =1",
+		"db.read a restricted :=1", "db.read a restricted x:=y", "db.read a restricted x:=",
+		"db.read a x=1 restricted", "db.read a Restricted", "file.read a unrestricted x=1",
+		"system.command git log restricted", "file.read /etc restricted",
 	} {
 		if p, err := Parse(line); err == nil {
 			t.Errorf("%q is %+v", line, p)
@@ -303,21 +308,24 @@ func TestLinesThatAreNoPermissionAreRefused(t *testing.T) {
 
 func TestPermissionsArePrintedInOneCanonicalForm(t *testing.T) {
 	for line, want := range map[string]string{
-		"file.read  public/**":                       "file.read public/**",
-		"file.read\t\"public/my docs/*\" restricted": `file.read "public/my docs/*" restricted`,
-		"net.connect EXAMPLE.com.:443":               "net.connect example.com:443",
-		"db.read t b=2 a=\"x y\"":                    `db.read t a="x y" b=2`,
-		"net.connect [2001:DB8::1]:80-80":            "net.connect [2001:db8::1]:80",
-		"net.connect [::1] ":                         "net.connect ::1",
-		"net.connect 10.0.0.0/8:1-2":                 "net.connect 10.0.0.0/8:1-2",
-		"net.connect **.Example.com":                 "net.connect **.example.com",
-		"net.connect *:80":                           "net.connect *:80",
-		"net.connect **":                             "net.connect **",
-		"system.command `[\"git\", \"log\", \"*\"]`": `system.command "git log *"`,
-		"system.command `[\"echo\",\"a b\",\"<\"]`":  "system.command `[\"echo\",\"a b\",\"<\"]`",
-		"system.command `[\"[ab]x\"]`":               "system.command `[\"[ab]x\"]`",
-		"db.read \"\\n\" restricted q=\"\"":          `db.read "\n" restricted q=""`,
-		"db.read a=b restricted=x":                   `db.read a=b restricted=x`,
+		"file.read  public/** unrestricted":                         "file.read public/** unrestricted",
+		"file.read\t\"public/my docs/*\" restricted":                `file.read "public/my docs/*" restricted`,
+		"net.connect EXAMPLE.com.:443 restricted":                   "net.connect example.com:443 restricted",
+		"db.read t restricted b=2 a=\"x y\"":                        `db.read t restricted a="x y" b=2`,
+		"net.connect [2001:DB8::1]:80-80 restricted":                "net.connect [2001:db8::1]:80 restricted",
+		"net.connect [::1]  restricted ":                            "net.connect ::1 restricted",
+		"net.connect 10.0.0.0/8:1-2 restricted":                     "net.connect 10.0.0.0/8:1-2 restricted",
+		"net.connect **.Example.com restricted":                     "net.connect **.example.com restricted",
+		"net.connect *:80 restricted":                               "net.connect *:80 restricted",
+		"net.connect ** restricted":                                 "net.connect ** restricted",
+		"system.command `[\"git\", \"log\", \"*\"]` restricted":     `system.command "git log *" restricted`,
+		"system.command `[\"echo\",\"a b\",\"<\"]` restricted":      "system.command `[\"echo\",\"a b\",\"<\"]` restricted",
+		"system.command `[\"[ab]x\"]` restricted":                   "system.command `[\"[ab]x\"]` restricted",
+		"db.read \"\\n\" restricted q=\"\"":                         `db.read "\n" restricted q=""`,
+		"db.read a=b unrestricted restricted=x":                     `db.read a=b unrestricted restricted=x`,
+		"db.read t restricted c:=`{\"b\": 1.0, \"a\":[ ]}`":         "db.read t restricted c:=`{\"a\":[],\"b\":1.0}`",
+		"db.read t restricted c:=1e400 b:=null a:=`\"x\"`":          `db.read t restricted a=x b:=null c:=1e400`,
+		"db.read t restricted c=null d=1 e:=\"\\\"<\\\\u0026\\\"\"": `db.read t restricted c=null d=1 e=<&`,
 	} {
 		p, err := Parse(line)
 		if err != nil {
@@ -326,9 +334,19 @@ func TestPermissionsArePrintedInOneCanonicalForm(t *testing.T) {
 			t.Errorf("%q is printed as %s", line, p)
 		}
 	}
-	if got := (Permission{Type: "x", Resource: "a b"}).String(); got != `x "a b"` {
+	if got := (Permission{Type: "x", Resource: "a b", Parameters: map[string]json.RawMessage{
+		"k": []byte("\u202e")}}).String(); got != `x "a b" restricted k:="\u202e"` {
 		t.Errorf("what is not valid is printed as %s", got)
 	}
+}
+
+// texts are parameters that are strings.
+func texts(of map[string]string) map[string]json.RawMessage {
+	parameters := map[string]json.RawMessage{}
+	for key, text := range of {
+		parameters[key], _ = json.Marshal(text)
+	}
+	return parameters
 }
 
 func TestPermissionsRoundTrip(t *testing.T) {
@@ -343,7 +361,7 @@ func TestPermissionsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !back.Equal(p) || back.String() != line || back.Resource != p.Canonical().Resource ||
-			!maps.Equal(back.Params, p.Params) {
+			!maps.EqualFunc(back.Parameters, p.Canonical().Parameters, slices.Equal) {
 			t.Fatalf("%+v became %+v by %s", p, back, line)
 		}
 		data, err := json.Marshal(p)
@@ -364,7 +382,7 @@ func TestAnythingThatParsesPrintsAsItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Permission{Type: rapid.SampledFrom([]string{FileWrite, "db.x", SystemCommand}).Draw(t,
 			"kind"), Resource: rapid.String().Draw(t, "resource"),
-			Params: map[string]string{"k": rapid.String().Draw(t, "value")}}
+			Parameters: texts(map[string]string{"k": rapid.String().Draw(t, "value")})}
 		if p.Validate() != nil {
 			return
 		}
@@ -455,7 +473,7 @@ func TestCoversNeverSaysYesWhereAResourceIsOutside(t *testing.T) {
 				}
 			}
 		}
-		if p.Restricted && !o.Restricted {
+		if bool(o.Unrestricted && !p.Unrestricted) {
 			t.Fatalf("%s covers %s", p, o)
 		}
 	})
@@ -507,7 +525,7 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 			t.Errorf("%s and %s: %v, %v", a, b, a.Covers(b), b.Covers(a))
 		}
 	}
-	read := Permission{Type: FileRead, Resource: "**"}
+	read := Permission{Type: FileRead, Resource: "**", Unrestricted: true}
 	for _, o := range []Permission{{Type: FileWrite, Resource: "a"},
 		{Type: "file.readx", Resource: "a"}} {
 		if read.Covers(o) {
@@ -515,19 +533,19 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 		}
 	}
 	rows := Permission{Type: "db.read", Resource: "*"}
-	narrow := Permission{Type: "db.read", Resource: "*", Params: map[string]string{"max": "1"}}
+	narrow := Permission{Type: "db.read", Resource: "*", Parameters: texts(map[string]string{"max": "1"})}
 	if !rows.Covers(narrow) || narrow.Covers(rows) ||
 		narrow.Covers(Permission{Type: "db.read", Resource: "a",
-			Params: map[string]string{"max": "2"}}) {
+			Parameters: texts(map[string]string{"max": "2"})}) {
 		t.Error("parameters do not narrow")
 	}
 	// What nobody would heed must not pass for less.
 	if err := (Permission{Type: FileRead, Resource: "**",
-		Params: narrow.Params}).Validate(); err == nil || !strings.Contains(err.Error(),
+		Parameters: narrow.Parameters}).Validate(); err == nil || !strings.Contains(err.Error(),
 		"leave them out") {
 		t.Error(err)
 	}
-	inside := Permission{Type: FileRead, Resource: "**", Restricted: true}
+	inside := Permission{Type: FileRead, Resource: "**"}
 	if !read.Covers(inside) || inside.Covers(read) {
 		t.Error("restricted permissions are not narrower")
 	}

@@ -40,8 +40,9 @@ func Default(permissions ...Permission) []Grant {
 	return grants
 }
 
-// Minimal returns the least that a server with a public folder would grant everybody: to read what
-// is below the root of that name, and to run echo, which shows that commands work and nothing else.
+// Minimal returns the least that a server with a public folder grants everybody, in isolated calls:
+// to read all files below the root of that name, and to run echo, which shows that commands work. If
+// tools without isolate=process use them, set Unrestricted.
 func Minimal(publicRoot string) []Permission {
 	return []Permission{
 		{Type: FileRead, Resource: publicRoot + "/**"},
@@ -77,7 +78,7 @@ func NewSet(grants ...Grant) (*Set, error) {
 	var errs []error
 	for i := range s.grants {
 		g := &s.grants[i]
-		compiled, err := g.validate()
+		_, compiled, err := g.validate()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("grant %s: %w", g.ID, err))
 			continue
@@ -115,7 +116,7 @@ type Ask struct {
 	Argv []string
 	// Named is the resource as the client named it, for refusals. Empty is Resource or Argv.
 	Named string
-	// Isolated says that it would be used inside isolation, where restricted grants count.
+	// Isolated is true for an isolated call, in which restricted grants count too.
 	Isolated bool
 }
 
@@ -126,7 +127,7 @@ type Cause string
 const (
 	NoGrant    Cause = "no_grant"   // no grant holds the resource
 	HasExpired Cause = "expired"    // one does, and has expired
-	Restricted Cause = "restricted" // one does, inside isolation only
+	Restricted Cause = "restricted" // one does, in isolated calls only
 	Malformed  Cause = "malformed"  // no grant could hold what was named
 	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
 	// a name resolves to an address that no grant holds and that is not public
@@ -164,7 +165,7 @@ func (d Decision) Err() error {
 	case d.Cause == HasExpired:
 		reason = "the grant has expired at " + d.Grant.Expires.UTC().Format(time.RFC3339)
 	case d.Cause == Restricted:
-		reason = "the grant counts inside isolation only"
+		reason = "the grant counts in isolated calls only"
 	default:
 		reason = "no grant allows it"
 	}
@@ -184,7 +185,7 @@ func (s *Set) Decide(now time.Time, ask Ask) Decision {
 	for _, i := range holding {
 		g := &s.grants[i]
 		switch expired := g.Expired(now); {
-		case !expired && (ask.Isolated || !g.Restricted):
+		case !expired && (ask.Isolated || bool(g.Unrestricted)):
 			allows = min(allows, i)
 		case i < unusable:
 			unusable, refused.Grant, refused.Cause = i, g, Restricted

@@ -16,11 +16,15 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// mustSet makes a set of lines, as Parse reads them, with the ids 1, 2 and so on.
+// mustSet makes a set of lines, as Parse reads them, with the ids 1, 2 and so on. A line is
+// unrestricted unless it says restricted.
 func mustSet(t testing.TB, lines ...string) *Set {
 	t.Helper()
 	var grants []Grant
 	for i, line := range lines {
+		if !strings.Contains(line, "restricted") {
+			line += " unrestricted"
+		}
 		p, err := Parse(line)
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +65,9 @@ func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
 
 func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 	set, err := NewSet(
-		Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "old/**"}, Expires: noon},
-		Grant{ID: "2", Permission: Permission{Type: SystemCommand, Resource: "git **",
-			Restricted: true}})
+		Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "old/**",
+			Unrestricted: true}, Expires: noon},
+		Grant{ID: "2", Permission: Permission{Type: SystemCommand, Resource: "git **"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +83,7 @@ func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 			`permission_denied: file.read "old/a": the grant has expired at 2026-03-04T12:00:00Z`,
 			"1"},
 		{Ask{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted,
-			`permission_denied: system.command "git log": the grant counts inside isolation only`,
+			`permission_denied: system.command "git log": the grant counts in isolated calls only`,
 			"2"},
 		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant,
 			`permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
@@ -149,7 +153,7 @@ func TestSetsDoNotChangeWithWhatTheyWereMadeOf(t *testing.T) {
 	}
 	grants[0].Expires = noon
 	set.Grants()[0].Expires = noon
-	if !set.Decide(noon, Ask{Kind: FileRead, Resource: "a"}).Allowed {
+	if !set.Decide(noon, Ask{Kind: FileRead, Resource: "a", Isolated: true}).Allowed {
 		t.Error("a set was changed from outside")
 	}
 }
@@ -197,6 +201,10 @@ func TestTheLeastIsAPublicFolderAndEcho(t *testing.T) {
 		{Ask{Kind: FileWrite, Resource: "public/a"}, ""},
 		{Ask{Kind: SystemCommand, Argv: []string{"/tmp/echo"}}, ""},
 	} {
+		if set.Decide(noon, c.ask).Allowed {
+			t.Errorf("%+v is allowed outside isolation", c.ask)
+		}
+		c.ask.Isolated = true
 		if d := set.Decide(noon, c.ask); d.Allowed != (c.want != "") || d.Allowed &&
 			d.Grant.ID != c.want {
 			t.Errorf("%+v: %+v", c.ask, d)
@@ -204,9 +212,91 @@ func TestTheLeastIsAPublicFolderAndEcho(t *testing.T) {
 	}
 }
 
+func TestPermissionsAreRestrictedUnlessTheySayOtherwise(t *testing.T) {
+	for text, want := range map[string]Unrestricted{
+		`{"type":"db.read","resource":"a"}`:                      false,
+		`{"type":"db.read","resource":"a","restricted":null}`:    false,
+		`{"type":"db.read","resource":"a","restricted":true}`:    false,
+		`{"type":"db.read","resource":"a","unrestricted":true}`:  false,
+		`{"type":"db.read","resource":"a","restricted":false}`:   true,
+		`{"type":"db.read","resource":"a","parameters":{"k":1}}`: false,
+	} {
+		p := Permission{Unrestricted: true}
+		if !strings.Contains(text, `"restricted"`) {
+			p.Unrestricted = false
+		}
+		var g Grant
+		if err := errors.Join(json.Unmarshal([]byte(text), &p),
+			json.Unmarshal([]byte(text), &g)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if p.Unrestricted != want || g.Unrestricted != want || !p.Equal(g.Permission) {
+			t.Errorf("%s: %s and %s", text, p, g)
+		}
+		if data, err := json.Marshal(g); err != nil || !strings.Contains(string(data),
+			fmt.Sprintf(`"restricted":%t`, !want)) || strings.Contains(string(data), "params") {
+			t.Errorf("%s, %v", data, err)
+		}
+	}
+	literal := Grant{ID: "1", Permission: Permission{Type: "db.read", Resource: "a"}}
+	set, err := NewSet(literal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ask := range []Ask{{Kind: "db.read", Resource: "a"},
+		{Kind: "db.read", Resource: "a", Isolated: true}} {
+		if got := set.Decide(noon, ask); got.Allowed != ask.Isolated ||
+			!ask.Isolated && got.Cause != Restricted {
+			t.Errorf("%+v: %+v", ask, got)
+		}
+	}
+}
+
+// A dropped parameter would widen: the name of earlier versions is an error.
+func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
+	for _, params := range []string{`{"k":"v"}`, `{}`, `{"k":1}`} {
+		text := []byte(`{"type":"db.read","resource":"a","params":` + params + `}`)
+		for _, into := range []any{new(Permission), new(Grant), new(Request)} {
+			if err := json.Unmarshal(text, into); err == nil ||
+				!strings.Contains(err.Error(), `rename "params" of a permission to "parameters"`) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+func TestParametersAreCanonicalJSON(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth) + "1" + strings.Repeat("]", maxDepth)
+	for text, want := range map[string]string{
+		` 1 `: `1`, `1.0`: `1.0`, `-0`: `-0`, `1e999`: `1e999`, `123456789012345678901234567890`: `123456789012345678901234567890`,
+		`null`: `null`, `true`: `true`, `""`: `""`, `"\u0041\/<\u003c"`: `"A/<<"`,
+		`[1, [ ], {}]`: `[1,[],{}]`, `{"b" : 1, "a": {"d":null,"c":"é"}}`: `{"a":{"c":"é","d":null},"b":1}`,
+		deep: deep,
+		"":   "", "nul": "", `"a`: "", `1 2`: "", `{"a":1,"a":1}`: "", `{"a":1,"\u0061":1}`: "",
+		`{"x":[{"a":1,"b":2,"a":1}]}`: "", "\"\xff\"": "", `"\u0000"`: "", `{"\u0000":1}`: "",
+		"[" + deep + "]": "", `"` + strings.Repeat("a", pattern.MaxLength) + `"`: "",
+	} {
+		p := Permission{Type: "db.read", Resource: "a",
+			Parameters: map[string]json.RawMessage{"k": json.RawMessage(text)}}
+		err := p.Validate()
+		if (err == nil) != (want != "") || err != nil && !strings.Contains(err.Error(),
+			`parameter "k": `) {
+			t.Errorf("%.100s: %v", text, err)
+		} else if got := string(p.Canonical().Parameters["k"]); err == nil && got != want {
+			t.Errorf("%s is %s", text, got)
+		}
+		if string(p.Parameters["k"]) != text {
+			t.Errorf("%s was changed", text)
+		}
+		if back, err2 := Parse(p.String()); err == nil && (err2 != nil || !back.Equal(p)) {
+			t.Errorf("%s: %v", p, err2)
+		}
+	}
+}
+
 func TestGrantsAndRequestsGoThroughJSON(t *testing.T) {
-	p := Permission{Type: NetConnect, Resource: "a:80", Restricted: true,
-		Params: map[string]string{"a": "b"}}
+	p := Permission{Type: NetConnect, Resource: "a:80",
+		Parameters: texts(map[string]string{"a": "b"})}
 	g := Grant{ID: "1", Permission: p, Issuer: "i", Client: "c", By: "b", Reason: "r",
 		Created: noon, Expires: noon.Add(1)}
 	r := Request{ID: "2", Permission: p, Client: "c", Reason: "r", Status: Open, Created: noon}
@@ -221,7 +311,7 @@ func TestGrantsAndRequestsGoThroughJSON(t *testing.T) {
 		t.Errorf("%s: %+v %+v %v", data, g2, r2, err)
 	}
 	if !strings.Contains(string(data),
-		`"type":"net.connect","resource":"a:80","restricted":true,"params":{"a":"b"}`) {
+		`"type":"net.connect","resource":"a:80","restricted":true,"parameters":{"a":"b"}`) {
 		t.Errorf("%s", data)
 	}
 }
@@ -257,7 +347,7 @@ func TestSetsDecideAsTheirGrantsOneByOne(t *testing.T) {
 				resource = ""
 			}
 			usable := g.Type == ask.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) &&
-				(!g.Restricted || ask.Isolated)
+				bool(g.Unrestricted || Unrestricted(ask.Isolated))
 			if FamilyOf(g.Type) == Paths && !pattern.CanonicalPath(resource) ||
 				FamilyOf(g.Type) == Commands &&
 					(len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0])) ||

@@ -15,24 +15,35 @@ import (
 )
 
 const (
-	permissionColumns = `issuer, client, type, resource, restricted, params`
+	permissionColumns = `issuer, client, type, resource, restricted, parameters`
 	grantColumns      = `id, ` + permissionColumns + `, granted_by, reason, created_at, expires_at`
 )
 
 func readGrant(row scanner) (g grant.Grant, err error) {
 	var id int64
-	err = row.Scan(&id, &g.Issuer, &g.Client, &g.Type, &g.Resource, &g.Restricted, params{&g.Params}, &g.By, &g.Reason, moment{&g.Created}, sometime{&g.Expires})
+	restricted := true
+	err = row.Scan(&id, &g.Issuer, &g.Client, &g.Type, &g.Resource, &restricted,
+		parameters{&g.Parameters}, &g.By, &g.Reason, moment{&g.Created}, sometime{&g.Expires})
 	g.ID = strconv.FormatInt(id, 10)
+	complete(&g.Permission, restricted)
 	return g, err
 }
 
-// params are the parameters of a permission, as a JSON object.
-type params struct{ of *map[string]string }
+// complete sets what a row has in another form than a permission.
+func complete(p *grant.Permission, restricted bool) {
+	p.Unrestricted = grant.Unrestricted(!restricted)
+	if len(p.Parameters) > 0 { // rows have another spelling of "<", for example
+		*p = p.Canonical()
+	}
+}
 
-func (p params) Scan(value any) error {
+// parameters are those of a permission, as a JSON object.
+type parameters struct{ of *map[string]json.RawMessage }
+
+func (p parameters) Scan(value any) error {
 	text, ok := value.(string)
 	if !ok {
-		return fmt.Errorf("%T is no JSON", value)
+		return fmt.Errorf("%T is not JSON", value)
 	}
 	*p.of = nil
 	if text == "{}" {
@@ -41,16 +52,25 @@ func (p params) Scan(value any) error {
 	return json.Unmarshal([]byte(text), p.of)
 }
 
-func paramsOf(p grant.Permission) string {
-	if len(p.Params) == 0 {
-		return "{}"
+func parametersOf(p grant.Permission) (string, error) {
+	if len(p.Parameters) == 0 {
+		return "{}", nil
 	}
-	text, _ := json.Marshal(p.Params) // never fails for texts
-	return string(text)
+	text, err := json.Marshal(p.Parameters)
+	return string(text), err
 }
 
-// digestOf is of the permission's line, from which it could be read again: no two are alike.
-func digestOf(p grant.Permission) string { return audit.DigestOf([]byte(p.String())).String() }
+// digestOf returns the digest of the permission's line. Parse reads the line back, so no two
+// permissions have the same. The word "unrestricted" is left out, as in earlier versions, whose
+// digests are stored.
+func digestOf(p grant.Permission) string {
+	line := p.String()
+	if p.Unrestricted {
+		head := grant.Permission{Type: p.Type, Resource: p.Resource, Unrestricted: true}.String()
+		line = strings.TrimSuffix(head, " unrestricted") + strings.TrimPrefix(line, head)
+	}
+	return audit.DigestOf([]byte(line)).String()
+}
 
 // sometime scans a time that may be none.
 type sometime struct{ *time.Time }
@@ -111,8 +131,12 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	case has >= int64(t.limits.grants):
 		err = grant.ErrFull
 	default:
+		parameters, failed := parametersOf(g.Permission)
+		if failed != nil {
+			return g, "", failed
+		}
 		err = say(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-			g.Issuer, g.Client, g.Type, g.Resource, g.Restricted, paramsOf(g.Permission), digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
+			g.Issuer, g.Client, g.Type, g.Resource, bool(!g.Unrestricted), parameters, digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
 	}
 	if err != nil {
 		return g, "", err

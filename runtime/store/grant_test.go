@@ -14,7 +14,7 @@ import (
 
 // What is true of grants and requests in every keeper is tried by the tests of package grant/stored. This is of the store.
 
-var readA = must(grant.Parse("file.read a/**"))
+var readA = must(grant.Parse("file.read a/** unrestricted"))
 
 func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
@@ -52,16 +52,16 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 			got = append(got, r.Action+": "+r.Object)
 		}
 		want := []string{
-			`grant permission: grant 1: file.read a/** to client "x" of issuer "i" until 2126-03-04T12:00:00Z, because "it \"needs\" it"`,
-			`grant permission: grant 1 anew: file.read a/** to client "x" of issuer "i"`,
-			"grant permission: grant 2: db.read `t to client \"root\"` to client \"y\"",
+			`grant permission: grant 1: file.read a/** unrestricted to client "x" of issuer "i" until 2126-03-04T12:00:00Z, because "it \"needs\" it"`,
+			`grant permission: grant 1 anew: file.read a/** unrestricted to client "x" of issuer "i"`,
+			"grant permission: grant 2: db.read `t to client \"root\"` restricted to client \"y\"",
 			`revoke permission: "file.read" "a/**" of client "x" of issuer "i": grant 1, because "no longer"`,
 			`revoke permission: all of "db.read" of client "y": grant 2`,
 			`revoke permission: all of "db.read" of client "y": none`,
-			`request permission: request 1: file.read a/** to client "x", because "please"`,
+			`request permission: request 1: file.read a/** unrestricted to client "x", because "please"`,
 			`approve request: request 1: grant 3: file.read a/b restricted to client "x", because "less"`,
-			`request permission: request 2: file.read a/** to client "y", because "please"`,
-			`deny request: request 2: file.read a/** to client "y", because "no"`,
+			`request permission: request 2: file.read a/** unrestricted to client "y", because "please"`,
+			`deny request: request 2: file.read a/** unrestricted to client "y", because "no"`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("recorded are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -78,7 +78,7 @@ func TestChangeOfGrantsThatFailsLeavesNoRecord(t *testing.T) {
 		s.Limit(1)
 		g := grant.Grant{Permission: readA, Client: "x"}
 		must(s.Grant(ctx, g, ada))
-		r := must(s.RequestGrant(ctx, grant.Request{Permission: must(grant.Parse("file.read b/**")), Client: "x"}, 1, ada))
+		r := must(s.RequestGrant(ctx, grant.Request{Permission: must(grant.Parse("file.read b/** unrestricted")), Client: "x"}, 1, ada))
 		g.Resource = "c/**"
 		_, err := s.Grant(ctx, g, ada)
 		_, err2 := s.RequestGrant(ctx, grant.Request{Permission: g.Permission, Client: "x"}, 1, ada)
@@ -159,21 +159,21 @@ func TestDatabaseTakesNoGrantAndNoRequestThatIsNone(t *testing.T) {
 		decided := must(s.RequestGrant(ctx, grant.Request{Permission: readA, Client: "x"}, 5, ada))
 		must(s.DenyRequest(ctx, decided.ID, grant.Verdict{}, ada))
 		must(s.RequestGrant(ctx, grant.Request{Permission: readA, Client: "x"}, 5, ada))
-		const granted = `INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) SELECT `
-		const asked = `INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id) SELECT `
+		const granted = `INSERT INTO grants (issuer, client, type, resource, restricted, parameters, digest, granted_by, reason, created_at) SELECT `
+		const asked = `INSERT INTO grant_requests (issuer, client, type, resource, restricted, parameters, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id) SELECT `
 		for _, statement := range []string{
-			granted + `issuer, client, type, 'b', restricted, params, digest, '', '', created_at FROM grants`, // the same permission
-			granted + `issuer, '', type, resource, restricted, params, digest, '', '', created_at FROM grants`,
-			granted + `'j', client, type, '', restricted, params, digest, '', '', created_at FROM grants`,
-			granted + `'j', client, '', resource, restricted, params, digest, '', '', created_at FROM grants`,
+			granted + `issuer, client, type, 'b', restricted, parameters, digest, '', '', created_at FROM grants`, // the same permission
+			granted + `issuer, '', type, resource, restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted + `'j', client, type, '', restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted + `'j', client, '', resource, restricted, parameters, digest, '', '', created_at FROM grants`,
 			granted + `'j', client, type, resource, restricted, '', digest, '', '', created_at FROM grants`,
-			granted + `'j', client, type, resource, restricted, params, '', '', '', created_at FROM grants`,
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'open', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`, // one is open
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'waiting', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'denied', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'withdrawn', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'approved', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, params, digest, '', '', '', 'denied', created_at, created_at, '', '', 1 FROM grant_requests WHERE id = 1`,
+			granted + `'j', client, type, resource, restricted, parameters, '', '', '', created_at FROM grants`,
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'open', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`, // one is open
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'waiting', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'withdrawn', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'approved', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, created_at, '', '', 1 FROM grant_requests WHERE id = 1`,
 			`UPDATE grant_requests SET status = 'approved', grant_id = 1 WHERE id = 1`, // denied before
 			`UPDATE grant_requests SET status = 'open', decided_at = NULL WHERE id = 1`,
 		} {
@@ -188,7 +188,7 @@ func TestGrantThatIsBrokenInTheDatabaseIsAnError(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, s, db := t.Context(), open(t, url), raw(t, url)
 		must(s.Grant(ctx, grant.Grant{Permission: readA, Client: "x"}, ada))
-		if _, err := db.Exec(`UPDATE grants SET params = '{"k":}'`); err != nil {
+		if _, err := db.Exec(`UPDATE grants SET parameters = '{"k":}'`); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.GrantsOf(ctx, "", "x"); err == nil {

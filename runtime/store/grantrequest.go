@@ -19,9 +19,11 @@ func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
 	return func(row scanner) (r grant.Request, err error) {
 		var id int64
 		var granted sql.Null[int64]
-		err = row.Scan(&id, &r.Issuer, &r.Client, &r.Type, &r.Resource, &r.Restricted, params{&r.Params}, &r.Principal, &r.Tool, &r.Reason,
+		restricted := true
+		err = row.Scan(&id, &r.Issuer, &r.Client, &r.Type, &r.Resource, &restricted, parameters{&r.Parameters}, &r.Principal, &r.Tool, &r.Reason,
 			&r.Status, moment{&r.Created}, sometime{&r.Decided}, &r.By, &r.Note, &granted)
 		r.ID = strconv.FormatInt(id, 10)
+		complete(&r.Permission, restricted)
 		if granted.Valid {
 			r.Grant = strconv.FormatInt(granted.V, 10)
 		}
@@ -97,9 +99,13 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 		return r, err
 	}
 	r.Created = t.now
+	parameters, err := parametersOf(r.Permission)
+	if err != nil {
+		return r, err
+	}
 	var id int64
 	err = say(`INSERT INTO grant_requests (`+permissionColumns+`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
-		r.Issuer, r.Client, r.Type, r.Resource, r.Restricted, paramsOf(r.Permission), digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
+		r.Issuer, r.Client, r.Type, r.Resource, bool(!r.Unrestricted), parameters, digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
 	r.ID = strconv.FormatInt(id, 10)
 	return r, err
 }

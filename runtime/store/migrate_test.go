@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -87,6 +90,7 @@ var rowsOf = [][][2]string{
 		{`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', 'bob', 'file.read', 'a/**', FALSE, '{}', 'sha256:0', '', '', NOW)`, `SELECT resource FROM grants`},
 		{`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'bob', 'file.read', 'b/**', FALSE, '{}', 'sha256:0', '', '', '', 'open', NOW, '', '')`, `SELECT resource FROM grant_requests`},
 	},
+	7: {}, // the column params becomes parameters
 }
 
 var newest = int64(len(rowsOf) - 1)
@@ -99,7 +103,11 @@ func fill(t *testing.T, db *sql.DB, url string, version int64) (want []string) {
 	}
 	for _, rows := range rowsOf[:version+1] {
 		for _, row := range rows {
-			if _, err := db.Exec(strings.ReplaceAll(row[0], "NOW", now)); err != nil {
+			insert := strings.ReplaceAll(row[0], "NOW", now)
+			if version >= 7 {
+				insert = strings.Replace(insert, " params,", " parameters,", 1)
+			}
+			if _, err := db.Exec(insert); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,7 +214,7 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 			}
 		}
 		db := raw(t, url)
-		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4 5 6" {
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4 5 6 7" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {
@@ -403,4 +411,192 @@ func TestRoleThatMayMakeNoTablesServesADatabaseThatAnotherHasMigrated(t *testing
 	if err := store.Migrate(t.Context(), postgresURL(db, role), newest); err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "permission denied for table store_version") {
 		t.Error(err)
 	}
+}
+
+// olderGrant is a grant as version 6 has stored it, with the line that its digest is of.
+type olderGrant struct {
+	kind, resource, params, line string
+	restricted                   bool
+}
+
+// olderGrants are restricted and unrestricted permissions of each family.
+func olderGrants() (all []olderGrant) {
+	for _, restricted := range []bool{false, true} {
+		word := ""
+		if restricted {
+			word = " restricted"
+		}
+		for _, g := range []olderGrant{
+			{"file.read", "docs/**", "{}", "file.read docs/**%s", false},
+			{"system.command", "git log *", "{}", `system.command "git log *"%s`, false},
+			{"net.connect", "api.example.com:443", "{}", "net.connect api.example.com:443%s", false},
+			{"db.read", "unrestricted", `{"k":"v","rows":"100","s":"\u003ca b"}`,
+				`db.read unrestricted%s k=v rows=100 s="<a b"`, false},
+		} {
+			g.line, g.restricted = fmt.Sprintf(g.line, word), restricted
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// fillOlder stores them at version 6: for a client "only N" each, for the client "all" together, and
+// as open requests of the client "asks".
+func fillOlder(t *testing.T, db *sql.DB, url string) {
+	t.Helper()
+	now := "now()"
+	if isSQLite(url) {
+		now = fmt.Sprint(time.Now().UnixMicro())
+	}
+	quote := func(s string) string { return "'" + s + "'" }
+	for i, g := range olderGrants() {
+		columns := strings.Join([]string{quote(g.kind), quote(g.resource),
+			strings.ToUpper(fmt.Sprint(g.restricted)), quote(g.params),
+			quote(audit.DigestOf([]byte(g.line)).String())}, ", ")
+		for _, client := range []string{fmt.Sprint("only ", i), "all"} {
+			if _, err := db.Exec(`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', '` +
+				client + `', ` + columns + `, '', '', ` + now + `)`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := db.Exec(`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'asks', ` +
+			columns + `, '', '', '', 'open', ` + now + `, '', '')`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, db := t.Context(), raw(t, url)
+		if err := store.Migrate(ctx, url, 6); err != nil {
+			t.Fatal(err)
+		}
+		fillOlder(t, db, url)
+		s := open(t, url)
+		older := olderGrants()
+		asks := map[string]grant.Ask{
+			"file.read":      {Kind: "file.read", Resource: "docs/a"},
+			"system.command": {Kind: "system.command", Argv: []string{"git", "log", "x"}},
+			"net.connect":    {Kind: "net.connect", Resource: "api.example.com:443"},
+			"db.read":        {Kind: "db.read", Resource: "unrestricted"},
+		}
+		decide := func(client string, ask grant.Ask, isolated bool) grant.Decision {
+			ask.Isolated = isolated
+			return must(grant.NewSet(must(s.GrantsOf(ctx, "", client))...)).Decide(time.Now(), ask)
+		}
+		for i, was := range older {
+			client := fmt.Sprint("only ", i)
+			for kind, ask := range asks {
+				for _, isolated := range []bool{false, true} {
+					got := decide(client, ask, isolated)
+					if want := kind == was.kind && (isolated || !was.restricted); got.Allowed != want {
+						t.Errorf("%s, %s, isolated %v: %+v", was.line, kind, isolated, got)
+					}
+				}
+			}
+			// The digest is of the same permission: it is renewed, and its request is the same one.
+			has := must(s.GrantsOf(ctx, "", client))[0]
+			if bool(has.Unrestricted) == was.restricted {
+				t.Errorf("%s is %s", was.line, has.Permission)
+			}
+			if was.params != "{}" && (len(has.Parameters) != 3 ||
+				string(has.Parameters["rows"]) != `"100"` || string(has.Parameters["s"]) != `"<a b"`) {
+				t.Errorf("%s has %s", was.line, has.Parameters)
+			}
+			again := must(s.Grant(ctx, grant.Grant{Permission: has.Permission, Client: client}, ada))
+			if again.ID != has.ID {
+				t.Errorf("%s is kept again, as %s", has.Permission, again.ID)
+			}
+			asked := must(s.RequestGrant(ctx,
+				grant.Request{Permission: has.Permission, Client: "asks"}, 1, ada))
+			if asked.ID != fmt.Sprint(i+1) {
+				t.Errorf("%s is requested again, by %s", has.Permission, asked.ID)
+			}
+			_, given, err := s.ApproveRequest(ctx, asked.ID, grant.Verdict{}, ada)
+			if err != nil || !given.Equal(has.Permission) {
+				t.Errorf("%s is approved as %s, %v", has.Permission, given.Permission, err)
+			}
+		}
+		for kind, ask := range asks {
+			for _, isolated := range []bool{false, true} {
+				if got := decide("all", ask, isolated); !got.Allowed {
+					t.Errorf("%s, isolated %v: %+v", kind, isolated, got)
+				}
+			}
+		}
+		fresh := must(s.Grant(ctx, grant.Grant{Client: "new",
+			Permission: grant.Permission{Type: "db.read", Resource: "unrestricted"}}, ada))
+		if got := decide("new", asks["db.read"], false); bool(fresh.Unrestricted) || got.Allowed ||
+			got.Cause != grant.Restricted || !decide("new", asks["db.read"], true).Allowed {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// What is granted under this version keeps its meaning when the database goes back.
+func TestVersionBeforeReadsParametersAsStrings(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, db, s := t.Context(), raw(t, url), open(t, url)
+		p := grant.Permission{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{
+			"n": []byte("1e400"), "o.o": []byte(`{"a":["<",null]}`), "s": []byte(`"x"`),
+			"z": []byte("null")}}
+		g := must(s.Grant(ctx, grant.Grant{Permission: p, Client: "x"}, ada))
+		q := must(s.RequestGrant(ctx, grant.Request{Permission: p, Client: "x"}, 1, ada))
+		must(s.DenyRequest(ctx, q.ID, grant.Verdict{}, ada))
+		if back := must(s.GrantsOf(ctx, "", "x"))[0]; !back.Equal(p) || !g.Equal(p) {
+			t.Errorf("%s, %s", back.Permission, g.Permission)
+		}
+		if back := must(s.GrantRequest(ctx, q.ID)); !back.Equal(p) {
+			t.Error(back.Permission)
+		}
+		must(0, s.Close())
+		must(0, store.Migrate(ctx, url, 6))
+		for _, table := range []string{"grants", "grant_requests"} {
+			text := column(t, db, `SELECT params FROM `+table)[0]
+			var strings map[string]string
+			if err := json.Unmarshal([]byte(text), &strings); err != nil ||
+				strings["n"] != "1e400" || strings["s"] != "x" || strings["z"] != "null" ||
+				strings["o.o"] != `{"a":["\u003c",null]}` {
+				t.Errorf("%s: %s, %v", table, text, err)
+			}
+		}
+		s = open(t, url)
+		if back := must(s.GrantsOf(ctx, "", "x"))[0]; bool(back.Unrestricted) ||
+			string(back.Parameters["n"]) != `"1e400"` {
+			t.Error(back.Permission)
+		}
+	})
+}
+
+// The program of the version before does not open the database, and neither it nor one that was
+// interrupted changes a grant.
+func TestInterruptedMigrationOfGrantsLeavesThemAsTheyWere(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, db := t.Context(), raw(t, url)
+		own, older, broken := must(store.Migrations(url)), fstest.MapFS{}, fstest.MapFS{}
+		for _, name := range must(fs.Glob(own, "*")) {
+			file := &fstest.MapFile{Data: must(fs.ReadFile(own, name))}
+			if broken[name] = file; name < "00007" {
+				older[name] = file
+			}
+		}
+		broken["00008_broken.sql"] = script("CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);", "DROP TABLE c;")
+		must(0, store.MigrateBy(ctx, url, older, 6))
+		fillOlder(t, db, url)
+		before := column(t, db, `SELECT digest || params FROM grants ORDER BY id`)
+		if err := store.MigrateBy(ctx, url, broken, 8); err == nil {
+			t.Error("migrated")
+		}
+		if got := column(t, db, `SELECT digest || params FROM grants ORDER BY id`); !slices.Equal(got, before) {
+			t.Error(got)
+		}
+		must(0, open(t, url).Close())
+		if got := column(t, db, `SELECT digest || parameters FROM grants ORDER BY id`); !slices.Equal(got, before) {
+			t.Error(got)
+		}
+		if err := store.MigrateBy(ctx, url, older, 6); !errors.Is(err, store.ErrNewer) {
+			t.Error(err)
+		}
+	})
 }

@@ -51,7 +51,7 @@ func TestClientThatGoesOnAskingHoldsUpNoChange(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.RequestGrant(ctx,
-			grant.Request{Permission: must(grant.Parse("file.read b/**")), Client: "x"}, 1,
+			grant.Request{Permission: must(grant.Parse("file.read b/** restricted")), Client: "x"}, 1,
 			ada); !errors.Is(err, grant.ErrTooMany) {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestRequestsOfLongAgoAreDeletedSomeAtATime(t *testing.T) {
 			if status == "denied" {
 				decided = at
 			}
-			must(db.Exec(fmt.Sprintf(`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note)
+			must(db.Exec(fmt.Sprintf(`INSERT INTO grant_requests (issuer, client, type, resource, restricted, parameters, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note)
 				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT '', 'old', 'file.read', 'a', FALSE, '{}', 'sha256:%d' || i, '', '', '', '%s', %s, %s, '', '' FROM n`, n, days, status, at, decided)))
 		}
 		many(150, 200, "denied")

@@ -56,7 +56,7 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.reads("Nothing was done", "This is more than the request")
 	b.tab(field)
 	b.run(chromedp.KeyEvent("reports/may/*"))
-	b.tab(`#restricted`)
+	b.tab(`#unrestricted`)
 	b.keys(" ")
 	b.tab(`#note`)
 	b.keys("May alone")

@@ -137,7 +137,7 @@ func (w *world) furnish(t *testing.T) {
 func (w *world) ask(t *testing.T, kind, resource, reason string) grant.Request {
 	t.Helper()
 	r, err := w.grants.Ask(t.Context(), grant.Request{
-		Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: "team", Client: "reporting-agent", Principal: "mel", Tool: "read_file", Reason: reason,
+		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: "team", Client: "reporting-agent", Principal: "mel", Tool: "read_file", Reason: reason,
 	})
 	if err != nil {
 		t.Fatal(err)

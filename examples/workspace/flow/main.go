@@ -96,7 +96,7 @@ func (t visitor) visit() error {
 		}
 	}
 	wish := map[string]any{"type": "file.read", "resource": "files/*.md",
-		"reason": "to sum up the plan"}
+		"restricted": false, "reason": "to sum up the plan"} // as in the refusal
 	made, err := t.call("request_permission", wish)
 	if err != nil {
 		return err

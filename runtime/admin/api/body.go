@@ -73,6 +73,8 @@ func checkMembers(body []byte, merge bool) (err error) {
 		case merge && string(value) == "null":
 			err = misfit(http.StatusUnprocessableEntity, "body."+string(name),
 				"a merge patch cannot remove this member: leave it out, or send a new value")
+		case string(name) == "params":
+			err = misfit(http.StatusUnprocessableEntity, "body.params", `the member is called "parameters"`)
 		case string(name) == "permission" && err == nil: // its members are of the API as well
 			err = checkMembers(value, merge)
 		}

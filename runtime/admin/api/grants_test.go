@@ -53,11 +53,11 @@ func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) 
 			t.Error(got)
 		}
 		w.done()
-		asked := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"for the report","tool":"read"}`)
+		asked := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","restricted":false,"reason":"for the report","tool":"read"}`)
 		if asked.status != 201 || asked.header.Get("Location") != ownRequests+"/"+asked.field("id") || asked.field("status") != "open" {
 			t.Fatal(asked)
 		}
-		if again := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"please"}`); again.status != 201 || again.field("id") != asked.field("id") {
+		if again := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","restricted":false,"reason":"please"}`); again.status != 201 || again.field("id") != asked.field("id") {
 			t.Error(again)
 		}
 		of := adminRequests + "/" + asked.field("id")
@@ -66,11 +66,11 @@ func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) 
 			t.Errorf("%+v", seen)
 		}
 		end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-		approved := decoded[api.Approved](w, w.send("root", "POST", of+"/approve", fmt.Sprintf(`{"note":"one file","expires_at":%q,"permission":{"type":"file.read","resource":"docs/a.md"}}`, end.Format(time.RFC3339))))
+		approved := decoded[api.Approved](w, w.send("root", "POST", of+"/approve", fmt.Sprintf(`{"note":"one file","expires_at":%q,"permission":{"type":"file.read","resource":"docs/a.md","restricted":false}}`, end.Format(time.RFC3339))))
 		if g := approved.Grant; g.Resource != "docs/a.md" || g.By != "root" || g.Reason != "one file" || g.Client != "member's client" || !g.Expires.Equal(end) || approved.Request.GrantID != g.ID || approved.Request.By != "root" || approved.Request.Status != "approved" {
 			t.Errorf("%+v", approved)
 		}
-		for file, want := range map[string]string{"docs/a.md": "allowed", "docs/b.md": "no_grant", "public/x": "allowed"} {
+		for file, want := range map[string]string{"docs/a.md": "allowed", "docs/b.md": "no_grant", "public/x": "restricted"} {
 			if got := w.mayRead("member", file); got != want {
 				t.Errorf("%s: %s", file, got)
 			}
@@ -140,9 +140,9 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for i, client := range []string{"robin", "robin", "robin", "robin", "kim"} {
-			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i)}, Issuer: "me", Client: client}))
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i), Unrestricted: true}, Issuer: "me", Client: client}))
 		}
-		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices"}, Issuer: "me", Client: "kim"}))
+		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices", Unrestricted: true}, Issuer: "me", Client: "kim"}))
 		for _, c := range []struct{ issuer, client, kind, resource, says string }{
 			{"me", "robin", "file.read", "files/**", `client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
 			{"me", "kim", "file.read", "files/0.md", `client "kim" of me has no grant of file.read files/0.md; it has files/4.md`},
@@ -174,16 +174,19 @@ func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
 			return w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"net.connect","resource":"API.example.com:443","reason":"work"`+more+`}`)
 		}
 		end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-		first, second := give(""), give(`,"restricted":false,"expires_at":"`+end+`"`)
+		first, second := give(""), give(`,"restricted":true,"expires_at":"`+end+`"`)
 		if first.status != 201 || second.status != 201 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
 			t.Error(first, second)
 		}
-		narrow := give(`,"restricted":true`)
-		if narrow.field("id") == first.field("id") || narrow.field("restricted") != "true" {
-			t.Error(narrow)
+		if first.field("restricted") != "true" {
+			t.Error(first)
 		}
-		own := w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"db.read","resource":"prices","reason":"work","parameters":{"purpose":"prices"}}`)
-		if own.field("parameters") != "map[purpose:prices]" {
+		wide := give(`,"restricted":false`)
+		if wide.field("id") == first.field("id") || wide.field("restricted") != "false" {
+			t.Error(wide)
+		}
+		own := w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"db.read","resource":"prices","reason":"work","parameters":{"purpose":"prices","rows":12345678901234567890.50,"of":{"b":[1.0,null],"a":"<"}}}`)
+		if own.status != 201 || !strings.Contains(own.body, `"parameters":{"of":{"a":"\u003c","b":[1.0,null]},"purpose":"prices","rows":12345678901234567890.50}`) {
 			t.Error(own)
 		}
 	})
@@ -196,7 +199,7 @@ func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
 		theirs := []string{w.ask("rival's client", "docs/a").ID}
 		// The same name, of another issuer and of none.
 		for _, of := range []string{"https://other.example", ""} {
-			theirs = append(theirs, must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/b"}, Issuer: of, Client: "member's client", Reason: "I want to"})).ID)
+			theirs = append(theirs, must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/b", Unrestricted: true}, Issuer: of, Client: "member's client", Reason: "I want to"})).ID)
 		}
 		own := w.ask("member's client", "docs/c").ID
 		w.refusals.take()
@@ -238,8 +241,8 @@ func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
 func TestGrantsOfAnIssuerAreOfNoOther(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, of := range []string{issuer, ""} {
-			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/of-" + strings.TrimPrefix(of, "https://")}, Issuer: of, Client: "homemade"}))
-			must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/x"}, Issuer: of, Client: "homemade", Reason: "from " + of}))
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/of-" + strings.TrimPrefix(of, "https://"), Unrestricted: true}, Issuer: of, Client: "homemade"}))
+			must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/x", Unrestricted: true}, Issuer: of, Client: "homemade", Reason: "from " + of}))
 		}
 		held := decoded[api.Page[api.OwnGrant]](w, w.send("homemade", "GET", ownGrants, "")).Items
 		asked := decoded[api.Page[api.OwnRequest]](w, w.send("homemade", "GET", ownRequests+"?limit=1", ""))
@@ -294,7 +297,7 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"` + strings.Repeat("ä", 600) + `"}`, "body.reason", "1200 bytes"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","tool":"a b"}`, "body.tool", "name"},
 			{"member", ownRequests, `{"type":"db.read","resource":"a","reason":"x","parameters":{"A":"1"}}`, "body.parameters", "key"},
-			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`, "body.parameters", "decided on without any"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`, "body.parameters", "they would narrow nothing"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`, "body.resource", ""},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"0001-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
@@ -372,22 +375,70 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 	}
 }
 
+// An approval can give less than an unrestricted request, and gives no more than a restricted one.
+func TestApproversSeeAndNarrowUnrestrictedRequests(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, c := range []struct{ asks, approves, want string }{
+			{``, `{}`, "true"},
+			{`,"restricted":true`, `{}`, "true"},
+			{`,"restricted":false`, `{}`, "false"},
+			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d"}}`, "true"},
+			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, "false"},
+			{``, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, ""},
+		} {
+			i := time.Now().UnixNano()
+			asked := w.send("member", "POST", ownRequests, fmt.Sprintf(`{"type":"file.read","resource":"docs/%d","reason":"x"%s}`, i, c.asks))
+			of := adminRequests + "/" + asked.field("id")
+			want := fmt.Sprint(!strings.Contains(c.asks, "false"))
+			if seen := w.send("root", "GET", of, ""); seen.field("restricted") != want {
+				t.Errorf("%+v: %s", c, seen)
+			}
+			got := w.send("root", "POST", of+"/approve", strings.Replace(c.approves, "%d", fmt.Sprint(i), 1))
+			if c.want == "" {
+				if got.status != 422 || !strings.Contains(got.body, "more than was asked for") {
+					t.Errorf("%+v: %s", c, got)
+				}
+				continue
+			}
+			if g := decoded[api.Approved](w, got).Grant; fmt.Sprint(*g.Restricted) != c.want {
+				t.Errorf("%+v: %+v", c, g)
+			}
+		}
+	})
+}
+
+func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		of := adminRequests + "/" + w.ask("desk", "docs/*").ID
+		const permission = `"type":"db.read","resource":"a","params":{"k":"v"}`
+		for path, who := range map[string]string{ownRequests: "member", adminGrants: "root", of + "/approve": "root"} {
+			body := `{` + permission + `,"issuer":"","client":"x","reason":"x"}`
+			if path == of+"/approve" {
+				body = `{"permission":{` + permission + `}}`
+			}
+			if got := w.send(who, "POST", path, body); got.status != 422 || !strings.Contains(got.body, `it is called \"parameters\"`) {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	})
+}
+
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, g := range []grant.Grant{
-			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *"}},
-			{Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443", Restricted: true}},
-			{Permission: grant.Permission{Type: "db.read", Resource: "prices"}},
+			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *", Unrestricted: true}},
+			{Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443"}},
+			{Permission: grant.Permission{Type: "db.read", Resource: "prices", Unrestricted: true}},
 		} {
 			g.Issuer, g.Client = issuer, "member's client"
 			must(w.grants.Grant(t.Context(), g))
 		}
 		for query, want := range map[string]string{
 			"type=system.command&resource=git+log+-1": "{true  }", "type=system.command&resource=git+push": "{false no_grant no grant allows it}",
-			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }", "type=system.command&resource=echo+a+b": "{true  }",
-			"type=net.connect&resource=api.example.com:443":               "{false restricted the grant counts inside isolation only}",
+			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }", "type=system.command&resource=echo+a+b&isolated=true": "{true  }",
+			"type=net.connect&resource=api.example.com:443":               "{false restricted the grant counts in isolated calls only}",
 			"type=net.connect&resource=api.example.com:443&isolated=true": "{true  }", "type=db.read&resource=prices": "{true  }", "type=db.read&resource=price": "{false no_grant no grant allows it}",
-			"type=file.read&resource=public/a": "{true  }", "type=file.read&resource=../a": "{false malformed it is no path below a root}",
+			"type=file.read&resource=public/a&isolated=true": "{true  }", "type=file.read&resource=../a": "{false malformed it is no path below a root}",
 		} {
 			if got := fmt.Sprint(decoded[api.GrantCheck](w, w.send("member", "GET", ownGrants+"/check?"+query, ""))); got != want {
 				t.Errorf("%s: %s", query, got)
@@ -435,7 +486,7 @@ func TestKeeperThatFailsDenies(t *testing.T) {
 		{errors.New("the password is hunter2"), nil, map[string]int{"POST " + adminGrants: 500, "GET " + ownGrants: 500, "GET " + ownGrants + "/check?type=a.b&resource=c": 500, "GET " + adminGrants: 500}},
 		{fmt.Errorf("grant: %w", grant.ErrFull), nil, map[string]int{"POST " + adminGrants: 409}},
 		{fmt.Errorf("grant: it is %w", grant.ErrInvalid), nil, map[string]int{"POST " + adminGrants: 422}},
-		{nil, []grant.Grant{{ID: "1", Permission: grant.Permission{Type: "file.read", Resource: "["}}}, map[string]int{"GET " + ownGrants: 200, "GET " + ownGrants + "/check?type=a.b&resource=c": 500}},
+		{nil, []grant.Grant{{ID: "1", Permission: grant.Permission{Type: "file.read", Resource: "[", Unrestricted: true}}}, map[string]int{"GET " + ownGrants: 200, "GET " + ownGrants + "/check?type=a.b&resource=c": 500}},
 	} {
 		before := registry
 		registry = func(w *world) grant.Registry { return stubborn{before(w), c.err, c.own} }

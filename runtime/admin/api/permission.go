@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -18,26 +19,30 @@ import (
 
 // Permission is what a client may do with resources of a type.
 type Permission struct {
-	Type       string            `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
-	Resource   string            `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`
-	Restricted bool              `json:"restricted,omitempty" doc:"It counts inside isolation only"`
-	Params     map[string]string `json:"parameters,omitempty" maxProperties:"16" doc:"What narrows it in ways that the type's tools know"`
+	Type       string                     `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
+	Resource   string                     `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`
+	Restricted *bool                      `json:"restricted,omitempty" default:"true" doc:"It counts in isolated calls only. Without it, true"`
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty" maxProperties:"16" doc:"Any JSON values, which narrow it in ways that the type's tools know"`
 }
 
 func permissionOf(p grant.Permission) Permission {
-	return Permission{p.Type, p.Resource, p.Restricted, p.Params}
+	restricted := bool(!p.Unrestricted)
+	return Permission{p.Type, p.Resource, &restricted, p.Parameters}
 }
 
 // read returns the permission in its canonical form, or what is wrong with each part of it. in is where it stands in
 // the request: "body".
 func (p Permission) read(in string) (grant.Permission, error) {
-	read := grant.Permission{Type: p.Type, Resource: p.Resource, Restricted: p.Restricted, Params: p.Params}
+	read := grant.Permission{Type: p.Type, Resource: p.Resource,
+		Unrestricted: grant.Unrestricted(p.Restricted != nil && !*p.Restricted), Parameters: p.Parameters}
 	err := read.Validate()
 	if err == nil {
 		read = read.Canonical() // in which escapes of a command are what they stand for
 		hidden := first(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
-		for _, key := range slices.Sorted(maps.Keys(p.Params)) {
-			hidden = first(hidden, plain(in+".parameters", p.Params[key]))
+		for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
+			if found := grant.HiddenParameter(p.Parameters[key]); found != nil {
+				hidden = first(hidden, misfit(http.StatusUnprocessableEntity, in+".parameters", "%s", found))
+			}
 		}
 		return read, hidden
 	}

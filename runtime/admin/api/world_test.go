@@ -363,7 +363,7 @@ func (w *world) thing(path string, in place) string {
 		w.spaces.keep(isolate.Client{Issuer: issuer, ID: "desk"})
 	case strings.HasSuffix(path, "/grants/revoke"):
 		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead,
-			Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
+			Resource: "public/old", Unrestricted: true}, Issuer: issuer, Client: "desk"}))
 	case strings.HasSuffix(path, "/grants/{id}"):
 		return must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{
 			Type: grant.FileRead, Resource: "public/" + name}, Issuer: issuer, Client: "desk"})).ID
@@ -392,7 +392,7 @@ func (w *world) thing(path string, in place) string {
 func (w *world) ask(client, resource string) grant.Request {
 	w.Helper()
 	return must(w.grants.Ask(context.Background(), grant.Request{
-		Permission: grant.Permission{Type: grant.FileRead, Resource: resource}, Issuer: issuer,
+		Permission: grant.Permission{Type: grant.FileRead, Resource: resource, Unrestricted: true}, Issuer: issuer,
 		Client: client, Principal: "somebody", Tool: "read", Reason: "I want to",
 	}))
 }

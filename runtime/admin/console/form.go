@@ -75,7 +75,7 @@ func (v *visit) by() audit.Event {
 
 // formFields are what forms have that the audit tells of. Others are not looked at.
 var formFields = []string{
-	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason", "resource", "restricted", "scope", "standing", "subject", "tool", "type", "until", "version",
+	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason", "resource", "scope", "standing", "subject", "tool", "type", "unrestricted", "until", "version",
 }
 
 // conflict is what somebody else has saved since the form was made, beside what was typed into it.

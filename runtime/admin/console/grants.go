@@ -111,7 +111,7 @@ func told(err error) string {
 // grantForm is a grant that is being typed.
 type grantForm struct {
 	Issuer, Client, Type, Resource, Reason string
-	Isolated                               bool
+	Unrestricted                           bool
 	lasting
 	Wrong faults
 }
@@ -131,8 +131,8 @@ func (v *visit) newGrant() error {
 }
 
 func (v *visit) createGrant() error {
-	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"), Resource: v.field("resource"), Reason: v.field("reason"), Isolated: v.field("restricted") != "", Wrong: faults{}}
-	g := grant.Grant{Permission: grant.Permission{Type: d.Type, Resource: d.Resource, Restricted: d.Isolated}, Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
+	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"), Resource: v.field("resource"), Reason: v.field("reason"), Unrestricted: v.field("unrestricted") != "", Wrong: faults{}}
+	g := grant.Grant{Permission: grant.Permission{Type: d.Type, Resource: d.Resource, Unrestricted: grant.Unrestricted(d.Unrestricted)}, Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
 	d.lasting, g.Expires = v.lasting(d.Wrong)
 	d.Wrong.words("reason", d.Reason, true)
 	d.Wrong.name("client", d.Client, true)

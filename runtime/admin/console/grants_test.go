@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -42,17 +43,17 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	at := "/console/requests/" + r.ID
 	page(t, w.get("token-admin", "/console"), http.StatusOK, `<span class="n">1</span>open request<`)
 	equal(t, rows(t, page(t, w.get("token-admin", "/console/requests"), http.StatusOK, `href="`+at+`"`))[1:], []string{
-		"file.read|reports/**|desk|read_file|The numbers of May. Please.|" + r.Created.Format("2006-01-02 15:04 UTC"),
+		"file.read|reports/** also outside isolation|desk|read_file|The numbers of May. Please.|" + r.Created.Format("2006-01-02 15:04 UTC"),
 	})
-	body := page(t, w.get("token-admin", at), http.StatusOK, "reports/**", "desk", issuer, "vera", "read_file",
+	body := page(t, w.get("token-admin", at), http.StatusOK, "reports/**", "also outside isolation", "desk", issuer, "vera", "read_file",
 		"In the client's own words", "Nobody has checked it", `<blockquote class="words"`, "<p>The numbers of May.</p><p>Please.</p>",
-		`name="resource" class="name" value="reports/**"`, `<option value="7d" selected>`, `action="`+at+`/deny"`)
-	equal(t, rows(t, body)[1:], []string{"public/** everybody|never|", "public/a|never|because"})
+		`name="resource" class="name" value="reports/**"`, `<option value="7d" selected>`, `name="unrestricted" type="checkbox" checked>`, `action="`+at+`/deny"`)
+	equal(t, rows(t, body)[1:], []string{"public/** isolated only everybody|never|", "public/a also outside isolation|never|because"})
 
 	// Less than was asked for, for a time, and inside isolation.
 	before := time.Now()
-	led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "restricted", "on", "note", "May alone")), "/console/requests?done=request-approved")
-	equal(t, w.has("desk"), []string{"file.read public/a", "file.write never/shown", "file.read reports/may/* restricted"})
+	led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May alone")), "/console/requests?done=request-approved")
+	equal(t, w.has("desk"), []string{"file.read public/a unrestricted", "file.write never/shown unrestricted", "file.read reports/may/* restricted"})
 	g := must(w.keeper.List(t.Context(), grant.Filter{Client: "desk", Type: "file.read"}))[1]
 	if g.By != "ada" || g.Reason != "May alone" || g.Issuer != issuer || g.Expires.Before(before.Add(24*time.Hour-2*time.Second)) || g.Expires.After(time.Now().Add(24*time.Hour)) {
 		t.Errorf("%+v", g)
@@ -64,8 +65,8 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 		t.Errorf("it can be decided on again: %s", body)
 	}
 	e := (*events)[len(*events)-1]
-	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 4 ||
-		e.Object != `request 1 of client "desk" of https://id.example: file.read reports/**; granted: file.read reports/may/* restricted` {
+	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 3 ||
+		e.Object != `request 1 of client "desk" of https://id.example: file.read reports/** unrestricted; granted: file.read reports/may/* restricted` {
 		t.Errorf("%+v", e)
 	}
 }
@@ -166,8 +167,8 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 	w := onSQLite(t)
 	w.keeper.odd = []grant.Request{
-		{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: "public/\u202etxt.terces"}, Client: "de\u200bsk", Status: grant.Open, Reason: "a\u202eb\x00\xff" + strings.Repeat("\n", 500) + "END"},
-		{ID: "odd-2", Permission: grant.Permission{Type: "file.read", Resource: "public/a"}, Client: "desk", Status: grant.Open, Reason: strings.Repeat("ö", 5000)},
+		{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: "public/\u202etxt.terces", Unrestricted: true}, Client: "de\u200bsk", Status: grant.Open, Reason: "a\u202eb\x00\xff" + strings.Repeat("\n", 500) + "END"},
+		{ID: "odd-2", Permission: grant.Permission{Type: "file.read", Resource: "public/a", Unrestricted: true}, Client: "desk", Status: grant.Open, Reason: strings.Repeat("ö", 5000)},
 	}
 	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u202etxt.terces`, `de\u200bsk`, `a\u202eb\x00\xff`, "and more, which is not shown")
 	if strings.Contains(body, "END") || strings.Count(body, "<p></p>") > 20 {
@@ -187,7 +188,7 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	w := onSQLite(t)
 	const hangul = "public/\u3164/**"
-	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul}, Issuer: issuer, Client: "desk", Status: grant.Open}}
+	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul, Unrestricted: true}, Issuer: issuer, Client: "desk", Status: grant.Open}}
 	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write the resource to grant, or deny the request")
 	if strings.Contains(body, "\u3164") {
 		t.Errorf("it stands in the page: %s", body)
@@ -199,7 +200,7 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	if css := w.get("", console.Asset("console.css")).Body.String(); !strings.Contains(css, "\n.name { direction: ltr; unicode-bidi: isolate; white-space: pre-wrap; }\n") {
 		t.Error("names turn what stands around them, or lose their spaces")
 	}
-	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
+	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"x": []byte(`"y\u2800"`)}, Unrestricted: true}
 	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `y\u2800`)
 }
 
@@ -227,7 +228,7 @@ func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
 	ask := func(by, client, principal string) string {
-		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a"}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
+		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a", Unrestricted: true}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
 	}
 	const told = "You ask for this yourself."
 	own := ask(issuer, "ada", "ada")
@@ -254,25 +255,25 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 		return "/console/grants?" + form("client", "desk", "issuer", issuer, "done", done).Encode()
 	}
 	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "Nothing has been granted to any client")
-	page(t, w.get("token-admin", "/console/grants/new"), http.StatusOK, `name="issuer" value="`+issuer+`"`, `<option value="file.read">`)
+	page(t, w.get("token-admin", "/console/grants/new"), http.StatusOK, `name="issuer" value="`+issuer+`"`, `<option value="file.read">`, `name="unrestricted" type="checkbox">`)
 	page(t, w.get("token-admin", "/console/grants/new?client=desk"), http.StatusOK, `name="client" value="desk"`, `name="issuer" value=""`)
 	until := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04")
 	for _, c := range [][2]string{{"file.read", "public/a"}, {"file.read", "public/b"}, {"net.connect", "API.example.com:443"}} {
-		led(t, w.post("token-admin", "/console/grants", form("client", "desk", "issuer", issuer, "type", c[0], "resource", c[1], "lasts", "1h", "until", until, "reason", "for May")), list("granted"))
+		led(t, w.post("token-admin", "/console/grants", form("client", "desk", "issuer", issuer, "type", c[0], "resource", c[1], "lasts", "1h", "until", until, "reason", "for May", "unrestricted", "on")), list("granted"))
 	}
-	led(t, w.post("token-admin", "/console/grants", form("client", "other", "type", "file.read", "resource", "public/a", "lasts", "ever", "reason", "r", "restricted", "on")), "/console/grants?client=other&done=granted")
+	led(t, w.post("token-admin", "/console/grants", form("client", "other", "type", "file.read", "resource", "public/a", "lasts", "ever", "reason", "r")), "/console/grants?client=other&done=granted")
 	w.machine.defaults = grant.Default(grant.Minimal("public")...)
 	at := strings.Replace(until, "T", " ", 1) + " UTC"
 	got := rows(t, page(t, w.get("token-admin", list("granted")), http.StatusOK, "The permission is granted", `href="/console/grants/new?client=desk&amp;issuer=https`))
-	equal(t, got[1:3], []string{"everybody|file.read|public/**|never|by configuration||not to be revoked here", "everybody|system.command|echo **|never|by configuration||not to be revoked here"})
+	equal(t, got[1:3], []string{"everybody|file.read|public/** isolated only|never|by configuration||not to be revoked here", "everybody|system.command|echo ** isolated only|never|by configuration||not to be revoked here"})
 	var cut []string
 	for _, row := range got[3:] {
 		cells := strings.Split(row, "|")
 		cut = append(cut, strings.Join(append(slices.Delete(cells, 4, 5), ""), "|"))
 	}
 	equal(t, cut, []string{
-		"desk|file.read|public/a|" + at + "|for May|Revoke …(file.read public/a of desk)|", "desk|file.read|public/b|" + at + "|for May|Revoke …(file.read public/b of desk)|",
-		"desk|net.connect|api.example.com:443|" + at + "|for May|Revoke …(net.connect api.example.com:443 of desk)|",
+		"desk|file.read|public/a also outside isolation|" + at + "|for May|Revoke …(file.read public/a of desk)|", "desk|file.read|public/b also outside isolation|" + at + "|for May|Revoke …(file.read public/b of desk)|",
+		"desk|net.connect|api.example.com:443 also outside isolation|" + at + "|for May|Revoke …(net.connect api.example.com:443 of desk)|",
 	})
 	body := page(t, w.get("token-admin", "/console/grants?type=file.read"), http.StatusOK, "Show all", "everybody", "desk", "other", "isolated only")
 	if strings.Contains(body, "api.example.com") || strings.Contains(body, "echo") {
@@ -282,12 +283,12 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	// One pattern, with a confirmation.
 	one := "client=desk&issuer=" + url.QueryEscape(issuer) + "&type=file.read&resource=public%2Fa"
 	body = page(t, w.get("token-admin", "/console/grants/revoke?"+one), http.StatusOK, "Revoke", "public/a", `name="resource" value="public/a"`, "Or revoke all of file.read")
-	equal(t, rows(t, body)[1:], []string{"file.read|public/a|" + at + "|for May"})
+	equal(t, rows(t, body)[1:], []string{"file.read|public/a also outside isolation|" + at + "|for May"})
 	fields := must(url.ParseQuery(one))
 	page(t, w.post("token-admin", "/console/grants/revoke", fields), http.StatusUnprocessableEntity, "Nothing was done", `aria-describedby="reason-wrong"`, "Say why")
 	fields.Set("reason", "May is over")
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked"))
-	equal(t, w.has("desk"), []string{"file.read public/b", "net.connect api.example.com:443"})
+	equal(t, w.has("desk"), []string{"file.read public/b unrestricted", "net.connect api.example.com:443 unrestricted"})
 	// Again: somebody else was faster.
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
 	page(t, w.get("token-admin", list("revoked-before")), http.StatusOK, "nothing left to revoke")
@@ -298,7 +299,7 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 		must(w.keeper.Memory.Revoke(context.Background(), grant.Revocation{Issuer: issuer, Client: "desk", Type: "file.read"}))
 	}
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
-	equal(t, w.has("desk"), []string{"net.connect api.example.com:443"})
+	equal(t, w.has("desk"), []string{"net.connect api.example.com:443 unrestricted"})
 
 	// A whole type.
 	w.gives("desk", "file.read", "public/b")
@@ -309,7 +310,7 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 		t.Errorf("%d rows: %s", n, body)
 	}
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked"))
-	equal(t, w.has("desk"), []string{"net.connect api.example.com:443"})
+	equal(t, w.has("desk"), []string{"net.connect api.example.com:443 unrestricted"})
 	equal(t, w.has("other"), []string{"file.read public/a restricted"})
 
 	// What everybody has is nobody's to revoke.
@@ -323,14 +324,14 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	}
 	const desk = ` of client "desk" of https://id.example: `
 	equal(t, done, []string{
-		"grant permission: grant 1" + desk + "file.read public/a", "grant permission: grant 2" + desk + "file.read public/b", "grant permission: grant 3" + desk + "net.connect api.example.com:443", `grant permission: grant 4 of client "other": file.read public/a restricted`,
-		"revoke permission: grant 1" + desk + "file.read public/a", `revoke permission: 2 grants of client "desk" of https://id.example: file.read`,
+		"grant permission: grant 1" + desk + "file.read public/a unrestricted", "grant permission: grant 2" + desk + "file.read public/b unrestricted", "grant permission: grant 3" + desk + "net.connect api.example.com:443 unrestricted", `grant permission: grant 4 of client "other": file.read public/a restricted`,
+		"revoke permission: grant 1" + desk + "file.read public/a unrestricted", `revoke permission: 2 grants of client "desk" of https://id.example: file.read`,
 	})
 }
 
 func TestExpiredGrantIsCalledSo(t *testing.T) {
 	w := onSQLite(t)
-	w.keeper.Memory = grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a"}, Client: "desk", Expires: time.Now().Add(-time.Hour)})
+	w.keeper.Memory = grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a", Unrestricted: true}, Client: "desk", Expires: time.Now().Add(-time.Hour)})
 	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "desk", `<span class="tag off">expired</span>`)
 }
 
@@ -366,7 +367,7 @@ func TestKeeperThatTakesNothing(t *testing.T) {
 		}
 		w.keeper.failure = nil
 	}
-	equal(t, w.has("desk"), []string{"file.read public/a"})
+	equal(t, w.has("desk"), []string{"file.read public/a unrestricted"})
 }
 
 // Lists of more than a page go on, and nonsense is the first page.
@@ -398,7 +399,7 @@ func TestGrantsOfADatabase(t *testing.T) {
 			w := newWorld(t, engine(t))
 			kept := granted.New(w.store, granted.Options{})
 			w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Grants: kept, Audit: w.store.Audit()})
-			r := must(kept.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "reports/**"}, Issuer: issuer, Client: "desk", Principal: "vera", Reason: "The numbers."}))
+			r := must(kept.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "reports/**", Unrestricted: true}, Issuer: issuer, Client: "desk", Principal: "vera", Reason: "The numbers."}))
 			at := "/console/requests/" + r.ID
 			page(t, w.get("token-admin", "/console/requests"), http.StatusOK, at, "The numbers.")
 			led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May")), "/console/requests?done=request-approved")

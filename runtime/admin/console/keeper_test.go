@@ -92,13 +92,13 @@ func (k *keeper) Requests(ctx context.Context, f grant.Filter) ([]grant.Request,
 // requestPermission requests a permission for a client.
 func (w *world) requestPermission(client, kind, resource, reason string) grant.Request {
 	return must(w.keeper.Ask(context.Background(), grant.Request{
-		Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: issuer, Client: client, Principal: "vera", Tool: "read_file", Reason: reason,
+		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: issuer, Client: client, Principal: "vera", Tool: "read_file", Reason: reason,
 	}))
 }
 
 // gives gives a client something.
 func (w *world) gives(client, kind, resource string) grant.Grant {
-	return must(w.keeper.Grant(context.Background(), grant.Grant{Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: issuer, Client: client, By: "seed", Reason: "because"}))
+	return must(w.keeper.Grant(context.Background(), grant.Grant{Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: issuer, Client: client, By: "seed", Reason: "because"}))
 }
 
 // has is what a client has, a permission a line.

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -100,8 +99,8 @@ type permissionRequestPage struct {
 	Has    []grantRow
 
 	// As in the form that approves, and as in the one that denies.
-	Narrow   string // in place of the resource
-	Isolated bool
+	Narrow string // in place of the resource
+	Beyond bool   // outside isolation too
 	lasting
 	Note, Why string
 	Wrong     faults
@@ -114,12 +113,15 @@ func (v *visit) permissionRequest() (grant.Request, error) {
 func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage, err error) {
 	d = permissionRequestPage{
 		permissionRequest: permissionRequest{r}, Quote: quoted(r.Reason),
-		Narrow: typable(r.Resource), Isolated: r.Restricted,
+		Narrow: typable(r.Resource), Beyond: bool(r.Unrestricted),
 		lasting: lasting{Lasts: usual}, Wrong: faults{},
 	}
 	d.Own = r.Issuer == v.caller.Issuer && (r.Client == v.caller.ClientID() || r.Principal != "" && r.Principal == v.caller.Subject)
-	for _, text := range slices.AppendSeq([]string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool}, maps.Values(r.Params)) {
+	for _, text := range []string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool} {
 		d.Hidden = d.Hidden || hides(text)
+	}
+	for key, value := range r.Parameters {
+		d.Hidden = d.Hidden || hides(key) || grant.HiddenParameter(value) != nil
 	}
 	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
 	for _, g := range slices.Concat(v.server.GrantDefaults(), has) {
@@ -147,10 +149,10 @@ func (v *visit) approve() error {
 		r grant.Request, d *permissionRequestPage,
 	) func(context.Context) (string, string, error) {
 		verdict := grant.Verdict{By: v.caller.Subject, Note: v.field("note")}
-		d.Narrow, d.Isolated, d.Note = v.field("resource"), v.field("restricted") != "" || r.Restricted, verdict.Note
+		d.Narrow, d.Beyond, d.Note = v.field("resource"), v.field("unrestricted") != "", verdict.Note
 		d.lasting, verdict.Expires = v.lasting(d.Wrong)
 		d.Wrong.words("note", verdict.Note, false)
-		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Restricted: d.Isolated, Params: r.Params}
+		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Unrestricted: grant.Unrestricted(d.Beyond), Parameters: r.Parameters}
 		d.Wrong.seen(d.Narrow)
 		if err := less.Validate(); err != nil {
 			d.Wrong.pattern("resource", err)

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -509,7 +510,7 @@ func (w *world) called(text string) *odd {
 	w.machine.declared = []catalog.Found{{ID: text, Name: text, Tools: []string{text}}}
 	request := grant.Request{
 		Permission: grant.Permission{Type: text, Resource: text,
-			Params: map[string]string{text: text}}, Issuer: text, Client: text, Principal: text,
+			Parameters: map[string]json.RawMessage{text: must(json.Marshal(text))}, Unrestricted: true}, Issuer: text, Client: text, Principal: text,
 		Tool: text, Reason: text, By: text, Note: text,
 	}
 	given := grant.Grant{Permission: request.Permission, Issuer: text, Client: text, By: text,

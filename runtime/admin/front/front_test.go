@@ -264,7 +264,7 @@ func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
 }
 
 func TestGrantsAreNamedForTheAudit(t *testing.T) {
-	p := grant.Permission{Type: "file.read", Resource: "public/**", Restricted: true}
+	p := grant.Permission{Type: "file.read", Resource: "public/**"}
 	for got, want := range map[string]string{
 		front.AboutGrant(grant.Grant{ID: "7", Permission: p, Issuer: "https://id.example",
 			Client: "de\nsk"}): `grant 7 of client "de\nsk" of https://id.example: file.read public/** restricted`,

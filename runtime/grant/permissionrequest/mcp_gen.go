@@ -6,6 +6,7 @@ package permissionrequest
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -84,7 +85,8 @@ func decodeListInput(r *decode.Reader, v *ListInput) {
 }
 
 func decodeInput(r *decode.Reader, v *Input) {
-	o := r.Object(3, "type", "resource", "reason", "tool")
+	v.Restricted = new(bool(true))
+	o := r.Object(3, "type", "resource", "reason", "restricted", "tool")
 	for o.Next() {
 		switch o.Property {
 		case 0: // type
@@ -93,7 +95,9 @@ func decodeInput(r *decode.Reader, v *Input) {
 			decode.String(r, &v.Resource).MinLength(1).MaxLength(4096)
 		case 2: // reason
 			decode.String(r, &v.Reason).MinLength(1).MaxLength(1000)
-		case 3: // tool
+		case 3: // restricted
+			decode.Bool(r, decode.New(&v.Restricted))
+		case 4: // tool
 			decode.String(r, &v.Tool).MaxLength(128)
 		}
 	}
@@ -102,9 +106,9 @@ func decodeInput(r *decode.Reader, v *Input) {
 // The schemas of what tools take and return.
 const (
 	listInputSchema   = `{"properties":{"after":{"type":"string","maxLength":128,"description":"The value of next in the result before. Without it, the list begins with the first tool."}},"additionalProperties":false,"type":"object","description":"ListInput selects the tools to list."}`
-	inputSchema       = `{"properties":{"type":{"type":"string","maxLength":64,"minLength":1,"description":"Kind of permission, as in the refusal.","examples":["file.read"]},"resource":{"type":"string","maxLength":4096,"minLength":1,"description":"Resource, or a pattern of some: docs/*.md below a root, git log * for a command, example.com:443 for a host.","examples":["docs/*.md"]},"reason":{"type":"string","maxLength":1000,"minLength":1,"description":"Why the permission is needed. A person reads it and decides."},"tool":{"type":"string","maxLength":128,"description":"Tool whose call was refused."}},"additionalProperties":false,"type":"object","required":["type","resource","reason"],"description":"Input is the permission that a client requests."}`
-	permissionsSchema = `{"properties":{"granted":{"items":{"properties":{"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if it is valid only for tools that run in a process of their own."},"expires":{"type":"string","format":"date-time","description":"Expires is when it ends. It is absent if the permission does not expire."}},"additionalProperties":false,"type":"object","required":["type","resource"],"description":"Permission is a permission of the client."},"type":"array"},"requests":{"items":{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."},"type":"array"},"tools":{"items":{"properties":{"name":{"type":"string"},"allow":{"items":{"properties":{"kind":{"type":"string","description":"Kind is the type of the permission."},"argument":{"type":"string"},"granted":{"type":"boolean","description":"Granted is true if you have a permission of this type, on any resource, that the tool can use."}},"additionalProperties":false,"type":"object","required":["kind","argument","granted"],"description":"Allow is a permission that a tool needs on the resource that an argument names."},"type":"array"}},"additionalProperties":false,"type":"object","required":["name","allow"],"description":"Tool is a tool whose calls need permissions."},"type":"array","description":"Tools are those that you may use and that need permissions."},"next":{"type":"string","description":"Next is present if there are more tools: call again with it as after."}},"additionalProperties":false,"type":"object","required":["granted","requests","tools"],"description":"Permissions are the permissions and the requests of a client."}`
-	requestSchema     = `{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."}`
+	inputSchema       = `{"properties":{"type":{"type":"string","maxLength":64,"minLength":1,"description":"Kind of permission, as in the refusal.","examples":["file.read"]},"resource":{"type":"string","maxLength":4096,"minLength":1,"description":"Resource, or a pattern of some: docs/*.md below a root, git log * for a command, example.com:443 for a host.","examples":["docs/*.md"]},"restricted":{"type":"boolean","description":"As in the refusal. A restricted permission counts in isolated calls only.","default":true},"reason":{"type":"string","maxLength":1000,"minLength":1,"description":"Why the permission is needed. A person reads it and decides."},"tool":{"type":"string","maxLength":128,"description":"Tool whose call was refused."}},"additionalProperties":false,"type":"object","required":["type","resource","reason"],"description":"Input is the permission that a client requests."}`
+	permissionsSchema = `{"properties":{"granted":{"items":{"properties":{"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if it counts in isolated calls only."},"parameters":{"type":"object","description":"Parameters narrow the permission."},"expires":{"type":"string","format":"date-time","description":"Expires is when it ends. It is absent if the permission does not expire."}},"additionalProperties":false,"type":"object","required":["type","resource","restricted"],"description":"Permission is a permission of the client."},"type":"array"},"requests":{"items":{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if the permission would count in isolated calls only."},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","restricted","status"],"description":"Request is a request for a permission."},"type":"array"},"tools":{"items":{"properties":{"name":{"type":"string"},"allow":{"items":{"properties":{"kind":{"type":"string","description":"Kind is the type of the permission."},"argument":{"type":"string"},"granted":{"type":"boolean","description":"Granted is true if you have a permission of this type, on any resource, that the tool can use."}},"additionalProperties":false,"type":"object","required":["kind","argument","granted"],"description":"Allow is a permission that a tool needs on the resource that an argument names."},"type":"array"}},"additionalProperties":false,"type":"object","required":["name","allow"],"description":"Tool is a tool whose calls need permissions."},"type":"array","description":"Tools are those that you may use and that need permissions."},"next":{"type":"string","description":"Next is present if there are more tools: call again with it as after."}},"additionalProperties":false,"type":"object","required":["granted","requests","tools"],"description":"Permissions are the permissions and the requests of a client."}`
+	requestSchema     = `{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if the permission would count in isolated calls only."},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","restricted","status"],"description":"Request is a request for a permission."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed
@@ -118,19 +122,21 @@ func _() {
 		Granted  bool   `json:"granted"`
 	}](Allow{})
 	toolset.RunGoGenerate[struct {
-		Type     string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
-		Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
-		Reason   string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
-		Tool     string `json:"tool,omitempty" jsonschema:"maxLength=128"`
+		Type       string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
+		Resource   string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
+		Restricted *bool  `json:"restricted,omitempty" jsonschema:"default=true"`
+		Reason     string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
+		Tool       string `json:"tool,omitempty" jsonschema:"maxLength=128"`
 	}](Input{})
 	toolset.RunGoGenerate[struct {
 		After string `json:"after,omitempty" jsonschema:"maxLength=128"`
 	}](ListInput{})
 	toolset.RunGoGenerate[struct {
-		Type       string     `json:"type"`
-		Resource   string     `json:"resource"`
-		Restricted bool       `json:"restricted,omitempty"`
-		Expires    *time.Time `json:"expires,omitempty"`
+		Type       string                     `json:"type"`
+		Resource   string                     `json:"resource"`
+		Restricted bool                       `json:"restricted"`
+		Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
+		Expires    *time.Time                 `json:"expires,omitempty"`
 	}](Permission{})
 	toolset.RunGoGenerate[struct {
 		Granted  []Permission `json:"granted"`
@@ -139,11 +145,12 @@ func _() {
 		Next     string       `json:"next,omitempty"`
 	}](Permissions{})
 	toolset.RunGoGenerate[struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Resource string `json:"resource"`
-		Status   string `json:"status"`
-		Note     string `json:"note,omitempty"`
+		ID         string `json:"id"`
+		Type       string `json:"type"`
+		Resource   string `json:"resource"`
+		Restricted bool   `json:"restricted"`
+		Status     string `json:"status"`
+		Note       string `json:"note,omitempty"`
 	}](Request{})
 	toolset.RunGoGenerate[struct {
 		Name  string  `json:"name"`

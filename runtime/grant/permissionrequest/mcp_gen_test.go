@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:22c8987b6785964f3916ac16e6b07abd",
-		Code:   "2:fe00b832c2648dce90ff6999157aeff4",
+		Source: "2:7d505e076df89cdf88b2672c9d676806",
+		Code:   "2:b5405689bfe7785e719044e510c94d95",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

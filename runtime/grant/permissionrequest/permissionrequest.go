@@ -8,6 +8,7 @@ package permissionrequest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -48,6 +49,8 @@ type Input struct {
 	// Resource, or a pattern of some: docs/*.md below a root, git log * for a command,
 	// example.com:443 for a host.
 	Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
+	// As in the refusal. A restricted permission counts in isolated calls only.
+	Restricted *bool `json:"restricted,omitempty" jsonschema:"default=true"`
 	// Why the permission is needed. A person reads it and decides.
 	Reason string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
 	// Tool whose call was refused.
@@ -59,6 +62,8 @@ type Request struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Resource string `json:"resource"`
+	// Restricted is true if the permission would count in isolated calls only.
+	Restricted bool `json:"restricted"`
 	// Status is open until an administrator decides, then approved or denied.
 	Status string `json:"status"`
 	// Note is the text of the administrator's decision.
@@ -75,7 +80,8 @@ func (s *Service) RequestPermission(ctx context.Context, in Input) (Request, err
 	if !ok || caller.Anonymous() {
 		return Request{}, errAnonymous
 	}
-	p := grant.Permission{Type: in.Type, Resource: in.Resource}
+	p := grant.Permission{Type: in.Type, Resource: in.Resource,
+		Unrestricted: grant.Unrestricted(in.Restricted != nil && !*in.Restricted)}
 	request, _ := runtime.RequestOf(ctx)
 	if request.Masker.Text(p.Resource) != p.Resource {
 		return Request{}, errSecret
@@ -107,8 +113,10 @@ func (s *Service) RequestPermission(ctx context.Context, in Input) (Request, err
 type Permission struct {
 	Type     string `json:"type"`
 	Resource string `json:"resource"`
-	// Restricted is true if it is valid only for tools that run in a process of their own.
-	Restricted bool `json:"restricted,omitempty"`
+	// Restricted is true if it counts in isolated calls only.
+	Restricted bool `json:"restricted"`
+	// Parameters narrow the permission.
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
 	// Expires is when it ends. It is absent if the permission does not expire.
 	Expires *time.Time `json:"expires,omitempty"`
 }
@@ -166,7 +174,8 @@ func (s *Service) ListPermissions(ctx context.Context, in ListInput) (Permission
 			if g.Expired(now) {
 				continue
 			}
-			h := Permission{Type: g.Type, Resource: g.Resource, Restricted: g.Restricted}
+			h := Permission{Type: g.Type, Resource: g.Resource, Restricted: !bool(g.Unrestricted),
+				Parameters: g.Parameters}
 			if !g.Expires.IsZero() {
 				h.Expires = &g.Expires
 			}
@@ -226,6 +235,7 @@ func (s *Service) unavailable(ctx context.Context, err error) error {
 
 func newRequest(r grant.Request) Request {
 	return Request{
-		ID: r.ID, Type: r.Type, Resource: r.Resource, Status: string(r.Status), Note: r.Note,
+		ID: r.ID, Type: r.Type, Resource: r.Resource, Restricted: !bool(r.Unrestricted),
+		Status: string(r.Status), Note: r.Note,
 	}
 }

@@ -25,7 +25,7 @@ import (
 func session(t *testing.T, store permissionrequest.Store, caller access.Principal) *mcp.ClientSession {
 	t.Helper()
 	server, err := runtime.New(runtime.Options{Anonymous: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
-		permissionrequest.Toolset(permissionrequest.New(store, grant.Permission{Type: grant.FileRead, Resource: "public/**"})))
+		permissionrequest.Toolset(permissionrequest.New(store, grant.Permission{Type: grant.FileRead, Resource: "public/**", Unrestricted: true})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +53,12 @@ const input = `{"type":"file.read","resource":"files/*.md","reason":"for the rep
 
 func TestOnlyItsClientListsARequest(t *testing.T) {
 	kept := grant.NewMemory(
-		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **", Restricted: true}, Issuer: "a", Client: "desk"},
-		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail"}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
+		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **"}, Issuer: "a", Client: "desk"},
+		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
+		grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "t", Parameters: map[string]json.RawMessage{"rows": []byte("100"), "columns": []byte(`[ "a" ]`)}}, Issuer: "a", Client: "desk"},
 	)
 	desk := session(t, kept, caller("a", "desk"))
-	if got := call(t, desk, "request_permission", input); got != `{"id":"1","type":"file.read","resource":"files/*.md","status":"open"}` {
+	if got := call(t, desk, "request_permission", input); got != `{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"open"}` {
 		t.Fatal(got)
 	}
 	if got := call(t, desk, "request_permission", input); !strings.Contains(got, `"id":"1"`) {
@@ -70,12 +71,27 @@ func TestOnlyItsClientListsARequest(t *testing.T) {
 	if _, err := kept.Deny(t.Context(), "1", grant.Verdict{By: "olga", Note: "ask for one file"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := call(t, desk, "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"},{"type":"system.command","resource":"ls **","restricted":true}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","status":"denied","note":"ask for one file"}],"tools":[]}` {
+	if got := call(t, desk, "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false},{"type":"system.command","resource":"ls **","restricted":true},{"type":"db.read","resource":"t","restricted":true,"parameters":{"columns":["a"],"rows":100}}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"denied","note":"ask for one file"}],"tools":[]}` {
 		t.Error(got)
 	}
 	for _, other := range []access.Principal{caller("b", "desk"), caller("", "desk"), caller("a", "other")} {
-		if got := call(t, session(t, kept, other), "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"}],"requests":[],"tools":[]}` {
+		if got := call(t, session(t, kept, other), "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false}],"requests":[],"tools":[]}` {
 			t.Errorf("%+v: %s", other, got)
+		}
+	}
+}
+
+func TestRequestsAreRestrictedUnlessTheySayOtherwise(t *testing.T) {
+	kept := grant.NewMemory()
+	desk := session(t, kept, caller("a", "desk"))
+	for i, c := range []struct {
+		more string
+		want grant.Unrestricted
+	}{{``, false}, {`,"restricted":true`, false}, {`,"restricted":false`, true}} {
+		got := call(t, desk, "request_permission", fmt.Sprintf(`{"type":"file.read","resource":"files/%d","reason":"x"%s}`, i, c.more))
+		r, err := kept.Request(t.Context(), fmt.Sprint(i+1))
+		if err != nil || r.Unrestricted != c.want || !strings.Contains(got, fmt.Sprintf(`"restricted":%t`, !c.want)) {
+			t.Errorf("%s: %s, %+v, %v", c.more, got, r, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,7 +76,21 @@ func law(t *testing.T, try func(t *testing.T, k, other keeper)) {
 	}
 }
 
-func permission(line string) grant.Permission { return must(grant.Parse(line)) }
+// permission reads a line. It is unrestricted unless the line contains restricted.
+func permission(line string) grant.Permission {
+	if before, after, found := strings.Cut(line, " k="); !strings.Contains(line, "restricted") {
+		line = before + " unrestricted"
+		if found {
+			line += " k=" + after
+		}
+	}
+	return must(grant.Parse(line))
+}
+
+// line is the inverse of permission.
+func line(p grant.Permission) string {
+	return strings.Replace(p.String(), " unrestricted", "", 1)
+}
 
 func give(t *testing.T, k keeper, client, line string) grant.Grant {
 	t.Helper()
@@ -106,7 +121,7 @@ func has(t *testing.T, k keeper, issuer, client string) []string {
 	}
 	lines := []string{}
 	for _, g := range grants {
-		lines = append(lines, g.Permission.String())
+		lines = append(lines, line(g.Permission))
 	}
 	return lines
 }
@@ -134,15 +149,15 @@ func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
 
 		narrowed := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
 			Type: "db.read", Resource: "t"}))
-		if len(narrowed) != 2 || narrowed[1].Params["k"] != "v" {
+		if len(narrowed) != 2 || string(narrowed[1].Parameters["k"]) != `"v"` {
 			t.Errorf("%+v", narrowed)
 		}
 		// One pattern, however it is restricted and narrowed: those that it covers stay, and those
 		// that cover it.
 		gone := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
 			Type: "file.read", Resource: "a/**", By: "ada"}))
-		if len(gone) != 2 || gone[0].Permission.String() != lines[0] ||
-			gone[1].Permission.String() != "file.read a/** restricted" {
+		if len(gone) != 2 || line(gone[0].Permission) != lines[0] ||
+			line(gone[1].Permission) != "file.read a/** restricted" {
 			t.Errorf("%+v", gone)
 		}
 		want(t, has(t, other, "i", "x"), lines[1:]...)
@@ -186,7 +201,7 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		again, err := k.Grant(t.Context(), grant.Grant{
 			ID: "77", Permission: grant.Permission{Type: "net.connect", Resource: "Example.COM:443",
-				Params: map[string]string{}}, Issuer: "i", Client: "x",
+				Unrestricted: true, Parameters: map[string]json.RawMessage{}}, Issuer: "i", Client: "x",
 			By: "eve", Reason: "longer", Expires: until, Created: until,
 		})
 		if err != nil {
@@ -249,13 +264,13 @@ func TestClientOfAnotherIssuerHasNothing(t *testing.T) {
 func TestWhatAKeeperDoesNotTake(t *testing.T) {
 	good := grant.Grant{Permission: permission("file.read a/**"), Issuer: "i", Client: "x",
 		By: "ada", Reason: "two\nlines"}
-	long := map[string]string{}
+	long := map[string]json.RawMessage{}
 	for i := range 3 {
-		long[fmt.Sprint("k", i)] = strings.Repeat("v", 4000)
+		long[fmt.Sprint("k", i)] = json.RawMessage(`"` + strings.Repeat("v", 4000) + `"`)
 	}
-	many := map[string]string{}
-	for i := range grant.MaxParams + 1 {
-		many[fmt.Sprint("k", i)] = ""
+	many := map[string]json.RawMessage{}
+	for i := range grant.MaxParameters + 1 {
+		many[fmt.Sprint("k", i)] = json.RawMessage("0")
 	}
 	wrong := map[string]func(g *grant.Grant){
 		"resource": func(g *grant.Grant) { g.Resource = "[" },
@@ -263,8 +278,8 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 		"NUL": func(g *grant.Grant) {
 			g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"}
 		},
-		"more than 16":    func(g *grant.Grant) { g.Params = many },
-		"more than 8192":  func(g *grant.Grant) { g.Params = long },
+		"more than 16":    func(g *grant.Grant) { g.Parameters = many },
+		"more than 8192":  func(g *grant.Grant) { g.Parameters = long },
 		"names no client": func(g *grant.Grant) { g.Client = "" },
 		"the client has 513 bytes": func(g *grant.Grant) {
 			g.Client = strings.Repeat("x", 513)
@@ -331,7 +346,7 @@ func TestClientHasSoManyGrantsAndNoMore(t *testing.T) {
 		}
 		db := must(sql.Open(driver, source))
 		defer db.Close()
-		if _, err := db.Exec(fmt.Sprintf(`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at)
+		if _, err := db.Exec(fmt.Sprintf(`INSERT INTO grants (issuer, client, type, resource, restricted, parameters, digest, granted_by, reason, created_at)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT '', 'x', 'db.read', 'past ' || i, FALSE, '{}', 'sha256:' || i, '', '', %s FROM n`, past, now)); err != nil {
 			t.Fatal(err)
@@ -611,7 +626,7 @@ func TestOfManyWhoDecideAtOnceOneDoes(t *testing.T) {
 				r.Decided.Before(r.Created) || (r.Status == grant.Approved) != (by%4 < 2) {
 				t.Fatalf("%d, %+v", by, r)
 			}
-			granted := slices.Contains(has(t, other, "i", "x"), r.Permission.String())
+			granted := slices.Contains(has(t, other, "i", "x"), line(r.Permission))
 			if granted != (r.Status == grant.Approved) || (r.Grant != "") != granted {
 				t.Errorf("%+v, %v", r, granted)
 			}
@@ -653,12 +668,12 @@ func TestApprovalGivesLessAndNeverMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if decided.Status != grant.Approved || decided.Grant != g.ID || decided.By != "ada" ||
-			decided.Note != "only this" || decided.Permission.String() != "file.read a/**" {
+			decided.Note != "only this" || line(decided.Permission) != "file.read a/**" {
 			t.Errorf("%+v", decided)
 		}
 		all, _, _ := other.Grants(t.Context(), "i", "x")
 		if len(all) != 1 || fmt.Sprint(all[0]) != fmt.Sprint(g) ||
-			g.Permission.String() != "file.read a/b restricted" || g.By != "ada" ||
+			line(g.Permission) != "file.read a/b restricted" || g.By != "ada" ||
 			g.Reason != "only this" || !g.Expires.Equal(until) {
 			t.Errorf("%+v, %+v", all, g)
 		}
@@ -817,7 +832,7 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 				got := map[string]string{}
 				text := fmt.Sprint(grants)
 				for _, g := range grants {
-					got[g.Permission.String()] = g.Reason
+					got[line(g.Permission)] = g.Reason
 				}
 				if !maps.Equal(got, want) || len(grants) != len(want) {
 					r.Fatalf("%s has %v, want %v", client, grants, want)

@@ -102,8 +102,8 @@ func permitting(t testing.TB, allow []toolset.Allow, handle func(context.Context
 
 func TestGrantsAreCompiledOnceForARevision(t *testing.T) {
 	p := &purse{}
-	g := newGrants(t, p, grant.Permission{Type: "queue.push", Resource: "mail"})
-	p.put(grant.Permission{Type: "queue.push", Resource: "post"})
+	g := newGrants(t, p, grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true})
+	p.put(grant.Permission{Type: "queue.push", Resource: "post", Unrestricted: true})
 	of := func(caller access.Principal) *grant.Set {
 		set, err := g.Of(t.Context(), request.ClientOf(&caller))
 		if err != nil {
@@ -140,7 +140,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		t.Error(g, err)
 	}
 	if g := newGrants(t, nil,
-		grant.Permission{Type: "queue.push", Resource: "mail"}); len(g.Defaults()) != 1 {
+		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}); len(g.Defaults()) != 1 {
 		t.Error(g.Defaults())
 	}
 	for want, permission := range map[string]grant.Permission{
@@ -169,13 +169,13 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		want   string
 		report string
 	}{
-		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"}) }, "",
+		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}) }, "",
 			"ok   by file.read of path"},
 		"none": {func() { p.put() }, `!permission_denied: file.read "docs/a": no grant allows it`,
 			"denied grant file.read (no_grant)"},
 		"no list": {func() { p.failure = errors.New("away") },
 			unreadable, "denied grant the grants could not be read"},
-		"no set": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}"}) },
+		"no set": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}", Unrestricted: true}) },
 			unreadable, "denied grant the grants could not be read"},
 	} {
 		p.failure = nil
@@ -200,7 +200,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
 	for want, end := range map[audit.Status]func() error{
 		audit.Crashed: func() error { panic("!") },
@@ -219,7 +219,7 @@ func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 func TestRefusedCallLeavesNoFile(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t)
 	tool := permitting(t,
 		[]toolset.Allow{{Kind: grant.FileWrite, Argument: "to"},
@@ -239,7 +239,7 @@ func TestRefusedCallLeavesNoFile(t *testing.T) {
 func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
 	for name, named := range map[string][]toolset.Named{
 		"none":        {},
@@ -303,7 +303,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 	const (
 		refused        = `!permission_denied: file.read "docs/./a[1]": no grant allows it`
 		refusedContent = `{"error":"permission_denied","kind":"file.read",` +
-			`"resource":"docs/./a[1]","cause":"no_grant","permission":"docs/a\\[1\\]"`
+			`"resource":"docs/./a[1]","cause":"no_grant","permission":"docs/a\\[1\\]","restricted":false`
 	)
 	accept := func(reason any) mcp.InputResponseMap {
 		return mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "accept",
@@ -335,7 +335,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		"by a tool": {change: func(r *Runner, i *request.Info) {
 			r.Requests,
 				i.Principal.Role = nil, "Admin"
-		}, want: refused + "; ask for it with the tool request_permission"},
+		}, want: refused + "; ask for it with the tool request_permission and restricted=false"},
 	} {
 		r, _ := newRunner(t)
 		kept := grant.NewMemory()
@@ -364,7 +364,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		}
 		open, err := kept.Requests(t.Context(), grant.Filter{})
 		if err != nil || (len(open) == 1) != (test.reason != "") || len(open) == 1 &&
-			open[0].Reason != test.reason {
+			(open[0].Reason != test.reason || !bool(open[0].Unrestricted)) {
 			t.Errorf("%s: %+v %v", name, open, err)
 		}
 	}

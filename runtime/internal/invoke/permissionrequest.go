@@ -36,6 +36,7 @@ type refusal struct {
 	Resource   string `json:"resource"`
 	Cause      string `json:"cause"`
 	Permission string `json:"permission,omitempty"` // the missing one
+	Restricted *bool  `json:"restricted,omitempty"` // whether it counts in isolated calls only
 	Tool       string `json:"ask,omitempty"`        // by which to request it
 	Request    string `json:"request,omitempty"`    // the id of the open one
 }
@@ -55,9 +56,11 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	content := refusal{
 		Error: grant.Code, Kind: denied.Kind, Resource: masked.Resource, Cause: string(denied.Cause)}
 	lacking, err := denied.Lacking()
+	lacking.Unrestricted = c.tool.Isolate == "" // the least with which the call works
 	secret := masked.Resource != denied.Resource || lacking.Resource != mask(lacking.Resource)
 	if err == nil && !secret { // a mask in a pattern would be a wildcard
-		content.Permission = lacking.Resource
+		restricted := bool(!lacking.Unrestricted)
+		content.Permission, content.Restricted = lacking.Resource, &restricted
 		var inputs mcp.InputRequestMap
 		if inputs, content.Request = c.offerRequest(ctx, denied, lacking); inputs != nil {
 			out.result = &mcp.CallToolResult{InputRequests: inputs}
@@ -70,6 +73,9 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	case err == nil && c.Policy.Decide(c.caller, access.Tools, requestTool).Allowed:
 		content.Tool = requestTool
 		text += "; ask for it with the tool " + requestTool
+		if lacking.Unrestricted {
+			text += " and restricted=false"
+		}
 	}
 	out.result = wire.ErrorResult(text)
 	if body, err := wire.Marshal(content); err == nil {
@@ -85,12 +91,16 @@ func (c *call) offerRequest(ctx context.Context, denied *grant.Denied,
 	if c.Requests == nil || client == (isolate.Client{}) || denied != c.refused || !c.info.Elicits {
 		return nil, ""
 	}
+	where := ""
+	if lacking.Unrestricted {
+		where = " for calls that are not isolated"
+	}
 	response, responded := c.request.Params.InputResponses[inputKey]
 	if !responded {
 		return mcp.InputRequestMap{inputKey: &mcp.ElicitParams{
 			Mode: "form",
-			Message: fmt.Sprintf("%s needs %s of %q, which is not granted. "+
-				"Ask an administrator for it?", c.name, denied.Kind, denied.Resource),
+			Message: fmt.Sprintf("%s needs %s of %q, which is not granted%s. "+
+				"Ask an administrator for it?", c.name, denied.Kind, denied.Resource, where),
 			RequestedSchema: reasonSchema}}, ""
 	}
 	form, ok := response.(*mcp.ElicitResult)

@@ -399,7 +399,7 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 	}
 	return runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("viewer"): principal("Viewer")}),
-		Roots:    folders, GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/**"}},
+		Roots:    folders, GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
 		Audit:   audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 		SDKOnly: sdkOnly,
