@@ -164,7 +164,9 @@ package sites`,
 	{
 		Code:  NoVerb,
 		Title: "object without action",
-		Cause: "A permission needs an action. It comes from the handler's name for list, retrieve, get, create, add, update, partial_update, set, delete, remove and destroy; this handler's name begins with none of these.",
+		Cause: "A permission needs an action. It comes from the handler's name for list, retrieve, " +
+			"get, create, add, update, partial_update, set, delete, remove and destroy; this " +
+			"handler's name begins with none of these.",
 		Example: `//mcp:tool minrole=Member object=device
 func Reboot(ctx context.Context, in RebootInput) error`,
 		Cure: "Write action=, as in action=reboot, or action=none to take the tool out.",
@@ -276,7 +278,8 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 		Cause: "The directive does nothing, or means nothing, without this key. " +
 			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, //mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
-			"//mcp:complete a ref= and an argument=. A package with object= needs app= on //mcp:server.",
+			"//mcp:complete a ref= and an argument=. A package with object= " +
+			"needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",

@@ -115,8 +115,11 @@ var access = []Key{
 	{Name: "authenticated", Kind: Flag, Says: "every caller with an identity"},
 	{Name: "minrole", Kind: Text, Says: "callers whose role is this one or higher; lowest and highest fit any hierarchy"},
 	{Name: "scopes", Kind: Labels, Says: "callers whose token has all of these scopes"},
-	{Name: "action", Kind: Label, Says: "the action of the host's permission <app>.<action>_<object>, or of the bare <action> without app= and object=; mcpgen maps CRUD verbs; none is no rule"},
-	{Name: "object", Kind: Label, Says: "the object of the host's permission; needs app= on //mcp:server"},
+	{Name: "action", Kind: Label, Says: "the action of the host's permission " +
+		"<app>.<action>_<object>, or of the bare <action> without app= and object=; " +
+		"mcpgen maps CRUD verbs; none is no rule"},
+	{Name: "object", Kind: Label,
+		Says: "the object of the host's permission; needs app= on //mcp:server"},
 }
 
 // named and refusing are what tools, prompts and resources say besides their access rule.

@@ -435,7 +435,9 @@ func TestABareActionIsAPermission(t *testing.T) {
 	if d := table.Decide(p, "t"); d.Allowed || d.Missing() != "needs permission napalm_read" {
 		t.Errorf("%v, %s", d.Allowed, d.Missing())
 	}
-	p.Permits = table.Permits(func(access.Kind, access.Rule) access.Permit { return access.PermitAll })
+	p.Permits = table.Permits(func(access.Kind, access.Rule) access.Permit {
+		return access.PermitAll
+	})
 	if !table.Decide(p, "t").Allowed {
 		t.Error("a holder is denied")
 	}

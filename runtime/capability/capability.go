@@ -33,7 +33,7 @@ type Source interface {
 	// MapAction returns the name of a permission in the host's [Set], and does nothing else. The
 	// permission has the form of the table: "dcim.napalm_read_device", "billing.export", or the
 	// bare action "napalm_read" of a package without app=. The error is for a permission that the
-	// host cannot have, and contains the cure. Options.Capabilities adds the tool's name.
+	// host cannot have, and contains the cure. The server adds the tool's name.
 	MapAction(permission string) (string, error)
 }
 
@@ -50,8 +50,8 @@ type Enumerator interface {
 // MapVerb at start, once for each verb of its tools, prompts and resources. The mapped permission
 // then replaces that of the table everywhere: lists, calls, the role matrix, explanations, audit.
 //
-// A verb is "list", "retrieve", "get", "create", "add", "update", "partial_update", "set", "delete",
-// "remove" or "destroy", as action= has it or as the handler's name begins. Any other action,
+// A verb is "list", "retrieve", "get", "create", "add", "update", "partial_update", "set",
+// "delete", "remove" or "destroy", as action= has it or as the handler's name begins. Any other action,
 // such as "view" in action=view, is no verb and remains.
 type VerbMapper interface {
 	// MapVerb returns the host's action for a verb, and does nothing else. If ok is false, mcpgen's

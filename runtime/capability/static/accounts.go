@@ -58,9 +58,10 @@ var (
 func isPermission(name string) bool { return permissionName.MatchString(name) }
 
 const (
-	permissionForm = `write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, as in "dcim.view_device"`
-	objectForm     = `write app.object, as in "dcim.device", the app alone for actions on no object, or "*" for all`
-	actionForm     = `write an action, as in "view", or "*" for all`
+	permissionForm = `write app.action_object, app.action without an object, or action without ` +
+		`an app, in letters, digits and underscores, as in "dcim.view_device"`
+	objectForm = `write app.object, as in "dcim.device", the app alone for actions on no object, or "*" for all`
+	actionForm = `write an action, as in "view", or "*" for all`
 )
 
 // accountReader reads the values of a file by what they mean.
