@@ -77,7 +77,8 @@ func (a *API) entries(in home) {
 			return created(r, e.Tool, entryOf(e), 0), taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
 		})
 
-	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}", "Take a tool out of a catalog", http.StatusNotFound)
+	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}",
+		"Take a tool out of a catalog", http.StatusNotFound)
 	if in.part == "" { // where catalogs of code are
 		remove.Errors = append(remove.Errors, http.StatusConflict)
 	}

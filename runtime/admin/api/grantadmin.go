@@ -95,7 +95,8 @@ func (a *API) grantsOfAll() {
 			return paged(r, some, more, grantOf, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
 		})
 
-	register(a, in.operation(http.MethodGet, "get-grant", path+"/{id}", "Read a grant", http.StatusNotFound), granters,
+	register(a, in.operation(http.MethodGet, "get-grant", path+"/{id}", "Read a grant",
+		http.StatusNotFound), granters,
 		func(ctx context.Context, r *request, i *ID) (*one[Grant], error) {
 			if !named(i.ID) {
 				return nil, grant.ErrUnknown
@@ -111,8 +112,10 @@ func (a *API) grantsOfAll() {
 		})
 
 	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources", http.StatusConflict)
-	op.Description = "If the client has the same permission already, the new grant replaces the old one under its id. The status is 201 then, too."
-	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*made[Grant], error) {
+	op.Description = "If the client has the same permission already, " +
+		"the new grant replaces the old one under its id. The status is 201 then, too."
+	type posted struct{ Body NewGrant }
+	register(a, op, granters, func(ctx context.Context, r *request, i *posted) (*made[Grant], error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
 		if err == nil {
@@ -266,7 +269,8 @@ func (a *API) requestsOfAll() {
 	}
 	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve", "Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "The status is 200, because the operation decides on a request that exists. GET " + in.path + "/" + grantsPath + "/{id} reads the grant."
+	op.Description = "The status is 200, because the operation decides on a request that exists. " +
+		"GET " + in.path + "/" + grantsPath + "/{id} reads the grant."
 	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (*struct{ Body Approved }, error) {
 		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
 		err := prose("body.note", i.Body.Note)

@@ -264,7 +264,8 @@ func numbers(value any, at string) (wrong []string) {
 	return wrong
 }
 
-// TestWhatIsMadeIsWhereItsLocationSays: every creation answers 201, with the address of what it made.
+// TestWhatIsMadeIsWhereItsLocationSays: every creation answers 201 with the address of the new
+// thing.
 func TestWhatIsMadeIsWhereItsLocationSays(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, op := range w.operations() {

@@ -61,7 +61,8 @@ func (a *API) ownRequests() {
 	op = huma.Operation{
 		OperationID: "create-own-grant-request", Method: http.MethodPost, Path: path, Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Request a permission for the caller's client", Errors: []int{http.StatusTooManyRequests},
-		Description: "If the client has an open request for the same permission, the answer is that request. The status is 201 then, too.",
+		Description: "If the client has an open request for the same permission, " +
+			"the answer is that request. The status is 201 then, too.",
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (*made[OwnRequest], error) {
 		wanted, err := i.Body.Permission.read("body")

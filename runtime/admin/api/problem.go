@@ -175,7 +175,7 @@ func (a *API) clean(p *huma.ErrorModel) *huma.ErrorModel {
 	clean.Errors = nil
 	for _, detail := range p.Errors {
 		message := detail.Message
-		if message == validation.MsgExpectedMatchAtLeastOneSchema { // of which ids alone have several
+		if message == validation.MsgExpectedMatchAtLeastOneSchema { // only ids have several
 			message = notAnID
 		}
 		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location),
