@@ -283,6 +283,13 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 				t.Errorf("%s is not in %s", part, lines[1])
 			}
 		}
+		ann.mu.Lock()
+		for _, m := range ann.logs {
+			if m.Logger != "speak" || m.Meta["io.github.mcpgen/requestId"] == nil {
+				t.Errorf("logger %q, _meta %v", m.Logger, m.Meta)
+			}
+		}
+		ann.mu.Unlock()
 		for i, part := range []string{`debug {"msg":"only for the debug level"`, `info {`, `warning {"deep":{`} {
 			if !strings.HasPrefix(logs[i], part) || !strings.Contains(logs[i], `"step":1`) || !strings.Contains(logs[i], `"request_id":"`) {
 				t.Errorf("the client was told %s", logs[i])
