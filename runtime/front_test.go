@@ -240,11 +240,11 @@ var makers = map[string]func(runtime.Options) (*runtime.Server, error){
 }
 
 func TestPathOfTheEndpointIsAnOption(t *testing.T) {
-	const metadata, public = runtime.PathResourceMetadata, "https://mcp.example"
+	const metadata = runtime.PathResourceMetadata
 	for kind, build := range makers {
 		for _, option := range []string{"", "/tools/mcp", "/v1.2/a_b~c-D", "/.well", "/api", "/"} {
 			s, err := build(runtime.Options{Path: option, Logger: quiet(), Admin: desktop,
-				Identity: guarded{users(), identity.Resource{URL: public + option,
+				Identity: guarded{users(), identity.Resource{URL: "https://mcp.example/front",
 					AuthorizationServers: []string{"https://id.example"}}}})
 			if err != nil {
 				t.Fatal(err)
@@ -262,7 +262,8 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 			}
 			want := map[string]int{"/mcp": 404, "/mcpx": 404, "/other": 404, below + "/x": 404,
 				"/healthz": 200, "/readyz": 200, "/api/v1/x": 401, "/console": 401,
-				metadata: 200, metadata + below: 200, metadata + "/other": 404}
+				metadata: 200, metadata + below: 200, metadata + "/front": 200,
+				metadata + "/other": 404}
 			if below != "" {
 				want["/"], want[path+"/"] = 404, 404
 			}
@@ -272,10 +273,10 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 					t.Errorf("%s %q: %s: %s", kind, option, at, got)
 				}
 			}
-			challenge := (&raw{url: url}).send(t, "POST", ping, nil).header.Get("Www-Authenticate")
-			if !strings.HasSuffix(challenge, fmt.Sprintf(", resource_metadata=%q",
-				public+metadata+strings.TrimSuffix(option, "/"))) {
-				t.Errorf("%s %q: %s", kind, option, challenge)
+			const pointer = `resource_metadata="https://mcp.example` + metadata + `/front"`
+			if got := (&raw{url: url}).send(t, "POST", ping, nil); !strings.HasSuffix(
+				got.header.Get("Www-Authenticate"), pointer) {
+				t.Errorf("%s %q: %s", kind, option, got)
 			}
 		}
 	}

@@ -317,7 +317,8 @@ func checkPath(p string) error {
 		return errors.New("write a path such as /mcp or /tools/mcp, with ASCII letters, digits and " +
 			"- . _ ~ in its segments, and without a slash at the end")
 	}
-	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole, PathResourceMetadata} {
+	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole,
+		PathResourceMetadata} {
 		if strings.HasPrefix(p+"/", strings.TrimSuffix(taken, "/")+"/") {
 			return fmt.Errorf("the server serves %s itself: take another path", taken)
 		}

@@ -26,7 +26,7 @@ const maxLogged = 256 // bytes of a client's text in a log line
 type Authenticator struct {
 	Config
 	failures *failures
-	missing  *failures // requests without a credential; they are logged, and neither bounded nor audited
+	missing  *failures // requests without a credential, which are logged only
 }
 
 // Config is what an [Authenticator] needs.

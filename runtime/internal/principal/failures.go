@@ -44,7 +44,7 @@ type failures struct {
 	writing bool
 }
 
-// lines are the texts of log lines: of one failure, of several, and the attribute with their number.
+// lines are the texts of log lines for one failure and for several, and the name of their number.
 type lines struct{ one, many, number string }
 
 // Requests without a credential have a table of their own, so that they push out no failure.
