@@ -91,8 +91,8 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 		return err
 	}
 	defer app.close()
-	// The signal reports a change of permissions in the host. Each message reads them anyway, unless
-	// -cache keeps them; the signal also has clients notified at once whose lists have changed.
+	// The signal reports a change of permissions in the host. It drops those that -cache keeps, and
+	// has clients notified at once whose lists have changed.
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
