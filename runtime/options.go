@@ -50,7 +50,8 @@ const (
 
 // Options configure a server. The zero value is the safe one: no caller is admitted over HTTP, and
 // refused tools are concealed. A zero number or duration means its Default constant if it has one,
-// and a negative one is an error. Sources, sinks and checks are called from many goroutines at once.
+// and a negative one is an error. Sources, sinks and checks are called from many goroutines at
+// once.
 type Options struct {
 	// Identity authenticates callers over HTTP. Without Identity and Anonymous, the server answers
 	// each HTTP request with 503. Stdio has a principal of its own.

@@ -36,6 +36,23 @@ func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
 	}
 }
 
+// Without -cache each message reads the host.
+func TestLostPermissionIsGoneWithTheNextRequest(t *testing.T) {
+	w := agentWorld(t, func(s *settings) { s.cache = 0 })
+	for _, era := range eras {
+		c := w.connect(w.token("dns-agent"), era)
+		if got := c.tools(); !slices.Contains(got, "rename_device") {
+			t.Fatalf("%s: %q", era, got)
+		}
+		w.host.tell("take", "svc-dns", "dcim.rename_device")
+		err := c.use("tool", "rename_device", tools["rename_device"].ask)
+		if err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			t.Errorf("%s: %v", era, err)
+		}
+		w.host.tell("give", "svc-dns", "dcim.rename_device")
+	}
+}
+
 func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 	w := agentWorld(t, func(s *settings) { s.cache = 300 * time.Millisecond })
 	c := w.connect(w.token("dns-agent"), "2026-07-28")

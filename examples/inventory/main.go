@@ -91,8 +91,8 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 		return err
 	}
 	defer app.close()
-	// Whoever changes a permission in the host says so by this signal; without it the change counts
-	// after -cache.
+	// The signal reports a change of permissions in the host. It drops those that -cache keeps, and
+	// has clients notified at once whose lists have changed.
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
@@ -107,7 +107,7 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 			return err
 		case <-changed:
 			app.server.InvalidateCapabilities(nil)
-			logger.InfoContext(ctx, "SIGHUP: the next request of each caller asks the host anew")
+			logger.InfoContext(ctx, "SIGHUP: the next request of each caller reads the host anew")
 		case <-ctx.Done():
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()

@@ -66,8 +66,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.StringVar(&s.release, "netbox-release", "4.4", "`release` of the host of -netbox: "+
 		releaseNames)
-	flags.DurationVar(&s.cache, "cache", 0, "for how long the permissions of the host are kept; SIGHUP drops them. "+
-		"0 reads them for each message")
+	flags.DurationVar(&s.cache, "cache", 0, "how long the permissions of the host are kept; "+
+		"0 reads them for each message. SIGHUP drops them")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
 	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")

@@ -129,7 +129,7 @@ func everyAdapter(t *testing.T, test func(*testing.T, engine, *testdb.Database, 
 }
 
 // serve makes a server of the tool devices, for a token of ada's.
-func serve(source capability.Source, log io.Writer) (*runtime.Server, error) {
+func serve(source capability.Source, ttl time.Duration, log io.Writer) (*runtime.Server, error) {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"name": "edge-1"}, nil)
 	}
@@ -137,7 +137,7 @@ func serve(source capability.Source, log io.Writer) (*runtime.Server, error) {
 	return runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("t"): {Subject: "ada", User: "ada"}}),
-		PermissionAware: true, Capabilities: source, CapabilityTTL: time.Nanosecond,
+		PermissionAware: true, Capabilities: source, CapabilityTTL: ttl,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/devices", Server: toolset.ServerInfo{Name: "devices", Version: "1"},
@@ -171,7 +171,7 @@ func TestServerDoesNotStartOnTablesThatItCannotRead(t *testing.T) {
 		}
 		for missing, orders := range broken {
 			order(orders[0])
-			s, err := serve(source(reader), io.Discard)
+			s, err := serve(source(reader), 0, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), missing) ||
 				!errors.As(err, new(*capability.ConfigurationError)) {
 				t.Errorf("without %s: %v", missing, err)
@@ -181,7 +181,7 @@ func TestServerDoesNotStartOnTablesThatItCannotRead(t *testing.T) {
 			}
 			order(orders[1])
 		}
-		s, err := serve(source(reader), io.Discard)
+		s, err := serve(source(reader), 0, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestServerFollowsItsHost(t *testing.T) {
 		t.Parallel()
 		reader, away, back := e.lose(t, db)
 		var log journal
-		s, err := serve(source(reader), &log)
+		s, err := serve(source(reader), 0, &log)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,18 +269,30 @@ func ready(t testing.TB, base string) int {
 // call calls the tool devices with ada's token.
 func call(t testing.TB, base string) string {
 	t.Helper()
+	return ask(t, base, "tools/call", "devices")
+}
+
+// ask sends a request of a method with ada's token. name is of the tool, if the method has one.
+func ask(t testing.TB, base, method, name string) string {
+	t.Helper()
+	params := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities":{}}`
+	if name != "" {
+		params += fmt.Sprintf(`,"name":%q,"arguments":{}`, name)
+	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+runtime.PathMCP,
-		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"devices",
-			"arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
-			"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+		strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`,
+			method, params)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer t", "Content-Type": "application/json",
 		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
-		"Mcp-Method": "tools/call", "Mcp-Name": "devices"} {
-		req.Header.Set(name, value)
+		"Mcp-Method": method, "Mcp-Name": name} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -292,4 +304,84 @@ func call(t testing.TB, base string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestMessageIsOneQueryOfTheDatabase counts the statements that reach the database of the host.
+func TestMessageIsOneQueryOfTheDatabase(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.dialect.String(), func(t *testing.T) {
+			db := e.open(t)
+			if _, err := db.Exec(tables); err != nil {
+				t.Fatal(err)
+			}
+			probe := db.Probe(t)
+			base := serveHost(t, probe.DB, e.dialect, 0)
+			for _, method := range []string{"tools/list", "tools/call"} {
+				name := ""
+				if method == "tools/call" {
+					name = "devices"
+				}
+				before := probe.Queries()
+				text := ask(t, base, method, name)
+				if n := probe.Queries() - before; n != 1 || strings.Contains(text, `"error"`) {
+					t.Errorf("%s: %d queries: %s", method, n, text)
+				}
+			}
+		})
+	}
+}
+
+// serveHost serves the tool devices over HTTP, with the permissions of a Django host.
+func serveHost(t testing.TB, db *sql.DB, d dialect.Dialect, ttl time.Duration) string {
+	t.Helper()
+	source, err := django.New(db, d, django.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve(source, ttl, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		_ = s.Shutdown(context.WithoutCancel(t.Context()))
+		web.Close()
+	})
+	return web.URL
+}
+
+// BenchmarkHost measures messages over HTTP whose permissions are in a Django host on PostgreSQL
+// with 300 permissions of the caller's group, once for each message and with CapabilityTTL.
+func BenchmarkHost(b *testing.B) {
+	db := testdb.PostgreSQL(b)
+	if _, err := db.Exec(tables + `
+		INSERT INTO auth_permission SELECT n, 1, 'view_' || n FROM generate_series(2, 1000) n;
+		INSERT INTO auth_group VALUES (1, 'staff');
+		INSERT INTO auth_group_permissions SELECT 1, n FROM generate_series(2, 300) n;
+		INSERT INTO auth_user_groups VALUES (1, 1);
+		ALTER TABLE auth_group_permissions ADD PRIMARY KEY (group_id, permission_id);
+		ALTER TABLE auth_user_groups ADD PRIMARY KEY (user_id, group_id);
+		ALTER TABLE auth_user ADD UNIQUE (username);
+		ANALYZE`); err != nil {
+		b.Fatal(err)
+	}
+	for _, ttl := range []time.Duration{0, time.Hour} {
+		base := serveHost(b, db.DB, dialect.PostgreSQL, ttl)
+		for method, name := range map[string]string{"tools/call": "devices", "tools/list": ""} {
+			b.Run(fmt.Sprintf("%s/ttl=%s", method, ttl), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					ask(b, base, method, name)
+				}
+			})
+			b.Run(fmt.Sprintf("%s/parallel/ttl=%s", method, ttl), func(b *testing.B) {
+				b.SetParallelism(8)
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						ask(b, base, method, name)
+					}
+				})
+			})
+		}
+	}
 }

@@ -101,9 +101,9 @@ func open(file string, open func() (fs.File, error)) (*Source, error) {
 	return s, nil
 }
 
-// Reload reads the file again. What it says counts from then on, all at once; where it cannot be taken, what it said
-// before goes on to count, and the error tells why. A server keeps answers for a while: call its
-// InvalidateCapabilities(nil) afterwards, so that its next requests ask again.
+// Reload reads the file again, and replaces all permissions at once. With an error, the earlier
+// permissions still count. Call InvalidateCapabilities(nil) of the server afterwards: it notifies
+// clients whose lists have changed, and drops permissions that Options.CapabilityTTL keeps.
 func (s *Source) Reload() error {
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -201,10 +201,10 @@ func TestListReportsGrantsAsACallDecides(t *testing.T) {
 		{Name: "here", Input: emptyInput, Allow: allow, Call: run}}
 	rules := []access.Rule{{Tool: "apart", Public: true}, {Tool: "here", Public: true}}
 	user := access.Principal{Issuer: "a", Subject: "ann", Client: "desk"}
-	push := grant.Permission{Type: "queue.push", Resource: "mail"}
-	restricted := push
-	restricted.Restricted = true
-	other := grant.Permission{Type: "queue.pull", Resource: "mail"}
+	restricted := grant.Permission{Type: "queue.push", Resource: "mail"}
+	push := restricted
+	push.Unrestricted = true
+	other := grant.Permission{Type: "queue.pull", Resource: "mail", Unrestricted: true}
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	for name, test := range map[string]struct {
 		permission  grant.Permission

@@ -40,8 +40,10 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 		"another scope":        func(p *access.Principal) { p.Scopes = []string{"a", "c"} },
 		"a scope less":         func(p *access.Principal) { p.Scopes = p.Scopes[:1] },
 		"no scopes":            func(p *access.Principal) { p.Scopes = nil },
-		"other permissions":    func(p *access.Principal) { p.Permits = permitsOf(access.PermitAll) },
-		"unknown permissions":  func(p *access.Principal) { p.Permits = nil },
+		"other permissions": func(p *access.Principal) {
+			p.Permits = permitsOf(access.PermitAll)
+		},
+		"unknown permissions": func(p *access.Principal) { p.Permits = nil },
 	} {
 		other := one
 		change(&other)
