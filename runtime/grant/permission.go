@@ -66,8 +66,8 @@ func (u Unrestricted) String() string {
 type renamedToParameters struct{}
 
 func (*renamedToParameters) UnmarshalJSON([]byte) error {
-	return errors.New(`grant: rename "params" of a permission to "parameters", and set "restricted": ` +
-		`without it, the permission counts in isolated calls only`)
+	return errors.New(`grant: rename "params" of a permission to "parameters", and set ` +
+		`"restricted": without it, the permission counts in isolated calls only`)
 }
 
 // Family is how the resources of a type are read.

@@ -517,7 +517,8 @@ func TestAskingTwiceIsAskingOnce(t *testing.T) {
 			t.Errorf("%+v", first)
 		}
 		again, err := other.Ask(t.Context(), grant.Request{
-			ID: "7", Permission: grant.Permission{Type: "net.connect", Resource: "EXAMPLE.com:443"},
+			ID: "7", Permission: grant.Permission{Type: "net.connect", Resource: "EXAMPLE.com:443",
+				Unrestricted: true},
 			Issuer: "i", Client: "x", Reason: "again", Status: grant.Approved, By: "x", Grant: "1",
 		})
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(first) {

@@ -279,7 +279,7 @@ func TestChangeByAnAdministratorIsRecordedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		events, _, err := s.Events(t.Context(), store.Page[int64]{})
-		if err != nil || len(events) != 1 || events[0].Principal != "carol" || events[0].Object != `grant 1: file.read a/** to client "x"` {
+		if err != nil || len(events) != 1 || events[0].Principal != "carol" || events[0].Object != `grant 1: file.read a/** unrestricted to client "x"` {
 			t.Errorf("%+v, %v", events, err)
 		}
 	})

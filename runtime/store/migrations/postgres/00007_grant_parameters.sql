@@ -1,6 +1,6 @@
 -- +goose Up
--- A value of a parameter is any JSON, where it was a string. The stored strings stay, and so do the
--- digests. A permission is restricted if its row says so: what was granted before keeps its meaning.
+-- The value of a parameter is any JSON, where it was a string. Stored strings and digests stay.
+-- A permission is restricted if its row contains that, so old grants keep their meaning.
 ALTER TABLE grants RENAME COLUMN params TO parameters;
 ALTER TABLE grant_requests RENAME COLUMN params TO parameters;
 

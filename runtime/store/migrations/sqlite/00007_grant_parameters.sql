@@ -1,18 +1,20 @@
 -- +goose Up
--- A value of a parameter is any JSON, where it was a string. The stored strings stay, and so do the
--- digests. A permission is restricted if its row says so: what was granted before keeps its meaning.
+-- The value of a parameter is any JSON, where it was a string. Stored strings and digests stay.
+-- A permission is restricted if its row contains that, so old grants keep their meaning.
 ALTER TABLE grants RENAME COLUMN params TO parameters;
 ALTER TABLE grant_requests RENAME COLUMN params TO parameters;
 
 -- +goose Down
 -- The version before reads strings only: another value becomes the string of its JSON.
 UPDATE grants SET parameters = (
-    SELECT json_group_object(key, CASE type WHEN 'text' THEN atom ELSE '' || (parameters -> fullkey) END)
+    SELECT json_group_object(key,
+        CASE type WHEN 'text' THEN atom ELSE '' || (parameters -> fullkey) END)
     FROM json_each(parameters)
 ) WHERE EXISTS (SELECT 1 FROM json_each(parameters) WHERE type <> 'text');
 DROP TRIGGER grant_requests_stay;
 UPDATE grant_requests SET parameters = (
-    SELECT json_group_object(key, CASE type WHEN 'text' THEN atom ELSE '' || (parameters -> fullkey) END)
+    SELECT json_group_object(key,
+        CASE type WHEN 'text' THEN atom ELSE '' || (parameters -> fullkey) END)
     FROM json_each(parameters)
 ) WHERE EXISTS (SELECT 1 FROM json_each(parameters) WHERE type <> 'text');
 -- +goose StatementBegin
