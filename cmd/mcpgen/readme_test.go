@@ -88,12 +88,14 @@ func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
 		id               string
 		has, fails, none bool
 	}{
-		"ada": {"7", true, false, false}, "o/k?": {"8", false, false, false}, "broken": {"", false, true, false},
-		"torn": {"", false, true, false}, "bob": {"", false, true, true}, "": {"", false, true, true},
+		"ada": {"7", true, false, false}, "o/k?": {"8", false, false, false},
+		"broken": {"", false, true, false}, "torn": {"", false, true, false},
+		"bob": {"", false, true, true}, "": {"", false, true, true},
 	} {
 		p := access.Principal{User: user}
 		set, err := e.Capabilities(t.Context(), p)
-		if set.Has("dcim.view_device") != want.has || (err != nil) != want.fails || errors.Is(err, capability.ErrNoUser) != want.none {
+		if set.Has("dcim.view_device") != want.has || (err != nil) != want.fails ||
+			errors.Is(err, capability.ErrNoUser) != want.none {
 			t.Errorf("%s: %v, %v", user, set, err)
 		}
 		if u, err := e.Resolve(t.Context(), p); u.ID != want.id || (err != nil) != want.fails {
@@ -101,7 +103,8 @@ func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
 		}
 	}
 	e.token = "other"
-	if _, err := e.Capabilities(t.Context(), access.Principal{User: "ada"}); err == nil || errors.Is(err, capability.ErrNoUser) {
+	_, err := e.Capabilities(t.Context(), access.Principal{User: "ada"})
+	if err == nil || errors.Is(err, capability.ErrNoUser) {
 		t.Error(err)
 	}
 	if got, err := e.MapAction("dcim.view_device"); got != "dcim.view_device" || err != nil {

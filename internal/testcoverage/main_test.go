@@ -47,8 +47,8 @@ func TestCoverage(t *testing.T) {
 		{"all", head + one + "1 7\n" + two + "1 1\n" + b + "1 1\n", 100,
 			"coverage: 100.0% of 3 statements", ""},
 		{"one run covers what another does not",
-			head + one + "1 0\n" + two + "1 1\n" + b + "1 0\n" + "NEXT" + head + one + "1 1\n" + two +
-				"1 0\n" + b + "1 1\n" + one + "1 0\n", 100, "100.0% of 3 statements", ""},
+			head + one + "1 0\n" + two + "1 1\n" + b + "1 0\n" + "NEXT" +
+				head + one + "1 1\n" + two + "1 0\n" + b + "1 1\n" + one + "1 0\n", 100, "100.0% of 3 statements", ""},
 		{"generated code, test support and other packages do not count",
 			head + one + "1 1\n" + two + "1 1\n" + b + "1 1\n" + "m/a/gen.go:4.16,4.26 1 0\n" +
 				"m/internal/testdb/t.go:2.16,2.26 1 0\nx/y/z.go:1.1,2.2 9 0\n",
@@ -85,7 +85,8 @@ func TestCoverage(t *testing.T) {
 			if !strings.Contains(out.String(), test.out) {
 				t.Errorf("printed %q", &out)
 			}
-			if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			if (err == nil) != (test.err == "") ||
+				err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("error %v", err)
 			}
 		})
