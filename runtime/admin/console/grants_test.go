@@ -64,7 +64,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 		t.Errorf("it can be decided on again: %s", body)
 	}
 	e := (*events)[len(*events)-1]
-	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 4 ||
+	if e.Type != audit.Changed || e.Status != audit.Success || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 4 ||
 		e.Object != `request 1 of client "desk" of https://id.example: file.read reports/**; granted: file.read reports/may/* restricted` {
 		t.Errorf("%+v", e)
 	}
