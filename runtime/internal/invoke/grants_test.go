@@ -170,7 +170,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		report string
 	}{
 		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"}) }, "",
-			"  by file.read of path"},
+			"   by file.read of path"},
 		"none": {func() { p.put() }, `!permission_denied: file.read "docs/a": no grant allows it`,
 			"denied grant file.read (no_grant)"},
 		"no list": {func() { p.failure = errors.New("away") },
