@@ -285,7 +285,7 @@ func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
 		if got := c.call(t, "exits", "", nil); !strings.Contains(got.body, "internal error") {
 			t.Errorf("%s: %s", era, got)
 		}
-		if events := sink.taken(); len(events) != 1 || events[0].Status != audit.Crashed {
+		if events := sink.taken(); len(events) != 1 || events[0].Failure != audit.Crashed {
 			t.Errorf("%s: %+v", era, events)
 		}
 		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "structuredContent") {

@@ -83,7 +83,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 			t.Fatalf("%s: %+v", era, requests)
 		}
 		for _, e := range sink.taken() {
-			if e.Type == audit.ToolCall && e.Status != audit.Denied {
+			if e.Type == audit.ToolCalled && e.Failure != audit.Denied {
 				t.Errorf("%s: %+v", era, e)
 			}
 		}
@@ -163,7 +163,7 @@ func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 				t.Errorf("%s, %s: %s after %d runs", name, era, got, runs)
 			}
 			for _, e := range sink.taken() {
-				if e.Type == audit.ToolCall && e.Status != audit.Failed {
+				if e.Type == audit.ToolCalled && e.Failure != audit.Errored {
 					t.Errorf("%s, %s: a call that ran is %s", name, era, e.Status)
 				}
 			}

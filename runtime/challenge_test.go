@@ -208,7 +208,7 @@ func TestChallengesAreRecorded(t *testing.T) {
 	if got := c.call(t, "move", "", nil); got.status != http.StatusForbidden {
 		t.Fatalf("%s", got)
 	}
-	if len(events) != 1 || events[0].Status != audit.Denied || events[0].Axis != "scopes" ||
+	if len(events) != 1 || events[0].Failure != audit.Denied || events[0].Axis != "scopes" ||
 		events[0].Missing != "needs scope stock:write" {
 		t.Errorf("%+v", events)
 	}

@@ -66,7 +66,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 				t.Errorf("%s: %s", era, got)
 			}
 			events := sink.taken()
-			if e := events[len(events)-1]; e.Status != audit.Failed || !strings.Contains(e.Missing,
+			if e := events[len(events)-1]; e.Failure != audit.Errored || !strings.Contains(e.Missing,
 				"expired") {
 				t.Errorf("%s: recorded as %+v", era, e)
 			}

@@ -60,7 +60,8 @@ func checkPair(t *testing.T, what string, sink *keeper, outcome audit.Event) {
 		t.Errorf("%s: %d intents, and %+v", what, len(intents), outcome)
 		return
 	}
-	outcome.Status, outcome.Intended, outcome.Milliseconds = audit.Intent, false, 0
+	outcome.Status, outcome.Failure = audit.Intent, ""
+	outcome.Intended, outcome.Milliseconds = false, 0
 	outcome.Grants = nil
 	if intents[0].Axis != outcome.Axis { // that of the limit or the grant that ended the call
 		outcome.Axis, outcome.Missing = intents[0].Axis, intents[0].Missing
@@ -87,7 +88,7 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 				missing.Store(0)
 				l.ask(t, use.method, use.name, use.params)
 				outcomes := sink.taken()
-				if len(outcomes) != 1 || outcomes[0].Status != audit.OK {
+				if len(outcomes) != 1 || outcomes[0].Status != audit.Success {
 					t.Fatalf("%s, %s: %+v", over, use.method, outcomes)
 				}
 				want := policy == audit.IntentAll || policy != audit.IntentNone &&
@@ -219,7 +220,7 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 			t.Errorf("%q: %s", test.policy, log.String())
 		}
 		for _, e := range outcomes.taken() {
-			if e.Type == audit.ToolCall && !test.ran[e.Tool] {
+			if e.Type == audit.ToolCalled && !test.ran[e.Tool] {
 				t.Errorf("%q: the outcome of a call that did not start: %+v", test.policy, e)
 			}
 		}
@@ -229,14 +230,14 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(ctx context.Context, stuck chan struct{}) error
-		want audit.Status
+		want audit.Failure
 	}{
 		"it returns": {func(context.Context, chan struct{}) error {
 			return nil
-		}, audit.OK},
+		}, ""},
 		"it fails": {func(context.Context, chan struct{}) error {
 			return errors.New("no")
-		}, audit.Failed},
+		}, audit.Errored},
 		"it panics": {func(context.Context, chan struct{}) error {
 			panic("at the disco")
 		}, audit.Crashed},
@@ -252,13 +253,13 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 			<-stuck
 			return nil
 		}, audit.Timeout},
-		"its client cancels": {nil, audit.Failed},
+		"its client cancels": {nil, audit.Errored},
 		"it is not let in": {func(context.Context, chan struct{}) error {
 			return reached("rate")
 		}, audit.Limited},
 		"it is isolated": {func(context.Context, chan struct{}) error {
 			return nil
-		}, audit.OK},
+		}, ""},
 		"an isolated one ends": {func(context.Context, chan struct{}) error {
 			return reached("memory")
 		}, audit.Limited},
@@ -307,7 +308,7 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 				outcomes = append(outcomes, sink.taken()...)
 				return len(outcomes) > 0
 			})
-			if len(outcomes) != 1 || outcomes[0].Status != test.want ||
+			if len(outcomes) != 1 || outcomes[0].Failure != test.want ||
 				len(outcomes[0].Arguments) != 1 {
 				t.Errorf("%+v", outcomes)
 			}
@@ -394,7 +395,7 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 		outages := 0
 		for _, e := range sink.taken() {
 			if e.Type == audit.Outage {
-				if outages++; e.Status != audit.OK || e.Total < refused || e.Time.IsZero() ||
+				if outages++; e.Status != audit.Success || e.Total < refused || e.Time.IsZero() ||
 					e.RequestID != "" {
 					t.Errorf("%d requests were refused: %+v", refused, e)
 				}
@@ -513,7 +514,7 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 				sink.taken()
 				c.ask(t, test.method, test.params, headers)
 				events := sink.taken()
-				if len(events) != 1 || events[0].Status != audit.Denied {
+				if len(events) != 1 || events[0].Failure != audit.Denied {
 					t.Fatalf("%s, %s: %+v", era, test.params, events)
 				}
 				var want []audit.Argument

@@ -194,23 +194,23 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		answer       string
 		err          error
 		want         string
-		status       audit.Status
+		status       audit.Failure
 		axis, logged string
 	}{
-		"a result": {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
-		"its own error": {"", words("no such thing"), "!no such thing", audit.Failed,
+		"a result": {`"fine"`, nil, `{"result":"fine"}`, "", "authentication", ""},
+		"its own error": {"", words("no such thing"), "!no such thing", audit.Errored,
 			"authentication", ""},
 		"a limit": {"", reached("memory"), "!the tool reached its limit on memory",
 			audit.Limited, audit.AxisLimit, ""},
 		"a refusal": {"", words(isolate.Refused(denied).Error()),
-			`!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed,
+			`!permission_denied: net.connect "x:1": no grant holds it`, audit.Errored,
 			audit.AxisGrant, ""},
 		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
 			audit.Crashed, "authentication", "/srv/secret"},
-		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication",
+		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Errored, "authentication",
 			""},
 		"one of another kind": {"", words(isolate.Refused(made).Error()),
-			`!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
+			`!{"Kind":"system.command"`, audit.Errored, "authentication", ""},
 	} {
 		sink, logged := &keeper{}, &journal{}
 		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p,
@@ -226,7 +226,7 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		events := sink.taken()
 		if e := events[len(events)-1]; len(e.Grants) != 3 {
 			t.Errorf("%s: it was allowed by %v", name, e.Grants)
-		} else if e.Status != test.status || e.Axis != test.axis ||
+		} else if e.Failure != test.status || e.Axis != test.axis ||
 			!strings.Contains(logged.String(), test.logged) {
 			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
 		}
@@ -286,7 +286,7 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 		got != "!the tool reached its limit on rate" {
 		t.Error(ran, got)
 	}
-	if e := sink.taken()[0]; e.Status != audit.Limited || e.Missing != "rate" {
+	if e := sink.taken()[0]; e.Failure != audit.Limited || e.Missing != "rate" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -338,7 +338,7 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 			`{}`); got != "!the tool reached its limit on output (2 KiB): ask for less" {
 			t.Errorf("%s beyond it: %.80s", name, got)
 		}
-		if e := sink.taken()[1]; e.Status != audit.Limited || e.Missing != "output" {
+		if e := sink.taken()[1]; e.Failure != audit.Limited || e.Missing != "output" {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

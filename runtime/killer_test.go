@@ -157,7 +157,7 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 		mu.Lock()
 		crashed := 0
 		for _, e := range events {
-			if e.Tool == "bad" && e.Status == audit.Crashed {
+			if e.Tool == "bad" && e.Failure == audit.Crashed {
 				crashed++
 			}
 		}
@@ -434,7 +434,7 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 			if e := <-events; e.Status != audit.Intent {
 				t.Errorf("%s, %s: recorded as %s before", test.name, era, e.Status)
 			}
-			if e := <-events; e.Status != audit.Timeout {
+			if e := <-events; e.Failure != audit.Timeout {
 				t.Errorf("%s, %s: recorded as %s", test.name, era, e.Status)
 			}
 		}

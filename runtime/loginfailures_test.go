@@ -95,7 +95,7 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 				if e.Type == audit.Authentication {
 					reports++
 					text := fmt.Sprintf("%+v", e)
-					if e.Status != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
+					if e.Failure != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
 						strings.Contains(text, "wrong") || e.Arguments != nil || e.Principal != "" {
 						t.Errorf("%s", text)
 					}

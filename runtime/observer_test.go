@@ -129,8 +129,8 @@ func outcome(o observe.Outcome) string {
 	if o.Name == "" && o.Kind == 0 {
 		kind = ""
 	}
-	said := fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name,
-		o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
+	said := fmt.Sprintf("%s%s failure=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name,
+		o.Failure, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
 	if o.Cancelled {
 		said += " cancelled"
 	}
@@ -192,60 +192,60 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 	seen.taken(t, 2)
 	for _, test := range []struct{ method, name, params, want string }{
 		{"tools/call", "fine", `"name":"fine"`,
-			`tool fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+			`tool fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
 		{"tools/call", "failing", `"name":"failing"`,
-			`tool failing status=failed axis=authentication limit= isolated=false 0/0 code=0`},
+			`tool failing failure=error axis=authentication limit= isolated=false 0/0 code=0`},
 		{"tools/call", "protocol", `"name":"protocol"`,
-			`tool protocol status=failed axis=authentication limit= isolated=false 0/0 code=-32001`},
+			`tool protocol failure=error axis=authentication limit= isolated=false 0/0 code=-32001`},
 		{"tools/call", "limited", `"name":"limited"`,
-			`tool limited status=limited axis=limit limit=rate isolated=false 0/0 code=0`},
+			`tool limited failure=limited axis=limit limit=rate isolated=false 0/0 code=0`},
 		{"tools/call", "panics", `"name":"panics"`,
-			`tool panics status=crashed axis=authentication limit= isolated=false 0/0 code=0`},
+			`tool panics failure=crashed axis=authentication limit= isolated=false 0/0 code=0`},
 		{"tools/call", "long", `"name":"long"`,
-			`tool long status=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
+			`tool long failure=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
 		{"tools/call", "apart_fine", `"name":"apart_fine"`,
-			`tool apart_fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+			`tool apart_fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
 		{"tools/call", "apart", `"name":"apart"`,
-			`tool apart status=limited axis=limit limit=memory isolated=true 0/0 code=0`},
+			`tool apart failure=limited axis=limit limit=memory isolated=true 0/0 code=0`},
 		{"tools/call", "apart_long", `"name":"apart_long"`,
-			`tool apart_long status=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
+			`tool apart_long failure=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
 		{"tools/call", "boss", `"name":"boss"`,
-			`tool boss status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			`tool boss failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
 		{"tools/call", "told", `"name":"told"`,
-			`tool told status=denied axis=role limit= isolated=false 0/0 code=0`},
+			`tool told failure=denied axis=role limit= isolated=false 0/0 code=0`},
 		{"tools/call", "scoped", `"name":"scoped"`,
-			`tool scoped status=denied axis=scopes limit= isolated=false 0/0 code=0`},
+			`tool scoped failure=denied axis=scopes limit= isolated=false 0/0 code=0`},
 		{"tools/call", "hunter2", `"name":"hunter2"`,
-			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"tools/list", "", ``, ` status=ok axis= limit= isolated=false 10/12 code=0`},
+			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"tools/list", "", ``, ` failure= axis= limit= isolated=false 10/12 code=0`},
 		{"tools/list", "", `"cursor":"hunter2"`,
-			` status=invalid axis= limit= isolated=false 10/12 code=-32602`},
-		{"prompts/list", "", ``, ` status=ok axis= limit= isolated=false 2/4 code=0`},
-		{"resources/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
-		{"resources/templates/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
+			` failure=invalid axis= limit= isolated=false 10/12 code=-32602`},
+		{"prompts/list", "", ``, ` failure= axis= limit= isolated=false 2/4 code=0`},
+		{"resources/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
+		{"resources/templates/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
 		{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`,
-			`prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+			`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
 		{"prompts/get", "rule", `"name":"rule"`,
-			`prompt rule status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			`prompt rule failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
 		{"prompts/get", "hunter2", `"name":"hunter2"`,
-			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
 		{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`,
-			`resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+			`resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
 		{"resources/read", "lib://safe", `"uri":"lib://safe"`,
-			`resource lib://safe status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			`resource lib://safe failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
 		{"resources/read", "hunter2:", `"uri":"hunter2:"`,
-			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
 		{"completion/complete", "",
 			`"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`,
-			`prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+			`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
 		{"completion/complete", "",
-			`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+			`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
 		{"completion/complete", "",
 			`"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`,
-			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"ping", "", ``, ` status= axis= limit= isolated=false 0/0 code=0`},
+			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"ping", "", ``, ` failure= axis= limit= isolated=false 0/0 code=0`},
 		{"resources/subscribe", "", `"uri":"lib://hall"`,
-			` status=failed axis= limit= isolated=false 0/0 code=-32601`},
+			` failure=error axis= limit= isolated=false 0/0 code=-32601`},
 	} {
 		for _, l := range []*listener{l, stateless} {
 			if l == stateless && (test.method == "ping" || test.method == "resources/subscribe") {
@@ -301,7 +301,7 @@ func TestObserverHearsThatACallWasCancelled(t *testing.T) {
 			if err := ask(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s of %s: %v", name, era, err)
 			}
-			if o := <-ended; !o.Cancelled || o.Name != name || o.Status != audit.Failed {
+			if o := <-ended; !o.Cancelled || o.Name != name || o.Failure != audit.Errored {
 				t.Errorf("%s of %s: %+v", name, era, o)
 			}
 		}
@@ -356,7 +356,7 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 		}
 	}
 	if name, out := ask("hunter2",
-		&mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Status != audit.Failed {
+		&mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Failure != audit.Errored {
 		t.Errorf("%q: %s", name, outcome(out))
 	}
 }
@@ -430,7 +430,7 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 		t.Error(got)
 	}
 	if heard := seen.taken(t, 1); heard.away != nil ||
-		outcome(heard.outcomes[0]) != "tool move status=denied axis=scopes limit= isolated=false 0/0 code=0" {
+		outcome(heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false 0/0 code=0" {
 		t.Errorf("a challenge: %+v", heard)
 	}
 	c.send(t, "DELETE", "", nil)
@@ -477,7 +477,7 @@ func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 		nil); !strings.Contains(got.body, "-32603") {
 		t.Error(got)
 	}
-	if got := seen.taken(t, 1).outcomes[0]; got.Status != audit.Crashed ||
+	if got := seen.taken(t, 1).outcomes[0]; got.Failure != audit.Crashed ||
 		got.Code != jsonrpc.CodeInternalError {
 		t.Error(outcome(got))
 	}

@@ -445,20 +445,20 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 			names += " " + cmp.Or(a.Name, fmt.Sprintf("(%d bytes)", a.Bytes))
 		}
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s%s %s%s %d/%d %s", e.Type, e.Prompt,
-			e.Resource, e.Status, names, e.Visible, e.Total, e.Axis)))
+			e.Resource, cmp.Or(string(e.Failure), string(e.Status)), names, e.Visible, e.Total, e.Axis)))
 		if text, _ := json.Marshal(e); strings.Contains(string(text), "hunter2") {
 			t.Errorf("a value in the audit: %s", text)
 		}
 	}
 	want := []string{
-		"prompt_get join ok a 0/0 authentication",
+		"prompt_get join success a 0/0 authentication",
 		"prompt_get rule denied 0/0 role",
-		"resource_read lib://books/{id} ok id 0/0 role",
+		"resource_read lib://books/{id} success id 0/0 role",
 		"resource_read  denied (15 bytes) 0/0 unknown",
-		"prompt_list  ok 2/4",
-		"resource_list  ok 2/3",
-		"resource_template_list  ok 2/3",
-		"completion join ok a 0/0 authentication",
+		"prompt_list  success 2/4",
+		"resource_list  success 2/3",
+		"resource_template_list  success 2/3",
+		"completion join success a 0/0 authentication",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

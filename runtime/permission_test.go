@@ -216,7 +216,7 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 		t.Errorf("%v %s", res.IsError, text)
 	}
 	e := sink.taken()[0]
-	if e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+	if e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
 		e.Missing != "file.read (no_grant)" || len(e.Grants) != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -243,7 +243,7 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	if got := said(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
 		t.Error(got)
 	}
-	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
 		e.Missing != "file.read (special)" || len(e.Grants) != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -282,7 +282,7 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 		{Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
 	e := sink.taken()
 	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) ||
-		e[len(e)-1].Status != audit.OK {
+		e[len(e)-1].Status != audit.Success {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// One that is lacking refuses the call, and what was opened by then is closed.
@@ -357,7 +357,7 @@ func TestSourceThatFailsDenies(t *testing.T) {
 		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
 		t.Error(got)
 	}
-	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
 		!strings.Contains(logged.String(), "the database is away") {
 		t.Errorf("%+v %s", e, logged)
 	}
@@ -618,12 +618,12 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
 	for name, end := range map[string]struct {
 		do     func() error
-		status audit.Status
+		status audit.Failure
 	}{
 		"a panic":  {func() error { panic("!") }, audit.Crashed},
-		"an error": {func() error { return errors.New("no") }, audit.Failed},
+		"an error": {func() error { return errors.New("no") }, audit.Errored},
 		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
-			audit.Failed},
+			audit.Errored},
 		"no end in time": {func() error { time.Sleep(600 * time.Millisecond); return nil },
 			audit.Timeout},
 	} {
@@ -634,7 +634,7 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 			permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
 		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
 			&mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
-		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 ||
+		if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
 			e.Grants[0].Kind != grant.FileWrite {
 			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
 		}

@@ -17,13 +17,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// keeper is a sink that keeps events, and intents apart from the others.
+// keeper is a sink that keeps events, and intents apart from the others. It refuses an event
+// without a status, a failed event without a failure, and any other event with one.
 type keeper struct {
 	mu              sync.Mutex
 	events, intents []audit.Event
 }
 
 func (k *keeper) Record(_ context.Context, e audit.Event) error {
+	if e.Status == "" || (e.Status == audit.Failed) != (e.Failure != "") {
+		return fmt.Errorf("the status %q with the failure %q", e.Status, e.Failure)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e.Status == audit.Intent {
@@ -52,34 +56,34 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 		{"a list", "Member", func(t *testing.T, c *raw) reply {
 			return c.ask(t, "tools/list", "", nil)
 		},
-			`tool_list ok user-Member/Member tool="" axis="" missing="" 4/6 []`},
+			`tool_list success/ user-Member/Member tool="" axis="" missing="" 4/6 []`},
 		{"a list with a bad cursor", "Member", func(t *testing.T, c *raw) reply {
 			return c.ask(t, "tools/list", `"cursor":"x"`, nil)
 		},
-			`tool_list invalid user-Member/Member tool="" axis="" missing="" 4/6 []`},
+			`tool_list failed/invalid user-Member/Member tool="" axis="" missing="" 4/6 []`},
 		{"an allowed call", "Member", func(t *testing.T, c *raw) reply {
 			return c.call(t, "create", `,"arguments":{"id":"ada"}`, nil)
 		},
-			`tool_call ok user-Member/Member tool="create" axis="role" missing="" 0/0 [{id 5 sha256:982c2f9e71df354525a6c3c60fe5f63cbf624b59fb9539e267f5ad935c619613}]`},
+			`tool_called success/ user-Member/Member tool="create" axis="role" missing="" 0/0 [{id 5 sha256:982c2f9e71df354525a6c3c60fe5f63cbf624b59fb9539e267f5ad935c619613}]`},
 		{"a call of a public tool", "", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_public_info", ``, nil)
 		},
-			`tool_call ok / tool="get_public_info" axis="public" missing="" 0/0 []`},
+			`tool_called success/ / tool="get_public_info" axis="public" missing="" 0/0 []`},
 		{"a call that fails", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_by_id", `,"arguments":{"id":"nobody"}`, nil)
-		}, `tool_call failed user-Viewer/Viewer tool="get_by_id" axis="role" missing="" 0/0 [{id 8 `},
+		}, `tool_called failed/error user-Viewer/Viewer tool="get_by_id" axis="role" missing="" 0/0 [{id 8 `},
 		{"a refused call", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "update", ``, nil)
 		},
-			`tool_call denied user-Viewer/Viewer tool="update" axis="role" missing="needs role Manager" 0/0 []`},
+			`tool_called failed/denied user-Viewer/Viewer tool="update" axis="role" missing="needs role Manager" 0/0 []`},
 		{"an unknown tool", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "nope", `,"arguments":[1,2]`, nil)
 		},
-			`tool_call denied user-Viewer/Viewer tool="nope" axis="unknown" missing="" 0/0 [{ 5 sha256:`},
+			`tool_called failed/denied user-Viewer/Viewer tool="nope" axis="unknown" missing="" 0/0 [{ 5 sha256:`},
 		{"an anonymous call", "", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_all", ``, nil)
 		},
-			`tool_call denied / tool="get_all" axis="authentication" missing="needs an authenticated caller" 0/0 []`},
+			`tool_called failed/denied / tool="get_all" axis="authentication" missing="needs an authenticated caller" 0/0 []`},
 	} {
 		for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 			sink := &keeper{}
@@ -97,8 +101,8 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 					continue
 				}
 				e := events[0]
-				got := fmt.Sprintf("%s %s %s/%s tool=%q axis=%q missing=%q %d/%d %v", e.Type,
-					e.Status, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible, e.Total,
+				got := fmt.Sprintf("%s %s/%s %s/%s tool=%q axis=%q missing=%q %d/%d %v", e.Type,
+					e.Status, e.Failure, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible, e.Total,
 					e.Arguments)
 				if !strings.HasPrefix(got, test.want) {
 					t.Errorf("%s, %s: %s\nwant %s", test.name, era, got, test.want)

@@ -81,7 +81,7 @@ func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
 	}
 	refused := 0
 	for _, e := range sink.events() {
-		if e.Type == audit.ToolCall && e.Status == audit.Denied {
+		if e.Type == audit.ToolCalled && e.Failure == audit.Denied {
 			refused++
 			if e.Axis != string(access.AxisUnknown) || e.Missing != "the tool is switched off" {
 				t.Errorf("%+v", e)

@@ -146,7 +146,7 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 	audited := map[string]string{} // the tool of a trace
 	for _, item := range p.must(t, 200, "ada", "GET", "/admin/audit/events?limit=200", nil)["items"].([]any) {
 		e := item.(map[string]any)["event"].(map[string]any)
-		if e["event_type"] == "tool_call" {
+		if e["event_type"] == "tool_called" {
 			audited[fmt.Sprint(e["trace_id"], " ", e["request_id"])] = fmt.Sprint(e["tool_name"])
 		}
 	}

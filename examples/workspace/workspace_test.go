@@ -200,11 +200,12 @@ func (p process) audited(t testing.TB) {
 	count := map[string]int{}
 	for _, item := range events {
 		e := item.(map[string]any)["event"].(map[string]any)
-		count[fmt.Sprint(e["event_type"], " ", e["status"], " ", e["axis"], " ", e["action"])]++
+		count[fmt.Sprint(e["event_type"], " ", e["status"], " ", e["failure"], " ",
+			e["axis"], " ", e["action"])]++
 	}
-	for what, want := range map[string]int{"tool_call denied grant <nil>": 15,
-		"changed ok <nil> request permission": 5, "changed ok <nil> approve request": 5,
-		"changed ok <nil> revoke permission": 5} {
+	for what, want := range map[string]int{"tool_called failed denied grant <nil>": 15,
+		"changed success <nil> <nil> request permission": 5, "changed success <nil> <nil> approve request": 5,
+		"changed success <nil> <nil> revoke permission": 5} {
 		if count[what] != want {
 			t.Errorf("%d events %q, want %d of %v", count[what], what, want, count)
 		}

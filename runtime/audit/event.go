@@ -23,7 +23,7 @@ import (
 type Type string
 
 const (
-	ToolCall     Type = "tool_call"
+	ToolCalled   Type = "tool_called"
 	ToolList     Type = "tool_list"
 	PromptGet    Type = "prompt_get"
 	PromptList   Type = "prompt_list"
@@ -48,22 +48,107 @@ const (
 	Outage Type = "audit_outage"
 )
 
-// Status says how a request ended.
+// Status is the outcome of a request.
 type Status string
 
 const (
-	OK      Status = "ok"      // answered
-	Failed  Status = "failed"  // allowed, and the handler answered with an error
-	Timeout Status = "timeout" // allowed, and cut off at the tool's time limit
-	Crashed Status = "crashed" // allowed, and the handler panicked or returned what cannot be sent
-	Denied  Status = "denied"  // refused by the table, or without a grant or a valid credential
-	Limited Status = "limited" // allowed, and ended at a limit, or not let in for one
-	// refused before it was a question of access: a bad cursor, a forged state
-	Invalid Status = "invalid"
+	Success Status = "success"
+	Failed  Status = "failed" // the event's Failure is the reason
 	// Intent is the status of an event before its handler starts: it has neither an outcome nor
 	// grants nor a duration.
 	Intent Status = "intent"
 )
+
+// Failure is the reason for the status Failed. It is empty for the other statuses.
+type Failure string
+
+const (
+	// Denied: refused by the table, or without a grant or a valid credential.
+	Denied  Failure = "denied"
+	Timeout Failure = "timeout" // allowed, and ended at the handler's time limit
+	Limited Failure = "limited" // allowed, and ended at another limit, or not started for one
+	Crashed Failure = "crashed" // allowed, and the handler panicked or its result cannot be sent
+	// Invalid: the request does not fit, such as a bad cursor or a forged state.
+	Invalid Failure = "invalid"
+	// Errored: allowed, and the handler or middleware returned an error, or the call was cancelled.
+	Errored Failure = "error"
+)
+
+// Status returns Success for no failure, and Failed for all others.
+func (f Failure) Status() Status {
+	if f == "" {
+		return Success
+	}
+	return Failed
+}
+
+// toolCall is ToolCalled in records of earlier versions.
+const toolCall Type = "tool_call"
+
+// outcomes has each word for the outcome of a request: the Failure of a failed event, and the
+// Status of all others. Records of earlier versions have the word as their status.
+var outcomes = []struct {
+	word    string
+	status  Status
+	failure Failure
+}{
+	{"success", Success, ""}, {"ok", Success, ""}, {"intent", Intent, ""},
+	{"denied", Failed, Denied}, {"timeout", Failed, Timeout}, {"limited", Failed, Limited},
+	{"crashed", Failed, Crashed}, {"invalid", Failed, Invalid},
+	{"error", Failed, Errored}, {"failed", Failed, Errored},
+}
+
+// Words returns the texts that records have for a type: the type, and its name in earlier versions.
+func (t Type) Words() []string {
+	if t == ToolCalled {
+		return []string{string(t), string(toolCall)}
+	}
+	return []string{string(t)}
+}
+
+// OutcomeWords returns the words of the outcomes with a status and a failure, of this version and
+// of earlier ones. An empty status or failure stands for all. A word is the Failure of an event, or
+// the Status of an event without one.
+func OutcomeWords(s Status, f Failure) (words []string) {
+	for _, o := range outcomes {
+		if (s == "" || s == o.status) && (f == "" || f == o.failure) {
+			words = append(words, o.word)
+		}
+	}
+	return words
+}
+
+// Replacement returns the filter of this version for a type of earlier versions, such as
+// "type=tool_called". It is empty for all other types.
+func (t Type) Replacement() string {
+	if t == toolCall {
+		return "type=" + string(ToolCalled)
+	}
+	return ""
+}
+
+// Replacement returns the filter of this version for a status of earlier versions, such as
+// "failure=denied". It is empty for all other statuses.
+func (s Status) Replacement() string {
+	switch status, failure := s.current(); {
+	case status == s:
+		return ""
+	case failure != "":
+		return "failure=" + string(failure)
+	default:
+		return "status=" + string(status)
+	}
+}
+
+// current returns a record's status and failure in the words of this version.
+func (s Status) current() (Status, Failure) {
+	for _, o := range outcomes {
+		if o.word == string(s) {
+			return o.status, o.failure
+		}
+	}
+	return s, ""
+}
 
 // IntentPolicy is which allowed calls have an [Intent] before their handler starts. An event for
 // each of them is durable twice, which costs the time of a second write.
@@ -107,7 +192,8 @@ type Event struct {
 	Object    string     `json:"object,omitempty"`
 	Arguments []Argument `json:"arguments,omitempty"`
 
-	Status Status `json:"status"`
+	Status  Status  `json:"status"`
+	Failure Failure `json:"failure,omitempty"`
 	// Intended reports that an event with the status Intent and the same RequestID comes before.
 	Intended bool `json:"intended,omitempty"`
 	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, or
@@ -137,8 +223,9 @@ type Event struct {
 	Chain *Link `json:"chain,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It reads what an Event is written as, and what it
-// was written as when client_id was client and tool_name was tool.
+// UnmarshalJSON implements [json.Unmarshaler]. It reads the records of this version, and of
+// earlier ones, whose names and words it replaces with those of this version. A reader that
+// verifies or copies a record uses its text instead.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type fields Event
 	var read struct {
@@ -151,8 +238,17 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	*e = Event(read.fields)
 	e.Client, e.Tool = cmp.Or(e.Client, read.Client), cmp.Or(e.Tool, read.Tool)
+	if e.Type == toolCall {
+		e.Type = ToolCalled
+	}
+	if e.Failure == "" {
+		e.Status, e.Failure = e.Status.current()
+	}
 	return nil
 }
+
+// End sets the status and the failure of an event. No failure is success.
+func (e *Event) End(f Failure) { e.Status, e.Failure = f.Status(), f }
 
 // Axes of events that are none of the table's.
 const (

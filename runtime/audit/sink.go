@@ -43,6 +43,7 @@ func Slog(logger *slog.Logger) Sink {
 			attrs = append(attrs, slog.Any("arguments", e.Arguments))
 		}
 		text("status", string(e.Status))
+		text("failure", string(e.Failure))
 		if e.Intended {
 			attrs = append(attrs, slog.Bool("intended", true))
 		}

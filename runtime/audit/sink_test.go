@@ -21,12 +21,12 @@ import (
 
 func event() audit.Event {
 	return audit.Event{
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCalled, RequestID: "r1",
 		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
 		Issuer:  "https://id.example", Principal: "ada", Client: "cli", Role: "Member",
 		Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
-		Status:    audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
+		Status:    audit.Failed, Failure: audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
 	}
 }
 
@@ -35,7 +35,7 @@ func TestJSONLinesWritesOneEventALine(t *testing.T) {
 	if err := audit.JSONLines(&out).Record(context.Background(), event()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","issuer":"https://id.example","principal":"ada","client_id":"cli","role":"Member","tool_name":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
+	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_called","request_id":"r1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","issuer":"https://id.example","principal":"ada","client_id":"cli","role":"Member","tool_name":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"failed","failure":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
 	if out.String() != want {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}
@@ -49,12 +49,30 @@ func TestRecordOfAnEarlierVersionIsRead(t *testing.T) {
 	var got audit.Event
 	line := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","principal":"ada","client":"cli","tool":"update","status":"ok","execution_time_ms":1.5}`
 	want := audit.Event{
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCalled, RequestID: "r1",
 		Principal: "ada",
-		Client:    "cli", Tool: "update", Status: audit.OK, Milliseconds: 1.5,
+		Client:    "cli", Tool: "update", Status: audit.Success, Milliseconds: 1.5,
 	}
 	if err := json.Unmarshal([]byte(line), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
+	}
+	for _, test := range []struct{ words, want string }{
+		{`"event_type":"tool_call","status":"ok"`, `tool_called success `},
+		{`"event_type":"tool_call","status":"intent"`, `tool_called intent `},
+		{`"event_type":"tool_call","status":"failed"`, `tool_called failed error`},
+		{`"event_type":"tool_list","status":"invalid"`, `tool_list failed invalid`},
+		{`"event_type":"changed","status":"denied"`, `changed failed denied`},
+		{`"status":"timeout"`, ` failed timeout`}, {`"status":"limited"`, ` failed limited`},
+		{`"status":"crashed"`, ` failed crashed`}, {`"status":"other"`, ` other `}, {``, `  `},
+		{`"event_type":"tool_called","status":"success"`, `tool_called success `},
+		{`"status":"failed","failure":"denied"`, ` failed denied`},
+		{`"status":"failed","failure":"other"`, ` failed other`},
+	} {
+		got = audit.Event{}
+		err := json.Unmarshal([]byte(`{`+test.words+`}`), &got)
+		if s := fmt.Sprint(got.Type, " ", got.Status, " ", got.Failure); s != test.want || err != nil {
+			t.Errorf("%s: %s, %v", test.words, s, err)
+		}
 	}
 	for _, bad := range []string{`{"client":1}`, `{"timestamp":"yesterday"}`, `[]`} {
 		if err := json.Unmarshal([]byte(bad), &got); err == nil {
@@ -159,6 +177,35 @@ func TestEventThatHasNoJSONIsAnError(t *testing.T) {
 	}
 }
 
+// TestOutcomeWordsAreThoseOfAllVersions is what a search for each status and failure finds.
+func TestOutcomeWordsAreThoseOfAllVersions(t *testing.T) {
+	for _, test := range []struct {
+		status  audit.Status
+		failure audit.Failure
+		want    string
+	}{
+		{audit.Success, "", "success ok"}, {audit.Intent, "", "intent"},
+		{audit.Failed, "", "denied timeout limited crashed invalid error failed"},
+		{"", audit.Denied, "denied"}, {audit.Failed, audit.Errored, "error failed"},
+		{audit.Success, audit.Denied, ""}, {"ok", "", ""}, {"", "failed", ""},
+	} {
+		got := strings.Join(audit.OutcomeWords(test.status, test.failure), " ")
+		if got != test.want {
+			t.Errorf("%s %s: %s", test.status, test.failure, got)
+		}
+	}
+	got := []string{audit.Type("tool_call").Replacement(), audit.ToolCalled.Replacement(),
+		audit.Changed.Replacement(), strings.Join(audit.Changed.Words(), " "),
+		strings.Join(audit.ToolCalled.Words(), " ")}
+	for _, s := range []audit.Status{"ok", "denied", "success", "failed", "intent", "other"} {
+		got = append(got, s.Replacement())
+	}
+	want := "type=tool_called,,,changed,tool_called tool_call,status=success,failure=denied,,,,"
+	if s := strings.Join(got, ","); s != want {
+		t.Error(s)
+	}
+}
+
 func TestSlogHasTheEventsFields(t *testing.T) {
 	var out bytes.Buffer
 	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
@@ -169,12 +216,12 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	if err := sink.Record(context.Background(), full); err != nil {
 		t.Fatal(err)
 	}
-	list := audit.Event{Type: audit.ToolList, RequestID: "r2", Status: audit.OK, Total: 6}
+	list := audit.Event{Type: audit.ToolList, RequestID: "r2", Status: audit.Success, Total: 6}
 	if err := sink.Record(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
-	failed := audit.Event{Type: audit.Authentication, RequestID: "r3", Status: audit.Denied,
-		Object: "192.0.2.1", Total: 7}
+	failed := audit.Event{Type: audit.Authentication, RequestID: "r3", Status: audit.Failed,
+		Failure: audit.Denied, Object: "192.0.2.1", Total: 7}
 	if err := sink.Record(context.Background(), failed); err != nil {
 		t.Fatal(err)
 	}

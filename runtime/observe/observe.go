@@ -76,9 +76,9 @@ type Outcome struct {
 	Kind access.Kind
 	Name string
 
-	// Status is the status of the audit event. It is empty for messages without one, such as ping,
-	// unless they ended in an error.
-	Status audit.Status
+	// Failure is the failure of the audit event, or of a message without an event, such as ping. It
+	// is empty for success.
+	Failure audit.Failure
 
 	// Axis is the reason of a denial, as in the audit.
 	Axis string

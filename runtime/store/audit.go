@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -61,6 +62,7 @@ func newTogether(s *Store) *groupcommit.Group[row] {
 }
 
 // row is an event as it is kept: the record's text, and the beginning of what it is looked up by.
+// status is the event's Failure, or its Status without one: see [audit.OutcomeWords].
 type row struct {
 	at                                                          time.Time
 	typ, status, request, issuer, principal, client, tool, text string
@@ -72,7 +74,8 @@ func rowOf(e audit.Event) (row, error) {
 		return row{}, fmt.Errorf("encode the event: %w", err)
 	}
 	return row{
-		e.Time.UTC(), findable(string(e.Type)), findable(string(e.Status)), findable(e.RequestID),
+		e.Time.UTC(), findable(string(e.Type)),
+		findable(cmp.Or(string(e.Failure), string(e.Status))), findable(e.RequestID),
 		findable(e.Issuer), findable(e.Principal),
 		findable(e.Client), findable(e.Tool), string(text),
 	}, nil

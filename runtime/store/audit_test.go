@@ -21,7 +21,7 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 		ctx := t.Context()
 		by := audit.Event{
 			Issuer: "https://id.example", Principal: "ada", Client: "console", Role: "Admin", RequestID: "r7",
-			Type: audit.ToolCall, Status: audit.Denied, Action: "nothing", Object: "nobody", // not for the caller to say
+			Type: audit.ToolCalled, Status: audit.Failed, Failure: audit.Denied, Action: "nothing", Object: "nobody", // not for the caller to say
 			Arguments: []audit.Argument{{Name: "name", Bytes: 5, Digest: audit.DigestOf([]byte(`"org"`))}},
 		}
 		org := must(s.CreateOrg(ctx, "org", by))
@@ -49,7 +49,7 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 				t.Errorf("%s", r.Time)
 			}
 			want := by
-			want.Type, want.Status, want.Action, want.Object, want.Time = audit.Changed, audit.OK, r.Action, r.Object, r.Time
+			want.Type, want.Status, want.Action, want.Object, want.Time = audit.Changed, audit.Success, r.Action, r.Object, r.Time
 			if !reflect.DeepEqual(r.Event, want) {
 				t.Errorf("%+v, want %+v", r.Event, want)
 			}
@@ -113,8 +113,8 @@ func TestSinkKeepsEventsAsTheyAre(t *testing.T) {
 		var want []audit.Event
 		for i, odd := range []string{"plain", "", "nul \x00 in it", "größe 世界 \U0001F600", "line\nend\ttab \x1b[31m", `quote " ' \ \u0000`, "  \u202e", strings.Repeat("long ", 5000)} {
 			e := audit.Event{
-				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCall, RequestID: fmt.Sprint(i),
-				Issuer: odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd, Status: audit.OK, Milliseconds: 1.5,
+				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCalled, RequestID: fmt.Sprint(i),
+				Issuer: odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd, Status: audit.Success, Milliseconds: 1.5,
 				Arguments: []audit.Argument{{Name: odd, Bytes: 3, Digest: audit.DigestOf([]byte(odd))}},
 			}
 			if err := s.Audit().Record(t.Context(), e); err != nil {

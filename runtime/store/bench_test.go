@@ -25,8 +25,8 @@ var key = bytes.Repeat([]byte("k"), chain.MinKey)
 // bare rate, and its yardstick.
 func BenchmarkRecord(b *testing.B) {
 	e := audit.Event{
-		Time: time.Now(), Type: audit.ToolCall, RequestID: "r", Issuer: "https://id.example",
-		Principal: "ada", Client: "cli", Tool: "tool", Status: audit.OK,
+		Time: time.Now(), Type: audit.ToolCalled, RequestID: "r", Issuer: "https://id.example",
+		Principal: "ada", Client: "cli", Tool: "tool", Status: audit.Success,
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5,
 			Digest: audit.DigestOf([]byte("12345"))}},
 	}

@@ -109,7 +109,8 @@ type part struct {
 
 // exportPart reads what comes after a record.
 func (s *Store) exportPart(ctx context.Context, f EventFilter, m recordsAt, after int64) (p part, err error) {
-	q := f.where(s.engine, say(`SELECT id, event FROM audit_events WHERE id > ? AND id <= ?`, after, m.upto)).and(` ORDER BY id LIMIT ?`, exportRows)
+	q := f.choose(s.engine, `id > ? AND id <= ?`, "", exportRows, after, m.upto).
+		and(`LIMIT ?`, exportRows)
 	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)
 	if err != nil {
 		return p, err

@@ -46,7 +46,7 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 		did(s.DenyRequest(ctx, ask("y").ID, grant.Verdict{By: "ada", Note: "no"}, by))
 		var got []string
 		for _, r := range trail(t, s) {
-			if r.Type != audit.Changed || r.Status != audit.OK || r.Principal != by.Principal || r.Issuer != by.Issuer || r.RequestID != by.RequestID || r.Role != by.Role {
+			if r.Type != audit.Changed || r.Status != audit.Success || r.Principal != by.Principal || r.Issuer != by.Issuer || r.RequestID != by.RequestID || r.Role != by.Role {
 				t.Errorf("%+v", r)
 			}
 			got = append(got, r.Action+": "+r.Object)

@@ -68,8 +68,8 @@ func recordUntilKilled(ctx context.Context, url string) error {
 			go func() {
 				for i := 0; ; i++ {
 					id := fmt.Sprint(os.Getpid(), "-", w, "-", i)
-					if err := c.Record(ctx, audit.Event{RequestID: id, Type: audit.ToolCall,
-						Status: audit.OK}); err != nil {
+					if err := c.Record(ctx, audit.Event{RequestID: id, Type: audit.ToolCalled,
+						Status: audit.Success}); err != nil {
 						errs <- err
 						return
 					}

@@ -17,30 +17,59 @@ type Recorded struct {
 }
 
 // EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters
-// count, in the filter and in events.
+// count, in the filter and in events. Type, Status and Failure also find the records that earlier
+// versions wrote in other words.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
 	Status                  audit.Status
+	Failure                 audit.Failure
 	RequestID               string
 	From, Until             time.Time // the first moment, and the first one that is too late
 }
 
-// where adds the filter to a statement that has a condition already.
-func (f EventFilter) where(e *engine, q *statement) *statement {
+// choose returns a statement for events that meet a condition and the filter, in the order of
+// their ids. The caller adds the limit. Each word of a type or an outcome has a query of its own, so
+// that an index has its rows in order.
+func (f EventFilter) choose(e *engine, condition, order string, limit int, args ...any) *statement {
+	types, outcomes := []string{""}, []string{""}
+	if f.Type != "" {
+		types = f.Type.Words()
+	}
+	if f.Status != "" || f.Failure != "" {
+		outcomes = audit.OutcomeWords(f.Status, f.Failure)
+	}
+	if len(types) == 1 && len(outcomes) == 1 {
+		return f.query(e, say(`SELECT id, event`), types[0], outcomes[0], condition, args).
+			and(`ORDER BY id ` + order)
+	}
+	q := say(`SELECT id, event FROM audit_events WHERE id IN (SELECT 0`)
+	for _, typ := range types {
+		for _, outcome := range outcomes {
+			q = f.query(e, q.and(`UNION ALL SELECT id FROM (SELECT id`), typ, outcome, condition,
+				args).and(`ORDER BY id `+order+` LIMIT ?) AS one`, limit)
+		}
+	}
+	return q.and(`) ORDER BY id ` + order)
+}
+
+// query adds the table, the condition and the filter, with one type and one outcome, to a query.
+func (f EventFilter) query(e *engine, q *statement, typ, outcome, condition string,
+	args []any) *statement {
+	q = q.and(`FROM audit_events WHERE `+condition, args...)
 	for _, column := range []struct{ name, value string }{
 		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool},
-		{"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
+		{"type", typ}, {"status", outcome}, {"request_id", f.RequestID},
 	} {
 		if column.value != "" {
-			q = q.and(` AND `+column.name+` = ?`, findable(column.value))
+			q = q.and(`AND `+column.name+` = ?`, findable(column.value))
 		}
 	}
 	if !f.From.IsZero() {
-		q = q.and(` AND at >= ?`, e.moment(f.From.UTC()))
+		q = q.and(`AND at >= ?`, e.moment(f.From.UTC()))
 	}
 	if !f.Until.IsZero() {
-		q = q.and(` AND at < ?`, e.moment(f.Until.UTC()))
+		q = q.and(`AND at < ?`, e.moment(f.Until.UTC()))
 	}
 	return q
 }
@@ -60,16 +89,18 @@ func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool,
 // call is there once: by its outcome, or by an intent without one.
 func (s *Store) SearchEvents(ctx context.Context, f EventFilter,
 	page Page[int64]) ([]Recorded, bool, error) {
-	q := say(`SELECT id, event FROM audit_events WHERE id > 0`)
+	condition, args := `id > 0`, []any(nil)
 	if page.After != 0 {
-		q = say(`SELECT id, event FROM audit_events WHERE id < ?`, page.After)
+		condition, args = `id < ?`, []any{page.After}
 	}
-	if q = f.where(s.engine, q); f.RequestID == "" {
-		q = q.and(` AND (status <> ? OR NOT EXISTS (SELECT 1 FROM audit_events o
+	if f.RequestID == "" {
+		condition += ` AND (status <> ? OR NOT EXISTS (SELECT 1 FROM audit_events o
 			WHERE o.request_id = audit_events.request_id AND o.type = audit_events.type
-				AND o.status <> ?))`, string(audit.Intent), string(audit.Intent))
+				AND o.status <> ?))`
+		args = append(args, string(audit.Intent), string(audit.Intent))
 	}
-	return list(ctx, s, "audit events", q.and(` ORDER BY id DESC`), page, readEvent)
+	return list(ctx, s, "audit events",
+		f.choose(s.engine, condition, "DESC", page.limit()+1, args...), page, readEvent)
 }
 
 func readEvent(row scanner) (r Recorded, err error) {

@@ -53,12 +53,12 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 		for i := range 12 {
 			all = append(all, audit.Event{
 				Time: longAgo.Add(time.Duration(i) * time.Minute),
-				Type: []audit.Type{audit.ToolCall, audit.ToolList}[i%2], RequestID: fmt.Sprint("r",
+				Type: []audit.Type{audit.ToolCalled, audit.ToolList}[i%2], RequestID: fmt.Sprint("r",
 					i/2),
 				Principal: []string{"ada", "bob"}[i/6], Client: []string{"cli", "web",
 					"x\x00y"}[i%3], Tool: []string{"read", "write", ""}[i%3],
-				Status: []audit.Status{audit.OK, audit.Denied}[i/4%2],
 			})
+			all[i].End([]audit.Failure{"", audit.Denied}[i/4%2])
 		}
 		keep(t, s.Audit(), all...)
 		at := func(i int) time.Time { return longAgo.Add(time.Duration(i) * time.Minute) }
@@ -72,10 +72,13 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 			"odd":       {store.EventFilter{Client: "x\x00y"}, "11 8 5 2"},
 			"tool":      {store.EventFilter{Tool: "read"}, "9 6 3 0"},
 			"type":      {store.EventFilter{Type: audit.ToolList}, "11 9 7 5 3 1"},
-			"status":    {store.EventFilter{Status: audit.Denied}, "7 6 5 4"},
+			"status":    {store.EventFilter{Status: audit.Failed}, "7 6 5 4"},
+			"failure":   {store.EventFilter{Failure: audit.Denied}, "7 6 5 4"},
+			"neither":   {store.EventFilter{Status: audit.Success, Failure: audit.Denied}, ""},
+			"no status": {store.EventFilter{Status: "no"}, ""},
 			"request":   {store.EventFilter{RequestID: "r2"}, "5 4"},
 			"time":      {store.EventFilter{From: at(3), Until: at(6)}, "5 4 3"},
-			"some": {store.EventFilter{Principal: "ada", Status: audit.OK, From: at(1)},
+			"some": {store.EventFilter{Principal: "ada", Status: audit.Success, From: at(1)},
 				"3 2 1"},
 			"none": {store.EventFilter{Principal: "eve"}, ""},
 		} {
@@ -104,24 +107,24 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		event := func(request string, status audit.Status) audit.Event {
-			return audit.Event{Type: audit.ToolCall, RequestID: request, Principal: "ada",
-				Tool: "pay", Status: status, Intended: status == audit.OK}
+			return audit.Event{Type: audit.ToolCalled, RequestID: request, Principal: "ada",
+				Tool: "pay", Status: status, Intended: status == audit.Success}
 		}
-		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.OK),
-			event("3", audit.Denied), event("4", audit.Intent),
+		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.Success),
+			event("3", audit.Failed), event("4", audit.Intent),
 			// a request of permission during the call
-			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.OK},
-			event("5", audit.Intent), event("5", audit.OK))
+			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.Success},
+			event("5", audit.Intent), event("5", audit.Success))
 		for name, test := range map[string]struct {
 			f    store.EventFilter
 			want string
 		}{
 			"all": {store.EventFilter{},
-				"5 ok, 2 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+				"5 success, 2 success, 4 intent, 3 failed, 1 success, 2 intent"},
 			"a tool": {store.EventFilter{Tool: "pay", Principal: "ada"},
-				"5 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+				"5 success, 4 intent, 3 failed, 1 success, 2 intent"},
 			"without outcome": {store.EventFilter{Status: audit.Intent}, "4 intent, 2 intent"},
-			"one request":     {store.EventFilter{RequestID: "1"}, "1 ok, 1 intent"},
+			"one request":     {store.EventFilter{RequestID: "1"}, "1 success, 1 intent"},
 			"intent of one": {store.EventFilter{RequestID: "1", Status: audit.Intent},
 				"1 intent"},
 		} {

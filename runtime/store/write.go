@@ -131,7 +131,7 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 		return written{}, err
 	}
 	c := Change{Kind: did.kind}
-	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, did.object
+	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.Success, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}

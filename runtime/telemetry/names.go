@@ -30,7 +30,8 @@ const (
 // Attributes of this package's own.
 const (
 	keyRequestID = attribute.Key("mcpgen.request.id")  // as in the log and the audit
-	keyStatus    = attribute.Key("mcpgen.status")      // as in the audit; "ok" for what is not audited and came to no error
+	keyStatus    = attribute.Key("mcpgen.status")      // as in the audit, also without an event
+	keyFailure   = attribute.Key("mcpgen.failure")     // as in the audit
 	keyAxis      = attribute.Key("mcpgen.denial.axis") // as in the audit
 	keyLimit     = attribute.Key("mcpgen.limit")
 	keyKilled    = attribute.Key("mcpgen.sandbox.killed")
@@ -49,14 +50,6 @@ func methodOf(known string) string {
 		return other
 	}
 	return known
-}
-
-// statusOf is how a status is named.
-func statusOf(s audit.Status) audit.Status {
-	if s == "" {
-		return audit.OK
-	}
-	return s
 }
 
 // ofTransport are the attributes of a transport (conventions for MCP, recording MCP transport).
@@ -92,15 +85,15 @@ func codeOf(code int64) string {
 // errorTypeOf is the error.type of a message, empty where it did not fail.
 func errorTypeOf(s shape) string {
 	switch {
-	case s.status == audit.Timeout:
+	case s.failed == audit.Timeout:
 		return "timeout"
-	case s.status == audit.Crashed:
+	case s.failed == audit.Crashed:
 		return string(audit.Crashed)
 	case s.gone:
 		return "cancelled"
 	case s.code != 0:
 		return codeOf(s.code)
-	case s.status == audit.OK:
+	case s.failed == "":
 		return ""
 	case s.method == "tools/call":
 		return "tool_error"

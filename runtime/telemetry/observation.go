@@ -26,7 +26,7 @@ type shape struct {
 	start
 	kind   access.Kind
 	name   string
-	status audit.Status
+	failed audit.Failure
 	axis   string // of what was denied, or ended at a limit
 	limit  string
 	code   int64
@@ -94,11 +94,12 @@ func (o *observation) Trace() (traceID, spanID string) {
 
 // Ended implements [observe.Observation].
 func (o *observation) Ended(out observe.Outcome) {
-	s := shape{start: o.start, kind: out.Kind, name: out.Name, status: statusOf(out.Status), limit: limitOf(out.Limit), code: out.Code, gone: out.Cancelled}
+	s := shape{start: o.start, kind: out.Kind, name: out.Name, failed: out.Failure,
+		limit: limitOf(out.Limit), code: out.Code, gone: out.Cancelled}
 	switch {
 	case s.limit != "": // time is one
 		s.axis = audit.AxisLimit
-	case s.status == audit.Denied || s.status == audit.Limited:
+	case s.failed == audit.Denied || s.failed == audit.Limited:
 		s.axis = out.Axis
 	}
 	one := o.of.series.get(s, seriesOf)
@@ -139,7 +140,11 @@ func (o *observation) describe(one *series, out observe.Outcome) {
 
 func seriesOf(s shape) *series {
 	target, failure := ofTarget(s.kind, s.name), errorTypeOf(s)
-	method, status := keyMethod.String(s.method), keyStatus.String(string(s.status))
+	method := keyMethod.String(s.method)
+	status := []attribute.KeyValue{keyStatus.String(string(s.failed.Status()))}
+	if s.failed != "" {
+		status = append(status, keyFailure.String(string(s.failed)))
+	}
 
 	var came []attribute.KeyValue // beyond what the span began with
 	if failure != "" {
@@ -151,17 +156,18 @@ func seriesOf(s shape) *series {
 	one := &series{
 		span:      s.method,
 		durations: recording(slices.Concat(s.start.attrs(), target, came)...),
-		requests:  adding(append(target, method, status)...),
+		requests:  adding(slices.Concat(target, []attribute.KeyValue{method}, status)...),
 		lists:     recording(method),
 		kills:     adding(append(target, keyLimit.String(s.limit))...),
 	}
 	if s.name != "" && s.kind != access.Resources {
 		one.span += " " + s.name
 	}
-	if s.status == audit.Timeout || s.status == audit.Crashed || s.status == audit.Failed && s.code == codeInternal && !s.gone {
+	if s.failed == audit.Timeout || s.failed == audit.Crashed ||
+		s.failed == audit.Errored && s.code == codeInternal && !s.gone {
 		one.failure = failure
 	}
-	came = append(came, status)
+	came = append(came, status...)
 	if s.limit != "" {
 		came = append(came, keyLimit.String(s.limit))
 	}

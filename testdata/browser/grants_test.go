@@ -83,8 +83,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 		t.Errorf("still granted: %q", got)
 	}
 
-	failed := audit.Event{Time: time.Now(), Type: audit.ToolCall, Tool: "update",
-		Status: audit.Failed, Axis: "role"}
+	failed := audit.Event{Time: time.Now(), Type: audit.ToolCalled, Tool: "update",
+		Status: audit.Failed, Failure: audit.Errored, Axis: "role"}
 	if err := w.store.Audit().Record(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		switch {
 		case e.Type == audit.Changed:
 			changes = append(changes, store.Recorded{Event: e})
-		case e.Status == audit.OK:
+		case e.Status == audit.Success:
 			reads = append(reads, e)
 		default:
 			refused = append(refused, e)
@@ -174,7 +174,7 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		t.Errorf("%s as %q: %d changes, not %d", op.id, who, len(changes), want)
 	}
 	for _, e := range changes {
-		if e.Type != audit.Changed || e.Status != audit.OK || e.Issuer != issuer ||
+		if e.Type != audit.Changed || e.Status != audit.Success || e.Issuer != issuer ||
 			e.Principal != who || e.Client != who+"'s client" || e.RequestID == "" ||
 			e.Role == "" || e.Action == "" || e.Object == "" ||
 			(len(e.Arguments) > 0) != (op.method != "DELETE") {
@@ -195,7 +195,7 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		t.Fatalf("%s as %q: %d, and refusals %+v", op.id, who, got.status, refused)
 	}
 	for _, e := range refused {
-		if e.Type != audit.AdminRequest || e.Status != audit.Denied || e.Action != op.id ||
+		if e.Type != audit.AdminRequest || e.Failure != audit.Denied || e.Action != op.id ||
 			e.Principal != who || e.RequestID != got.id || e.Object == "" || e.Missing == "" ||
 			e.Time.IsZero() || e.Arguments != nil {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)

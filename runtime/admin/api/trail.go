@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -18,7 +20,7 @@ const auditPath = "/audit"
 // Record is one of the audit trail.
 type Record struct {
 	ID    string      `json:"id"`
-	Event audit.Event `json:"event" doc:"As it was recorded"`
+	Event audit.Event `json:"event" doc:"In current words; an export has the recorded text"`
 }
 
 func recordOf(e store.Recorded) Record { return Record{textOf(e.ID), e.Event} }
@@ -28,11 +30,27 @@ type EventFilter struct {
 	Principal string    `query:"principal" maxLength:"512" doc:"The subject who asked"`
 	Client    string    `query:"client" maxLength:"512"`
 	Tool      string    `query:"tool" maxLength:"128"`
-	Type      string    `query:"type" maxLength:"64" doc:"What kind of request or change it is about: tool_call, changed, admin_request"`
-	Status    string    `query:"status" enum:"ok,failed,timeout,limited,crashed,denied,invalid,intent" doc:"How it ended; intent finds calls without an outcome"`
+	Type      string    `query:"type" maxLength:"64" doc:"What kind of request or change it is about: tool_called, changed, admin_request"`
+	Status    string    `query:"status" enum:"success,failed,intent" doc:"How it ended; intent finds calls without an outcome"`
+	Failure   string    `query:"failure" enum:"denied,timeout,limited,crashed,invalid,error" doc:"Why it failed; error is an error of the handler"`
 	RequestID string    `query:"request_id" maxLength:"128"`
 	From      time.Time `query:"from" doc:"The first moment"`
 	Until     time.Time `query:"until" doc:"The first moment that is too late"`
+}
+
+// Resolve implements [huma.Resolver]. It refuses the words of earlier versions.
+func (f *EventFilter) Resolve(huma.Context) (wrong []error) {
+	for name, word := range map[string]struct{ value, replacement string }{
+		"type":   {f.Type, audit.Type(f.Type).Replacement()},
+		"status": {f.Status, audit.Status(f.Status).Replacement()},
+	} {
+		if word.replacement != "" {
+			wrong = append(wrong, &huma.ErrorDetail{Location: "query." + name, Value: word.value,
+				Message: "a word of earlier versions: use " + word.replacement +
+					", which also finds their records"})
+		}
+	}
+	return wrong
 }
 
 // of is the filter as the store takes it. A time that is none would choose everything.
@@ -45,7 +63,8 @@ func (f EventFilter) of(r *request) (store.EventFilter, error) {
 	}
 	return store.EventFilter{
 		Principal: f.Principal, Client: f.Client, Tool: f.Tool, Type: audit.Type(f.Type),
-		Status: audit.Status(f.Status), RequestID: f.RequestID, From: f.From, Until: f.Until,
+		Status: audit.Status(f.Status), Failure: audit.Failure(f.Failure), RequestID: f.RequestID,
+		From: f.From, Until: f.Until,
 	}, nil
 }
 

@@ -44,10 +44,11 @@ func (w *world) chained(events ...audit.Event) {
 func calls(n int, at time.Time) (all []audit.Event) {
 	for i := range n {
 		all = append(all, audit.Event{
-			Time: at.Add(time.Duration(i) * time.Minute), Type: audit.ToolCall, RequestID: fmt.Sprint("r", i), Issuer: issuer, Principal: []string{"ada", "bob"}[i%2],
-			Client: "cli", Tool: []string{"read", "ask", "other"}[i%3], Status: []audit.Status{audit.OK, audit.Denied}[i/2%2],
+			Time: at.Add(time.Duration(i) * time.Minute), Type: audit.ToolCalled, RequestID: fmt.Sprint("r", i), Issuer: issuer, Principal: []string{"ada", "bob"}[i%2],
+			Client: "cli", Tool: []string{"read", "ask", "other"}[i%3],
 			Arguments: []audit.Argument{{Name: "path", Bytes: 3, Digest: audit.DigestOf([]byte(`"a"`))}},
 		})
+		all[i].End([]audit.Failure{"", audit.Denied}[i/2%2])
 	}
 	return all
 }
@@ -58,8 +59,8 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.chained(calls(12, longAgo)...)
 		for query, want := range map[string]string{
-			"tool=read": "[r9 r6 r3 r0]", "tool=read&principal=bob": "[r9 r3]", "client=cli&status=denied": "[r11 r10 r7 r6 r3 r2]", "request_id=r5": "[r5]", "client=other": "[]",
-			"type=tool_call&from=2026-05-04T03:05:00Z&until=2026-05-04T05:08:00%2B02:00": "[r7 r6 r5]", "principal=%27%20OR%201=1": "[]", "tool=read&limit=3": "[r9 r6 r3]",
+			"tool=read": "[r9 r6 r3 r0]", "tool=read&principal=bob": "[r9 r3]", "client=cli&failure=denied": "[r11 r10 r7 r6 r3 r2]", "status=failed&until=2026-05-04T04:00:00Z": "[r11 r10 r7 r6 r3 r2]", "request_id=r5": "[r5]", "client=other": "[]",
+			"type=tool_called&from=2026-05-04T03:05:00Z&until=2026-05-04T05:08:00%2B02:00": "[r7 r6 r5]", "principal=%27%20OR%201=1": "[]", "tool=read&limit=3": "[r9 r6 r3]",
 			"until=2026-05-04T03:00:00Z": "[]",
 		} {
 			var ids []string
@@ -88,6 +89,21 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestFilterOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	for query, cure := range map[string]string{
+		"type=tool_call": "type=tool_called", "status=ok": "status=success",
+		"status=denied": "failure=denied", "status=invalid": "failure=invalid",
+	} {
+		for _, path := range []string{auditEvents, auditExport} {
+			got := w.send("root", "GET", path+"?"+query, "")
+			if got.status != 422 || !strings.Contains(got.body, "a word of earlier versions: use "+cure) {
+				t.Errorf("%s?%s: %s", path, query, got)
+			}
+		}
+	}
 }
 
 func TestReadingTheTrailIsRecordedByItsFiltersDigests(t *testing.T) {
@@ -129,7 +145,7 @@ func TestExportIsTheTrailAsItWasWrittenAndVerifies(t *testing.T) {
 		if report := must(chain.Verify(chain.Lines("export", strings.NewReader(altered)), chain.VerifyOptions{Key: key, Unchained: true})); report.Sound() {
 			t.Error("one that was altered verifies")
 		}
-		some := w.send("root", "GET", auditExport+"?principal=ada&status=ok", "")
+		some := w.send("root", "GET", auditExport+"?principal=ada&status=success", "")
 		if n := strings.Count(some.body, "\n"); n != 500 || strings.Contains(some.body, `"bob"`) {
 			t.Errorf("%d lines", n)
 		}
@@ -239,7 +255,7 @@ func TestOldestPartOfTheTrailIsPrunedAndTheRestVerifies(t *testing.T) {
 				t.Error(again)
 			}
 			left := w.send("root", "GET", auditExport, "").body
-			if strings.Contains(left, "2026-05-04") || strings.Count(left, `"tool_call"`) != 3 {
+			if strings.Contains(left, "2026-05-04") || strings.Count(left, `"tool_called"`) != 3 {
 				t.Error(left)
 			}
 			if report := must(chain.Verify(chain.Lines("export", strings.NewReader(left)), chain.VerifyOptions{Key: key, Unchained: true})); !report.Sound() {

@@ -65,6 +65,14 @@ func (f faults) moment(field, text string) time.Time {
 	return time.Time{}
 }
 
+// replaced notes a search for a word of earlier versions.
+func (f faults) replaced(field, replacement string) {
+	if name, word, old := strings.Cut(replacement, "="); old {
+		f.add(field, fmt.Sprintf("This is a word of earlier versions. Search for the %s %s, "+
+			"which also finds their records.", name, word))
+	}
+}
+
 // words checks a reason or a note.
 func (f faults) words(field, text string, needed bool) {
 	switch {

@@ -65,7 +65,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 		t.Errorf("it can be decided on again: %s", body)
 	}
 	e := (*events)[len(*events)-1]
-	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 3 ||
+	if e.Type != audit.Changed || e.Status != audit.Success || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 3 ||
 		e.Object != `request 1 of client "desk" of https://id.example: file.read reports/** unrestricted; granted: file.read reports/may/* restricted` {
 		t.Errorf("%+v", e)
 	}

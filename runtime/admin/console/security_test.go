@@ -552,7 +552,7 @@ func (w *world) called(text string) *odd {
 		fmt.Sprintf("/console/grants/new?client=%s&issuer=%[1]s&type=%[1]s", q),
 		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s&resource=%[1]s", q),
 		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s", q),
-		"/console/audit", fmt.Sprintf("/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
+		"/console/audit", fmt.Sprintf("/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&failure=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
 	}
 	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text,
 		"issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID),

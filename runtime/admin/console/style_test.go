@@ -79,8 +79,8 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	requested := w.requestPermission("desk", "file.read", "notes/**", "two\nlines")
 	decided := w.requestPermission("desk", "net.connect", "example.com:443", "")
 	must(w.keeper.Deny(t.Context(), decided.ID, grant.Verdict{By: "ada", Note: "no"}))
-	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCall, Tool: "view",
-		Status: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}},
+	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCalled, Tool: "view",
+		Status: audit.Failed, Failure: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}},
 		Grants: []audit.Use{{Argument: "path"}}}))
 	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{},
 		store.Page[int64]{Limit: 1}))[0]

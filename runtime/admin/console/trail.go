@@ -17,20 +17,21 @@ import (
 
 const pathAudit = runtime.PathConsole + "/audit"
 
-// eventTypes and eventStatuses are what the search suggests. Others can be typed.
+// What the search suggests. Other texts can be typed.
 var (
-	eventTypes = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList,
+	eventTypes = []audit.Type{audit.ToolCalled, audit.ToolList, audit.PromptGet, audit.PromptList,
 		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed,
 		audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
-	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout,
-		audit.Limited, audit.Crashed, audit.Invalid, audit.Intent}
+	eventStatuses = []audit.Status{audit.Success, audit.Failed, audit.Intent}
+	eventFailures = []audit.Failure{audit.Denied, audit.Errored, audit.Timeout, audit.Limited,
+		audit.Crashed, audit.Invalid}
 )
 
 // search is what the audit trail is searched for, as it is typed.
 type search struct {
-	From, Until                                      string
-	Client, Principal, Tool, Type, Status, RequestID string
-	Wrong                                            faults
+	From, Until, Client, Principal, Tool string
+	Type, Status, Failure, RequestID     string
+	Wrong                                faults
 }
 
 // Types are what there is to choose from.
@@ -39,24 +40,31 @@ func (search) Types() []audit.Type { return eventTypes }
 // Statuses are what there is to choose from.
 func (search) Statuses() []audit.Status { return eventStatuses }
 
+// Failures are what there is to choose from.
+func (search) Failures() []audit.Failure { return eventFailures }
+
 // query is the search in an address.
 func (s search) query() url.Values {
 	return filled("from", s.From, "until", s.Until, "client", s.Client, "principal", s.Principal,
-		"tool", s.Tool, "type", s.Type, "status", s.Status, "request", s.RequestID)
+		"tool", s.Tool, "type", s.Type, "status", s.Status, "failure", s.Failure,
+		"request", s.RequestID)
 }
 
-// search reads an address. A time that cannot be read is a fault: to leave it out would find what
-// was not asked for.
+// search reads an address. A time that cannot be read is a fault, and so is a word of earlier
+// versions: a search without them would find events that the caller did not search for.
 func (v *visit) search() (s search, f store.EventFilter) {
 	q := v.r.URL.Query()
 	s = search{
 		From: q.Get("from"), Until: q.Get("until"), Client: q.Get("client"),
 		Principal: q.Get("principal"), Tool: q.Get("tool"), Type: q.Get("type"),
-		Status:    q.Get("status"),
+		Status: q.Get("status"), Failure: q.Get("failure"),
 		RequestID: q.Get("request"), Wrong: faults{},
 	}
 	f = store.EventFilter{Client: s.Client, Principal: s.Principal, Tool: s.Tool,
-		Type: audit.Type(s.Type), Status: audit.Status(s.Status), RequestID: s.RequestID}
+		Type: audit.Type(s.Type), Status: audit.Status(s.Status),
+		Failure: audit.Failure(s.Failure), RequestID: s.RequestID}
+	s.Wrong.replaced("type", f.Type.Replacement())
+	s.Wrong.replaced("status", f.Status.Replacement())
 	f.From, f.Until = s.Wrong.moment("from", s.From), s.Wrong.moment("until", s.Until)
 	return s, f
 }
@@ -122,19 +130,20 @@ type eventRow struct {
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 
-// Outcome is the status. Of a call without an outcome the list has the intent.
+// Outcome is the failure, or the status of an event without one. Of a call without an outcome the
+// list has the intent.
 func (e eventRow) Outcome() string {
 	if e.Waits() && !e.ended {
 		return "no outcome"
 	}
-	return string(e.Status)
+	return cmp.Or(string(e.Failure), string(e.Status))
 }
 
 // Waits reports whether the event is an intent, which says nothing of the outcome.
 func (e eventRow) Waits() bool { return e.Status == audit.Intent }
 
 // Fine reports whether nothing was wrong.
-func (e eventRow) Fine() bool { return e.Status == audit.OK }
+func (e eventRow) Fine() bool { return e.Status == audit.Success }
 
 // Why is why the event ended as it did. The words of a handler's error are in the log alone: they
 // may hold values.
@@ -143,15 +152,15 @@ func (e eventRow) Why() string {
 	switch {
 	case e.Waits():
 		return ""
-	case e.Status == audit.Timeout:
+	case e.Failure == audit.Timeout:
 		return handler + "did not end within its time limit"
-	case e.Status == audit.Crashed:
+	case e.Failure == audit.Crashed:
 		return handler + "panicked, or its result could not be sent"
-	case e.Status == audit.Limited:
+	case e.Failure == audit.Limited:
 		return "a limit: " + cmp.Or(e.Missing, "unknown")
-	case e.Status == audit.Invalid:
+	case e.Failure == audit.Invalid:
 		return "the request is not valid, as with an old cursor or state"
-	case e.Status != audit.Failed || e.Missing != "":
+	case e.Failure != audit.Errored || e.Missing != "":
 		return cmp.Or(e.Missing, e.Axis)
 	case e.Axis == audit.AxisArguments:
 		return "the arguments do not fit the schema"
@@ -199,8 +208,8 @@ func (e eventRow) Facts() (all []fact) {
 	}
 	for _, f := range []fact{
 		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)},
-		{"Status", string(e.Status)}, {"Intent", intended}, {"Why", why}, {"Decided by", e.Axis},
-		{"Missing", e.Missing},
+		{"Status", string(e.Status)}, {"Failure", string(e.Failure)}, {"Intent", intended},
+		{"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action},
 		{"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},

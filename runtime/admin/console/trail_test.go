@@ -32,14 +32,14 @@ func (w *world) trail(t *testing.T, n int) {
 	events := make([]audit.Event, n)
 	for i := range events {
 		events[i] = audit.Event{
-			Time: noon.Add(time.Duration(i) * time.Hour), Type: audit.ToolCall,
+			Time: noon.Add(time.Duration(i) * time.Hour), Type: audit.ToolCalled,
 			Tool: fmt.Sprintf("tool_%03d", i), Issuer: issuer, Principal: "vera", Client: "desk",
 			Role: "Viewer", RequestID: fmt.Sprint("R", i),
-			Status: audit.OK, Axis: "role", Milliseconds: 1.25,
+			Status: audit.Success, Axis: "role", Milliseconds: 1.25,
 		}
 		if i%2 == 1 {
-			events[i].Status, events[i].Client, events[i].Missing = audit.Denied, "other",
-				"needs role Manager"
+			events[i].Status, events[i].Failure = audit.Failed, audit.Denied
+			events[i].Client, events[i].Missing = "other", "needs role Manager"
 		}
 	}
 	if err := audit.InOrder(t.Context(), w.store.Audit(), events); err != nil {
@@ -54,14 +54,14 @@ func TestTrailIsSearched(t *testing.T) {
 			w.trail(t, 6)
 			must(0, w.store.Audit().Record(t.Context(),
 				audit.Event{Time: noon, Type: audit.PromptGet, Prompt: "greet",
-					Status: audit.Failed}))
+					Status: audit.Failed, Failure: audit.Errored}))
 			must(0, w.store.Audit().Record(t.Context(),
 				audit.Event{Time: noon, Type: audit.ResourceRead, Resource: "team://people/{id}",
-					Status: audit.Limited, Axis: "limit", Missing: "rate"}))
+					Status: audit.Failed, Failure: audit.Limited, Axis: "limit", Missing: "rate"}))
 			for query, want := range map[string][]string{
 				"client=desk": {"tool_004", "tool_002",
 					"tool_000"},
-				"principal=vera&status=denied": {"tool_005", "tool_003",
+				"principal=vera&failure=denied": {"tool_005", "tool_003",
 					"tool_001"},
 				"tool=tool_003":                                   {"tool_003"},
 				"type=prompt_get":                                 {"greet"},
@@ -87,7 +87,7 @@ func TestTrailIsSearched(t *testing.T) {
 				`href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`,
 				"Download what is found", "Show all")
 			equal(t, rows(t, body)[1:],
-				[]string{"2026-05-04 17:00:00 UTC|tool_call|vera by other|tool_005|denied|needs role Manager"})
+				[]string{"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|denied|needs role Manager"})
 			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK,
 				"No event matches")
 			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all",
@@ -104,8 +104,8 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	w := onSQLite(t)
 	mac := audit.MAC{1}
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{
-		Time: noon, Type: audit.ToolCall, RequestID: "R1", TraceID: "T1", Issuer: issuer,
-		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile", Status: audit.OK,
+		Time: noon, Type: audit.ToolCalled, RequestID: "R1", TraceID: "T1", Issuer: issuer,
+		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile", Status: audit.Success,
 		Axis: "role", Milliseconds: 1.25, Visible: 2, Total: 3,
 		Arguments: []audit.Argument{{Name: "path", Bytes: 12, Digest: audit.DigestOf([]byte("x"))}},
 		Grants:    []audit.Use{{Argument: "path", Kind: "file.read", Grant: "7"}},
@@ -114,17 +114,17 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	e := must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R1"},
 		store.Page[int64]{}))[0]
 	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
-		"2026-05-04 12:00:00.000 UTC", "tool_call", "vera", "desk", "Viewer", `read\u202efile`,
+		"2026-05-04 12:00:00.000 UTC", "tool_called", "vera", "desk", "Viewer", `read\u202efile`,
 		"2 of 3", "1.25 ms", "T1", "number 17 of replica.1", `href="/console/audit?request=R1"`)
 	equal(t, rows(t, body), []string{"Argument|Type|Grant", "path|file.read|7", "Name|Bytes|Digest",
 		"path|12|" + audit.DigestOf([]byte("x")).String()})
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.Authentication,
-		RequestID: "R2", Status: audit.Denied, Action: "authenticate", Object: "192.0.2.1",
-		Total: 7}))
+		RequestID: "R2", Status: audit.Failed, Failure: audit.Denied, Action: "authenticate",
+		Object: "192.0.2.1", Total: 7}))
 	e = must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R2"},
 		store.Page[int64]{}))[0]
 	body = page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
-		"192.0.2.1", "Failures", ">7<")
+		"192.0.2.1", "Failures", ">7<", ">failed<", ">denied<")
 	if strings.Contains(body, "0 of 7") {
 		t.Errorf("failures are shown as a list: %s", body)
 	}
@@ -133,26 +133,38 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	}
 }
 
+// TestSearchForAWordOfEarlierVersionsNamesTheCurrentOne instead of finding nothing.
+func TestSearchForAWordOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
+	w := onSQLite(t)
+	for query, cure := range map[string]string{
+		"type=tool_call": "type tool_called", "status=ok": "status success",
+		"status=denied": "failure denied", "status=timeout": "failure timeout",
+	} {
+		page(t, w.get("token-admin", "/console/audit?"+query), http.StatusUnprocessableEntity,
+			"This is a word of earlier versions. Search for the "+cure+", which also finds")
+	}
+}
+
 // TestCallWithoutAnOutcomeIsShownAsSuch: a call is one row, and an intent is one alone where its
 // outcome is not there.
 func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
 	w := onSQLite(t)
 	event := func(request string, status audit.Status) audit.Event {
-		return audit.Event{Time: noon, Type: audit.ToolCall, RequestID: request, Principal: "vera",
-			Tool: "pay-" + request, Status: status, Intended: status == audit.OK,
+		return audit.Event{Time: noon, Type: audit.ToolCalled, RequestID: request, Principal: "vera",
+			Tool: "pay-" + request, Status: status, Intended: status == audit.Success,
 			Arguments: []audit.Argument{{Bytes: 7}}}
 	}
 	if err := audit.InOrder(t.Context(), w.store.Audit(), []audit.Event{event("1", audit.Intent),
-		event("1", audit.OK), event("2", audit.Intent)}); err != nil {
+		event("1", audit.Success), event("2", audit.Intent)}); err != nil {
 		t.Fatal(err)
 	}
-	const at = "2026-05-04 12:00:00 UTC|tool_call|vera|"
+	const at = "2026-05-04 12:00:00 UTC|tool_called|vera|"
 	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?principal=vera"),
-		http.StatusOK))[1:], []string{at + "pay-2|no outcome|", at + "pay-1|ok|"})
+		http.StatusOK))[1:], []string{at + "pay-2|no outcome|", at + "pay-1|success|"})
 	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?status=intent"),
 		http.StatusOK))[1:], []string{at + "pay-2|no outcome|"})
 	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?request=1"), http.StatusOK))[1:],
-		[]string{at + "pay-1|ok|", at + "pay-1|intent|"})
+		[]string{at + "pay-1|success|", at + "pay-1|intent|"})
 	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"},
 		store.Page[int64]{}))
 	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK,
@@ -329,7 +341,7 @@ func TestWhoReadsTheTrailIsInIt(t *testing.T) {
 		if rec := w.get("token-admin", at); rec.Code != http.StatusOK || len(*events) != i+1 {
 			t.Fatalf("%s: %d, %d events", at, rec.Code, len(*events))
 		}
-		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK ||
+		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.Success ||
 			e.Principal != "ada" || e.Action != "read" || e.Object != read.what {
 			t.Errorf("%s: %+v", at, e)
 		}

@@ -131,18 +131,18 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		return page(t, rec, http.StatusOK)
 	}
 	var got []string
-	body := get("/console/audit?type=tool_call")
+	body := get("/console/audit?type=tool_called")
 	for _, row := range rows(t, body)[1:] {
 		got = append(got, strings.Join(strings.Split(row, "|")[3:], "|"))
 	}
 	slices.Sort(got)
 	equal(t, got, []string{
 		"admins|denied|needs role Admin",
-		"arguments|failed|the arguments do not fit the schema",
-		"cancelled|failed|the client cancelled it, or the server stopped",
-		"error|failed|the handler returned an error",
+		"arguments|error|the arguments do not fit the schema",
+		"cancelled|error|the client cancelled it, or the server stopped",
+		"error|error|the handler returned an error",
 		"fine|invalid|the request is not valid, as with an old cursor or state",
-		"fine|ok|role",
+		"fine|success|role",
 		"late|timeout|the handler did not end within its time limit",
 		"long|limited|a limit: output",
 		"panics|crashed|the handler panicked, or its result could not be sent",
@@ -154,7 +154,7 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 	}{
 		{"tool=error", "the handler returned an error", true},
 		{"tool=late", "the handler did not end within its time limit", true},
-		{"tool=fine&status=ok", "", false},
+		{"tool=fine&status=success", "", false},
 	} {
 		_, at, _ := strings.Cut(get("/console/audit?"+row.search), `<a href="/console/audit/`)
 		at, _, _ = strings.Cut(at, `"`)

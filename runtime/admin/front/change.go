@@ -26,7 +26,7 @@ func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *
 	if r, ok := registry.(grant.Recorder); ok && r.RecordsChanges() {
 		return nil
 	}
-	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, object
+	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.Success, action, object
 	if err := record(context.WithoutCancel(ctx), sink, by); err != nil {
 		log.ErrorContext(ctx, "a change was made and could not be recorded", "request_id",
 			by.RequestID, "action", action, "object", object, "error", err)
@@ -54,7 +54,7 @@ func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object 
 	if sink == nil {
 		return nil
 	}
-	by.Type, by.Status, by.Action, by.Object = audit.AdminRequest, audit.OK, action, object
+	by.Type, by.Status, by.Action, by.Object = audit.AdminRequest, audit.Success, action, object
 	return record(ctx, sink, by)
 }
 

@@ -152,7 +152,7 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 		t.Error("no time")
 	}
 	got.Time = by.Time
-	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Denied, Principal: "mel",
+	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Failed, Failure: audit.Denied, Principal: "mel",
 		RequestID: "R1", Action: "do it", Object: "organization 1",
 		Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -231,7 +231,7 @@ func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 			t.Errorf("%s: %v, %+v, %s", name, err, all, log.String())
 		}
 		for _, e := range all {
-			if e.Type != audit.Changed || e.Status != audit.OK || e.Action != "grant" ||
+			if e.Type != audit.Changed || e.Status != audit.Success || e.Action != "grant" ||
 				e.Object != "grant 1" || e.Principal != "root" || e.Time.IsZero() ||
 				len(e.Arguments) != 1 {
 				t.Errorf("%s: %+v", name, e)
@@ -255,7 +255,7 @@ func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
 	})
 	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, "list",
 		"the trail"); err != broken || len(all) != 1 || all[0].Type != audit.AdminRequest ||
-		all[0].Status != audit.OK || all[0].Action != "list" || all[0].Principal != "root" {
+		all[0].Status != audit.Success || all[0].Action != "list" || all[0].Principal != "root" {
 		t.Errorf("%v, %+v", err, all)
 	}
 	if err := front.Reads(t.Context(), nil, audit.Event{}, "list", "the trail"); err != nil {

@@ -25,7 +25,8 @@ func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Ev
 		return
 	}
 	by.Arguments = nil
-	by.Time, by.Type, by.Status = time.Now(), audit.AdminRequest, audit.Denied
+	by.Time, by.Type = time.Now(), audit.AdminRequest
+	by.End(audit.Denied)
 	by.Action, by.Object, by.Missing = action, object, missing
 	// The caller may be gone, or their credential ended: that makes it no less worth knowing.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtime.DefaultAuditTimeout)

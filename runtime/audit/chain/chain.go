@@ -182,7 +182,7 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 	}
 	if mark {
 		e, err := entryOf(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint,
-			Status: audit.OK, Total: int(at.seq + 1)})
+			Status: audit.Success, Total: int(at.seq + 1)})
 		if err != nil {
 			return err
 		}

@@ -359,7 +359,7 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 			t.Error(got)
 		}
 		var e audit.Event
-		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint || e.Total != 4 || e.Status != audit.OK || e.Chain.MAC != k.points()[0].MAC || !e.Time.Equal(k.points()[0].Time) {
+		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint || e.Total != 4 || e.Status != audit.Success || e.Chain.MAC != k.points()[0].MAC || !e.Time.Equal(k.points()[0].Time) {
 			t.Errorf("%+v, %v, want %+v", e, err, k.points()[0])
 		}
 		if got := verified(t, chain.VerifyOptions{Checkpoints: k.points()}, m.text()); len(got.Findings) > 0 || got.Records != 8 {

@@ -758,7 +758,7 @@ func pairs(t tb, c *chain.Chain, outcomes map[string]bool, ids ...string) {
 		if err := c.Record(context.Background(), e); err != nil {
 			t.Error(err)
 		}
-		if e.Status, e.Intended = audit.OK, true; outcomes[id] {
+		if e.Status, e.Intended = audit.Success, true; outcomes[id] {
 			if err := c.Record(context.Background(), e); err != nil {
 				t.Error(err)
 			}

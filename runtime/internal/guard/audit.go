@@ -62,26 +62,26 @@ func (g *Guard) audit(next Next) Next {
 			defer g.Active.End()
 		}
 		event := NewEvent(m.Info, known.event)
-		event.Status = audit.Denied
+		event.End(audit.Denied)
 		m.event = &event
 		a, err := next(ctx, m)
 		m.conclude()
 		failed, what := m.unintended,
 			"the intent of a call could not be recorded; it was not started"
 		if failed == nil {
-			if event.Status == audit.Denied {
+			if event.Failure == audit.Denied {
 				g.logDenied(ctx, m)
 			}
 			failed, what = g.record(ctx, m, event), "an audit record could not be written; "+
 				"the request is refused"
-			if known.decides && event.Status != audit.OK {
+			if known.decides && event.Failure != "" {
 				g.logFailed(ctx, m, err)
 			}
 		}
 		if failed == nil {
 			return a, err
 		}
-		ran := m.unintended == nil && event.Status != audit.Denied && event.Status != audit.Invalid
+		ran := m.unintended == nil && event.Failure != audit.Denied && event.Failure != audit.Invalid
 		if ran && known.decides {
 			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
 		}
@@ -100,7 +100,7 @@ func (g *Guard) intend(next Next) Next {
 		}
 		if g.intends(m) {
 			intent := *m.event
-			intent.Status = audit.Intent
+			intent.Status, intent.Failure = audit.Intent, ""
 			if m.unintended = g.record(ctx, m, intent); m.unintended != nil {
 				return Answer{}, wire.InternalError()
 			}
@@ -128,9 +128,9 @@ func (g *Guard) intends(m *Message) bool {
 // conclude copies what the event has to the outcome for the observer.
 func (m *Message) conclude() {
 	o, e := &m.outcome, m.event
-	o.Status, o.Axis, o.Listed, o.Total = e.Status, e.Axis, e.Visible, e.Total
+	o.Failure, o.Axis, o.Listed, o.Total = e.Failure, e.Axis, e.Visible, e.Total
 	switch {
-	case e.Status == audit.Timeout:
+	case e.Failure == audit.Timeout:
 		o.Limit = "timeout"
 	case e.Axis == audit.AxisLimit:
 		o.Limit = e.Missing
@@ -203,7 +203,7 @@ func (g *Guard) probeSink(failed error) {
 		for pause := firstProbe; failed != nil; pause = min(2*pause, lastProbe) {
 			lost := s.lost.Load()
 			failed = g.write(g.Closing, audit.Event{Time: since, Type: audit.Outage,
-				Status: audit.OK, Total: int(lost),
+				Status: audit.Success, Total: int(lost),
 				Milliseconds: float64(time.Since(since)) / float64(time.Millisecond)})
 			if failed == nil {
 				s.lost.Add(-lost)

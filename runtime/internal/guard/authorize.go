@@ -75,7 +75,7 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 		m.Params = &mcp.ReadResourceParams{Meta: params.Meta, URI: params.URI}
 	}
 	a, err := next(ctx, m)
-	if m.event.Status != audit.Crashed { // a result that cannot be sealed
+	if m.event.Failure != audit.Crashed { // a result that cannot be sealed
 		a, err = g.classify(m, s, a, err)
 	}
 	if a.Report != nil {
@@ -84,41 +84,40 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 	if s.Kind == access.Tools && m.Expired() {
 		// It ran, and its answer does not leave.
 		m.event.Missing = "the credential expired during the call"
-		if m.event.Status == audit.OK {
-			m.event.Status = audit.Failed
+		if m.event.Failure == "" {
+			m.event.End(audit.Errored)
 		}
 	}
 	return a, err
 }
 
-// classify sets the status of an allowed message, withholds the answer of a handler that replaced
-// a toolset's own, and masks an error result that no toolset's handler made.
+// classify sets the status and the failure of an allowed message. It withholds the answer of a
+// handler that replaced a toolset's own, and masks an error result that no toolset's handler made.
 func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, error) {
 	if asksForInput(a.Result) {
 		a.Result, err = nil, errAsksForInput
 	}
-	status := &m.event.Status
 	switch {
 	case err != nil && errors.As(err, new(invalid)):
-		*status = audit.Invalid
+		m.event.End(audit.Invalid)
 	case errors.Is(err, worker.ErrAbandoned):
-		*status = audit.Failed
+		m.event.End(audit.Errored)
 		return Answer{}, fmt.Errorf("%s %q: %w", s.Kind, s.Name, err)
 	case errors.Is(err, worker.ErrGoexit):
-		*status = audit.Crashed
+		m.event.End(audit.Crashed)
 		return Answer{}, fmt.Errorf("%s %q: %w", s.Kind, s.Name, err)
-	case a.Report != nil && (err == nil || a.Report.Status != audit.OK):
-		*status = a.Report.Status
+	case a.Report != nil && (err == nil || a.Report.Failure != ""):
+		m.event.End(a.Report.Failure)
 	case err != nil: // of middleware or an adopted server, or the handler's answer was lost
-		*status = audit.Failed
+		m.event.End(audit.Errored)
 	case s.own && !g.Middleware:
-		*status = audit.Crashed
+		m.event.End(audit.Crashed)
 		return Answer{}, fmt.Errorf(
 			"%s %q was replaced in the adopted server; its answer is withheld", s.Kind, s.Name)
 	default:
-		*status = audit.OK
+		m.event.End("")
 		if r, ok := a.Result.(*mcp.CallToolResult); ok && r != nil && r.IsError {
-			*status = audit.Failed
+			m.event.End(audit.Errored)
 			if a.Result, err = wire.MaskResult(g.Masker, r); err != nil {
 				return Answer{}, notEncoded(m, err)
 			}
@@ -140,7 +139,7 @@ func asksForInput(res mcp.Result) bool {
 
 // noteReport notes what the handler's run has found.
 func (m *Message) noteReport(r *invoke.Report, err error) {
-	m.failure = r.Failure
+	m.failure = r.Err
 	m.event.Grants = r.Grants
 	if r.Axis != "" {
 		m.event.Axis, m.event.Missing = r.Axis, r.Missing

@@ -33,7 +33,7 @@ func (g *Guard) encode(next Next) Next {
 		switch {
 		case err == nil:
 			return Answer{Encoded: a.Encoded, Report: a.Report}, nil
-		case methods[m.Method].decides && m.event.Status != audit.Denied:
+		case methods[m.Method].decides && m.event.Failure != audit.Denied:
 			return Answer{Report: a.Report}, notEncoded(m, err)
 		}
 		g.Log.ErrorContext(ctx, "a result cannot be sent", "method", m.Method, m.IDs(), "error", err)
@@ -43,7 +43,7 @@ func (g *Guard) encode(next Next) Next {
 
 // notEncoded returns the error of an allowed message whose result cannot be encoded.
 func notEncoded(m *Message, err error) error {
-	m.event.Status = audit.Crashed
+	m.event.End(audit.Crashed)
 	return fmt.Errorf("%s %q: %w", m.Target.Kind, m.Target.Name, err)
 }
 

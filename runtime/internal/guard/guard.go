@@ -98,7 +98,7 @@ func (g *Guard) observe(next Next) Next {
 		panicked := true
 		defer func() {
 			if panicked {
-				m.outcome.Status, err = audit.Crashed, wire.InternalError()
+				m.outcome.Failure, err = audit.Crashed, wire.InternalError()
 			}
 			g.Observer.end(seen, m.observed(err))
 		}()
@@ -117,8 +117,8 @@ func (m *Message) observed(err error) observe.Outcome {
 	if errors.As(err, &rpc) && rpc != nil && !errors.Is(err, errChallenged) {
 		m.outcome.Code = rpc.Code
 	}
-	if m.outcome.Status == "" || m.outcome.Status == audit.OK {
-		m.outcome.Status = audit.Failed
+	if m.outcome.Failure == "" {
+		m.outcome.Failure = audit.Errored
 	}
 	return m.outcome
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,9 +75,9 @@ func call(ctx context.Context, g *Guard, role string, expires time.Time,
 		Params: &mcp.CallToolParamsRaw{Name: "t", Arguments: json.RawMessage(`{}`)}})
 }
 
-func handled(status audit.Status) Answer {
+func handled(status audit.Failure) Answer {
 	return Answer{Result: &mcp.CallToolResult{Content: []mcp.Content{}},
-		Report: &invoke.Report{Status: status}}
+		Report: &invoke.Report{Failure: status}}
 }
 
 // Each line of the chain names the test of its order fact.
@@ -123,27 +124,27 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 		answers bool
 	}{
 		"it succeeds": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			return handled(audit.OK), nil
-		}, "ok ", true},
+			return handled(""), nil
+		}, "success ", true},
 		"it is denied": {"", time.Hour, nil, "denied an authenticated caller; role Member", false},
 		"its credential ends": {"Member", time.Second,
 			func(context.Context, *Message) (Answer, error) {
 				time.Sleep(2 * time.Second)
-				return handled(audit.OK), nil
-			}, "failed the credential expired during the call", false},
+				return handled(""), nil
+			}, "error the credential expired during the call", false},
 		"its answer is lost": {"Member", time.Hour,
 			func(context.Context, *Message) (Answer, error) {
-				return Answer{Report: &invoke.Report{Status: audit.OK}}, errors.New("lost")
-			}, "failed ", false},
+				return Answer{Report: &invoke.Report{}}, errors.New("lost")
+			}, "error ", false},
 		"its answer cannot be encoded": {"Member", time.Hour,
 			func(context.Context, *Message) (Answer, error) {
-				a := handled(audit.OK)
+				a := handled("")
 				a.Result.(*mcp.CallToolResult).StructuredContent = math.NaN()
 				return a, nil
 			}, "crashed ", false},
 		"its answer cannot be sealed": {"Member", time.Hour,
 			func(context.Context, *Message) (Answer, error) {
-				a := handled(audit.OK)
+				a := handled("")
 				a.Result.(*mcp.CallToolResult).InputRequests = mcp.InputRequestMap{"q": nil}
 				return a, nil
 			}, "crashed ", false},
@@ -157,13 +158,13 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 			}, "crashed ", false},
 		"it is abandoned": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
 			return Answer{}, worker.ErrAbandoned
-		}, "failed ", false},
+		}, "error ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []string
 				g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-					if got = append(got, fmt.Sprint(e.Status, " ", e.Missing)); e.Intended {
+					if got = append(got, outcomeOf(e)+" "+e.Missing); e.Intended {
 						got = slices.DeleteFunc(got, func(s string) bool { return s == "intent " })
 					}
 					return nil
@@ -355,7 +356,7 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 		ask := func() error {
 			_, err := call(t.Context(), g, "Member", time.Time{},
 				func(context.Context, *Message) (Answer, error) {
-					return handled(audit.OK), nil
+					return handled(""), nil
 				})
 			return err
 		}
@@ -489,3 +490,6 @@ func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 		t.Errorf("%v allocations for 100,000 members, and %v for one", many, few)
 	}
 }
+
+// outcomeOf returns the failure of an event, or its status without one.
+func outcomeOf(e audit.Event) string { return cmp.Or(string(e.Failure), string(e.Status)) }

@@ -24,7 +24,7 @@ func (g *Guard) Invoke(ctx context.Context, m *Message) (Answer, error) {
 	}
 	a, own, err := g.TryInvoke(ctx, m)
 	if !own {
-		return Answer{Report: &invoke.Report{Status: audit.Denied}}, unknownTo(m.Params)
+		return Answer{Report: &invoke.Report{Failure: audit.Denied}}, unknownTo(m.Params)
 	}
 	r, ok := a.Result.(*mcp.CallToolResult)
 	if ok && r != nil && r.InputRequests != nil && m.HasSessions() {

@@ -27,8 +27,8 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 	if e.Type == audit.ToolList && g.Changes != nil {
 		g.Changes.Listed(m.Info, m.Filter)
 	}
-	if e.Status = audit.OK; err != nil {
-		e.Status = audit.Invalid
+	if e.End(""); err != nil {
+		e.End(audit.Invalid)
 	}
 	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, "role", m.Principal.Role,
 		"visible", e.Visible, "total", e.Total, m.IDs())

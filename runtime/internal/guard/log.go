@@ -35,7 +35,7 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 func (g *Guard) logDenied(ctx context.Context, m *Message) {
 	e := m.event
 	message, about := "call refused", []slog.Attr{slog.String("tool", e.Tool)}
-	if e.Type != audit.ToolCall {
+	if e.Type != audit.ToolCalled {
 		message = "request refused"
 		about = []slog.Attr{slog.String("event_type", string(e.Type)),
 			slog.String("prompt", e.Prompt), slog.String("resource", e.Resource)}
@@ -45,8 +45,8 @@ func (g *Guard) logDenied(ctx context.Context, m *Message) {
 		slog.String("axis", e.Axis), slog.String("missing", e.Missing), m.IDs())...)
 }
 
-var failureLevels = map[audit.Status]slog.Level{
-	audit.Failed: slog.LevelInfo, audit.Limited: slog.LevelInfo,
+var failureLevels = map[audit.Failure]slog.Level{
+	audit.Errored: slog.LevelInfo, audit.Limited: slog.LevelInfo,
 	audit.Timeout: slog.LevelWarn, audit.Invalid: slog.LevelDebug,
 }
 
@@ -54,9 +54,9 @@ var failureLevels = map[audit.Status]slog.Level{
 // arguments are left out.
 func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	e := m.event
-	level, logged := failureLevels[e.Status]
+	level, logged := failureLevels[e.Failure]
 	failure := cmp.Or(m.failure, err)
-	misfit := e.Status == audit.Invalid || errors.As(failure, new(*decode.Error))
+	misfit := e.Failure == audit.Invalid || errors.As(failure, new(*decode.Error))
 	if misfit {
 		level = slog.LevelDebug
 	}
@@ -74,7 +74,7 @@ func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	}
 	attrs := []slog.Attr{slog.String("event_type", string(e.Type)),
 		slog.String(m.Target.Kind.String(), m.Target.Name),
-		slog.String("principal", m.Principal.Subject), slog.String("status", string(e.Status))}
+		slog.String("principal", m.Principal.Subject), slog.String("failure", string(e.Failure))}
 	if m.outcome.Limit != "" {
 		attrs = append(attrs, slog.String("limit", m.outcome.Limit))
 	}

@@ -41,7 +41,7 @@ var methods = map[string]method{
 	"resources/list":           listing[*mcp.ListResourcesParams](audit.ResourceList),
 	"resources/templates/list": listing[*mcp.ListResourceTemplatesParams](audit.TemplateList),
 
-	"tools/call":          deciding(audit.ToolCall, is[*mcp.CallToolParamsRaw]),
+	"tools/call":          deciding(audit.ToolCalled, is[*mcp.CallToolParamsRaw]),
 	"prompts/get":         deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
 	"resources/read":      deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
 	"completion/complete": deciding(audit.Completion, has[*mcp.CompleteParams]),

@@ -48,7 +48,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout}}
 	ctx, d := c.authorize(ctx)
 	if !d.Allowed {
-		denied := Report{Status: audit.Denied}
+		denied := Report{Failure: audit.Denied}
 		if r.conceals(d) {
 			return nil, denied, wire.UnknownTool(t.Name)
 		}
@@ -66,14 +66,14 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	}
 	out.Killed = c.killed.Load()
 	switch {
-	case out.Failure != nil:
-		return withAdvice(wire.FailureResult(r.Masker, out.Failure), c.advice.Take()), out.Report, nil
-	case out.Status == audit.Crashed:
+	case out.Err != nil:
+		return withAdvice(wire.FailureResult(r.Masker, out.Err), c.advice.Take()), out.Report, nil
+	case out.Failure == audit.Crashed:
 		out.result = wire.ErrorResult("internal error")
 	}
-	out.Failure = out.err
+	out.Err = out.err
 	if out.result != nil && out.result.IsError {
-		out.Failure = wire.FailureOf(nil, out.result)
+		out.Err = wire.FailureOf(nil, out.result)
 	}
 	return out.result, out.Report, out.err
 }
@@ -141,7 +141,6 @@ func (c *call) Request() *mcp.CallToolRequest { return &c.request }
 
 // result makes a result on the worker, and does not write to values, which calls may share.
 func (c *call) result(made toolset.Result) (out toolReturned, err error) {
-	out.Status = audit.OK
 	res, isNative := made.Native.(*mcp.CallToolResult)
 	if made.Native != nil && !isNative {
 		return out, fmt.Errorf("a result of type %T", made.Native)
@@ -170,7 +169,7 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 		var masked mcp.Result
 		masked, err = wire.MaskResult(c.Masker, out.result)
 		out.result, _ = masked.(*mcp.CallToolResult)
-		out.Status = audit.Failed
+		out.Failure = audit.Errored
 	}
 	return out, err
 }
@@ -233,12 +232,12 @@ func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
-	case out.Failure == nil:
+	case out.Err == nil:
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):
 		return toolReturned{result: wire.ErrorResult(errNoGrants.Error()), Report: Report{
-			Status: audit.Denied, Axis: audit.AxisGrant, Missing: "the grants could not be read"}}
+			Failure: audit.Denied, Axis: audit.AxisGrant, Missing: "the grants could not be read"}}
 	}
 	return out
 }

@@ -111,10 +111,10 @@ func TestOutputBeyondTheLimitIsAnError(t *testing.T) {
 					func(context.Context, toolset.Call) (toolset.Result, error) {
 						return result(size)
 					}), `{}`)
-			if size == 2048 && report.Status != audit.OK ||
+			if size == 2048 && report.Failure != "" ||
 				size > 2048 &&
 					(got != "!the tool reached its limit on output (2 KiB): ask for less" ||
-						report.Status != audit.Limited || report.Missing != "output") {
+						report.Failure != audit.Limited || report.Missing != "output") {
 				t.Errorf("%s of %d bytes: %.80s %+v", name, size, got, report)
 			}
 		}

@@ -170,7 +170,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		report string
 	}{
 		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}) }, "",
-			"ok   by file.read of path"},
+			"   by file.read of path"},
 		"none": {func() { p.put() }, `!permission_denied: file.read "docs/a": no grant allows it`,
 			"denied grant file.read (no_grant)"},
 		"no list": {func() { p.failure = errors.New("away") },
@@ -181,7 +181,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		p.failure = nil
 		test.before()
 		got, report, err := called(r, tool, `{"path":"docs/a"}`)
-		described := fmt.Sprint(report.Status, " ", report.Axis, " ", report.Missing)
+		described := fmt.Sprint(report.Failure, " ", report.Axis, " ", report.Missing)
 		for _, use := range report.Grants {
 			described += " by " + use.Kind + " of " + use.Argument
 		}
@@ -202,14 +202,14 @@ func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 	p := &purse{}
 	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
-	for want, end := range map[audit.Status]func() error{
+	for want, end := range map[audit.Failure]func() error{
 		audit.Crashed: func() error { panic("!") },
-		audit.Failed:  func() error { return errors.New("no") },
+		audit.Errored: func() error { return errors.New("no") },
 		audit.Timeout: func() error { time.Sleep(time.Second); return nil },
 	} {
 		tool := permitting(t, reading, func(context.Context) error { return end() })
 		tool.Timeout = 20 * time.Millisecond
-		if _, report, _ := called(r, tool, `{"path":"docs/a"}`); report.Status != want ||
+		if _, report, _ := called(r, tool, `{"path":"docs/a"}`); report.Failure != want ||
 			len(report.Grants) != 1 {
 			t.Errorf("%+v, want %s", report, want)
 		}
@@ -231,7 +231,7 @@ func TestRefusedCallLeavesNoFile(t *testing.T) {
 		t.Error(got)
 	}
 	if got, report, _ := called(r, permitting(t, reading, func(context.Context) error { return nil }),
-		`{"path":"docs/new"}`); report.Status == audit.OK {
+		`{"path":"docs/new"}`); report.Failure == "" {
 		t.Errorf("a refused call has made a file: %s", got)
 	}
 }
@@ -257,7 +257,7 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 				_, err := call.Allow(ctx, named...)
 				return toolset.Done(err)
 			})
-		if got, report, _ := called(r, tool, `{}`); report.Status != audit.Failed ||
+		if got, report, _ := called(r, tool, `{}`); report.Failure != audit.Errored ||
 			!strings.Contains(got, "run go generate") {
 			t.Errorf("%s: %s %+v", name, got, report)
 		}
@@ -351,7 +351,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 			&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
 				Arguments: json.RawMessage(`{"path":"docs/./a[1]"}`), InputResponses: test.responses,
 			}})
-		if err != nil || report.Status != audit.Denied || report.Axis != audit.AxisGrant ||
+		if err != nil || report.Failure != audit.Denied || report.Axis != audit.AxisGrant ||
 			report.Missing != "file.read (no_grant)" {
 			t.Errorf("%s: %+v %v", name, report, err)
 		}
@@ -407,7 +407,7 @@ func TestHandlersDoNotMakeUpOffers(t *testing.T) {
 	tool := newTool(t, toolset.Tool{}, returns(toolset.Done(made)))
 	res, report, err := r.Tool(t.Context(), info, tool,
 		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
-	if err != nil || res.InputRequests != nil || !res.IsError || report.Status != audit.Failed ||
+	if err != nil || res.InputRequests != nil || !res.IsError || report.Failure != audit.Errored ||
 		report.Axis != audit.AxisGrant {
 		t.Errorf("%+v %+v %v", res, report, err)
 	}

@@ -147,7 +147,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		apart(t,
 			toolset.Tool{Allow: everyFamily, Timeout: 7 * time.Second,
 				Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}), `{"n":1}`)
-	if got != `{"result":"true docs/a [echo x] m"}+hint` || err != nil || report.Status != audit.OK ||
+	if got != `{"result":"true docs/a [echo x] m"}+hint` || err != nil || report.Failure != "" ||
 		len(report.Grants) != 4 {
 		t.Errorf("%s %+v %v", got, report, err)
 	}
@@ -176,34 +176,34 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		answer string
 		err    error
 		want   string
-		status audit.Status
+		status audit.Failure
 		axis   string
 		logged string
 		killed bool
 	}{
-		"a result": {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "", "", false},
-		"its own error": {"", words("no such thing"), "!no such thing", audit.Failed, "", "",
+		"a result": {`"fine"`, nil, `{"result":"fine"}`, "", "", "", false},
+		"its own error": {"", words("no such thing"), "!no such thing", audit.Errored, "", "",
 			false},
 		"a limit": {"", limited("memory"), "!the tool reached its limit on memory",
 			audit.Limited, audit.AxisLimit, "", true},
 		"a refusal": {"", words(isolate.Refused(denied).Error()),
 			`!permission_denied: net.connect "x:1": no grant holds it`,
-			audit.Failed, audit.AxisGrant, "", false},
+			audit.Errored, audit.AxisGrant, "", false},
 		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
 			audit.Crashed, "", "/srv/secret", false},
-		"an odd refusal":   {"", words("\x00denied\x00{"), "!{", audit.Failed, "", "", false},
-		"one that is null": {"", words("\x00denied\x00null"), "!null", audit.Failed, "", "", false},
+		"an odd refusal":   {"", words("\x00denied\x00{"), "!{", audit.Errored, "", "", false},
+		"one that is null": {"", words("\x00denied\x00null"), "!null", audit.Errored, "", "", false},
 		"one of another kind": {"", words(isolate.Refused(made).Error()), `!{"Kind":"system.command"`,
-			audit.Failed, "", "", false},
+			audit.Errored, "", "", false},
 		"a long one": {"", words(isolate.Refused(long).Error()), `!{"Kind":"net.connect"`,
-			audit.Failed, "", "", false},
+			audit.Errored, "", "", false},
 	} {
 		r, logged := isolating(t,
 			&box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
 				return json.RawMessage(test.answer), test.err
 			}})
 		got, report, err := called(r, apart(t, toolset.Tool{Allow: everyFamily}), `{}`)
-		if !strings.HasPrefix(got, test.want) || err != nil || report.Status != test.status ||
+		if !strings.HasPrefix(got, test.want) || err != nil || report.Failure != test.status ||
 			report.Axis != test.axis ||
 			report.Killed != test.killed || len(report.Grants) != 4 ||
 			!strings.Contains(logged.String(), test.logged) {
@@ -216,7 +216,7 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 			return nil, errors.New("signal: killed")
 		}})
 	if got, report, _ := called(r, apart(t, toolset.Tool{Timeout: 20 * time.Millisecond}),
-		`{}`); got != "!timed out after 20ms" || !report.Killed || report.Status != audit.Timeout {
+		`{}`); got != "!timed out after 20ms" || !report.Killed || report.Failure != audit.Timeout {
 		t.Errorf("%s %+v", got, report)
 	}
 }
@@ -246,7 +246,7 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 			ran = true
 			return toolset.Done(nil)
 		}), `{}`)
-	if ran || got != "!the tool reached its limit on rate" || report.Status != audit.Limited ||
+	if ran || got != "!the tool reached its limit on rate" || report.Failure != audit.Limited ||
 		report.Missing != "rate" {
 		t.Errorf("%s %+v, ran %t", got, report, ran)
 	}

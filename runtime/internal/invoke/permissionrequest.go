@@ -43,10 +43,10 @@ type refusal struct {
 
 func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	out := toolReturned{Report: Report{
-		Status: audit.Denied, Axis: audit.AxisGrant, Missing: fmt.Sprintf("%s (%s)",
+		Failure: audit.Denied, Axis: audit.AxisGrant, Missing: fmt.Sprintf("%s (%s)",
 			redact.Shorten(denied.Kind, 64), redact.Shorten(string(denied.Cause), 32))}}
 	if denied != c.refused {
-		out.Status = audit.Failed // the handler ran until it needed the permission
+		out.Failure = audit.Errored // the handler ran until it needed the permission
 	}
 	// Part by part: in the whole text, a name before a colon would pass for that of a secret.
 	mask := c.Masker.Text

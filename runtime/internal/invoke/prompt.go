@@ -108,7 +108,7 @@ func (r *Runner) Complete(ctx context.Context, info *request.Info,
 	}
 	if !own {
 		_, adopted := r.Policy.Table.Of(j.kind).Tool(j.name)
-		return nil, !adopted, Report{Status: audit.Failed}, unknown
+		return nil, !adopted, Report{Failure: audit.Errored}, unknown
 	}
 	res, report, err = serve(ctx, j, unknown, func(ctx context.Context) (*mcp.CompleteResult, error) {
 		values, err := complete(ctx, arguments, params.Argument)

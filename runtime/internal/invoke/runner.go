@@ -57,13 +57,13 @@ func NewRunner(c Config) *Runner { return &Runner{c} }
 
 // Report describes one run for the audit, the log and the observer.
 type Report struct {
-	Status    audit.Status
-	Axis      string // one of the constants of package audit, if that refused or ended the run
-	Missing   string // the permission or the limit of that axis
-	Killed    bool   // the sandbox ended the call's processes for a limit
-	Cancelled bool   // by the client, or because the server stops
+	Failure   audit.Failure // "" for success
+	Axis      string        // a constant of package audit, if that refused or ended the run
+	Missing   string        // the permission or the limit of that axis
+	Killed    bool          // the sandbox ended the call's processes for a limit
+	Cancelled bool          // by the client, or because the server stops
 	Grants    []audit.Use
-	Failure   error         // why the run failed, for the log; nil if it does not tell
+	Err       error         // why the run failed, for the log; nil if unknown
 	Content   *wire.Content // the structured content, if that is the whole result
 }
 
@@ -126,7 +126,7 @@ func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R
 			j.log(ctx, slog.LevelError, "a handler panicked",
 				"panic", o.Crash.Value, "stack", o.Crash.Stack)
 		}
-		o.Value.Status = audit.Crashed
+		o.Value.Failure = audit.Crashed
 	}
 	return o.Value
 }
@@ -140,7 +140,7 @@ var (
 func (j *job) stopped(ended error) Report {
 	if errors.Is(ended, context.DeadlineExceeded) {
 		text := fmt.Sprintf("timed out after %s", j.timeout)
-		return Report{Status: audit.Timeout, Failure: &limitError{"timeout", text}}
+		return Report{Failure: audit.Timeout, Err: &limitError{"timeout", text}}
 	}
 	cancelled := errCancelled
 	select {
@@ -149,7 +149,7 @@ func (j *job) stopped(ended error) Report {
 	default:
 	}
 	return Report{
-		Status: audit.Failed, Axis: audit.AxisCancelled, Failure: cancelled, Cancelled: true}
+		Failure: audit.Errored, Axis: audit.AxisCancelled, Err: cancelled, Cancelled: true}
 }
 
 // logLate logs the end of a handler that was abandoned.
@@ -177,10 +177,10 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 	}
 	var rpc *jsonrpc.Error
 	var limit toolset.LimitError
-	out.Status = audit.Failed
+	out.Failure = audit.Errored
 	switch {
 	case errors.Is(err, errCrashed):
-		out.Status = audit.Crashed
+		out.Failure = audit.Crashed
 	case errors.As(err, &rpc) && rpc != nil:
 		out.err = wire.WireError(err)
 	case errors.Is(ended, context.DeadlineExceeded), ended != nil &&
@@ -188,11 +188,11 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 		out.Report = j.stopped(ended)
 	default:
 		if errors.As(err, &limit) {
-			out.Status, out.Axis, out.Missing = audit.Limited, audit.AxisLimit, limit.Reached()
+			out.Failure, out.Axis, out.Missing = audit.Limited, audit.AxisLimit, limit.Reached()
 		} else if errors.As(err, new(*decode.Error)) {
 			out.Axis = audit.AxisArguments
 		}
-		out.Failure = handlerError{err.Error(), err}
+		out.Err = handlerError{err.Error(), err}
 	}
 	return out
 }
@@ -225,7 +225,7 @@ func serve[R any](ctx context.Context, j *job, unknown error,
 	handle func(context.Context) (R, error)) (none R, _ Report, _ error) {
 	ctx, d := j.authorize(ctx)
 	if !d.Allowed {
-		denied := Report{Status: audit.Denied}
+		denied := Report{Failure: audit.Denied}
 		if j.conceals(d) {
 			return none, denied, unknown
 		}
@@ -236,19 +236,19 @@ func serve[R any](ctx context.Context, j *job, unknown error,
 		if err != nil {
 			return failed[R](ctx, j, err)
 		}
-		return returned[R]{result: res, Report: Report{Status: audit.OK}}
+		return returned[R]{result: res}
 	})
 	switch {
-	case out.Failure != nil:
+	case out.Err != nil:
 		rpc := &jsonrpc.Error{Code: jsonrpc.CodeInternalError}
-		if errors.As(out.Failure, new(*decode.Error)) {
+		if errors.As(out.Err, new(*decode.Error)) {
 			rpc.Code = jsonrpc.CodeInvalidParams
 		}
-		rpc.Message = wire.MaskedWords(j.Masker, out.Failure)
+		rpc.Message = wire.MaskedWords(j.Masker, out.Err)
 		return none, out.Report, wire.MaskedError{RPC: rpc}
-	case out.Status == audit.Crashed:
+	case out.Failure == audit.Crashed:
 		out.err = wire.InternalError()
 	}
-	out.Failure = out.err
+	out.Err = out.err
 	return out.result, out.Report, out.err
 }

@@ -179,11 +179,11 @@ func TestRunsAreDecidedAgain(t *testing.T) {
 		tool     string
 		want     string
 		fails    string
-		status   audit.Status
+		status   audit.Failure
 		mustRun  bool
 		prompted string // the error of the prompt of that name
 	}{
-		"allowed": {concealing, message(concealing, member), "t", "", "", audit.OK, true, ""},
+		"allowed": {concealing, message(concealing, member), "t", "", "", "", true, ""},
 		"concealed": {concealing, message(concealing, member), "admin", "none",
 			`unknown tool "admin"`, audit.Denied, false, `unknown prompt "admin"`},
 		"expired": {concealing, expired, "t", "none", `unknown tool "t"`, audit.Denied, false,
@@ -199,13 +199,13 @@ func TestRunsAreDecidedAgain(t *testing.T) {
 		ran = false
 		got, report, err := calledBy(test.r, test.info, build(test.tool), &mcp.CallToolParamsRaw{})
 		if !strings.HasPrefix(got, test.want) || ran != test.mustRun ||
-			report.Status != test.status ||
+			report.Failure != test.status ||
 			(err != nil) != (test.fails != "") || err != nil && err.Error() != test.fails {
 			t.Errorf("%s: %q, ran %t, %+v, %v", name, got, ran, report, err)
 		}
 		prompt := newPrompt(t, test.tool, prompts(toolset.PromptText("p", nil)))
 		_, report, err = test.r.Prompt(t.Context(), test.info, prompt, nil)
-		if report.Status != test.status || (err != nil) != (test.prompted != "") || err != nil &&
+		if report.Failure != test.status || (err != nil) != (test.prompted != "") || err != nil &&
 			!strings.HasPrefix(err.Error(), test.prompted) {
 			t.Errorf("%s, a prompt: %+v, %v", name, report, err)
 		}
@@ -225,7 +225,7 @@ func TestHandlersKnowTheirCaller(t *testing.T) {
 			return toolset.Done(nil)
 		})
 	if got, report, err := calledBy(r, info, tool, &mcp.CallToolParamsRaw{}); got != "" ||
-		report.Status != audit.OK || err != nil {
+		report.Failure != "" || err != nil {
 		t.Errorf("%q %+v %v", got, report, err)
 	}
 }
@@ -247,9 +247,9 @@ func TestWhatARunComesTo(t *testing.T) {
 	leaking := contents("password=hunter2hunter2")
 	leaking.IsError = true
 	empty := &mcp.CallToolResult{Content: []mcp.Content{(*mcp.TextContent)(nil)}}
-	limit := Report{Status: audit.Limited, Axis: audit.AxisLimit, Missing: "memory"}
-	ok, failed := Report{Status: audit.OK}, Report{Status: audit.Failed}
-	crashed := Report{Status: audit.Crashed}
+	limit := Report{Failure: audit.Limited, Axis: audit.AxisLimit, Missing: "memory"}
+	ok, failed := Report{}, Report{Failure: audit.Errored}
+	crashed := Report{Failure: audit.Crashed}
 	const internal, masked = "!internal error", "!password=" + redact.Mask
 	for name, test := range map[string]struct {
 		handle handler
@@ -290,16 +290,16 @@ func TestWhatARunComesTo(t *testing.T) {
 			err.Error() != test.err {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		if (report.Failure != nil) != (report.Status != audit.OK) ||
-			(report.Content != nil) != (report.Status == audit.OK) {
-			t.Errorf("%s: the failure is %v, the content %v", name, report.Failure, report.Content)
+		if (report.Err != nil) != (report.Failure != "") ||
+			(report.Content != nil) != (report.Failure == "") {
+			t.Errorf("%s: the failure is %v, the content %v", name, report.Err, report.Content)
 		}
-		report.Failure, report.Content = nil, nil
+		report.Err, report.Content = nil, nil
 		if fmt.Sprint(report) != fmt.Sprint(test.report) {
 			t.Errorf("%s: %+v, want %+v", name, report, test.report)
 		}
 		if logs := strings.Contains(logged.String(),
-			"level=ERROR"); logs != (report.Status == audit.Crashed && name != "no goroutine") {
+			"level=ERROR"); logs != (report.Failure == audit.Crashed && name != "no goroutine") {
 			t.Errorf("%s: logged %s", name, logged)
 		}
 	}
@@ -318,7 +318,7 @@ func TestPanicsAfterTheAnswerAreLogged(t *testing.T) {
 				})
 			begun := time.Now()
 			got, report, err := called(r, tool, `{}`)
-			if got != "!timed out after 1s" || report.Status != audit.Timeout || err != nil ||
+			if got != "!timed out after 1s" || report.Failure != audit.Timeout || err != nil ||
 				time.Since(begun) != time.Second+worker.Grace {
 				t.Errorf("%q %+v %v after %s", got, report, err, time.Since(begun))
 			}
@@ -366,7 +366,7 @@ func TestCancelledAndClosingServersStopHandlers(t *testing.T) {
 			if closing {
 				want = "!the server is shutting down; the call may have had an effect"
 			}
-			if text(res) != want || report.Status != audit.Failed ||
+			if text(res) != want || report.Failure != audit.Errored ||
 				!report.Cancelled || err != nil || time.Since(begun) != time.Second {
 				t.Errorf("closing %t: %q %+v %v after %s", closing, text(res), report, err,
 					time.Since(begun))
@@ -393,7 +393,7 @@ func TestHandlerThatStopsInTimeHasTimedOut(t *testing.T) {
 			r, _ := newRunner(t)
 			got, report, err := called(r, newTool(t, toolset.Tool{Timeout: time.Second}, handle),
 				`{}`)
-			if got != "!timed out after 1s" || report.Status != audit.Timeout ||
+			if got != "!timed out after 1s" || report.Failure != audit.Timeout ||
 				report.Axis != "" ||
 				err != nil {
 				t.Errorf("%s: %q %+v %v", name, got, report, err)
@@ -413,7 +413,7 @@ func TestLateSuccessIsAResult(t *testing.T) {
 					<-ctx.Done()
 					return toolset.Wrapped("done", nil)
 				}), `{}`)
-		if got != `{"result":"done"}` || report.Status != audit.OK || err != nil {
+		if got != `{"result":"done"}` || report.Failure != "" || err != nil {
 			t.Errorf("%q %+v %v", got, report, err)
 		}
 	})

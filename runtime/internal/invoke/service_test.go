@@ -63,16 +63,16 @@ func TestWhatAPromptComesTo(t *testing.T) {
 		want   string // of the result, as JSON
 		code   int64
 		err    string
-		status audit.Status
+		status audit.Failure
 	}{
 		"a text": {func(_ context.Context, c toolset.Call) (toolset.PromptAnswer, error) {
 			return toolset.PromptText(string(c.Arguments), nil)
 		}, `{"description":"d","messages":[{"content":{"type":"text","text":"{\"a\":\"1\"}"},` +
-			`"role":"user"}]}`, 0, "", audit.OK},
+			`"role":"user"}]}`, 0, "", ""},
 		"its own result": {prompts(toolset.PromptResult(one, nil)),
-			`{"messages":[{"content":{"type":"text","text":"x"},"role":"user"}]}`, 0, "", audit.OK},
+			`{"messages":[{"content":{"type":"text","text":"x"},"role":"user"}]}`, 0, "", ""},
 		"no messages": {prompts(toolset.PromptResult(&mcp.GetPromptResult{}, nil)),
-			`{"messages":[]}`, 0, "", audit.OK},
+			`{"messages":[]}`, 0, "", ""},
 		"a nil result": {prompts(toolset.PromptResult(nil, nil)),
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
 		"a nil message": {prompts(toolset.PromptResult(empty, nil)),
@@ -82,12 +82,12 @@ func TestWhatAPromptComesTo(t *testing.T) {
 		"a panic": {func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("!") },
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
 		"an error": {prompts(toolset.PromptText("", errors.New("no password=hunter2hunter2"))),
-			"", jsonrpc.CodeInternalError, "no password=" + redact.Mask, audit.Failed},
+			"", jsonrpc.CodeInternalError, "no password=" + redact.Mask, audit.Errored},
 		"a JSON-RPC error": {
 			prompts(toolset.PromptText("", &jsonrpc.Error{Code: 7, Message: "seven"})),
-			"", 7, "seven", audit.Failed},
+			"", 7, "seven", audit.Errored},
 		"a misfit": {prompts(toolset.PromptText("", misfit)),
-			"", jsonrpc.CodeInvalidParams, misfit.Error(), audit.Failed},
+			"", jsonrpc.CodeInvalidParams, misfit.Error(), audit.Errored},
 	} {
 		r, _ := newRunner(t)
 		res, report, err := r.Prompt(t.Context(), message(r, member), newPrompt(t, "t", test.get),
@@ -101,7 +101,7 @@ func TestWhatAPromptComesTo(t *testing.T) {
 			got = string(text)
 		}
 		var rpc *jsonrpc.Error
-		if got != test.want || report.Status != test.status || (report.Failure != nil) != (err != nil) ||
+		if got != test.want || report.Failure != test.status || (report.Err != nil) != (err != nil) ||
 			test.code != 0 &&
 				(!errors.As(err, &rpc) || rpc.Code != test.code || rpc.Message != test.err) {
 			t.Errorf("%s: %s, %+v, %v", name, got, report, err)
@@ -124,20 +124,20 @@ func TestWhatAResourceComesTo(t *testing.T) {
 		read   reader
 		want   string
 		err    string
-		status audit.Status
+		status audit.Failure
 	}{
 		"a text": {func(_ context.Context, c toolset.Call) (toolset.ResourceAnswer, error) {
 			return toolset.ResourceText(string(c.Arguments), nil)
-		}, `note:7: m {"n":7}`, "", audit.OK},
-		"bytes": {reads(toolset.ResourceBytes(nil, nil)), `note:7: m `, "", audit.OK},
+		}, `note:7: m {"n":7}`, "", ""},
+		"bytes": {reads(toolset.ResourceBytes(nil, nil)), `note:7: m `, "", ""},
 		"its own": {reads(toolset.ResourceResult(shared, nil)),
-			"note:7: m x|own:1: own ", "", audit.OK},
+			"note:7: m x|own:1: own ", "", ""},
 		"a nil result":  {reads(toolset.ResourceResult(nil, nil)), "", internal, audit.Crashed},
 		"a nil content": {reads(toolset.ResourceResult(empty, nil)), "", internal, audit.Crashed},
 		"an input":      {reads(toolset.ResourceResult(asking, nil)), "", internal, audit.Crashed},
 		"out of range": {reads(toolset.ResourceText("", misfit)),
-			"", "Resource not found", audit.Failed},
-		"an error": {reads(toolset.ResourceText("", errors.New("no"))), "", "no", audit.Failed},
+			"", "Resource not found", audit.Errored},
+		"an error": {reads(toolset.ResourceText("", errors.New("no"))), "", "no", audit.Errored},
 	} {
 		r, _ := newRunner(t)
 		resource := newResource(t,
@@ -150,7 +150,7 @@ func TestWhatAResourceComesTo(t *testing.T) {
 				parts = append(parts, fmt.Sprintf("%s: %s %s", c.URI, c.MIMEType, c.Text))
 			}
 		}
-		if got := strings.Join(parts, "|"); got != test.want || report.Status != test.status ||
+		if got := strings.Join(parts, "|"); got != test.want || report.Failure != test.status ||
 			(err != nil) != (test.err != "") || err != nil && err.Error() != test.err {
 			t.Errorf("%s: %s, %+v, %v", name, got, report, err)
 		}

@@ -330,7 +330,7 @@ func TestEventOfFailuresHoldsNoCredential(t *testing.T) {
 		e := g.sink.all()[0]
 		e.RequestID, e.Time = "", time.Time{}
 		want := audit.Event{Type: audit.Authentication, Action: "authenticate", Object: "192.0.2.1",
-			Status: audit.Denied, Axis: "authentication", Missing: "a valid credential", Total: 1}
+			Status: audit.Failed, Failure: audit.Denied, Axis: "authentication", Missing: "a valid credential", Total: 1}
 		if fmt.Sprint(e) != fmt.Sprint(want) {
 			g.Errorf("%+v", e)
 		}
