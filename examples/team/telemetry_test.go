@@ -186,7 +186,7 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 	for _, m := range c.metrics {
 		for _, point := range m.GetSum().GetDataPoints() {
 			switch what := m.Name + " " + words(point.Attributes, "gen_ai.tool.name", "mcpgen.status", "mcpgen.denial.axis"); what {
-			case "mcpgen.requests get_all ok":
+			case "mcpgen.requests get_all success":
 				calls = point.GetAsInt()
 			case "mcpgen.denials create role":
 				denials = point.GetAsInt()

@@ -34,9 +34,9 @@ func TestEventOfAnyNamesIsKeptWholeAndFound(t *testing.T) {
 			if err := s.KeepEach(t.Context(), e, audit.Event{Time: longAgo, Client: "honest"}); err != nil {
 				t.Fatalf("%d: %.300v", i, err)
 			}
-			f := store.EventFilter{Client: e.Client, Principal: e.Principal, Tool: e.Tool, RequestID: e.RequestID, Type: e.Type, Status: e.Status}
+			f := store.EventFilter{Client: e.Client, Principal: e.Principal, Tool: e.Tool, RequestID: e.RequestID, Type: e.Type}
 			if f == (store.EventFilter{}) {
-				continue // by issuer nobody looks
+				continue // nobody looks by issuer, and a search by status has known words
 			}
 			got := must2(s.SearchEvents(t.Context(), f, store.Page[int64]{}))
 			if len(got) != 1 || got[0].Client != e.Client || got[0].Principal != e.Principal || got[0].Tool != e.Tool || got[0].RequestID != e.RequestID {

@@ -18,7 +18,7 @@ type Recorded struct {
 
 // EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters
 // count, in the filter and in events. Type, Status and Failure also find the records that earlier
-// versions wrote in other words.
+// versions wrote in other words. An unknown Status or Failure chooses none.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
