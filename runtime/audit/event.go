@@ -68,7 +68,7 @@ const (
 	Timeout Failure = "timeout" // allowed, and ended at the handler's time limit
 	Limited Failure = "limited" // allowed, and ended at another limit, or not started for one
 	Crashed Failure = "crashed" // allowed, and the handler panicked or its result cannot be sent
-	// Invalid: the request does not fit, such as a bad cursor or a forged state.
+	// Invalid: the request or its arguments are not valid, such as a bad cursor or a forged state.
 	Invalid Failure = "invalid"
 	// Errored: allowed, and the handler or middleware returned an error, or the call was cancelled.
 	Errored Failure = "error"

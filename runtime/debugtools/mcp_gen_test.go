@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:6b044f2c2056951f7b89af0105b55613",
-		Code:   "2:5757ac4b82e04c4a68993a27ec2f08f3",
+		Code:   "2:b5496baafb0b27f19fcc5c8d81b1a6e6",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:28f5dcd8313c19a273ddd87e5c85d632",
-		Code:   "2:06bc11d64b3a1e738f9b814f69d1aa5c",
+		Code:   "2:84855513ebc687a5490a70f815f46502",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

@@ -158,12 +158,12 @@ func (e eventRow) Why() string {
 		return handler + "panicked, or its result could not be sent"
 	case e.Failure == audit.Limited:
 		return "a limit: " + cmp.Or(e.Missing, "unknown")
+	case e.Axis == audit.AxisArguments:
+		return "the arguments do not fit the schema"
 	case e.Failure == audit.Invalid:
 		return "the request is not valid, as with an old cursor or state"
 	case e.Failure != audit.Errored || e.Missing != "":
 		return cmp.Or(e.Missing, e.Axis)
-	case e.Axis == audit.AxisArguments:
-		return "the arguments do not fit the schema"
 	case e.Axis == audit.AxisCancelled:
 		return "the client cancelled it, or the server stopped"
 	}

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7d505e076df89cdf88b2672c9d676806",
-		Code:   "2:b5405689bfe7785e719044e510c94d95",
+		Code:   "2:e2cccfd8df9627a7cccd5a0fd8294091",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

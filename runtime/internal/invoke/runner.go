@@ -190,7 +190,7 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 		if errors.As(err, &limit) {
 			out.Failure, out.Axis, out.Missing = audit.Limited, audit.AxisLimit, limit.Reached()
 		} else if errors.As(err, new(*decode.Error)) {
-			out.Axis = audit.AxisArguments
+			out.Failure, out.Axis = audit.Invalid, audit.AxisArguments
 		}
 		out.Err = handlerError{err.Error(), err}
 	}

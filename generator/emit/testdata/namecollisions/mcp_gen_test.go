@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bf68937cde10a7367f54f01772a5ca6f",
-		Code:   "2:a8a6aa6e356ab1dfeff7bf07a3030124",
+		Code:   "2:b8bf4414ee8e9991580340b6a45360fc",
 		Declarations: map[string][]string{
 			".":    {"Access.Wait", "Table.Look", "call"},
 			"time": {"Clock"},

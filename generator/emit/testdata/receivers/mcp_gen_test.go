@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:be63cef220c089963e088800b60aac51",
-		Code:   "2:2e8bb7df92a46d7561eaa1b3ed746301",
+		Code:   "2:7dee64a337aa0d9f159e19dbcb7d4b51",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",
