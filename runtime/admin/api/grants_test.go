@@ -416,7 +416,7 @@ func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
 			if path == of+"/approve" {
 				body = `{"permission":{` + permission + `}}`
 			}
-			if got := w.send(who, "POST", path, body); got.status != 422 || !strings.Contains(got.body, `it is called \"parameters\"`) {
+			if got := w.send(who, "POST", path, body); got.status != 422 || !strings.Contains(got.body, `the member is called \"parameters\"`) {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
