@@ -130,13 +130,16 @@ type eventRow struct {
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 
-// Outcome is the failure, or the status of an event without one. Of a call without an outcome the
-// list has the intent.
+// Outcome is the status, with the failure if there is one. Of a call without an outcome the list has
+// the intent.
 func (e eventRow) Outcome() string {
 	if e.Waits() && !e.ended {
 		return "no outcome"
 	}
-	return cmp.Or(string(e.Failure), string(e.Status))
+	if e.Failure != "" {
+		return fmt.Sprintf("%s: %s", e.Status, e.Failure)
+	}
+	return string(e.Status)
 }
 
 // Waits reports whether the event is an intent, which says nothing of the outcome.

@@ -87,7 +87,7 @@ func TestTrailIsSearched(t *testing.T) {
 				`href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`,
 				"Download what is found", "Show all")
 			equal(t, rows(t, body)[1:],
-				[]string{"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|denied|needs role Manager"})
+				[]string{"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: denied|needs role Manager"})
 			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK,
 				"No event matches")
 			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all",

@@ -137,16 +137,16 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 	}
 	slices.Sort(got)
 	equal(t, got, []string{
-		"admins|denied|needs role Admin",
-		"arguments|invalid|the arguments do not fit the schema",
-		"cancelled|error|the client cancelled it, or the server stopped",
-		"error|error|the handler returned an error",
-		"fine|invalid|the request is not valid, as with an old cursor or state",
+		"admins|failed: denied|needs role Admin",
+		"arguments|failed: invalid|the arguments do not fit the schema",
+		"cancelled|failed: error|the client cancelled it, or the server stopped",
+		"error|failed: error|the handler returned an error",
+		"fine|failed: invalid|the request is not valid, as with an old cursor or state",
 		"fine|success|role",
-		"late|timeout|the handler did not end within its time limit",
-		"long|limited|a limit: output",
-		"panics|crashed|the handler panicked, or its result could not be sent",
-		"unsent|crashed|the handler panicked, or its result could not be sent",
+		"late|failed: timeout|the handler did not end within its time limit",
+		"long|failed: limited|a limit: output",
+		"panics|failed: crashed|the handler panicked, or its result could not be sent",
+		"unsent|failed: crashed|the handler panicked, or its result could not be sent",
 	})
 	for _, row := range []struct {
 		search, why string
