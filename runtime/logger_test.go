@@ -147,6 +147,43 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 	}
 }
 
+// TestLogMessagesToOtherSessionsNameNoTool has a handler of an adopted server that logs to every
+// session. A session that may not use its tool receives neither its name nor the id of its call.
+func TestLogMessagesToOtherSessionsNameNoTool(t *testing.T) {
+	old := existing()
+	old.AddTool(&mcp.Tool{Name: "broadcast", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for session := range old.Sessions() {
+				//lint:ignore SA1019 clients of all versions may request log messages
+				err := session.Log(ctx, &mcp.LoggingMessageParams{Level: "info",
+					Data: map[string]any{"msg": "to all"}})
+				if err != nil {
+					return nil, err
+				}
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+		})
+	s := adopt(t, old, runtime.Options{},
+		map[string]access.Rule{"broadcast": {MinRole: 4}}, directory(&desk{}))
+	admin := overPipe(t, s, principalOf("Admin"), "2025-11-25").wants(t, "debug")
+	viewer := newPipe(t, s, principalOf("Viewer"), "2025-11-25")
+	viewer.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	viewer.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel",`+
+		`"params":{"level":"debug"}}`)
+	viewer.until(t, 1)
+	received := make(chan heard)
+	go func() { received <- viewer.until(t, "") }() // until the first notification
+	own := admin.askAs(t, `"mine"`, "tools/call", "broadcast", `"name":"broadcast","arguments":{}`)
+	got := <-received
+	if len(own) != 2 || own[0].Params.Logger != "broadcast" {
+		t.Errorf("the caller's own session: %s", own)
+	}
+	if text := fmt.Sprint(got); len(got) != 1 || got[0].Params.Data["msg"] != "to all" ||
+		strings.Contains(text, "broadcast") || strings.Contains(text, "mine") {
+		t.Errorf("another session: %s", text)
+	}
+}
+
 // TestLogMessagesOfARefusedCallNameNoTool has an audit sink that logs to the caller. For a hidden
 // tool, the caller receives what it receives for an unknown one, in every denial mode.
 func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {

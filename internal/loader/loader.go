@@ -21,7 +21,7 @@ const Forever = time.Duration(math.MaxInt64)
 var (
 	// ErrTimeout reports that a load, or the wait for one, took longer than Config.Timeout.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrBusy reports that Config.MaxLoads loads are running.
+	// ErrBusy reports that Config.MaxLoads loads are running, and that there is no Config.Timeout.
 	ErrBusy = errors.New("too many loads are running")
 
 	errExited = errors.New("the load ended its goroutine (runtime.Goexit)")
@@ -45,7 +45,8 @@ type Config[I, V any] struct {
 	// Timeout bounds a load, and the wait for one; 0 is none. A load that does not stop in time
 	// keeps its goroutine, and counts for MaxLoads until it returns.
 	Timeout time.Duration
-	// MaxLoads bounds the concurrent loads; 0 is no bound. One more fails with [ErrBusy].
+	// MaxLoads bounds the concurrent loads; 0 is no bound. With a Timeout, one more waits for the end
+	// of another load while a caller waits for it. Without a Timeout, it fails with [ErrBusy].
 	MaxLoads int
 	// Fresh gives no caller the value of a load that began before its Get; Keep has to return 0.
 	// Callers that come while a load runs share the next one, which begins when that one ends: a
@@ -71,6 +72,7 @@ type Loader[I, V any] struct {
 	order   list.List               // of those that are kept, the most recently used first
 	cost    int                     // of those that are kept
 	loads   int                     // running, also those that were given up
+	queue   list.List               // of entries whose loads wait for MaxLoads, the oldest first
 	voided  int                     // the number of invalidations
 }
 
@@ -87,7 +89,7 @@ type Entry[V any] struct {
 type entry[I, V any] struct {
 	Entry[V]
 	in      I
-	started time.Time
+	started time.Time // zero until the load begins
 	cancel  context.CancelFunc
 	ready   chan struct{} // closed when the load is over
 	err     error         // written before ready is closed, as Value is
@@ -95,6 +97,7 @@ type entry[I, V any] struct {
 
 	// Guarded by the loader's mu.
 	place     *list.Element // nil unless it is kept
+	turn      *list.Element // nil unless it is in the queue
 	cost      int
 	waiting   int          // callers that joined the load and have not left it
 	requested bool         // by a Get
@@ -193,8 +196,10 @@ func (l *Loader[I, V]) Invalidate(match func(I) bool) {
 			continue
 		}
 		l.mu.Lock()
-		e.void.Store(true)
-		l.drop(e)
+		if e.turn == nil { // otherwise its load begins later
+			e.void.Store(true)
+			l.drop(e)
+		}
 		l.mu.Unlock()
 	}
 }
@@ -222,7 +227,7 @@ func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined bool,
 	if e := l.entries[key]; e != nil {
 		running := e.expires.IsZero()
 		switch {
-		case running && l.Fresh:
+		case running && l.Fresh && e.turn == nil:
 			if joined = e.next != nil; !joined {
 				e.next = l.newEntry(key, in)
 			}
@@ -251,10 +256,14 @@ func (l *Loader[I, V]) newEntry(key string, in I) *entry[I, V] {
 	return &entry[I, V]{Entry: Entry[V]{key: key}, in: in, ready: make(chan struct{})}
 }
 
-// start starts the load of an entry, unless too many run. l.mu is held.
+// start starts the load of an entry, or queues it if too many run. l.mu is held.
 func (l *Loader[I, V]) start(e *entry[I, V]) error {
 	if l.MaxLoads > 0 && l.loads >= l.MaxLoads {
-		return ErrBusy
+		if l.Timeout <= 0 {
+			return ErrBusy
+		}
+		l.entries[e.key], e.turn = e, l.queue.PushBack(e)
+		return nil
 	}
 	e.started, e.voided = time.Now(), l.voided
 	var ctx context.Context
@@ -274,7 +283,10 @@ func (l *Loader[I, V]) leave(e *entry[I, V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.waiting--
-	if l.Cancel && e.waiting == 0 && e.expires.IsZero() && e.cancel != nil {
+	if e.waiting == 0 && e.turn != nil {
+		l.queue.Remove(e.turn)
+		l.drop(e)
+	} else if l.Cancel && e.waiting == 0 && e.expires.IsZero() && e.cancel != nil {
 		l.drop(e) // the next caller starts a load of its own
 		e.cancel()
 	}
@@ -302,6 +314,11 @@ func (l *Loader[I, V]) load(ctx context.Context, e *entry[I, V]) {
 		stop()
 		l.mu.Lock()
 		l.loads--
+		if first := l.queue.Front(); first != nil {
+			next := l.queue.Remove(first).(*entry[I, V])
+			next.turn = nil
+			_ = l.start(next) // a load has ended
+		}
 		l.mu.Unlock()
 		l.finish(e, value, err, keep)
 		e.cancel()
@@ -350,7 +367,9 @@ func (l *Loader[I, V]) drop(e *entry[I, V]) {
 		l.order.Remove(e.place)
 		l.cost -= e.cost
 	}
-	if next := e.next; next != nil && next.waiting > 0 {
+	next := e.next
+	e.next = nil // a caller that keeps its entry does not keep those after it
+	if next != nil && next.waiting > 0 {
 		if next.err = l.start(next); next.err != nil {
 			next.expires = time.Now()
 			close(next.ready)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/mcpgen/mcpgen/internal/loader"
 )
@@ -220,37 +221,112 @@ func TestErrorIsKeptForItsOwnPeriod(t *testing.T) {
 	})
 }
 
-// A load that does not return counts until it does, though nobody waits for it.
+// A load that does not return counts until it does, though nobody waits for it. One load more
+// waits for its turn, or fails at once if no Timeout bounds the wait.
 func TestLoadsAtATimeAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		l, loads := counting(time.Minute, 10, func(context.Context, string) (string, error) {
+	for timeout, want := range map[time.Duration]error{
+		time.Second: loader.ErrTimeout, 0: loader.ErrBusy} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			l, loads := counting(time.Minute, 10, func(context.Context, string) (string, error) {
+				<-release
+				return "x", nil
+			}, func(c *config) { c.MaxLoads, c.Timeout = 20, timeout })
+			for i := range 20 {
+				go l.Get(t.Context(), strconv.Itoa(i))
+			}
+			synctest.Wait()
+			for i := range 10 {
+				if _, err := l.Get(t.Context(), strconv.Itoa(20+i)); !errors.Is(err, want) {
+					t.Errorf("%v, not %v", err, want)
+				}
+			}
+			if n, _ := l.Len(); loads.Load() != 20 || l.Loading() != 20 || timeout > 0 && n > 0 {
+				t.Errorf("%d loads, %d running, %d entries", loads.Load(), l.Loading(), n)
+			}
+			close(release)
+			synctest.Wait()
+			if get(t, l, "a"); l.Loading() != 0 {
+				t.Errorf("%d running", l.Loading())
+			}
+		})
+	}
+}
+
+// Loads that wait for their turn begin in the order of their callers. A caller that comes meanwhile
+// joins such a load, also if the loader is fresh, and an invalidation does not void it. A load whose
+// callers have gone does not begin.
+func TestLoadsWaitForTheirTurn(t *testing.T) {
+	for _, fresh := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var order []string // one load at a time writes it
+			l, _ := counting(0, 10, func(_ context.Context, in string) (string, error) {
+				order = append(order, in)
+				time.Sleep(300 * time.Millisecond)
+				return in, nil
+			}, func(c *config) { c.Fresh, c.MaxLoads = fresh, 1 })
+			var wg sync.WaitGroup
+			call := func(in string) {
+				wg.Go(func() {
+					if e := get(t, l, in); e != nil && e.Value != in {
+						t.Errorf("%s got %s", in, e.Value)
+					}
+				})
+				synctest.Wait()
+			}
+			call("a")
+			gone, cancel := context.WithCancel(t.Context())
+			wg.Go(func() { _, _ = l.Get(gone, "gone") })
+			synctest.Wait()
+			call("b")
+			call("c")
+			call("b")
+			cancel()
+			l.Invalidate(func(in string) bool { return in != "a" })
+			wg.Wait()
+			if got := fmt.Sprint(order); got != "[a b c]" {
+				t.Errorf("fresh %v: %s", fresh, got)
+			}
+			if n, _ := l.Len(); n != 0 || l.Loading() != 0 {
+				t.Errorf("%d entries, %d loads", n, l.Loading())
+			}
+		})
+	}
+}
+
+// A message may keep its entry for long. The entries of later loads are garbage meanwhile.
+func TestFreshEntryDoesNotKeepLaterOnes(t *testing.T) {
+	var first *loader.Entry[*[64]byte]
+	var later weak.Pointer[[64]byte]
+	came, began, release := make(chan bool, 2), make(chan struct{}), make(chan struct{})
+	l := loader.New(loader.Config[string, *[64]byte]{
+		Key: func(in string) string { return in }, Size: 1, Fresh: true,
+		Looked: func(hit bool) { came <- hit },
+		Load: func(context.Context, string) (*[64]byte, error) {
+			began <- struct{}{}
 			<-release
-			return "x", nil
-		}, func(c *config) { c.MaxLoads = 20 })
-		var busy atomic.Int64
-		var wg sync.WaitGroup
-		for i := range 30 {
-			wg.Go(func() {
-				_, err := l.Get(context.Background(), strconv.Itoa(i))
-				if err == nil {
-					t.Error("a value")
-				}
-				if errors.Is(err, loader.ErrBusy) {
-					busy.Add(1)
-				}
-			})
-		}
-		wg.Wait()
-		if loads.Load() != 20 || busy.Load() != 10 || l.Loading() != 20 {
-			t.Errorf("%d loads, %d refused, %d running", loads.Load(), busy.Load(), l.Loading())
-		}
-		close(release)
-		synctest.Wait()
-		if get(t, l, "a"); l.Loading() != 0 {
-			t.Errorf("%d running", l.Loading())
-		}
+			return new([64]byte), nil
+		},
+		Keep: func(string, *[64]byte, error) time.Duration { return 0 },
 	})
+	var wg sync.WaitGroup
+	wg.Go(func() { first, _ = l.Get(t.Context(), "a") })
+	<-came
+	<-began
+	wg.Go(func() {
+		e, _ := l.Get(t.Context(), "a")
+		later = weak.Make(e.Value)
+	})
+	<-came
+	release <- struct{}{}
+	<-began
+	release <- struct{}{}
+	wg.Wait()
+	runtime.GC()
+	if later.Value() != nil {
+		t.Error("the entry of a later load is kept")
+	}
+	runtime.KeepAlive(first)
 }
 
 // A caller that joins a load that is about to fail is not refused by it if the cause has gone. It
@@ -339,8 +415,8 @@ func TestFreshLoadBeginsAfterItsCallers(t *testing.T) {
 	})
 }
 
-// A fresh load that no caller waits for does not begin. A load that hangs, and one that is refused,
-// are errors of their own callers alone.
+// A fresh load that no caller waits for does not begin. A load that hangs is an error of its own
+// callers alone.
 func TestFreshLoadsEndWithTheirCallersAndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang atomic.Bool
@@ -371,9 +447,6 @@ func TestFreshLoadsEndWithTheirCallersAndInTime(t *testing.T) {
 		synctest.Wait()
 		wg.Go(func() { get(t, l, "a") }) // it waits for longer than the timeout
 		synctest.Wait()
-		if _, err := l.Get(t.Context(), "b"); !errors.Is(err, loader.ErrBusy) {
-			t.Errorf("%v", err)
-		}
 		wg.Wait()
 		if took := time.Since(start); loads.Load() != 3 || took != 1800*time.Millisecond {
 			t.Errorf("%d loads in %s", loads.Load(), took)
@@ -392,7 +465,7 @@ func TestFreshLoadsEndWithTheirCallersAndInTime(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("took %s", took)
 		}
-		time.Sleep(time.Second) // until no load runs
+		time.Sleep(2 * time.Second) // until no load runs
 	})
 }
 

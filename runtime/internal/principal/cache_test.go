@@ -215,6 +215,33 @@ func TestHostThatDoesNotAnswerHoldsBoundedGoroutines(t *testing.T) {
 	})
 }
 
+func TestMorePrincipalsThanQueriesWaitForTheHost(t *testing.T) {
+	for _, ttl := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			h, queried := hostOf(t, ttl, 1000, func(context.Context, access.Principal) (
+				capability.Set, error) {
+				time.Sleep(400 * time.Millisecond)
+				return capability.Set{}, nil
+			})
+			var wg sync.WaitGroup
+			for i := range 2 * maxQueries {
+				p := ada("Member")
+				p.Subject = fmt.Sprint("p", i)
+				wg.Go(func() {
+					if _, err := h.get(p); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if n := queried.Load(); n != 2*maxQueries {
+				t.Errorf("%d queries", n)
+			}
+			synctest.Wait()
+		})
+	}
+}
+
 func TestStrangersAreRememberedBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, queried := hostOf(t, time.Minute, 10,

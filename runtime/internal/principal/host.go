@@ -122,7 +122,11 @@ func (h *Host) permit(ctx context.Context,
 	caller := []any{"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(),
 		"client_itself", info.ClientItself, "user", p.User, info.IDs()}
 	if !errors.Is(err, capability.ErrNoUser) {
-		h.Log.ErrorContext(ctx, "the host's permissions could not be read; "+
+		level := slog.LevelError
+		if ctx.Err() != nil { // the message has ended: a client can have this at will
+			level = slog.LevelDebug
+		}
+		h.Log.Log(ctx, level, "the host's permissions could not be read; "+
 			"the caller may use only what is public", append(caller, "error", err)...)
 		return p, &request.Permissions{Unavailable: true, Current: func() bool { return false }}, nil
 	}

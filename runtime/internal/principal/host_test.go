@@ -110,6 +110,24 @@ func TestAttachSetsCallerAndPermissionsOnce(t *testing.T) {
 	}
 }
 
+// A client that leaves while the host is read gets no permissions, and makes no error in the log.
+func TestClientThatLeavesIsNoErrorOfTheHost(t *testing.T) {
+	var log bytes.Buffer
+	reading, release := make(chan struct{}), make(chan struct{})
+	h, _ := hostOf(t, 0, 10, func(context.Context, access.Principal) (capability.Set, error) {
+		close(reading)
+		<-release
+		return capability.Set{}, nil
+	}, func(c *HostConfig) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	defer close(release)
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { <-reading; leave() }()
+	info := infoOf(ada("Viewer"))
+	if err := h.Attach(ctx, info); err != nil || !info.Permissions.Unavailable || log.Len() > 0 {
+		t.Errorf("%v, %+v: %s", err, info.Permissions, log.String())
+	}
+}
+
 func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	s := &state{}
 	s.put(nil, "host:a.view_b")

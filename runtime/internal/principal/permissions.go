@@ -54,8 +54,6 @@ func (h *Host) cached(ctx context.Context, p *access.Principal,
 		p.Permits = e.Value.permits
 	case errors.Is(err, loader.ErrTimeout):
 		err = fmt.Errorf("the host gave %w", worker.ErrNoAnswer)
-	case errors.Is(err, loader.ErrBusy):
-		err = errors.New("too many queries wait for the host")
 	}
 	return e, err
 }
