@@ -147,6 +147,39 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 	}
 }
 
+// TestLogMessagesToOtherClientsDoNotNameTheRequest has an adopted tool that logs to all sessions.
+// The others may not use it.
+func TestLogMessagesToOtherClientsDoNotNameTheRequest(t *testing.T) {
+	old := existing()
+	old.AddTool(&mcp.Tool{Name: "hidden", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for s := range old.Sessions() {
+				//lint:ignore SA1019 clients of all versions may request log messages
+				if err := s.Log(ctx, &mcp.LoggingMessageParams{Level: "info",
+					Data: map[string]any{"msg": "m"}}); err != nil {
+					return nil, err
+				}
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+		})
+	s := adopt(t, old, runtime.Options{}, map[string]access.Rule{"hidden": {MinRole: manager}})
+	other, heard := newPipe(t, s, principalOf("Viewer"), "2025-11-25"), make(chan spoken)
+	other.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`)
+	other.until(t, 1)
+	go func() {
+		other.lines.Scan()
+		heard <- hear(t, other.lines.Text())
+	}()
+	caller := overPipe(t, s, principalOf("Manager"), "2025-11-25").wants(t, "debug")
+	got := caller.call(t, "hidden", `{}`)
+	if len(got) != 2 || got[0].Params.Logger != "hidden" || got[0].Params.Meta == nil {
+		t.Errorf("%s", got)
+	}
+	if m := <-heard; m.Params.Data["msg"] != "m" || m.Params.Logger != "" || m.Params.Meta != nil {
+		t.Errorf("%s", m.text)
+	}
+}
+
 // TestLogMessagesOfARefusedCallNameNoTool has an audit sink that logs to the caller. For a hidden
 // tool, the caller receives what it receives for an unknown one, in every denial mode.
 func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
