@@ -195,6 +195,27 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 	}
 }
 
+// TestCallThatMayHaveRunIsNotLoggedAsRefused: a handler may decode other data than its arguments,
+// and return that error after an effect.
+func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
+	var log lines
+	full := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		if e.Status == audit.Failed {
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	set := unlucky(time.Minute, func(context.Context) error {
+		return fmt.Errorf("upstream: %w", decode.NewError([]decode.Problem{{Message: "is no number"}}))
+	})
+	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, set),
+		principalOf("Member"), "2025-11-25").call(t, "work", `{}`)
+	const text = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
+	if len(log.of(t, text)) != 1 {
+		t.Error(log.String())
+	}
+}
+
 // What stands around handlers fails with one line as well, be it of the guard's.
 func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -14,8 +14,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// maxDepth is how deep the JSON value of a parameter can be nested.
-const maxDepth = 8
+// Limits of the JSON value of a parameter in canonical form.
+const (
+	maxDepth = 8
+	// maxValue is enough for every string of an earlier version, which had MaxLength bytes unquoted.
+	maxValue = 2*pattern.MaxLength + len(`""`)
+)
 
 // canonicalParameter returns the value as compact JSON, with sorted names, one spelling of each
 // string, and numbers as they are written.
@@ -25,13 +29,14 @@ func canonicalParameter(key string, value json.RawMessage) (json.RawMessage, err
 		return nil, errors.New("a key begins with a letter from a to z and holds letters, digits, " +
 			"dots, hyphens and underscores")
 	}
-	if len(value) > pattern.MaxLength {
-		return nil, fmt.Errorf("its value has more than %d bytes", pattern.MaxLength)
-	}
 	if !utf8.Valid(value) || !json.Valid(value) {
 		return nil, errors.New(`its value is not JSON in UTF-8; write a string in quotes, as in "x"`)
 	}
-	return canonicalJSON(jsonDecoder(value), maxDepth)
+	canonical, err := canonicalJSON(jsonDecoder(value), maxDepth)
+	if len(canonical) > maxValue {
+		return nil, fmt.Errorf("its value has more than %d bytes", maxValue)
+	}
+	return canonical, err
 }
 
 func jsonDecoder(value []byte) *json.Decoder {

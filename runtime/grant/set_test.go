@@ -274,7 +274,10 @@ func TestParametersAreCanonicalJSON(t *testing.T) {
 		deep: deep,
 		"":   "", "nul": "", `"a`: "", `1 2`: "", `{"a":1,"a":1}`: "", `{"a":1,"\u0061":1}`: "",
 		`{"x":[{"a":1,"b":2,"a":1}]}`: "", "\"\xff\"": "", `"\u0000"`: "", `{"\u0000":1}`: "",
-		"[" + deep + "]": "", `"` + strings.Repeat("a", pattern.MaxLength) + `"`: "",
+		"[" + deep + "]": "", `"` + strings.Repeat("a", maxValue-1) + `"`: "",
+		// The text of an earlier version with the longest JSON, and another spelling of it.
+		`"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`:     `"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`,
+		`"` + strings.Repeat(`\u0022`, pattern.MaxLength) + `"`: `"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`,
 	} {
 		p := Permission{Type: "db.read", Resource: "a",
 			Parameters: map[string]json.RawMessage{"k": json.RawMessage(text)}}

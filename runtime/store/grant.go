@@ -123,18 +123,17 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	if err := q.row(t.ctx, t).Scan(&has, &id); err != nil {
 		return g, "", err
 	}
+	parameters, err := parametersOf(g.Permission)
 	switch {
+	case err != nil:
 	case id != 0:
+		// The row has other parameters if the database was migrated back and forth.
 		renewed = " anew"
-		_, err = say(`UPDATE grants SET granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
-			g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires), id).exec(t.ctx, t)
+		_, err = say(`UPDATE grants SET parameters = ?, granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
+			parameters, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires), id).exec(t.ctx, t)
 	case has >= int64(t.limits.grants):
 		err = grant.ErrFull
 	default:
-		parameters, failed := parametersOf(g.Permission)
-		if failed != nil {
-			return g, "", failed
-		}
 		err = say(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 			g.Issuer, g.Client, g.Type, g.Resource, bool(!g.Unrestricted), parameters, digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
 	}

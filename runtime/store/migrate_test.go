@@ -566,6 +566,10 @@ func TestVersionBeforeReadsParametersAsStrings(t *testing.T) {
 			string(back.Parameters["n"]) != `"1e400"` {
 			t.Error(back.Permission)
 		}
+		must(s.Grant(ctx, grant.Grant{Permission: p, Client: "x"}, ada))
+		if has := must(s.GrantsOf(ctx, "", "x")); len(has) != 1 || !has[0].Equal(p) {
+			t.Errorf("%s is granted as %+v", p, has)
+		}
 	})
 }
 

@@ -40,9 +40,9 @@ func (b *Bridge) sending(next mcp.MethodHandler) mcp.MethodHandler {
 		info := request.From(ctx)
 		//lint:ignore SA1019 clients of all versions may request log messages
 		if m, ok := req.GetParams().(*mcp.LoggingMessageParams); ok && m != nil && info != nil {
-			// Handlers of an adopted server send log messages of their own, maybe to other sessions.
-			session, ok := req.GetSession().(*mcp.ServerSession)
-			if ok && info.Session == request.Session(session) {
+			// Handlers of an adopted server send log messages of their own. Another client's must
+			// not name the tool, which that client may not see.
+			if session, ok := req.GetSession().(*mcp.ServerSession); ok && info.Session == session {
 				req = requestOf(session, notify.Identify(info, m))
 			}
 		}

@@ -81,7 +81,9 @@ func (g *Guard) audit(next Next) Next {
 		if failed == nil {
 			return a, err
 		}
-		ran := m.unintended == nil && event.Failure != audit.Denied && event.Failure != audit.Invalid
+		// A handler that has run can return the error of arguments that do not fit, too.
+		ran := m.unintended == nil && event.Failure != audit.Denied &&
+			(event.Failure != audit.Invalid || event.Axis == audit.AxisArguments)
 		if ran && known.decides {
 			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
 		}
