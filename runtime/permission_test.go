@@ -526,18 +526,23 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 	}
 }
 
-func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
+func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	var logged journal
 	tool := toolset.Tool{Name: "push",
 		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
 	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
-		{Type: "queue.push", Resource: "mail", Unrestricted: true}, {Type: "queue.psuh", Resource: "mail", Unrestricted: true},
-		{Type: "db.read", Resource: "prices", Unrestricted: true}, {Type: grant.SystemCommand, Resource: "echo **", Unrestricted: true},
+		{Type: "queue.push", Resource: "mail", Unrestricted: true},
+		{Type: "queue.push", Resource: "post"},
+		{Type: "queue.psuh", Resource: "mail", Unrestricted: true},
+		{Type: "db.read", Resource: "prices", Unrestricted: true},
+		{Type: grant.SystemCommand, Resource: "echo **"},
 	}}, permitting(tool, readAll))
 	text := logged.String()
-	if n := strings.Count(text, "no tool takes"); n != 2 ||
+	if n := strings.Count(text, "Options.GrantDefaults"); n != 3 ||
 		!strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") ||
-		!strings.Contains(text, `no tool takes db.read"`) {
+		!strings.Contains(text, `no tool takes db.read"`) ||
+		!strings.Contains(text, "queue.push post restricted allows nothing, because "+
+			"no tool that takes queue.push is isolated: set Unrestricted") {
 		t.Error(text)
 	}
 }
