@@ -41,7 +41,7 @@ type Info struct {
 
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
-	Permissions *Permissions // nil without a query of the host, or if an admitted caller has no user
+	Permissions *Permissions // nil without a query, or if an admitted caller has no user
 
 	// Set at the entry of the guard, by the door that the message takes.
 	Server   *Server
