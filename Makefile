@@ -100,13 +100,15 @@ check: ## fail where generated files are stale or a handler is unannotated
 prove: ## fail where handlers of the example that declares it reach more than they declare
 	$(GO) tool mcpgen prove --check ./examples/workspace/...
 
-# Under the race detector: the kernel, grants, decoders and identities. Of SLOW, only the concurrent
-# tests: packages over SQLite without cgo are ten times slower under the detector, and the helpers of
-# the sandbox are programs of their own. The generator, the command and the examples have little
-# concurrency and run without it. make racing runs all tests under it. Without cgo the sandbox uses
-# pid namespaces, and is tested both ways. Tests of every role, tool and transport run without the
-# detector. make vet has vetted all these packages and tests, but for those without cgo.
-DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
+# Under the race detector: packages of internal and runtime that start goroutines or share memory.
+# Of SLOW, only the concurrent tests: packages over SQLite without cgo are ten times slower under the
+# detector, and the helpers of the sandbox are programs of their own. The generator, the command and
+# the examples have little concurrency and run without it. make racing runs all tests under it.
+# Without cgo the sandbox uses pid namespaces, and is tested both ways. Tests of every role, tool and
+# transport run without the detector. make vet has vetted all these packages and tests, but for those
+# without cgo.
+SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
+DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /testdata -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices

@@ -71,7 +71,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 		"fine": {func(context.Context) error { return nil }, ""},
 		"fails": {func(context.Context) error {
 			return errors.New("connect postgres://app:" + secret + "@db/x: refused")
-		}, "INFO failed  connect postgres://app:***MASKED***@db/x: refused"},
+		}, "INFO error  connect postgres://app:***MASKED***@db/x: refused"},
 		"is late": {func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -83,16 +83,16 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 		"refuses arguments": {func(context.Context) error {
 			return decode.NewError([]decode.Problem{{Pointer: "/id", Message: secret +
 				" is no number"}})
-		}, "DEBUG failed  the arguments did not fit"},
+		}, "DEBUG invalid  the arguments did not fit"},
 		"chooses its error": {func(context.Context) error {
 			return &jsonrpc.Error{Code: -32050, Message: "no stock, token=" + secret}
-		}, "INFO failed  no stock, token=***MASKED***"},
+		}, "INFO error  no stock, token=***MASKED***"},
 		"cannot decode": {func(context.Context) error {
 			return fmt.Errorf("upstream: %w", unread)
-		}, `INFO failed  upstream: a value that does not fit a int8 (field "pin")`},
+		}, `INFO error  upstream: a value that does not fit a int8 (field "pin")`},
 		"fails at great length": {func(context.Context) error {
 			return errors.New(strings.Repeat("long ", 4<<10))
-		}, "INFO failed  " + strings.Repeat("long ", 4<<10)[:4<<10]},
+		}, "INFO error  " + strings.Repeat("long ", 4<<10)[:4<<10]},
 		"panics": {func(context.Context) error { panic(secret) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 						continue
 					}
 					limit, _ := got[0]["limit"].(string)
-					if said := fmt.Sprint(got[0]["level"], " ", got[0]["status"], " ", limit, " ",
+					if said := fmt.Sprint(got[0]["level"], " ", got[0]["failure"], " ", limit, " ",
 						got[0]["error"]); said != test.want {
 						t.Errorf("%s: %s\nwant %s", ask.name, said, test.want)
 					}

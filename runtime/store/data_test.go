@@ -73,6 +73,7 @@ func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 			}
 		}
 		do := func(statement string) error {
+			statement = strings.Replace(statement, " params,", " parameters,", 1) // since version 7
 			_, err := db.Exec(strings.ReplaceAll(statement, "NOW", now))
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/metric"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
@@ -26,19 +28,25 @@ import (
 )
 
 func TestLooksIntoCachesAreCounted(t *testing.T) {
-	o := open(t, telemetry.Options{}, nil, nil)
-	for range 3 {
-		o.post(t, "user-a", "tools/list", "", "")
-	}
-	points := o.points(t)
-	hit := func(cache string) int64 {
-		return points["mcpgen.cache.lookups{mcpgen.cache.hit=true mcpgen.cache.name="+cache+"}"]
-	}
-	miss := func(cache string) int64 {
-		return points["mcpgen.cache.lookups{mcpgen.cache.hit=false mcpgen.cache.name="+cache+"}"]
-	}
-	if hit("capabilities") < 2 || miss("capabilities") != 1 || hit("views") < 2 || miss("views") != 1 {
-		t.Errorf("%v", points)
+	for _, test := range []struct {
+		ttl         time.Duration
+		hits, reads int64 // of the host
+	}{{0, 0, 3}, {time.Minute, 2, 1}} {
+		o := open(t, telemetry.Options{}, func(options *runtime.Options) {
+			options.CapabilityTTL = test.ttl
+		}, nil)
+		for range 3 {
+			o.post(t, "user-a", "tools/list", "", "")
+		}
+		points := o.points(t)
+		lookups := func(cache string, hit bool) int64 {
+			return points[fmt.Sprintf("mcpgen.cache.lookups{mcpgen.cache.hit=%v mcpgen.cache.name=%s}",
+				hit, cache)]
+		}
+		if lookups("capabilities", true) != test.hits || lookups("capabilities", false) != test.reads ||
+			lookups("views", true) < 2 || lookups("views", false) != 1 {
+			t.Errorf("CapabilityTTL %v: %v", test.ttl, points)
+		}
 	}
 }
 

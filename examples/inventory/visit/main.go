@@ -1,5 +1,6 @@
-// Command visit makes a demonstration of the inventory, visits it over stdio as some users of its
-// host with a real MCP client, and prints what each sees, what asking for more gets, and why.
+// Command visit makes a demonstration of the inventory and visits it over stdio, with a real MCP
+// client, as some users of its host. It prints what each of them sees, how calls of other tools end,
+// and why. It also revokes a permission in the host, between two calls of one session.
 //
 //	visit SERVER
 package main
@@ -8,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,20 +27,29 @@ import (
 )
 
 // visitors are users of the host, the one with the task first.
-var visitors = []struct{ name, role, says string }{
-	{"dns-agent", "", "the host lets it view DNS records and rename devices"},
-	{"ada", "Admin", "a superuser of the host"},
+var visitors = []visitor{
+	{"dns-agent", "", "the host lets it view DNS records and rename devices", "rename_device"},
+	{"ada", "Admin", "a superuser of the host", ""},
 }
 
-// asked is what each visitor asks for, whether it sees it or not.
-var asked = []struct {
-	tool string
-	args any
-}{
+type visitor struct {
+	name, role, says string
+	revoked          string // the permission that the host revokes after the calls; "" for none
+}
+
+// calls are what each visitor calls, whether the tool is listed or not.
+var calls = []call{
 	{dcim.ToolGetDNSRecord, map[string]int{"id": 2}},
-	{dcim.ToolRenameDevice, map[string]string{"name": "edge-2", "new_name": "edge-two"}},
+	rename,
 	{dcim.ToolDeleteDevice, map[string]string{"name": "leaf-2"}},
 	{"no_such_tool", struct{}{}},
+}
+
+var rename = call{dcim.ToolRenameDevice, map[string]string{"name": "edge-2", "new_name": "edge-two"}}
+
+type call struct {
+	tool string
+	args any
 }
 
 func main() {
@@ -72,11 +83,11 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 			return err
 		}
 		fmt.Fprintf(w, "%s (%s; %s)\n", v.name, cmp.Or(v.role, "no role"), v.says)
-		if err := visit(ctx, w, server, "-stdio", "-as", v.name, "-role", v.role, "-db", file); err != nil {
+		if err := v.visit(ctx, w, server, file); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
-	// What no caller is told, whoever runs the server is.
+	// The operator of the server sees the reasons, and no caller does.
 	report, err := output(ctx, server, "-seed", "-doctor", "-as", visitors[0].name, "-db", filepath.Join(dir, visitors[0].name+".db"))
 	if err != nil {
 		return err
@@ -104,10 +115,10 @@ func refused(ctx context.Context, w io.Writer, server, dir string) error {
 	return nil
 }
 
-// visit lists everything, and asks for what is to be asked for.
-func visit(ctx context.Context, w io.Writer, server string, args ...string) (err error) {
+// visit lists everything and makes the calls, on the server of a file.
+func (v visitor) visit(ctx context.Context, w io.Writer, server, file string) (err error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "visit", Version: "1"}, nil)
-	cmd := exec.CommandContext(ctx, server, args...)
+	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", v.name, "-role", v.role, "-db", file)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
@@ -140,15 +151,39 @@ func visit(ctx context.Context, w io.Writer, server string, args ...string) (err
 	}{{"tools", tools}, {"prompts", prompts}, {"resources", resources}} {
 		fmt.Fprintf(w, "  sees   %-9s  %s\n", line.kind, cmp.Or(strings.Join(line.names, ", "), "none"))
 	}
-	for _, a := range asked {
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: a.tool, Arguments: a.args})
-		fmt.Fprintf(w, "  asks   %-14s %s\n", a.tool, answered(res, err))
+	send := func(c call) {
+		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.tool, Arguments: c.args})
+		fmt.Fprintf(w, "  calls  %-14s %s\n", c.tool, result(res, err))
 	}
+	for _, c := range calls {
+		send(c)
+	}
+	if v.revoked == "" {
+		return nil
+	}
+	if err := v.revoke(ctx, file); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "  host   revokes dcim.%s\n", v.revoked)
+	send(rename)
 	return nil
 }
 
-// answered is what a call brought back, on one line.
-func answered(res *mcp.CallToolResult, err error) string {
+// revoke takes a permission from the visitor, in the tables of the host.
+func (v visitor) revoke(ctx context.Context, file string) (err error) {
+	host, err := sql.Open("sqlite", dcim.Source(file, ""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, host.Close()) }()
+	_, err = host.ExecContext(ctx, `DELETE FROM auth_user_user_permissions
+		WHERE user_id = (SELECT id FROM auth_user WHERE username = ?)
+		AND permission_id = (SELECT id FROM auth_permission WHERE codename = ?)`, v.name, v.revoked)
+	return err
+}
+
+// result returns the result of a call on one line.
+func result(res *mcp.CallToolResult, err error) string {
 	var wire *jsonrpc.Error
 	switch {
 	case errors.As(err, &wire):

@@ -382,21 +382,18 @@ func TestApproversSeeAndNarrowUnrestrictedRequests(t *testing.T) {
 			{``, `{}`, "true"},
 			{`,"restricted":true`, `{}`, "true"},
 			{`,"restricted":false`, `{}`, "false"},
-			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d"}}`,
-				"true"},
+			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d"}}`, "true"},
 			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, "false"},
 			{``, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, ""},
 		} {
 			i := time.Now().UnixNano()
-			asked := w.send("member", "POST", ownRequests,
-				fmt.Sprintf(`{"type":"file.read","resource":"docs/%d","reason":"x"%s}`, i, c.asks))
+			asked := w.send("member", "POST", ownRequests, fmt.Sprintf(`{"type":"file.read","resource":"docs/%d","reason":"x"%s}`, i, c.asks))
 			of := adminRequests + "/" + asked.field("id")
 			want := fmt.Sprint(!strings.Contains(c.asks, "false"))
 			if seen := w.send("root", "GET", of, ""); seen.field("restricted") != want {
 				t.Errorf("%+v: %s", c, seen)
 			}
-			got := w.send("root", "POST", of+"/approve",
-				strings.Replace(c.approves, "%d", fmt.Sprint(i), 1))
+			got := w.send("root", "POST", of+"/approve", strings.Replace(c.approves, "%d", fmt.Sprint(i), 1))
 			if c.want == "" {
 				if got.status != 422 || !strings.Contains(got.body, "more than was asked for") {
 					t.Errorf("%+v: %s", c, got)
@@ -414,14 +411,12 @@ func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		of := adminRequests + "/" + w.ask("desk", "docs/*").ID
 		const permission = `"type":"db.read","resource":"a","params":{"k":"v"}`
-		for path, who := range map[string]string{ownRequests: "member", adminGrants: "root",
-			of + "/approve": "root"} {
+		for path, who := range map[string]string{ownRequests: "member", adminGrants: "root", of + "/approve": "root"} {
 			body := `{` + permission + `,"issuer":"","client":"x","reason":"x"}`
 			if path == of+"/approve" {
 				body = `{"permission":{` + permission + `}}`
 			}
-			if got := w.send(who, "POST", path, body); got.status != 422 ||
-				!strings.Contains(got.body, `it is called \"parameters\"`) {
+			if got := w.send(who, "POST", path, body); got.status != 422 || !strings.Contains(got.body, `the member is called \"parameters\"`) {
 				t.Errorf("%s: %s", path, got)
 			}
 		}

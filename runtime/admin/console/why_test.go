@@ -138,7 +138,7 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 	slices.Sort(got)
 	equal(t, got, []string{
 		"admins|denied|needs role Admin",
-		"arguments|error|the arguments do not fit the schema",
+		"arguments|invalid|the arguments do not fit the schema",
 		"cancelled|error|the client cancelled it, or the server stopped",
 		"error|error|the handler returned an error",
 		"fine|invalid|the request is not valid, as with an old cursor or state",

@@ -81,8 +81,7 @@ func (g *Guard) audit(next Next) Next {
 		if failed == nil {
 			return a, err
 		}
-		ran := m.unintended == nil && event.Failure != audit.Denied &&
-			event.Failure != audit.Invalid
+		ran := m.unintended == nil && event.Failure != audit.Denied && event.Failure != audit.Invalid
 		if ran && known.decides {
 			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
 		}

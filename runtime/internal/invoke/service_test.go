@@ -87,7 +87,7 @@ func TestWhatAPromptComesTo(t *testing.T) {
 			prompts(toolset.PromptText("", &jsonrpc.Error{Code: 7, Message: "seven"})),
 			"", 7, "seven", audit.Errored},
 		"a misfit": {prompts(toolset.PromptText("", misfit)),
-			"", jsonrpc.CodeInvalidParams, misfit.Error(), audit.Errored},
+			"", jsonrpc.CodeInvalidParams, misfit.Error(), audit.Invalid},
 	} {
 		r, _ := newRunner(t)
 		res, report, err := r.Prompt(t.Context(), message(r, member), newPrompt(t, "t", test.get),
