@@ -373,7 +373,8 @@ func TestAdaptersMapVerbs(t *testing.T) {
 				listed := mcptest.Tools(t, session)
 				for tool, needs := range test.needs {
 					may := slices.Contains(held, needs) || user == "root" ||
-						user == "cat" && (needs == "dcim.view_device" || needs == "dcim.browse_device")
+						user == "cat" &&
+							(needs == "dcim.view_device" || needs == "dcim.browse_device")
 					may = may && (tool != "destroy" || rank > 0)
 					if slices.Contains(listed, tool) != may {
 						t.Errorf("%s: %s as %s_%s: listed %v", name, tool, user, role, !may)

@@ -53,8 +53,8 @@ type RequestInfo struct {
 	Protocol  string // the version of MCP
 	Server    toolset.ServerInfo
 	// Transports are those of the server: HTTP once [Server.Handler] was called, and stdio while
-	// [Server.RunStdio] or [Server.RunIO] runs. Protocols are its versions of MCP, the newest first;
-	// nil with [Adopt], as go-sdk does not report those of a server.
+	// [Server.RunStdio] or [Server.RunIO] runs. Protocols are its versions of MCP, the newest
+	// first; nil with [Adopt], as go-sdk does not report those of a server.
 	Transports, Protocols []string
 	Masker                redact.Masker // Options.Masker
 	HTTP                  *HTTPRequest  // nil on stdio

@@ -57,7 +57,8 @@ func doorWorlds(t testing.TB) []doorWorld {
 			build: func(d *door) (runtime.Options, []toolset.Toolset) {
 				o := options
 				o.Identity, o.Roots, o.Sandbox = doorIdentity(callers), folder, &doorSandbox{}
-				o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}}
+				o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "docs/**",
+					Unrestricted: true}}
 				return o, []toolset.Toolset{directory(&desk{}), library(), headerTool(),
 					permitting(reading, readAll), doorTools(d, false)}
 			},

@@ -66,8 +66,8 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 				t.Errorf("%s: %s", era, got)
 			}
 			events := sink.taken()
-			if e := events[len(events)-1]; e.Failure != audit.Errored || !strings.Contains(e.Missing,
-				"expired") {
+			if e := events[len(events)-1]; e.Failure != audit.Errored ||
+				!strings.Contains(e.Missing, "expired") {
 				t.Errorf("%s: recorded as %+v", era, e)
 			}
 		}

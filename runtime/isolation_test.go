@@ -187,7 +187,8 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant,
 		Reason: "made up"}
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true},
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true},
 		grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
 		grant.Permission{Type: grant.NetConnect, Resource: "x", Unrestricted: true})
 	for name, test := range map[string]struct {

@@ -137,7 +137,8 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 						m := got[0].Params
 						if m.Data["msg"] != "m" || m.Logger != logger ||
 							string(m.Meta["io.github.mcpgen/requestId"]) != id ||
-							strings.HasPrefix(tool, "adopted") != (m.Meta["example.org/kept"] != nil) {
+							strings.HasPrefix(tool, "adopted") !=
+								(m.Meta["example.org/kept"] != nil) {
 							t.Errorf("%s, %s: %s", tool, id, got)
 						}
 					}

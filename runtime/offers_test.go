@@ -445,7 +445,8 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 			names += " " + cmp.Or(a.Name, fmt.Sprintf("(%d bytes)", a.Bytes))
 		}
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s%s %s%s %d/%d %s", e.Type, e.Prompt,
-			e.Resource, cmp.Or(string(e.Failure), string(e.Status)), names, e.Visible, e.Total, e.Axis)))
+			e.Resource, cmp.Or(string(e.Failure), string(e.Status)), names,
+			e.Visible, e.Total, e.Axis)))
 		if text, _ := json.Marshal(e); strings.Contains(string(text), "hunter2") {
 			t.Errorf("a value in the audit: %s", text)
 		}

@@ -76,9 +76,9 @@ type Options struct {
 	AuditIntent audit.IntentPolicy
 
 	Denial access.Denial // of tools without a mode of their own; the default is access.Conceal
-	// ListAll lists all tools, prompts and resources to every caller, except tools that are switched
-	// off. Uses are refused as before, with access.Forbid in place of access.Conceal. Names,
-	// descriptions and schemas are then no secret.
+	// ListAll lists all tools, prompts and resources to every caller, except tools that are
+	// switched off. Uses are refused as before, with access.Forbid in place of access.Conceal.
+	// Names, descriptions and schemas are then no secret.
 	ListAll bool
 
 	// PermissionAware enforces the permissions of the host: a caller without a permission neither
@@ -163,10 +163,10 @@ type Options struct {
 	// the first release only: report what you need it for.
 	SDKOnly bool
 
-	// Path is where [Server.Handler] serves MCP; empty is [PathMCP]. Its segments have ASCII letters,
-	// digits and - . _ ~ only. "/" alone is the root and nothing below. It cannot be one of the other
-	// paths of the handler, nor below one. The resource's URL of an identity source that is
-	// [identity.Protected] ends with it, unless a proxy in front rewrites paths.
+	// Path is where [Server.Handler] serves MCP; empty is [PathMCP]. Its segments have ASCII
+	// letters, digits and - . _ ~ only. "/" alone is the root and nothing below. It cannot be one
+	// of the other paths of the handler, nor below one. The resource's URL of an identity source
+	// that is [identity.Protected] ends with it, unless a proxy in front rewrites paths.
 	Path string
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may call, as in
 	// "https://inspector.example". "*" is not accepted.
@@ -315,8 +315,8 @@ var pathForm = regexp.MustCompile(`^/[A-Za-z0-9/._~-]*$`)
 // that the handler serves already.
 func checkPath(p string) error {
 	if path.Clean(p) != p || !pathForm.MatchString(p) {
-		return errors.New("write a path such as /mcp or /tools/mcp, with ASCII letters, digits and " +
-			"- . _ ~ in its segments, and without a slash at the end")
+		return errors.New("write a path such as /mcp or /tools/mcp, with ASCII letters, digits " +
+			"and - . _ ~ in its segments, and without a slash at the end")
 	}
 	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole,
 		PathResourceMetadata} {

@@ -171,7 +171,8 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 	sink := &keeper{}
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
 		Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
-		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md", Unrestricted: true}}},
+		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md",
+			Unrestricted: true}}},
 		permitting(reading, readAll))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -190,7 +191,8 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 		step(session, `{"path":"docs/a.md"}`, `{"result":"A"}`)
 		step(nobody, `{"path":"docs/a.md"}`, `{"result":"A"}`)
 		step(session, b, refused)
-		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*", Unrestricted: true})
+		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*",
+			Unrestricted: true})
 		step(session, b, `{"result":"B"}`)
 		step(other, b, refused)
 		step(nobody, b, refused)
@@ -224,7 +226,8 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 
 func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	p, sink := &purse{}, &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true})
 	dir := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600),
 		os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
@@ -252,7 +255,8 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true},
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true},
 		grant.Permission{Type: grant.FileWrite, Resource: "docs/new", Unrestricted: true},
 		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true})
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
@@ -315,7 +319,8 @@ func descriptors(t testing.TB) int {
 
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true})
 	files := make(chan *os.File, 3)
 	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
 		"is late": func() { time.Sleep(400 * time.Millisecond) }}
@@ -343,7 +348,8 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 
 func TestSourceThatFailsDenies(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true})
 	sink, logged := &keeper{}, &journal{}
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
 		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
@@ -363,7 +369,8 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	}
 	// A grant that is no valid one denies as well.
 	p.fails(nil)
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
+		Unrestricted: true})
 	if got := said(t, session, "read",
 		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
 		t.Error(got)
@@ -372,7 +379,8 @@ func TestSourceThatFailsDenies(t *testing.T) {
 
 func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true})
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
 		Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
 	url := serve(t, s)
@@ -389,7 +397,8 @@ func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 
 func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
+	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *",
+		Unrestricted: true},
 		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
 	s := newServer(t, runtime.Options{Grants: p},
 		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
@@ -427,7 +436,8 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 
 func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
+		Unrestricted: true})
 	for name, ask := range map[string][]toolset.Named{
 		"none": {},
 		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
@@ -498,13 +508,15 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"no helper is there": {toolset.Tool{Isolate: "x"},
 			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
 		"Options.GrantDefaults: ": {toolset.Tool{}, func(o *runtime.Options) {
-			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc", Unrestricted: true}}
+			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
+				Unrestricted: true}}
 		}},
 		`file.read pubic/** restricted: there is no root "pubic"; the roots are docs`: {toolset.Tool{},
 			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
 		"of file. there are file.read and file.write alone": {toolset.Tool{},
 			func(o *runtime.Options) {
-				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**", Unrestricted: true}}
+				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
+					Unrestricted: true}}
 			}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
@@ -526,18 +538,23 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 	}
 }
 
-func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
+func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	var logged journal
 	tool := toolset.Tool{Name: "push",
 		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
 	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
-		{Type: "queue.push", Resource: "mail", Unrestricted: true}, {Type: "queue.psuh", Resource: "mail", Unrestricted: true},
-		{Type: "db.read", Resource: "prices", Unrestricted: true}, {Type: grant.SystemCommand, Resource: "echo **", Unrestricted: true},
+		{Type: "queue.push", Resource: "mail", Unrestricted: true},
+		{Type: "queue.push", Resource: "post"},
+		{Type: "queue.psuh", Resource: "mail", Unrestricted: true},
+		{Type: "db.read", Resource: "prices", Unrestricted: true},
+		{Type: grant.SystemCommand, Resource: "echo **"},
 	}}, permitting(tool, readAll))
 	text := logged.String()
-	if n := strings.Count(text, "no tool takes"); n != 2 ||
+	if n := strings.Count(text, "Options.GrantDefaults"); n != 3 ||
 		!strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") ||
-		!strings.Contains(text, `no tool takes db.read"`) {
+		!strings.Contains(text, `no tool takes db.read"`) ||
+		!strings.Contains(text, "queue.push post restricted allows nothing, because "+
+			"no tool that takes queue.push is isolated: set Unrestricted") {
 		t.Error(text)
 	}
 }
@@ -561,10 +578,14 @@ func BenchmarkDecision(b *testing.B) {
 	var held []grant.Permission
 	for i := range 25 {
 		held = append(held,
-			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i), Unrestricted: true},
-			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i), Unrestricted: true},
-			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i), Unrestricted: true},
-			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i), Unrestricted: true})
+			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i),
+				Unrestricted: true},
+			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i),
+				Unrestricted: true},
+			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i),
+				Unrestricted: true},
+			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i),
+				Unrestricted: true})
 	}
 	p.put(client("Member"), held...)
 	for name, n := range map[string]toolset.Named{
@@ -615,7 +636,8 @@ func BenchmarkDecision(b *testing.B) {
 
 func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**",
+		Unrestricted: true})
 	for name, end := range map[string]struct {
 		do     func() error
 		status audit.Failure
@@ -643,7 +665,8 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 
 func TestRefusedCallMakesNoFile(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**",
+		Unrestricted: true})
 	opened := roots(t, nil)
 	s := newServer(t, runtime.Options{Grants: p, Roots: opened},
 		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{

@@ -330,7 +330,8 @@ func TestPermissionLostWhileThePersonIsAskedIsGone(t *testing.T) {
 			{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: asking(&runs)},
 		}, access.Rule{Tool: "drop", Permission: permission("dcim.drop_device")}))
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			ElicitationHandler: func(context.Context,
+				*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				h.set("ada")
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			},

@@ -156,21 +156,34 @@ func (s *Server) buildGrants() (err error) {
 	return err
 }
 
-// warnOfUnusedDefaults warns of defaults of a kind that no tool uses, except the runtime's own.
+// warnOfUnusedDefaults warns of defaults that allow nothing: of a kind of your own that no tool uses,
+// and restricted ones of a kind that no isolated tool uses.
 func (s *Server) warnOfUnusedDefaults() {
-	var used []string
+	var used, isolated []string
 	for _, t := range s.tools {
 		for _, a := range t.Allow {
 			used = append(used, a.Kind)
+			if t.Isolate != "" {
+				isolated = append(isolated, a.Kind)
+			}
 		}
 	}
 	for _, p := range s.opts.GrantDefaults {
-		if grant.FamilyOf(p.Type) != grant.Custom || slices.Contains(used, p.Type) {
+		text := "Options.GrantDefaults: "
+		switch {
+		case slices.Contains(used, p.Type):
+			if bool(p.Unrestricted) || slices.Contains(isolated, p.Type) {
+				continue
+			}
+			text += p.String() + " allows nothing, because no tool that takes " + p.Type +
+				" is isolated: set Unrestricted"
+		case grant.FamilyOf(p.Type) != grant.Custom:
 			continue
-		}
-		text := "Options.GrantDefaults: no tool takes " + p.Type
-		if near := editdistance.Nearest(p.Type, used, 2); near != "" {
-			text += "; did you mean " + near + "?"
+		default:
+			text += "no tool takes " + p.Type
+			if near := editdistance.Nearest(p.Type, used, 2); near != "" {
+				text += "; did you mean " + near + "?"
+			}
 		}
 		s.opts.Logger.Warn(text)
 	}

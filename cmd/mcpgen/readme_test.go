@@ -70,7 +70,9 @@ func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
 		},
 		"o/k?":   func(w http.ResponseWriter) { io.WriteString(w, "{\"id\":\"8\"}") },
 		"broken": func(w http.ResponseWriter) { w.WriteHeader(500) },
-		"torn":   func(w http.ResponseWriter) { io.WriteString(w, "{\"permissions\":[\"dcim.view_device\"") },
+		"torn": func(w http.ResponseWriter) {
+			io.WriteString(w, "{\"permissions\":[\"dcim.view_device\"")
+		},
 	}
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reply := replies[r.URL.Path[len("/mcp-permissions/"):]]

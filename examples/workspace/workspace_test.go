@@ -158,7 +158,8 @@ func TestWholeFlow(t *testing.T) {
 				if got := said(t, robin, "list_permissions", nil); !strings.Contains(got,
 					fmt.Sprintf(`"resource":%q,"restricted":%t`, w.resource, restricted)) ||
 					!strings.Contains(got, `"status":"approved"`) ||
-					!strings.Contains(got, fmt.Sprintf(`{"name":%q,"allow":[{"kind":%q,`, w.tool, w.kind)) ||
+					!strings.Contains(got, fmt.Sprintf(`{"name":%q,"allow":[{"kind":%q,`, w.tool,
+						w.kind)) ||
 					!strings.Contains(got, `"granted":true`) {
 					t.Errorf("%s: %s", w.tool, got)
 				}

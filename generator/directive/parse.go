@@ -280,8 +280,12 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		}
 	case Label:
 		if !label.MatchString(p.text) {
-			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " +
-				quoted
+			cure := "write letters, digits and underscores"
+			if k.Name == "action" && strings.Contains(p.text, ".") {
+				cure += "; for dcim.view_device, write action=view object=device here, and " +
+					"app=dcim on //mcp:server"
+			}
+			return code, cure, k.Name + "= takes a label, not " + quoted
 		}
 	case Choice, Choices:
 		if !slices.Contains(k.Choices, p.text) {

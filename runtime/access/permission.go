@@ -42,7 +42,7 @@ func (p Permission) Type() string {
 	return p.App + "." + p.Object
 }
 
-// complete reports whether the permission can be asked for: it has an action, and an app if it has
+// complete reports whether a host can have the permission: it has an action, and an app if it has
 // an object. A dot in a bare action would make it the text of a permission with an app.
 func (p Permission) complete() bool {
 	bare := p.App == "" && p.Object == "" && !strings.Contains(p.Action, ".")

@@ -183,7 +183,8 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 		t.Fatalf("%d, %d, %+v, %v", rec.Code, again.Code, events, err)
 	}
 	for _, e := range events {
-		if e.Event.Principal != "bob" || e.Event.Failure != audit.Denied || e.Event.RequestID == "" {
+		if e.Event.Principal != "bob" || e.Event.Failure != audit.Denied ||
+			e.Event.RequestID == "" {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -70,7 +70,8 @@ func TestRecordOfAnEarlierVersionIsRead(t *testing.T) {
 	} {
 		got = audit.Event{}
 		err := json.Unmarshal([]byte(`{`+test.words+`}`), &got)
-		if s := fmt.Sprint(got.Type, " ", got.Status, " ", got.Failure); s != test.want || err != nil {
+		if s := fmt.Sprint(got.Type, " ", got.Status, " ", got.Failure); s != test.want ||
+			err != nil {
 			t.Errorf("%s: %s, %v", test.words, s, err)
 		}
 	}

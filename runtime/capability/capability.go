@@ -51,8 +51,8 @@ type Enumerator interface {
 // then replaces that of the table everywhere: lists, calls, the role matrix, explanations, audit.
 //
 // A verb is "list", "retrieve", "get", "create", "add", "update", "partial_update", "set",
-// "delete", "remove" or "destroy", as action= has it or as the handler's name begins. Any other action,
-// such as "view" in action=view, is no verb and remains.
+// "delete", "remove" or "destroy", as action= has it or as the handler's name begins. Any other
+// action, such as "view" in action=view, is no verb and remains.
 type VerbMapper interface {
 	// MapVerb returns the host's action for a verb, and does nothing else. If ok is false, mcpgen's
 	// own action remains: view, add, change or delete. An action is letters, digits and

@@ -133,7 +133,8 @@ func TestEnvironmentIsMaskedByNameAndByForm(t *testing.T) {
 func TestEmptySecretIsShownAsSetAndEmpty(t *testing.T) {
 	environment(t, map[string]string{"EMPTY_TOKEN": "", "SHORT_TOKEN": "x", "EMPTY": "",
 		"LONG_TOKEN": strings.Repeat("hunter2", 100), "is_" + ghp: ""})
-	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
+	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil,
+		debugtools.Nothing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,8 @@ func TestServerInfoOutsideOfARequestIsThatOfTheProcess(t *testing.T) {
 	if info.GoVersion != runtime.Version() || info.OperatingSystem != runtime.GOOS || info.ProcessorCount != runtime.NumCPU() || !strings.HasPrefix(info.Uptime, "26h3m") {
 		t.Errorf("%+v", info)
 	}
-	if info.ServerName != "" || info.Version != "" || info.Transport != "" || len(info.Transports) > 0 ||
+	if info.ServerName != "" || info.Version != "" || info.Transport != "" ||
+		len(info.Transports) > 0 ||
 		info.ProtocolVersion != "" || len(info.ProtocolVersions) > 0 {
 		t.Errorf("facts of a server without one: %+v", info)
 	}
@@ -259,7 +261,8 @@ func TestResultsHaveTheFieldsThatAreDocumented(t *testing.T) {
 		out  any
 		want []string
 	}{
-		{debugtools.Environment{}, []string{"variables", "emptyVariables", "totalCount", "maskedCount"}},
+		{debugtools.Environment{}, []string{"variables", "emptyVariables", "totalCount",
+			"maskedCount"}},
 		{debugtools.ServerInfo{}, []string{"serverName", "version", "buildVersion", "transport",
 			"transports", "protocolVersion", "protocolVersions", "goVersion", "operatingSystem", "processorCount", "workingDirectory", "uptime", "build"}},
 		{debugtools.Build{}, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime", "vcsModified", "goos", "goarch", "cgoEnabled"}},

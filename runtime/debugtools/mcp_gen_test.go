@@ -15,7 +15,7 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:6b044f2c2056951f7b89af0105b55613",
+		Source: "2:3288264ab6e15f79beb9973b93f3dbb8",
 		Code:   "2:b5496baafb0b27f19fcc5c8d81b1a6e6",
 		Declarations: map[string][]string{
 			".": {

@@ -122,7 +122,8 @@ func TestServerInfoHasTheTransportsThatThereAre(t *testing.T) {
 	url := mcptest.Serve(t, s)
 	for _, version := range versions {
 		check(new(wire).dial(t, url, "demo-boss", version), "http", version, "http", "stdio")
-		check(new(wire).pipe(t, s, callers["demo-boss"], version), "stdio", version, "http", "stdio")
+		check(new(wire).pipe(t, s, callers["demo-boss"], version), "stdio", version, "http",
+			"stdio")
 	}
 	alone := newServer(t, runtime.Options{}, desk(inspector), tools)
 	check(new(wire).dial(t, mcptest.Serve(t, alone), "demo-boss", "2026-07-28"), "http",
@@ -152,7 +153,8 @@ func TestTransportEndsWithItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	var info debugtools.ServerInfo
-	call(t, new(wire).dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetServerInfo, &info)
+	call(t, new(wire).dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetServerInfo,
+		&info)
 	if !slices.Equal(info.Transports, []string{"http"}) {
 		t.Errorf("%v", info.Transports)
 	}
@@ -163,7 +165,8 @@ func TestEmptyCredentialHeaderIsShownAsEmpty(t *testing.T) {
 	s := newServer(t, runtime.Options{}, desk(inspector), debugtools.Toolset(inspector))
 	w := &wire{header: http.Header{"X-Api-Key": {""}, "Cookie": {""}, "X-Auth-Token": {"x"}}}
 	var headers debugtools.HTTPHeaders
-	call(t, w.dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetHTTPHeaders, &headers)
+	call(t, w.dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetHTTPHeaders,
+		&headers)
 	for name, want := range map[string]string{"X-Api-Key": "", "Cookie": "", "X-Auth-Token": mask} {
 		if got, sent := headers.Headers[name]; !sent || got != want {
 			t.Errorf("%s: %q, %v", name, got, sent)

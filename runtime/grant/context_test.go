@@ -372,7 +372,8 @@ func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := With(t.Context(), called("table", b))
-	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" || string(g.Parameters["rows"]) != "100" {
+	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" ||
+		string(g.Parameters["rows"]) != "100" {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := Granted(ctx, "path"); !errors.Is(err, ErrNotBound) {

@@ -217,7 +217,8 @@ func TestNothingIsOpenedButWhatMatches(t *testing.T) {
 		}
 		pattern := randomPattern(r)
 		slow := slowPath(pattern)
-		set := mustSet(t, Permission{Type: FileRead, Resource: pattern, Unrestricted: true}.String())
+		set := mustSet(t, Permission{Type: FileRead, Resource: pattern,
+			Unrestricted: true}.String())
 		for range 50 {
 			if f.try(t, pattern, request(r), slow, set) {
 				opened++

@@ -79,7 +79,8 @@ func genPermission(t *rapid.T, kind string) Permission {
 	if FamilyOf(kind) == Custom && rapid.Bool().Draw(t, "with parameters") {
 		p.Parameters = map[string]json.RawMessage{}
 		for key, value := range rapid.MapOfN(rapid.SampledFrom([]string{"a", "b.c", "restricted"}),
-			rapid.SampledFrom([]string{`""`, `"1"`, `"a b"`, `"\""`, `"="`, `"restricted"`, "1", "1.0",
+			rapid.SampledFrom([]string{`""`, `"1"`, `"a b"`, `"\""`, `"="`, `"restricted"`, "1",
+				"1.0",
 				"-1e400", "true", "null", "[]", "{}", `{"b":[1,{"a":" "}],"a":"é"}`, `"null"`}),
 			1, 2).Draw(t, "parameters") {
 			p.Parameters[key] = json.RawMessage(value)

@@ -131,7 +131,8 @@ func TestMemoryForgetsTheOldestRequestThatIsDecidedAndNeverAnOpenOne(t *testing.
 
 func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
 	ctx, m := t.Context(), grant.NewMemory()
-	p := grant.Permission{Type: "db.read", Resource: "t", Parameters: map[string]json.RawMessage{"k": []byte(`"v"`)}}
+	p := grant.Permission{Type: "db.read", Resource: "t",
+		Parameters: map[string]json.RawMessage{"k": []byte(`"v"`)}}
 	given, err := m.Grant(ctx, grant.Grant{Permission: p, Client: "x"})
 	asked, err2 := m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "db.read",
 		Resource: "u", Parameters: p.Parameters}, Client: "x"})

@@ -146,7 +146,8 @@ func TestFilesAreDecidedOnByWhatIsOpened(t *testing.T) {
 		{"**", ".", missing},
 		{"pub/**", ".", denied},
 	} {
-		set := mustSet(t, Permission{Type: FileRead, Resource: c.grant, Unrestricted: true}.String())
+		set := mustSet(t, Permission{Type: FileRead, Resource: c.grant,
+			Unrestricted: true}.String())
 		d := &Decider{Set: set, Roots: roots}
 		opened, err := d.Open(t.Context(), c.path, Want{Read: true})
 		var refused *Denied

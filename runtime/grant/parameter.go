@@ -26,11 +26,12 @@ const (
 func canonicalParameter(key string, value json.RawMessage) (json.RawMessage, error) {
 	if key == "" || key[0] < 'a' || key[0] > 'z' || strings.Trim(key,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
-		return nil, errors.New("a key begins with a letter from a to z and holds letters, digits, " +
+		return nil, errors.New("a key begins with a letter from a to z and has letters, digits, " +
 			"dots, hyphens and underscores")
 	}
 	if !utf8.Valid(value) || !json.Valid(value) {
-		return nil, errors.New(`its value is not JSON in UTF-8; write a string in quotes, as in "x"`)
+		return nil, errors.New("its value is not JSON in UTF-8; " +
+			`write a string in quotes, as in "x"`)
 	}
 	canonical, err := canonicalJSON(jsonDecoder(value), maxDepth)
 	if len(canonical) > maxValue {

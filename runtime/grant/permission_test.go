@@ -533,7 +533,8 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 		}
 	}
 	rows := Permission{Type: "db.read", Resource: "*"}
-	narrow := Permission{Type: "db.read", Resource: "*", Parameters: texts(map[string]string{"max": "1"})}
+	narrow := Permission{Type: "db.read", Resource: "*",
+		Parameters: texts(map[string]string{"max": "1"})}
 	if !rows.Covers(narrow) || narrow.Covers(rows) ||
 		narrow.Covers(Permission{Type: "db.read", Resource: "a",
 			Parameters: texts(map[string]string{"max": "2"})}) {

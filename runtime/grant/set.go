@@ -41,8 +41,8 @@ func Default(permissions ...Permission) []Grant {
 }
 
 // Minimal returns the least that a server with a public folder grants everybody, in isolated calls:
-// to read all files below the root of that name, and to run echo, which shows that commands work. If
-// tools without isolate=process use them, set Unrestricted.
+// to read all files below the root of that name, and to run echo, which shows that commands work.
+// If tools without isolate=process use them, set Unrestricted.
 func Minimal(publicRoot string) []Permission {
 	return []Permission{
 		{Type: FileRead, Resource: publicRoot + "/**"},

@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // mustSet makes a set of lines, as Parse reads them, with the ids 1, 2 and so on. A line is
-// unrestricted unless it says restricted.
+// unrestricted unless it contains "restricted".
 func mustSet(t testing.TB, lines ...string) *Set {
 	t.Helper()
 	var grants []Grant

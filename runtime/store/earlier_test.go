@@ -129,7 +129,8 @@ func TestSearchesForAllVersionsUseAnIndex(t *testing.T) {
 
 func sqliteSearches(t *testing.T, db *testdb.Database, q testdb.Query) (string, bool) {
 	plan, _ := sqliteLooks(t, db, q)
-	return plan, strings.Contains(plan, "SCAN audit_events") || strings.Contains(plan, "TEMP B-TREE")
+	return plan, strings.Contains(plan, "SCAN audit_events") ||
+		strings.Contains(plan, "TEMP B-TREE")
 }
 
 func postgresSearches(t *testing.T, db *testdb.Database, q testdb.Query) (string, bool) {

@@ -429,7 +429,8 @@ func olderGrants() (all []olderGrant) {
 		for _, g := range []olderGrant{
 			{"file.read", "docs/**", "{}", "file.read docs/**%s", false},
 			{"system.command", "git log *", "{}", `system.command "git log *"%s`, false},
-			{"net.connect", "api.example.com:443", "{}", "net.connect api.example.com:443%s", false},
+			{"net.connect", "api.example.com:443", "{}", "net.connect api.example.com:443%s",
+				false},
 			{"db.read", "unrestricted", `{"k":"v","rows":"100","s":"\u003ca b"}`,
 				`db.read unrestricted%s k=v rows=100 s="<a b"`, false},
 		} {
@@ -490,7 +491,8 @@ func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
 			for kind, ask := range asks {
 				for _, isolated := range []bool{false, true} {
 					got := decide(client, ask, isolated)
-					if want := kind == was.kind && (isolated || !was.restricted); got.Allowed != want {
+					if want := kind == was.kind &&
+						(isolated || !was.restricted); got.Allowed != want {
 						t.Errorf("%s, %s, isolated %v: %+v", was.line, kind, isolated, got)
 					}
 				}
@@ -501,10 +503,12 @@ func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
 				t.Errorf("%s is %s", was.line, has.Permission)
 			}
 			if was.params != "{}" && (len(has.Parameters) != 3 ||
-				string(has.Parameters["rows"]) != `"100"` || string(has.Parameters["s"]) != `"<a b"`) {
+				string(has.Parameters["rows"]) != `"100"` ||
+				string(has.Parameters["s"]) != `"<a b"`) {
 				t.Errorf("%s has %s", was.line, has.Parameters)
 			}
-			again := must(s.Grant(ctx, grant.Grant{Permission: has.Permission, Client: client}, ada))
+			again := must(s.Grant(ctx, grant.Grant{Permission: has.Permission, Client: client},
+				ada))
 			if again.ID != has.ID {
 				t.Errorf("%s is kept again, as %s", has.Permission, again.ID)
 			}
@@ -538,9 +542,10 @@ func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
 func TestVersionBeforeReadsParametersAsStrings(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, db, s := t.Context(), raw(t, url), open(t, url)
-		p := grant.Permission{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{
-			"n": []byte("1e400"), "o.o": []byte(`{"a":["<",null]}`), "s": []byte(`"x"`),
-			"z": []byte("null")}}
+		p := grant.Permission{Type: "db.read", Resource: "a",
+			Parameters: map[string]json.RawMessage{
+				"n": []byte("1e400"), "o.o": []byte(`{"a":["<",null]}`), "s": []byte(`"x"`),
+				"z": []byte("null")}}
 		g := must(s.Grant(ctx, grant.Grant{Permission: p, Client: "x"}, ada))
 		q := must(s.RequestGrant(ctx, grant.Request{Permission: p, Client: "x"}, 1, ada))
 		must(s.DenyRequest(ctx, q.ID, grant.Verdict{}, ada))

@@ -51,7 +51,8 @@ func TestClientThatGoesOnAskingHoldsUpNoChange(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.RequestGrant(ctx,
-			grant.Request{Permission: must(grant.Parse("file.read b/** restricted")), Client: "x"}, 1,
+			grant.Request{Permission: must(grant.Parse("file.read b/** restricted")),
+				Client: "x"}, 1,
 			ada); !errors.Is(err, grant.ErrTooMany) {
 			t.Error(err)
 		}

@@ -93,10 +93,12 @@ func TestDocumentedCopyOfAHostsCatalogs(t *testing.T) {
 		var got []string
 		for _, c := range all(s.Catalogs(t.Context(), store.Anywhere, store.Page[int64]{})) {
 			var tools []string
-			for _, e := range all(s.Entries(t.Context(), store.Anywhere, c.ID, store.Page[string]{})) {
+			for _, e := range all(s.Entries(t.Context(), store.Anywhere, c.ID,
+				store.Page[string]{})) {
 				tools = append(tools, e.Tool+e.Module)
 			}
-			got = append(got, fmt.Sprintf("%s %q %s %t %v", c.Name, c.Description, place(t, s, c.Scope),
+			got = append(got, fmt.Sprintf("%s %q %s %t %v", c.Name, c.Description,
+				place(t, s, c.Scope),
 				c.Active, tools))
 		}
 		slices.Sort(got)
@@ -143,8 +145,9 @@ func TestDocumentedCopyOfRowsThatDoNotFit(t *testing.T) {
 			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, 72, NULL, true)`, []int{2}, true},
 		"a missing team": {
 			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, NULL, 82, true)`, []int{2}, true},
-		"two organizations": {`INSERT INTO host.organizations VALUES (72, 'Acme')`, []int{3}, false},
-		"two teams":         {`INSERT INTO host.teams VALUES (82, 70, 'lab')`, []int{4}, false},
+		"two organizations": {`INSERT INTO host.organizations VALUES (72, 'Acme')`, []int{3},
+			false},
+		"two teams": {`INSERT INTO host.teams VALUES (82, 70, 'lab')`, []int{4}, false},
 		"two entries": {
 			`INSERT INTO host.tool_catalog_entries VALUES (6, 90, 'get', 'n')`, []int{5}, false},
 	} {

@@ -28,9 +28,9 @@ type EventFilter struct {
 	From, Until             time.Time // the first moment, and the first one that is too late
 }
 
-// choose returns a statement for events that meet a condition and the filter, in the order of
-// their ids. The caller adds the limit. Each word of a type or an outcome has a query of its own, so
-// that an index has its rows in order.
+// choose returns a statement for events that meet a condition and the filter, in the order of their
+// ids. The caller adds the limit. Each word of a type or an outcome has a query of its own, so that
+// an index has its rows in order.
 func (f EventFilter) choose(e *engine, condition, order string, limit int, args ...any) *statement {
 	types, outcomes := []string{""}, []string{""}
 	if f.Type != "" {

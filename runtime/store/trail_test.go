@@ -53,7 +53,8 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 		for i := range 12 {
 			all = append(all, audit.Event{
 				Time: longAgo.Add(time.Duration(i) * time.Minute),
-				Type: []audit.Type{audit.ToolCalled, audit.ToolList}[i%2], RequestID: fmt.Sprint("r",
+				Type: []audit.Type{audit.ToolCalled, audit.ToolList}[i%2],
+				RequestID: fmt.Sprint("r",
 					i/2),
 				Principal: []string{"ada", "bob"}[i/6], Client: []string{"cli", "web",
 					"x\x00y"}[i%3], Tool: []string{"read", "write", ""}[i%3],
@@ -110,10 +111,12 @@ func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
 			return audit.Event{Type: audit.ToolCalled, RequestID: request, Principal: "ada",
 				Tool: "pay", Status: status, Intended: status == audit.Success}
 		}
-		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.Success),
+		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent),
+			event("1", audit.Success),
 			event("3", audit.Failed), event("4", audit.Intent),
 			// a request of permission during the call
-			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.Success},
+			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada",
+				Status: audit.Success},
 			event("5", audit.Intent), event("5", audit.Success))
 		for name, test := range map[string]struct {
 			f    store.EventFilter

@@ -78,7 +78,8 @@ func TestEachMessageIsASpan(t *testing.T) {
 			"resources/read", "mcp.resource.uri=lib://books/{id} mcpgen.status=success", "", nil},
 		{"a resource that there is not", "user-a", "resources/read", `"uri":"lib://hunter2"`,
 			"resources/read", "error.type=-32602 mcpgen.denial.axis=unknown mcpgen.failure=denied mcpgen.status=failed rpc.response.status_code=-32602", "", nil},
-		{"a discovery", "", "server/discover", ``, "server/discover", "mcpgen.status=success", "", nil},
+		{"a discovery", "", "server/discover", ``, "server/discover", "mcpgen.status=success", "",
+			nil},
 	} {
 		before := o.points(t)
 		o.post(t, test.user, test.method, test.params, "")

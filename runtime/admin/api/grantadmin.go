@@ -225,7 +225,7 @@ func permissionRequestOf(q grant.Request) PermissionRequest {
 type Approval struct {
 	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
 	Expires    *time.Time  `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
-	Permission *Permission `json:"permission,omitempty" doc:"What is granted in place of what was asked for: less than that, and not more"`
+	Permission *Permission `json:"permission,omitempty" doc:"What is granted in place of the requested permission: less than that, and not more"`
 }
 
 // Approved is a request, and what was granted.

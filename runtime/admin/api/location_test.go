@@ -185,7 +185,8 @@ func TestIdIsAStringOrAWholeNumber(t *testing.T) {
 		const admin = "/api/v1/admin"
 		for i, c := range []struct{ path, body, location string }{
 			{admin + "/teams", `{"name":"a%d","org_id":%s}`, "org_id"},
-			{admin + "/members", `{"subject":"b%d","issuer":"","standing":"lead","org_id":%s}`, "org_id"},
+			{admin + "/members", `{"subject":"b%d","issuer":"","standing":"lead","org_id":%s}`,
+				"org_id"},
 			{admin + "/mcp/tool_catalogs", `{"name":"c%d","org_id":%s}`, "org_id"},
 		} {
 			for n, id := range []string{"ORG", `"ORG"`} {
@@ -195,17 +196,21 @@ func TestIdIsAStringOrAWholeNumber(t *testing.T) {
 					t.Errorf("%s with %s: %s", c.path, id, got)
 				}
 			}
-			for _, id := range []string{"1.0", "1e3", "1E0", "0", "-1", "-0", "0.5", "true", "{}", "[1]",
+			for _, id := range []string{"1.0", "1e3", "1E0", "0", "-1", "-0", "0.5", "true", "{}",
+				"[1]",
 				"9223372036854775808", "1e400", `""`, `"0"`, `"01"`, `"+1"`, `" 1"`, `"1 "`, `"1.0"`, `"-1"`,
 				`"9223372036854775808"`, `"１"`, `"1\n"`} {
 				got := w.send("root", "POST", c.path, fmt.Sprintf(c.body, 1, id))
-				if got.status != 422 || strings.Count(got.body, `"location":"body.`+c.location+`"`) != 1 ||
+				if got.status != 422 ||
+					strings.Count(got.body, `"location":"body.`+c.location+`"`) != 1 ||
 					!strings.Contains(got.body, "expected an id") {
 					t.Errorf("%s with %s: %s", c.path, id, got)
 				}
 			}
-			for _, id := range []string{"01", "+1", "1.0", "x", "0", "%201", "9223372036854775808"} {
-				got := w.send("root", "GET", c.path+"?org_id="+strings.Replace(id, "+", "%2B", 1), "")
+			for _, id := range []string{"01", "+1", "1.0", "x", "0", "%201",
+				"9223372036854775808"} {
+				got := w.send("root", "GET", c.path+"?org_id="+strings.Replace(id, "+", "%2B", 1),
+					"")
 				if got.status != 422 || strings.Count(got.body, `"location":"query.org_id"`) != 1 ||
 					!strings.Contains(got.body, "expected an id") {
 					t.Errorf("%s?org_id=%s: %s", c.path, id, got)
@@ -216,12 +221,14 @@ func TestIdIsAStringOrAWholeNumber(t *testing.T) {
 			}
 			// Beyond 2^53: no digit is lost.
 			got := w.send("root", "POST", c.path, fmt.Sprintf(c.body, 1, "9007199254740993"))
-			if got.status != 422 || !strings.Contains(got.body, "there is no organization of this id") {
+			if got.status != 422 ||
+				!strings.Contains(got.body, "there is no organization of this id") {
 				t.Error(got)
 			}
 		}
 		for _, id := range []string{"01", "%2B1", "1.0", "1e0", "9223372036854775808"} {
-			for _, path := range []string{admin + "/orgs/" + id, "/api/v1/orgs/" + id + "/mcp/tool_catalogs",
+			for _, path := range []string{admin + "/orgs/" + id,
+				"/api/v1/orgs/" + id + "/mcp/tool_catalogs",
 				admin + "/mcp/grants/" + id, admin + "/mcp/grants/requests/" + id} {
 				if got := w.send("root", "GET", path, ""); got.status != 404 {
 					t.Errorf("%s: %s", path, got)
@@ -230,14 +237,17 @@ func TestIdIsAStringOrAWholeNumber(t *testing.T) {
 		}
 		kit := must(w.CreateCatalog(t.Context(), store.Global, "modules", "", true, setup))
 		entries := fmt.Sprintf("%s/mcp/tool_catalogs/%d/entries", admin, kit.ID)
-		for tool, module := range map[string]string{"a": "9007199254740993", "b": `"9007199254740993"`} {
-			got := w.send("root", "POST", entries, fmt.Sprintf(`{"tool_name":%q,"module_id":%s}`, tool, module))
+		for tool, module := range map[string]string{"a": "9007199254740993",
+			"b": `"9007199254740993"`} {
+			got := w.send("root", "POST", entries,
+				fmt.Sprintf(`{"tool_name":%q,"module_id":%s}`, tool, module))
 			if got.status != 201 || got.field("module_id") != "9007199254740993" {
 				t.Error(got)
 			}
 		}
 		for _, module := range []string{"1.0", "true", "1e3"} {
-			got := w.send("root", "POST", entries, fmt.Sprintf(`{"tool_name":"c","module_id":%s}`, module))
+			got := w.send("root", "POST", entries,
+				fmt.Sprintf(`{"tool_name":"c","module_id":%s}`, module))
 			if got.status != 422 || !strings.Contains(got.body, `"location":"body.module_id"`) {
 				t.Error(got)
 			}

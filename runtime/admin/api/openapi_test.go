@@ -298,7 +298,8 @@ func TestDocumentListsExactlyTheStatusesThatOccur(t *testing.T) {
 	}
 	for i := range grant.MaxGrants {
 		must(w.grants.Grant(ctx, grant.Grant{Issuer: issuer, Client: "full",
-			Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprint("public/", i)}}))
+			Permission: grant.Permission{Type: grant.FileRead,
+				Resource: fmt.Sprint("public/", i)}}))
 	}
 	var doc described
 	text := w.send("stranger", "GET", api.PathOpenAPI, "").body

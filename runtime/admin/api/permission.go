@@ -41,7 +41,8 @@ func (p Permission) read(in string) (grant.Permission, error) {
 		hidden := first(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
 		for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
 			if found := grant.HiddenParameter(p.Parameters[key]); found != nil {
-				hidden = first(hidden, misfit(http.StatusUnprocessableEntity, in+".parameters", "%s", found))
+				hidden = first(hidden, misfit(http.StatusUnprocessableEntity, in+".parameters",
+					"%s", found))
 			}
 		}
 		return read, hidden

@@ -392,7 +392,8 @@ func (w *world) thing(path string, in place) string {
 func (w *world) ask(client, resource string) grant.Request {
 	w.Helper()
 	return must(w.grants.Ask(context.Background(), grant.Request{
-		Permission: grant.Permission{Type: grant.FileRead, Resource: resource, Unrestricted: true}, Issuer: issuer,
+		Permission: grant.Permission{Type: grant.FileRead, Resource: resource,
+			Unrestricted: true}, Issuer: issuer,
 		Client: client, Principal: "somebody", Tool: "read", Reason: "I want to",
 	}))
 }

@@ -48,7 +48,8 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	body := page(t, w.get("token-admin", at), http.StatusOK, "reports/**", "also outside isolation", "desk", issuer, "vera", "read_file",
 		"In the client's own words", "Nobody has checked it", `<blockquote class="words"`, "<p>The numbers of May.</p><p>Please.</p>",
 		`name="resource" class="name" value="reports/**"`, `<option value="7d" selected>`, `name="unrestricted" type="checkbox" checked>`, `action="`+at+`/deny"`)
-	equal(t, rows(t, body)[1:], []string{"public/** isolated only everybody|never|", "public/a also outside isolation|never|because"})
+	equal(t, rows(t, body)[1:], []string{"public/** isolated only everybody|never|",
+		"public/a also outside isolation|never|because"})
 
 	// Less than was asked for, for a time, and inside isolation.
 	before := time.Now()
@@ -283,12 +284,14 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	// One pattern, with a confirmation.
 	one := "client=desk&issuer=" + url.QueryEscape(issuer) + "&type=file.read&resource=public%2Fa"
 	body = page(t, w.get("token-admin", "/console/grants/revoke?"+one), http.StatusOK, "Revoke", "public/a", `name="resource" value="public/a"`, "Or revoke all of file.read")
-	equal(t, rows(t, body)[1:], []string{"file.read|public/a also outside isolation|" + at + "|for May"})
+	equal(t, rows(t, body)[1:], []string{"file.read|public/a also outside isolation|" + at +
+		"|for May"})
 	fields := must(url.ParseQuery(one))
 	page(t, w.post("token-admin", "/console/grants/revoke", fields), http.StatusUnprocessableEntity, "Nothing was done", `aria-describedby="reason-wrong"`, "Say why")
 	fields.Set("reason", "May is over")
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked"))
-	equal(t, w.has("desk"), []string{"file.read public/b unrestricted", "net.connect api.example.com:443 unrestricted"})
+	equal(t, w.has("desk"), []string{"file.read public/b unrestricted",
+		"net.connect api.example.com:443 unrestricted"})
 	// Again: somebody else was faster.
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
 	page(t, w.get("token-admin", list("revoked-before")), http.StatusOK, "nothing left to revoke")

@@ -150,8 +150,9 @@ func TestSearchForAWordOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
 func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
 	w := onSQLite(t)
 	event := func(request string, status audit.Status) audit.Event {
-		return audit.Event{Time: noon, Type: audit.ToolCalled, RequestID: request, Principal: "vera",
-			Tool: "pay-" + request, Status: status, Intended: status == audit.Success,
+		return audit.Event{Time: noon, Type: audit.ToolCalled, RequestID: request,
+			Principal: "vera",
+			Tool:      "pay-" + request, Status: status, Intended: status == audit.Success,
 			Arguments: []audit.Argument{{Bytes: 7}}}
 	}
 	if err := audit.InOrder(t.Context(), w.store.Audit(), []audit.Event{event("1", audit.Intent),

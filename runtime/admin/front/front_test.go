@@ -152,7 +152,8 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 		t.Error("no time")
 	}
 	got.Time = by.Time
-	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Failed, Failure: audit.Denied, Principal: "mel",
+	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Failed, Failure: audit.Denied,
+		Principal: "mel",
 		RequestID: "R1", Action: "do it", Object: "organization 1",
 		Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -1,9 +1,9 @@
 // Package django reads the permissions of a Django application from its database, as Django's own
 // ModelBackend does: those of the user, those of its groups, and all of them for a superuser. It
-// runs no Python: it does not see what has_perm of a custom backend or user model grants or refuses.
-// LDAP with FIND_GROUP_PERMS takes groups from the directory, and not from tables. If the host
-// refuses in code what its tables grant, write a [capability.Source] of your own. Hosts on MySQL are
-// not supported.
+// runs no Python: it does not see what has_perm of a custom backend or user model grants or
+// refuses. LDAP with FIND_GROUP_PERMS takes groups from the directory, and not from tables. If the
+// host refuses in code what its tables grant, write a [capability.Source] of your own. Hosts on
+// MySQL are not supported.
 //
 // # Database
 //

@@ -15,7 +15,7 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:7d505e076df89cdf88b2672c9d676806",
+		Source: "2:86b8dab5fc8e4aede0c64d94f48aaf83",
 		Code:   "2:e2cccfd8df9627a7cccd5a0fd8294091",
 		Declarations: map[string][]string{
 			".": {

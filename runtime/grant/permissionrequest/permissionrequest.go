@@ -1,6 +1,6 @@
 // Package permissionrequest serves two tools: list_permissions lists the client's permissions on
-// resources and the tools that need some, and request_permission requests another one. An administrator approves the request in
-// the API or the console; then the client's next call works.
+// resources and the tools that need some, and request_permission requests another one. An
+// administrator approves the request in the API or the console; then the client's next call works.
 //
 //mcp:server name=permissions title="Permissions on resources"
 //mcp:default authenticated action=none
@@ -126,7 +126,8 @@ type Allow struct {
 	// Kind is the type of the permission.
 	Kind     string `json:"kind"`
 	Argument string `json:"argument"`
-	// Granted is true if you have a permission of this type, on any resource, that the tool can use.
+	// Granted is true if you have a permission of this type, on any resource, that the tool can
+	// use.
 	Granted bool `json:"granted"`
 }
 

@@ -53,9 +53,13 @@ const input = `{"type":"file.read","resource":"files/*.md","reason":"for the rep
 
 func TestOnlyItsClientListsARequest(t *testing.T) {
 	kept := grant.NewMemory(
-		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **"}, Issuer: "a", Client: "desk"},
-		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
-		grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "t", Parameters: map[string]json.RawMessage{"rows": []byte("100"), "columns": []byte(`[ "a" ]`)}}, Issuer: "a", Client: "desk"},
+		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **"},
+			Issuer: "a", Client: "desk"},
+		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail",
+			Unrestricted: true}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
+		grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "t",
+			Parameters: map[string]json.RawMessage{"rows": []byte("100"),
+				"columns": []byte(`[ "a" ]`)}}, Issuer: "a", Client: "desk"},
 	)
 	desk := session(t, kept, caller("a", "desk"))
 	if got := call(t, desk, "request_permission", input); got != `{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"open"}` {
@@ -88,9 +92,11 @@ func TestRequestsAreRestrictedUnlessTheySayOtherwise(t *testing.T) {
 		more string
 		want grant.Unrestricted
 	}{{``, false}, {`,"restricted":true`, false}, {`,"restricted":false`, true}} {
-		got := call(t, desk, "request_permission", fmt.Sprintf(`{"type":"file.read","resource":"files/%d","reason":"x"%s}`, i, c.more))
+		got := call(t, desk, "request_permission",
+			fmt.Sprintf(`{"type":"file.read","resource":"files/%d","reason":"x"%s}`, i, c.more))
 		r, err := kept.Request(t.Context(), fmt.Sprint(i+1))
-		if err != nil || r.Unrestricted != c.want || !strings.Contains(got, fmt.Sprintf(`"restricted":%t`, !c.want)) {
+		if err != nil || r.Unrestricted != c.want ||
+			!strings.Contains(got, fmt.Sprintf(`"restricted":%t`, !c.want)) {
 			t.Errorf("%s: %s, %+v, %v", c.more, got, r, err)
 		}
 	}
@@ -119,7 +125,8 @@ func TestAnonymousCallersHaveNoSuchTools(t *testing.T) {
 	if _, err := permissionrequest.New(grant.NewMemory()).RequestPermission(t.Context(), permissionrequest.Input{}); err == nil {
 		t.Error("an anonymous caller requests a permission")
 	}
-	if _, err := permissionrequest.New(grant.NewMemory()).ListPermissions(t.Context(), permissionrequest.ListInput{}); err == nil {
+	if _, err := permissionrequest.New(grant.NewMemory()).ListPermissions(t.Context(),
+		permissionrequest.ListInput{}); err == nil {
 		t.Error("an anonymous caller lists permissions")
 	}
 }

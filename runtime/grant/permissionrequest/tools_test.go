@@ -92,7 +92,8 @@ const emptyInput = `{"type":"object","properties":{},"additionalProperties":fals
 // guardedTool needs queue.push for q and queue.pull for p. It checks queue.push as a call does.
 func guardedTool(name string) toolset.Tool {
 	return toolset.Tool{Name: name, Input: emptyInput,
-		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "q"}, {Kind: "queue.pull", Argument: "p"}},
+		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "q"},
+			{Kind: "queue.pull", Argument: "p"}},
 		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Structured(map[string]bool{"done": true}, nil)
 		}}
@@ -125,7 +126,8 @@ func TestListHasTheToolsThatTheCallerMayUse(t *testing.T) {
 			options := runtime.Options{Denial: denial, ListAll: listAll, PermissionAware: true,
 				Capabilities: host{}, Catalogs: switches{}}
 			set := func(column int) toolset.Toolset {
-				tools := []toolset.Tool{{Name: "plain", Input: emptyInput, Call: guardedTool("").Call}}
+				tools := []toolset.Tool{{Name: "plain", Input: emptyInput,
+					Call: guardedTool("").Call}}
 				rules := []access.Rule{{Tool: "plain", Public: true}}
 				for _, g := range guarded {
 					if !g.rule.Public && g.rule.Permission == (access.Permission{}) {
@@ -162,7 +164,8 @@ func TestListHasTheToolsThatTheCallerMayUse(t *testing.T) {
 					got = append(got, tool.Name)
 				}
 				if !slices.Equal(got, want) || !slices.Equal(callable, want) || list.Next != "" {
-					t.Errorf("%s: it lists %q, calls of %q work, want %q", name, got, callable, want)
+					t.Errorf("%s: it lists %q, calls of %q work, want %q", name, got, callable,
+						want)
 				}
 				alone := serverOf(t, options, store, set(column))
 				if only := call(t, mcptest.Pipe(t, alone, user, ""), "list_permissions",
@@ -174,7 +177,8 @@ func TestListHasTheToolsThatTheCallerMayUse(t *testing.T) {
 					part := call(t, session, "list_permissions", input)
 					only := call(t, mcptest.Pipe(t, alone, user, ""), "list_permissions", input)
 					if part != only {
-						t.Errorf("%s, after %s: %s\nwithout the other tools: %s", name, after, part, only)
+						t.Errorf("%s, after %s: %s\nwithout the other tools: %s", name, after, part,
+							only)
 					}
 				}
 			}
@@ -250,7 +254,8 @@ func TestListOfManyToolsHasPages(t *testing.T) {
 	var rules []access.Rule
 	for i := range many {
 		name := fmt.Sprintf("tool%03d", i)
-		tools, rules = append(tools, guardedTool(name)), append(rules, access.Rule{Tool: name, Public: true})
+		tools, rules = append(tools, guardedTool(name)), append(rules,
+			access.Rule{Tool: name, Public: true})
 	}
 	s := serverOf(t, runtime.Options{}, grant.NewMemory(), toolsetOf(tools, rules))
 	session := mcptest.Pipe(t, s, users[0], "")
@@ -259,7 +264,8 @@ func TestListOfManyToolsHasPages(t *testing.T) {
 	for after := ""; len(sizes) == 0 || after != ""; {
 		var page permissionrequest.Permissions
 		input := fmt.Sprintf(`{"after":%q}`, after)
-		if err := json.Unmarshal([]byte(call(t, session, "list_permissions", input)), &page); err != nil {
+		if err := json.Unmarshal([]byte(call(t, session, "list_permissions", input)),
+			&page); err != nil {
 			t.Fatal(err)
 		}
 		sizes, after = append(sizes, len(page.Tools)), page.Next

@@ -140,7 +140,8 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		t.Error(g, err)
 	}
 	if g := newGrants(t, nil,
-		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}); len(g.Defaults()) != 1 {
+		grant.Permission{Type: "queue.push", Resource: "mail",
+			Unrestricted: true}); len(g.Defaults()) != 1 {
 		t.Error(g.Defaults())
 	}
 	for want, permission := range map[string]grant.Permission{
@@ -175,7 +176,10 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 			"denied grant file.read (no_grant)"},
 		"no list": {func() { p.failure = errors.New("away") },
 			unreadable, "denied grant the grants could not be read"},
-		"no set": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}", Unrestricted: true}) },
+		"no set": {func() {
+			p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
+				Unrestricted: true})
+		},
 			unreadable, "denied grant the grants could not be read"},
 	} {
 		p.failure = nil

@@ -174,7 +174,8 @@ func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 		t.Errorf("it was sent %q", s.order)
 	}
 	data := decoded(s.logs[0].Data)
-	if s.logs[0].Logger != "look" || s.logs[0].Meta != nil || data["request_id"] != info.ID || data["n"] != 7.0 {
+	if s.logs[0].Logger != "look" || s.logs[0].Meta != nil || data["request_id"] != info.ID ||
+		data["n"] != 7.0 {
 		t.Errorf("it was sent %+v", s.logs[0])
 	}
 	last := s.progress[len(s.progress)-1]

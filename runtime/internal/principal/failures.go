@@ -213,7 +213,8 @@ func (f *failures) take() (events []audit.Event, of []*address) {
 		if a.due > 0 {
 			events = append(events, audit.Event{Time: a.reported, RequestID: a.id,
 				Type: audit.Authentication, Action: "authenticate", Object: a.name,
-				Status: audit.Failed, Failure: audit.Denied, Axis: string(access.AxisAuthentication),
+				Status: audit.Failed, Failure: audit.Denied,
+				Axis:    string(access.AxisAuthentication),
 				Missing: "a valid credential", Total: a.due})
 			of = append(of, a)
 			a.due = 0

@@ -213,7 +213,8 @@ func (g *gate) without(peer string) {
 	r := requestFrom(peer)
 	_, err := g.Authenticate(r)
 	refused := g.Refusal(r, err)
-	if refused.Status != 401 || refused.RetryAfter != 0 || refused.Challenge != `Bearer realm="team"` {
+	if refused.Status != 401 || refused.RetryAfter != 0 ||
+		refused.Challenge != `Bearer realm="team"` {
 		g.Fatalf("%+v", refused)
 	}
 }

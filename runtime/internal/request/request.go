@@ -41,7 +41,7 @@ type Info struct {
 
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
-	Permissions *Permissions // nil if the host was not asked, or has no user for an admitted caller
+	Permissions *Permissions // nil without a query, or if an admitted caller has no user
 
 	// Set at the entry of the guard, by the door that the message takes.
 	Server   *Server

@@ -129,7 +129,8 @@ func TestFactsOfAnHTTPRequestHaveNoCredentials(t *testing.T) {
 		Principal: access.Principal{Subject: "ada"}, ClientItself: true, Expires: expires,
 		Scheme: "JWT", Claims: claims,
 	})
-	if want := (http.Header{"X-Plain": {"value"}, "X-Api-Key": {""}}); !reflect.DeepEqual(i.Header, want) {
+	if want := (http.Header{"X-Plain": {"value"}, "X-Api-Key": {""}}); !reflect.DeepEqual(i.Header,
+		want) {
 		t.Errorf("headers %v", i.Header)
 	}
 	withheld := i.HTTP.Withheld()

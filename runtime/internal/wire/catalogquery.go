@@ -11,7 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// MetaRequestID is in the _meta of a log message: the JSON-RPC id of the request that it belongs to.
+// MetaRequestID is in the _meta of a log message: the JSON-RPC id of the request that it belongs
+// to.
 const MetaRequestID = "io.github.mcpgen/requestId"
 
 // A client names the tool catalog to list in one of these places. The first one counts: catalog and
