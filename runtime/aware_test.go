@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -383,6 +384,60 @@ func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
 	wg.Wait()
 	if n := h.times("ada") - before; n == 0 || n > 20 || h.most.Load() != 1 {
 		t.Errorf("%d queries, %d at a time", n, h.most.Load())
+	}
+}
+
+// In versions with sessions a call goes on when its connection has ended, also while the host is
+// read.
+func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	events := make(chan audit.Event, 10)
+	s := aware(t, h, runtime.Options{Audit: audit.SinkFunc(
+		func(_ context.Context, e audit.Event) error {
+			if e.Type == audit.ToolCalled {
+				events <- e
+			}
+			return nil
+		})})
+	gone, handler := make(chan struct{}), s.Handler()
+	url := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Leaves") != "" {
+			context.AfterFunc(r.Context(), func() { close(gone) })
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer url.Close()
+	c := newRaw(t, url.URL+s.Path(), "ada_Viewer", "2025-11-25")
+	reading, release := make(chan struct{}), make(chan struct{})
+	h.failing(func(context.Context) error {
+		close(reading)
+		<-release
+		return nil
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, "POST", c.url, strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"device_get"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"X-Leaves": "yes", "Mcp-Session-Id": c.session,
+		"Authorization": "Bearer " + c.token, "Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream"} {
+		req.Header.Set(name, value)
+	}
+	go func() {
+		<-reading
+		leave()
+		<-gone
+		h.failing(nil)
+		close(release)
+	}()
+	if _, err := http.DefaultClient.Do(req); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if e := <-events; e.Failure != "" {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -477,6 +477,24 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 	}
 }
 
+// A client may write anything as the version of its handshake. Handlers get the negotiated one.
+func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
+	got := make(chan string, 1)
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		of, _ := runtime.RequestOf(ctx)
+		got <- of.Protocol
+	}))
+	for sent, want := range map[string]string{"2025-06-18": "2025-06-18", "": "2025-11-25",
+		"1999-01-01": "2025-11-25", `2025-\u000aforged`: "2025-11-25", "zzz": "2025-11-25"} {
+		l := overPipe(t, s, principalOf("Member"), sent)
+		l.era = "2025-11-25"
+		l.call(t, "work", `{}`)
+		if protocol := <-got; protocol != want {
+			t.Errorf("%q: %q", sent, protocol)
+		}
+	}
+}
+
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{},

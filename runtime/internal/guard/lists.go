@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -85,14 +86,15 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 }
 
 // initialize binds the session to the slot of its request, and keeps it at the version that it
-// negotiates: go-sdk answers a handshake for 2026-07-28 with 2025-11-25, and then treats the
-// session as one of 2026-07-28.
+// negotiates: go-sdk answers a handshake for 2026-07-28, or for an unknown version, with 2025-11-25,
+// and then treats the session as one of the version that the client sent.
 func (g *Guard) initialize(ctx context.Context, m *Message, next Next) (Answer, error) {
 	if !m.Conn.Bind(m.Session) {
 		return Answer{}, wire.InternalError()
 	}
 	params := *m.Params.(*mcp.InitializeParams)
-	params.ProtocolVersion = min(params.ProtocolVersion, request.NewestWithSessions)
+	known := request.KnownVersion(min(params.ProtocolVersion, request.NewestWithSessions))
+	params.ProtocolVersion = cmp.Or(known, request.NewestWithSessions)
 	m.Params = &params
 	return next(ctx, m)
 }

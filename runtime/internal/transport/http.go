@@ -146,7 +146,11 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	}
 	info.MessageID, info.Arguments = checked.ID, checked.Arguments
 	w.info = info
-	if h.Host != nil && h.Host.Attach(r.Context(), info) != nil {
+	attaching := r.Context()
+	if isPost && inSession { // a call goes on when its connection has ended
+		attaching = context.WithoutCancel(attaching)
+	}
+	if h.Host != nil && h.Host.Attach(attaching, info) != nil {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return
 	}
