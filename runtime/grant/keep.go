@@ -77,6 +77,12 @@ func (r Request) Keepable(now time.Time) (Request, error) {
 	if r.Client == "" {
 		errs = append(errs, errors.New("it names no client"))
 	}
+	for _, key := range []string{"restricted", "unrestricted"} {
+		if _, found := r.Parameters[key]; found { // a person decides by the text of the request
+			errs = append(errs, fmt.Errorf("a client cannot request the parameter %q, which reads "+
+				"as the permission's own word: an administrator can grant it", key))
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return Request{}, invalid{fmt.Errorf("request: %w", err)}
 	}

@@ -330,6 +330,21 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 	})
 }
 
+// TestClientRequestsNoParameterThatReadsAsTheRestriction: an administrator would read
+// "restricted=true" in the line of an unrestricted permission.
+func TestClientRequestsNoParameterThatReadsAsTheRestriction(t *testing.T) {
+	law(t, func(t *testing.T, k, _ keeper) {
+		for _, key := range []string{"restricted", "unrestricted"} {
+			p := permission("db.read t unrestricted " + key + "=true")
+			_, err := k.Ask(t.Context(), grant.Request{Permission: p, Client: "x"})
+			if !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s: %v", key, err)
+			}
+			must(k.Grant(t.Context(), grant.Grant{Permission: p, Client: "x"}))
+		}
+	})
+}
+
 // TestClientHasSoManyGrantsAndNoMore has most of them come past the keeper of a store, which is
 // quicker.
 func TestClientHasSoManyGrantsAndNoMore(t *testing.T) {
