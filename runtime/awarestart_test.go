@@ -163,8 +163,8 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(),
 			`Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
 		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(),
-			"Options.CapabilityTTL is -1ns: use a positive duration, or 0 to read the permissions " +
-				"for each message"},
+			"Options.CapabilityTTL is -1ns: use a positive duration, or 0 to read the " +
+				"permissions for each message"},
 		{"a bad interval", on(runtime.Options{CapabilityRecheck: -1}), stock(),
 			`Options.CapabilityRecheck is -1ns: use a positive duration, or 0 for 1m0s`},
 		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(),

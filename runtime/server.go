@@ -156,8 +156,8 @@ func (s *Server) buildGrants() (err error) {
 	return err
 }
 
-// warnOfUnusedDefaults warns of defaults that allow nothing: of a kind of your own that no tool uses,
-// and restricted ones of a kind that no isolated tool uses.
+// warnOfUnusedDefaults warns of defaults that allow nothing: those of a kind of your own that no tool
+// uses, and restricted ones of a kind that no isolated tool uses.
 func (s *Server) warnOfUnusedDefaults() {
 	var used, isolated []string
 	for _, t := range s.tools {

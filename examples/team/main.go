@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
 	listAll := flags.Bool("list-all", false,
-		"list all tools, prompts and resources to each caller; refusals are those of -denial forbid")
+		"list all tools, prompts and resources to every caller, and refuse as -denial forbid does")
 	path := flags.String("path", runtime.PathMCP, "`path` of the MCP endpoint")
 	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
 	kept := flags.String("store", "",

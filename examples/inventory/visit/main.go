@@ -1,6 +1,6 @@
 // Command visit makes a demonstration of the inventory and visits it over stdio, with a real MCP
-// client, as some users of its host. It prints what each of them sees, how calls of other tools end,
-// and why. It also revokes a permission in the host, between two calls of one session.
+// client, as some users of its host. It prints what each of them sees, how calls of other tools
+// end, and why. It also revokes a permission in the host, between two calls of one session.
 //
 //	visit SERVER
 package main
@@ -45,7 +45,8 @@ var calls = []call{
 	{"no_such_tool", struct{}{}},
 }
 
-var rename = call{dcim.ToolRenameDevice, map[string]string{"name": "edge-2", "new_name": "edge-two"}}
+var rename = call{dcim.ToolRenameDevice,
+	map[string]string{"name": "edge-2", "new_name": "edge-two"}}
 
 type call struct {
 	tool string
