@@ -173,7 +173,9 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	}
 	session := connectHTTP(t, url, "bob_Viewer", "")
 	res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_get"})
-	if err != nil || mcptest.Text(res) != `403 Forbidden: tool "device_get" needs permission dcim.view_device without constraints` {
+	if err != nil ||
+		mcptest.Text(
+			res) != `403 Forbidden: tool "device_get" needs permission dcim.view_device without constraints` {
 		t.Errorf("%v, %s", err, mcptest.Text(res))
 	}
 	read, err := session.ReadResource(context.Background(),

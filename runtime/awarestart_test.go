@@ -107,7 +107,8 @@ mcp server: Options.ServiceUsers: client "ci" is of issuer "https://tpyo.example
 		{"a source that says nothing",
 			on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) {
 				return identity.Identity{}, identity.ErrInvalidToken
-			})}), stock(), `neither Options.Identity nor Options.ServiceUsers names a user of the host`},
+			})}), stock(),
+			`neither Options.Identity nor Options.ServiceUsers names a user of the host`},
 		{"a static token without a user",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
 			`Options.Identity: principal "bot": it names no user of the host: set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
@@ -229,7 +230,8 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	h.set("svc", "exempt * *")
 	s := newServer(t, runtime.Options{
 		PermissionAware: true, Capabilities: h,
-		Identity:     identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada", Role: "Viewer"}}),
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("t"): {Subject: "ada", User: "ada", Role: "Viewer"}}),
 		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 	}, stock())
 	ctx := context.Background()
@@ -244,10 +246,12 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	}
 	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources,
 		"dcim://devices")
-	if e.Allowed || e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+	if e.Allowed ||
+		e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
-	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed || e.String() != `tool "export": allowed
+	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed ||
+		e.String() != `tool "export": allowed
   authentication holds: needs an authenticated caller, has ci
   permission holds: needs billing.export, has it for all objects
 ` {
@@ -287,7 +291,8 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 	// Off, both speak of the table alone.
 	off := newServer(t, runtime.Options{}, directory(&desk{}))
 	off.InvalidateCapabilities(nil)
-	if got := off.Doctor(ctx).String(); got != "No identity is known beforehand: pass principals to look at.\n" {
+	if got := off.Doctor(
+		ctx).String(); got != "No identity is known beforehand: pass principals to look at.\n" {
 		t.Errorf("%s", got)
 	}
 	if e := off.Explain(ctx, principalOf("Viewer"), "update"); e.Allowed ||
@@ -461,7 +466,8 @@ func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
 func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
 		directory(&desk{}))
-	if err == nil || err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
+	if err == nil ||
+		err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
 		t.Errorf("%v", err)
 	}
 }

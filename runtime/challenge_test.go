@@ -72,7 +72,9 @@ var uses = []struct{ method, params, unknown, name string }{
 	{"tools/call", `"name":"move"`, `"name":"mov_"`, "move"},
 	{"prompts/get", `"name":"ask"`, `"name":"as_"`, "ask"},
 	{"resources/read", `"uri":"lib://books/a"`, `"uri":"lib://book_/a"`, "lib://books/a"},
-	{"completion/complete", `"ref":{"type":"ref/prompt","name":"ask"},"argument":{"name":"a","value":"b"}`, `"ref":{"type":"ref/prompt","name":"as_"},"argument":{"name":"a","value":"b"}`, "ask"},
+	{"completion/complete",
+		`"ref":{"type":"ref/prompt","name":"ask"},"argument":{"name":"a","value":"b"}`,
+		`"ref":{"type":"ref/prompt","name":"as_"},"argument":{"name":"a","value":"b"}`, "ask"},
 }
 
 func TestWhoLacksScopesOnlyIsToldWhichWouldDo(t *testing.T) {

@@ -62,12 +62,13 @@ type RequestInfo struct {
 
 // HTTPRequest is the HTTP request of a message.
 type HTTPRequest struct {
-	Method, Path, Query string         // Query is encoded
-	Header              http.Header    // with a mask in place of each credential
-	Authenticated       bool           // the caller was verified
-	Scheme              string         // how, as the identity source names it: "Bearer", "JWT", or ""
-	Claims              map[string]any // of the credential, if the identity source passes them on
-	Expires             time.Time      // of the credential; the zero time is never
+	Method, Path, Query string      // Query is encoded
+	Header              http.Header // with a mask in place of each credential
+	Authenticated       bool        // the caller was verified
+	// how, as the identity source names it: "Bearer", "JWT", or ""
+	Scheme  string
+	Claims  map[string]any // of the credential, if the identity source passes them on
+	Expires time.Time      // of the credential; the zero time is never
 }
 
 // RequestOf returns what a handler can read about its request, new for each call. It reports false

@@ -336,7 +336,8 @@ func doorQuestion(_ context.Context, call toolset.Call) (toolset.Result, error) 
 	}
 	kinds := map[string]mcp.InputRequest{
 		"elicitation": &mcp.ElicitParams{Message: "Sure?",
-			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`)},
+			RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"reason":{"type":"string"}}}`)},
 		"sampling": &mcp.CreateMessageParams{MaxTokens: 5,
 			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}}},
 		"roots": &mcp.ListRootsParams{},
@@ -400,7 +401,9 @@ func addDoorOffers(g *toolset.Generated, public bool) {
 		},
 		"odd://native": func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
 			runtime.Logger(ctx).Warn("reading")
-			return toolset.ResourceResult(&mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "x"}, {URI: "odd://other", MIMEType: "a/b", Blob: []byte{1}}}}, nil)
+			return toolset.ResourceResult(&mcp.ReadResourceResult{
+				Contents: []*mcp.ResourceContents{
+					{Text: "x"}, {URI: "odd://other", MIMEType: "a/b", Blob: []byte{1}}}}, nil)
 		},
 		"odd://none": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
 			return toolset.ResourceResult(nil, nil)

@@ -41,7 +41,8 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 				oneSDKTool("slow",
 					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 						tell := func(ctx context.Context, text string) error {
-							return toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx,
+							return toolset.Request[mcp.CallToolRequest](
+								call).Session.NotifyProgress(ctx,
 								&mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
 						}
 						if err := tell(ctx, "early"); err != nil {

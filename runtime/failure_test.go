@@ -206,7 +206,8 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 		return nil
 	})
 	set := unlucky(time.Minute, func(context.Context) error {
-		return fmt.Errorf("upstream: %w", decode.NewError([]decode.Problem{{Message: "is no number"}}))
+		return fmt.Errorf("upstream: %w", decode.NewError(
+			[]decode.Problem{{Message: "is no number"}}))
 	})
 	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, set),
 		principalOf("Member"), "2025-11-25").call(t, "work", `{}`)

@@ -213,7 +213,8 @@ func TestAllowedOriginsArePreflighted(t *testing.T) {
 		"Access-Control-Request-Method":  "POST",
 		"Access-Control-Request-Headers": "authorization,mcp-method"}
 	got := c.send(t, "OPTIONS", "", preflight)
-	if got.status != 204 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+	if got.status != 204 ||
+		got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
 		got.header.Get("Access-Control-Allow-Headers") != "authorization,mcp-method" ||
 		got.header.Get("Vary") != "Origin" {
 		t.Errorf("%s", got)
@@ -499,11 +500,14 @@ func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			versions <- toolset.Request[mcp.CallToolRequest](call).Session.InitializeParams().ProtocolVersion
+			versions <- toolset.Request[mcp.CallToolRequest](
+				call).Session.InitializeParams().ProtocolVersion
 			return toolset.Done(nil)
 		}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}
-	got := c.send(t, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
+	got := c.send(
+		t, "POST",
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
 	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
 		t.Fatalf("%s", got)
 	}
@@ -595,7 +599,8 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 			if r, ok := req.(*mcp.CallToolRequest); ok {
 				seen <- r.Params.Name
 				// It answers first, for everybody that it sees.
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "cached"}}}, nil
+				return &mcp.CallToolResult{Content: []mcp.Content{
+					&mcp.TextContent{Text: "cached"}}}, nil
 			}
 			res, err := next(ctx, method, req)
 			if r, ok := res.(*mcp.ListToolsResult); ok {
@@ -650,7 +655,9 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
+		fmt.Fprintf(
+			conn,
+			"POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		if err != nil || !strings.Contains(line, c.want) {

@@ -98,7 +98,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 		cancel()
 		if err != nil {
 			return fmt.Errorf(
-				"the principal %q cannot be served with Options.PermissionAware: %w", p.Subject, err)
+				"the principal %q cannot be served with Options.PermissionAware: %w", p.Subject,
+				err)
 		}
 	}
 	if !s.active.Open() {

@@ -319,7 +319,10 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 			return toolset.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
 		},
 		"a content": func(size int) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{
+					Text: strings.Repeat("x",
+						size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
 		},
 	} {
 		sink := &keeper{}

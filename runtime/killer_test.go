@@ -90,7 +90,8 @@ var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, er
 		return toolset.Structured((*person)(nil), nil)
 	},
 	"NaN in a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(&mcp.CallToolResult{StructuredContent: map[string]any{"a": math.NaN()}}, nil, nil)
+		return toolset.Native(&mcp.CallToolResult{
+			StructuredContent: map[string]any{"a": math.NaN()}}, nil, nil)
 	},
 	"a panic in a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Native(&mcp.CallToolResult{StructuredContent: angry{}}, nil, nil)

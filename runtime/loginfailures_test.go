@@ -108,7 +108,8 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 				t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
 			}
 			logged := 0
-			for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(log.String(), -1) {
+			for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(
+				log.String(), -1) {
 				number, _ := strconv.Atoi(n[1]) // the pattern has digits only
 				logged += number
 			}

@@ -319,12 +319,16 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 		return got.messages[0].Method, got.outcomes[0]
 	}
 	for method := range runtime.ParamsTypes {
-		var req mcp.Request = &mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}
+		var req mcp.Request = &mcp.ServerRequest[*mcp.PingParams]{
+			Extra: runtime.Carrier(principalOf("Member"))}
 		switch method {
 		case "initialize":
-			req = &mcp.ServerRequest[*mcp.InitializeParams]{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.InitializeParams{}}
+			req = &mcp.ServerRequest[*mcp.InitializeParams]{
+				Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.InitializeParams{}}
 		case "logging/setLevel":
-			req = &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.SetLoggingLevelParams{Level: "info"}}
+			req = &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{
+				Extra:  runtime.Carrier(principalOf("Member")),
+				Params: &mcp.SetLoggingLevelParams{Level: "info"}}
 		case "tools/call":
 			req = &mcp.CallToolRequest{Extra: runtime.Carrier(principalOf("Member")),
 				Params: &mcp.CallToolParamsRaw{}}
@@ -356,7 +360,9 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 		}
 	}
 	if name, out := ask("hunter2",
-		&mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Failure != audit.Errored {
+		&mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(
+			principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound ||
+		out.Failure != audit.Errored {
 		t.Errorf("%q: %s", name, outcome(out))
 	}
 }
@@ -430,7 +436,8 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 		t.Error(got)
 	}
 	if heard := seen.taken(t, 1); heard.away != nil ||
-		outcome(heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false 0/0 code=0" {
+		outcome(
+			heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false 0/0 code=0" {
 		t.Errorf("a challenge: %+v", heard)
 	}
 	c.send(t, "DELETE", "", nil)
@@ -446,7 +453,9 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
-		Logger: slog.New(panicking{"a request for another host was refused: see Options.AllowedHosts"})}, directory(&desk{}))
+		Logger: slog.New(
+			panicking{"a request for another host was refused: see Options.AllowedHosts"})},
+		directory(&desk{}))
 	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping,
 		map[string]string{"Host": "elsewhere.example"}); got.status != 500 {
 		t.Error(got)

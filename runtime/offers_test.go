@@ -355,7 +355,8 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{nil}}, nil
 		}},
 		"a nil content": {func() (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Content: (*mcp.TextContent)(nil)}}}, nil
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+				{Content: (*mcp.TextContent)(nil)}}}, nil
 		}, func() (*mcp.ReadResourceResult, error) { return nil, nil }},
 		"a _meta that panics": {func() (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Meta: mcp.Meta{"x": evil{}}}, nil

@@ -146,16 +146,16 @@ type Options struct {
 	Observer observe.Observer // of messages, as package telemetry has one; nil for none
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
-	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check of
-	// an Audit that is an [audit.ReadySink], of an Identity that is an [identity.ReadySource], and
-	// of Capabilities, by the names Options.Audit, Options.Identity and Options.Capabilities.
+	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check
+	// of an Audit that is an [audit.ReadySink], of an Identity that is an [identity.ReadySource],
+	// and of Capabilities, by the names Options.Audit, Options.Identity and Options.Capabilities.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
 	// and the guard encodes their results.
 	Interceptors []intercept.Middleware
-	// Middleware is like Interceptors, and outside of them, in go-sdk's types. With it, every message
-	// passes through go-sdk's server as with SDKOnly, which takes several times as long.
+	// Middleware is like Interceptors, and outside of them, in go-sdk's types. With it, every
+	// message passes through go-sdk's server as with SDKOnly, which takes several times as long.
 	Middleware []mcp.Middleware
 	PageSize   int // entries of one page of a list
 	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
@@ -212,7 +212,8 @@ func (o Options) withDefaults() (Options, error) {
 		what  string
 	}{
 		{"Identity", o.Identity, "a source that works"}, {"Audit", o.Audit, "a sink that works"},
-		{"Catalogs", o.Catalogs, "a source that works"}, {"Grants", o.Grants, "a source that works"},
+		{"Catalogs", o.Catalogs, "a source that works"},
+		{"Grants", o.Grants, "a source that works"},
 		{"Sandbox", o.Sandbox, "one that works"}, {"Observer", o.Observer, "one that works"},
 	} {
 		if option.value != nil && request.IsNil(option.value) {
@@ -221,12 +222,14 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if _, ok := o.Grants.(grant.Requests); o.OfferRequests && !ok {
-		bad("Options.OfferRequests is set, and Options.Grants takes no requests: pass one that does, " +
-			"as to stored.New of package grant/stored, or leave it out")
+		bad(
+			"Options.OfferRequests is set, and Options.Grants takes no requests: pass one that does, " +
+				"as to stored.New of package grant/stored, or leave it out")
 	}
 	o.Denial = cmp.Or(o.Denial, access.Conceal)
 	if o.Denial < access.Conceal || o.Denial > access.Challenge {
-		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge", int(o.Denial))
+		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge",
+			int(o.Denial))
 	}
 	switch o.AuditIntent = cmp.Or(o.AuditIntent, audit.IntentNonReadonly); o.AuditIntent {
 	case audit.IntentNonReadonly, audit.IntentAll, audit.IntentNone:
@@ -254,7 +257,8 @@ func (o Options) withDefaults() (Options, error) {
 			"for each message", o.CapabilityTTL)
 	}
 	if o.MaxUserSessions < 0 {
-		bad("Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of MaxSessions",
+		bad(
+			"Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of MaxSessions",
 			o.MaxUserSessions)
 	} else if o.MaxUserSessions == 0 && o.Identity == nil {
 		o.MaxUserSessions = o.MaxSessions

@@ -214,7 +214,9 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(res.StructuredContent)
-	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","permission":"docs/x","resource":"docs/./x","restricted":false}` {
+	if !res.IsError ||
+		string(
+			text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","permission":"docs/x","resource":"docs/./x","restricted":false}` {
 		t.Errorf("%v %s", res.IsError, text)
 	}
 	e := sink.taken()[0]
@@ -511,7 +513,8 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
 				Unrestricted: true}}
 		}},
-		`file.read pubic/** restricted: there is no root "pubic"; the roots are docs`: {toolset.Tool{},
+		`file.read pubic/** restricted: there is no root "pubic"; the roots are docs`: {
+			toolset.Tool{},
 			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
 		"of file. there are file.read and file.write alone": {toolset.Tool{},
 			func(o *runtime.Options) {

@@ -71,7 +71,8 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 			`tool_called success/ / tool="get_public_info" axis="public" missing="" 0/0 []`},
 		{"a call that fails", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_by_id", `,"arguments":{"id":"nobody"}`, nil)
-		}, `tool_called failed/error user-Viewer/Viewer tool="get_by_id" axis="role" missing="" 0/0 [{id 8 `},
+		},
+			`tool_called failed/error user-Viewer/Viewer tool="get_by_id" axis="role" missing="" 0/0 [{id 8 `},
 		{"a refused call", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "update", ``, nil)
 		},
@@ -102,7 +103,8 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 				}
 				e := events[0]
 				got := fmt.Sprintf("%s %s/%s %s/%s tool=%q axis=%q missing=%q %d/%d %v", e.Type,
-					e.Status, e.Failure, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible, e.Total,
+					e.Status, e.Failure, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible,
+					e.Total,
 					e.Arguments)
 				if !strings.HasPrefix(got, test.want) {
 					t.Errorf("%s, %s: %s\nwant %s", test.name, era, got, test.want)

@@ -132,8 +132,10 @@ func wanting(done *atomic.Int32) toolset.Toolset {
 	return oneSDKTool("scale", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 		answer, _ := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses["form"].(*mcp.ElicitResult)
 		if answer == nil {
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"form": &mcp.ElicitParams{
-				Message: "How many?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{
+			return toolset.Native(&mcp.CallToolResult{
+				InputRequests: mcp.InputRequestMap{"form": &mcp.ElicitParams{
+					Message: "How many?", RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{
 					"n":{"type":"integer","minimum":1,"maximum":9},"unit":{"type":"string","enum":["pod","node"],"default":"pod"}},
 					"required":["n"]}`)}}}, nil, nil)
 		}
@@ -224,11 +226,14 @@ func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 		oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 			answers := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses
 			ask := func(key string) (toolset.Result, error) {
-				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+				return toolset.Native(&mcp.CallToolResult{
+					InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil,
+					nil)
 			}
 			switch {
 			case answers["sure"] != nil:
-				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+				return toolset.Native(&mcp.CallToolResult{
+					Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
 			case answers["name"] != nil:
 				return ask("sure")
 			}

@@ -126,7 +126,8 @@ func (s *Server) build(server *mcp.Server) error {
 		go s.awaitHost()
 	}
 	if opts.Catalogs != nil {
-		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) }, s.changes.RecheckCatalogs)
+		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) },
+			s.changes.RecheckCatalogs)
 	}
 	return nil
 }
@@ -156,8 +157,8 @@ func (s *Server) buildGrants() (err error) {
 	return err
 }
 
-// warnOfUnusedDefaults warns of defaults that allow nothing: those of a kind of your own that no tool
-// uses, and restricted ones of a kind that no isolated tool uses.
+// warnOfUnusedDefaults warns of defaults that allow nothing: those of a kind of your own that no
+// tool uses, and restricted ones of a kind that no isolated tool uses.
 func (s *Server) warnOfUnusedDefaults() {
 	var used, isolated []string
 	for _, t := range s.tools {
@@ -347,9 +348,10 @@ func (s *Server) buildTransport() {
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
 		SessionTimeout: opts.SessionTimeout,
-		Sessions:       transport.SessionLimits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready:          transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
-		Guard:          s.guard, Facts: s.bridge.Facts}
+		Sessions: transport.SessionLimits{
+			Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
+		Ready: transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
+		Guard: s.guard, Facts: s.bridge.Facts}
 	if !opts.SDKOnly && len(opts.Middleware) == 0 && s.own.info == nil {
 		s.transport.Direct = s.guard.Chain(s.guard.Invoke)
 	}

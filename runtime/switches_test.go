@@ -104,7 +104,11 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 				if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
 					return toolset.Done(nil)
 				}
-				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
+				return toolset.Native(&mcp.CallToolResult{
+					InputRequests: mcp.InputRequestMap{
+						"ok": &mcp.ElicitParams{
+							Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}},
+					nil, nil)
 			}}
 		s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
 		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{

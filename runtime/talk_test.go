@@ -128,7 +128,9 @@ func (l *listener) askAs(t testing.TB, id any, method, name, params string) hear
 	t.Helper()
 	var meta []string
 	if l.era == "2026-07-28" {
-		meta = append(meta, `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`)
+		meta = append(
+			meta,
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`)
 	}
 	if l.meta != "" {
 		meta = append(meta, l.meta)
@@ -405,6 +407,8 @@ func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 		runtime.Logger(ctx).Info("hello")
 	}))
 	c := newPipe(t, s, principalOf("Member"), "2026-07-28")
-	c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}`)
+	c.write(
+		t,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}`)
 	<-ended // though nobody has read a line
 }

@@ -493,7 +493,8 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 		newRaw(t, url, fmt.Sprintf("client%d", i), "2025-11-25")
 	}
 	// The last handshake is looked at behind its answer.
-	for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != clients; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != clients; time.Sleep(
+		time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d are watched", runtime.Watched(s))
 		}
@@ -507,7 +508,8 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	s.InvalidateCapabilities(nil)
 	<-asked
 	most := runtime.Asking(s)
-	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(
+		time.Millisecond) {
 		most = max(most, runtime.Asking(s))
 	}
 	if most > 16 {
@@ -543,7 +545,8 @@ func TestWhoIsGoneIsNotWatched(t *testing.T) {
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != 0; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != 0; time.Sleep(
+				time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("%s: %d are watched after the session", era, runtime.Watched(s))
 				}

@@ -28,7 +28,8 @@ func TestReadmeExampleBuilds(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(example), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"go generate ./...", "gofmt -l .", "go build ./...", "go vet ./...", "go test ./...", "go tool mcpgen check ./..."} {
+	for _, command := range []string{"go generate ./...", "gofmt -l .", "go build ./...",
+		"go vet ./...", "go test ./...", "go tool mcpgen check ./..."} {
 		if out := output(t, dir, command); command == "gofmt -l ." && out != "" {
 			t.Errorf("%s: %s", command, out)
 		}
@@ -36,8 +37,8 @@ func TestReadmeExampleBuilds(t *testing.T) {
 }
 
 // TestReadmeServerOfAnIssuerIsMade builds the README's examples of runtime/identity/oidc and of the
-// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It makes
-// a server with a service user of the host.
+// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It
+// makes a server with a service user of the host.
 func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
 	root := repository(t)
 	dir := t.TempDir()
@@ -172,7 +173,9 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 func TestReadmeShowsTheDemo(t *testing.T) {
 	root := repository(t)
 	bin := t.TempDir()
-	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow ./cmd/mcpgen")
+	output(
+		t, root, "go build -o "+bin+
+			" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow ./cmd/mcpgen")
 	demo := output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
 		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
 		output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) + "\n" +
@@ -185,7 +188,8 @@ func TestReadmeListsTheDirectives(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| directive | stands on | says |\n|---|---|---|\n")
 	for _, s := range directive.Specs() {
-		b.WriteString("| `" + strings.ReplaceAll(s.Synopsis(), "|", `\|`) + "` | " + s.Where() + " | " + s.Says + " |\n")
+		b.WriteString("| `" + strings.ReplaceAll(s.Synopsis(), "|", `\|`) + "` | " + s.Where() +
+			" | " + s.Says + " |\n")
 	}
 	section(t, "README.md", "directives", b.String())
 }
@@ -229,7 +233,8 @@ func section(t *testing.T, page, name, want string) {
 		}
 		return
 	}
-	t.Errorf("%s is not true; run this test with -update.\nIt says:\n%s\nbut it is:\n%s", page, got, want)
+	t.Errorf("%s is not true; run this test with -update.\nIt says:\n%s\nbut it is:\n%s", page, got,
+		want)
 }
 
 func readme(t *testing.T) string {
@@ -256,15 +261,16 @@ func output(t *testing.T, dir, command string) string {
 	return string(out)
 }
 
-// TestReadmeQuotesTheTeamExample holds the directives and signatures that the README shows of the example to
-// those that the example has.
+// TestReadmeQuotesTheTeamExample holds the directives and signatures that the README shows of the
+// example to those that the example has.
 func TestReadmeQuotesTheTeamExample(t *testing.T) {
 	_, rest, found := strings.Cut(readme(t), "From the team example:\n\n```go\n")
 	quoted, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
 		t.Fatal("the README quotes nothing of the team example")
 	}
-	source, err := os.ReadFile(filepath.Join(repository(t), "examples", "team", "directory", "resources.go"))
+	source, err := os.ReadFile(filepath.Join(
+		repository(t), "examples", "team", "directory", "resources.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

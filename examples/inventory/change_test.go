@@ -22,10 +22,12 @@ func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
 			t.Errorf("%s: %q, were %q", era, got, before)
 		}
 		w.server.InvalidateCapabilities(runtime.OfUser("svc-dns"))
-		if err := c.use("tool", "rename_device", tools["rename_device"].ask); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+		if err := c.use("tool", "rename_device", tools["rename_device"].ask); err == nil ||
+			!strings.Contains(err.Error(), "unknown tool") {
 			t.Errorf("%s: the call after it: %v", era, err)
 		}
-		if got, want := c.tools(), []string{"get_dns_record", "list_dns_records"}; !slices.Equal(got, want) {
+		if got, want := c.tools(), []string{"get_dns_record", "list_dns_records"}; !slices.Equal(
+			got, want) {
 			t.Errorf("%s: %q, want %q", era, got, want)
 		}
 		w.host.tell("give", "svc-dns", "dcim.rename_device")
@@ -58,7 +60,10 @@ func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 	c := w.connect(w.token("dns-agent"), "2026-07-28")
 	before := c.tools()
 	w.host.tell("take", "svc-dns", "dcim.rename_device")
-	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
+	eventually(t, "rename_device is gone", func() bool {
+		return !slices.Contains(
+			c.tools(), "rename_device")
+	})
 	if err := c.use("tool", "rename_device", tools["rename_device"].ask); err == nil {
 		t.Error("it is not listed and can be called")
 	}
@@ -82,7 +87,8 @@ func TestUserWhoIsNotActiveAnyMoreIsNobody(t *testing.T) {
 	w.isNobody(token)
 	w.host.tell("activate", "svc-dns", true)
 	w.server.InvalidateCapabilities(nil)
-	if got := c.ask("tools/list", "", ""); c.status != 200 || !strings.Contains(got, "rename_device") {
+	if got := c.ask("tools/list", "", ""); c.status != 200 ||
+		!strings.Contains(got, "rename_device") {
 		t.Error(got)
 	}
 }
@@ -100,12 +106,13 @@ func peopleWorld(t testing.TB, change func(*settings)) *world {
 	}, change)
 }
 
-// A role is in the token: who loses it has it until the token ends, and the next one is without it, on the
-// same session too.
+// A role is in the token: who loses it has it until the token ends, and the next one is without it,
+// on the same session too.
 func TestLostRoleIsGoneWithTheNextToken(t *testing.T) {
 	w := peopleWorld(t, func(*settings) {})
 	for _, era := range eras {
-		w.provider.change(map[string]any{"claims": map[string]claims{"mara": of("mara", "Manager")}})
+		w.provider.change(map[string]any{"claims": map[string]claims{
+			"mara": of("mara", "Manager")}})
 		c := w.connect(w.token("mara"), era)
 		high := []string{"check_references", "delete_device", "get_device", "list_devices"}
 		if got := c.tools(); !slices.Equal(got, high) {
@@ -114,11 +121,13 @@ func TestLostRoleIsGoneWithTheNextToken(t *testing.T) {
 		w.provider.change(map[string]any{"claims": map[string]claims{"mara": of("mara", "Viewer")}})
 		c.token.Store(w.token("mara"))
 		for _, name := range []string{"check_references", "delete_device"} {
-			if err := c.use("tool", name, tools[name].ask); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			if err := c.use("tool", name, tools[name].ask); err == nil ||
+				!strings.Contains(err.Error(), "unknown tool") {
 				t.Errorf("%s: %s without the role: %v", era, name, err)
 			}
 		}
-		if got, want := c.tools(), []string{"get_device", "list_devices"}; !slices.Equal(got, want) {
+		if got, want := c.tools(), []string{"get_device", "list_devices"}; !slices.Equal(
+			got, want) {
 			t.Errorf("%s: without the role %q, want %q", era, got, want)
 		}
 	}
@@ -136,21 +145,25 @@ func TestTokenThatHasEndedIsRefusedAndAFreshOneIsNot(t *testing.T) {
 			ended = c.ask("tools/list", "", "")
 			return c.status != 200
 		})
-		if c.status != 401 || !strings.Contains(ended, "Www-Authenticate") || strings.Contains(ended, "list_devices") {
+		if c.status != 401 || !strings.Contains(ended, "Www-Authenticate") ||
+			strings.Contains(ended, "list_devices") {
 			t.Errorf("%s: %s", era, ended)
 		}
-		if got := c.ask("tools/call", "list_devices", `"name":"list_devices","arguments":{}`); c.status != 401 {
+		if got := c.ask("tools/call", "list_devices",
+			`"name":"list_devices","arguments":{}`); c.status != 401 {
 			t.Errorf("%s: a call: %s", era, got)
 		}
 		w.provider.change(map[string]any{"ttl": 600})
 		c.token = w.token("vera")
-		if got := c.ask("tools/list", "", ""); c.status != 200 || !strings.Contains(got, "list_devices") {
+		if got := c.ask("tools/list", "", ""); c.status != 200 ||
+			!strings.Contains(got, "list_devices") {
 			t.Errorf("%s: a fresh token on the same session: %s", era, got)
 		}
 	}
 }
 
-// hearing waits until a session hears what it is told: its stream opens by itself, some time after the session.
+// hearing waits until a session hears what it is told: its stream opens by itself, some time after
+// the session.
 func (w *world) hearing(c *client, user string) {
 	w.t.Helper()
 	orders, began := []string{"give", "take"}, time.Now()
@@ -164,7 +177,8 @@ func (w *world) hearing(c *client, user string) {
 		case <-c.told:
 			w.host.tell("take", user, "dcim.view_ipaddress")
 			w.server.InvalidateCapabilities(runtime.OfUser(user))
-			eventually(w.t, "the permission is taken back", func() bool { return !slices.Contains(c.tools(), "list_ip_addresses") })
+			eventually(w.t, "the permission is taken back",
+				func() bool { return !slices.Contains(c.tools(), "list_ip_addresses") })
 			c.settle = max(300*time.Millisecond, 3*time.Since(began))
 			c.quiet()
 			return
@@ -198,18 +212,23 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			sessions[name] = c
 			w.hearing(c, user)
 		}
-		for _, c := range sessions { // the readiness of the second agent was told to the first one too
+		// the readiness of the second agent was told to the first one too
+		for _, c := range sessions {
 			c.quiet()
 		}
 		for _, test := range []struct {
 			order, user, permission string
 			told                    map[string][]string
 		}{
-			{"take", "svc-dns", "dcim.rename_device", map[string][]string{"agent 1": {"tools"}, "agent 2": {"tools"}}},
-			{"take", "svc-dns", "dcim.view_dnsrecord", map[string][]string{"agent 1": {"prompts", "resources", "tools"}, "agent 2": {"prompts", "resources", "tools"}}},
+			{"take", "svc-dns", "dcim.rename_device",
+				map[string][]string{"agent 1": {"tools"}, "agent 2": {"tools"}}},
+			{"take", "svc-dns", "dcim.view_dnsrecord",
+				map[string][]string{"agent 1": {"prompts", "resources", "tools"},
+					"agent 2": {"prompts", "resources", "tools"}}},
 			{"give", "vera", "dcim.delete_device", nil}, // her role hides it all the same
 			{"give", "vera", "dcim.add_device", map[string][]string{"vera": {"tools"}}},
-			{"take", "mara", "dcim.delete_device", map[string][]string{"mara": {"prompts", "tools"}}},
+			{"take", "mara", "dcim.delete_device",
+				map[string][]string{"mara": {"prompts", "tools"}}},
 		} {
 			w.host.tell(test.order, test.user, test.permission)
 			w.server.InvalidateCapabilities(nil)
@@ -219,7 +238,8 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 					heard = append(heard, sessions[name].hears())
 				}
 				if slices.Sort(heard); !slices.Equal(heard, test.told[name]) {
-					t.Errorf("%s, %s %s of %s: %s hears of %q, want %q", era, test.order, test.permission, test.user, name, heard, test.told[name])
+					t.Errorf("%s, %s %s of %s: %s hears of %q, want %q", era, test.order,
+						test.permission, test.user, name, heard, test.told[name])
 				}
 			}
 			for _, c := range sessions {
@@ -245,7 +265,8 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 // eventually waits for something that happens by itself.
 func eventually(t testing.TB, what string, happened func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(
+		20 * time.Millisecond) {
 		if happened() {
 			return
 		}

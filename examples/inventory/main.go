@@ -1,6 +1,6 @@
-// Command inventory serves devices, DNS records and addresses, and lets each caller see and do what a
-// host lets its user see and do: a Django, or one with NetBox's permissions. It serves callers with
-// tokens of an OpenID provider over HTTP, or a user of the host over stdio.
+// Command inventory serves devices, DNS records and addresses, and lets each caller see and do what
+// a host lets its user see and do: a Django, or one with NetBox's permissions. It serves callers
+// with tokens of an OpenID provider over HTTP, or a user of the host over stdio.
 package main
 
 import (
@@ -23,7 +23,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "inventory:", err)
 		os.Exit(1)
 	}
@@ -45,7 +46,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 			return err
 		}
 		if !made {
-			logger.Info("-seed: the file has a host already, whose users and permissions are left as they are; remove the file for a fresh demonstration", "file", s.file)
+			logger.Info(
+				"-seed: the file has a host already, whose users and permissions are left as they are; remove the file for a fresh demonstration", "file", s.file)
 		}
 	}
 	switch {
@@ -112,7 +114,8 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			err := app.server.Shutdown(grace)
-			// What is left are connections without a request. net/http takes one that never had any for busy, for five seconds.
+			// What is left are connections without a request. net/http takes one that never had any
+			// for busy, for five seconds.
 			idle, stop := context.WithTimeout(grace, time.Second)
 			defer stop()
 			if web.Shutdown(idle) != nil {
@@ -123,11 +126,13 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 	}
 }
 
-// audience is the URL of a server on an address, as far as the address tells it: clients elsewhere use
-// another, and what a token is for is compared letter by letter.
+// audience is the URL of a server on an address, as far as the address tells it: clients elsewhere
+// use another, and what a token is for is compared letter by letter.
 func audience(addr net.Addr) (string, error) {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-		return "", fmt.Errorf("-http %s does not say what URL clients use, which tokens must be for: name it, -audience https://NAME%s", addr, runtime.PathMCP)
+		return "",
+			fmt.Errorf(
+				"-http %s does not say what URL clients use, which tokens must be for: name it, -audience https://NAME%s", addr, runtime.PathMCP)
 	}
 	return "http://" + addr.String() + runtime.PathMCP, nil
 }

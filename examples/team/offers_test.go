@@ -75,13 +75,17 @@ func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial
 			t.Errorf("%s lists prompt %s: %t, want %t", caller, name, got, may)
 		}
 		get := func(name string) error {
-			res, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: promptArguments[name]})
-			if err == nil && (len(res.Messages) != 1 || !strings.Contains(res.Messages[0].Content.(*mcp.TextContent).Text, "Grace Hopper")) {
+			res, err := session.GetPrompt(t.Context(),
+				&mcp.GetPromptParams{Name: name, Arguments: promptArguments[name]})
+			if err == nil && (len(res.Messages) != 1 ||
+				!strings.Contains(res.Messages[0].Content.(*mcp.TextContent).Text,
+					"Grace Hopper")) {
 				t.Errorf("%s gets of %s: %+v", caller, name, res.Messages)
 			}
 			return err
 		}
-		judge(t, caller, denial, name, may, get(name), name, get("no_such_prompt"), "no_such_prompt")
+		judge(t, caller, denial, name, may, get(name), name, get("no_such_prompt"),
+			"no_such_prompt")
 	}
 	for template, who := range expectedResources {
 		may := slices.Contains(who, caller)
@@ -94,12 +98,14 @@ func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial
 		}
 		read := func(uri string) error {
 			res, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-			if err == nil && (len(res.Contents) != 1 || res.Contents[0].URI != uri || res.Contents[0].Text == "") {
+			if err == nil && (len(res.Contents) != 1 || res.Contents[0].URI != uri ||
+				res.Contents[0].Text == "") {
 				t.Errorf("%s reads of %s: %+v", caller, uri, res.Contents)
 			}
 			return err
 		}
-		judge(t, caller, denial, template, may, read(uris[template]), uris[template], read("team://nowhere"), "team://nowhere")
+		judge(t, caller, denial, template, may, read(uris[template]), uris[template],
+			read("team://nowhere"), "team://nowhere")
 	}
 	for _, c := range completions {
 		complete := func(of string) error {
@@ -107,7 +113,9 @@ func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial
 			if strings.Contains(of, "://") {
 				ref = &mcp.CompleteReference{Type: "ref/resource", URI: of}
 			}
-			res, err := session.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: c.argument, Value: c.begun}})
+			res, err := session.Complete(t.Context(),
+				&mcp.CompleteParams{Ref: ref,
+					Argument: mcp.CompleteParamsArgument{Name: c.argument, Value: c.begun}})
 			if err == nil && !slices.Contains(res.Completion.Values, c.want) {
 				t.Errorf("%s completes %s of %s: %v", caller, c.argument, of, res.Completion.Values)
 			}
@@ -117,14 +125,17 @@ func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial
 		if strings.Contains(c.of, "://") {
 			unknown = "team://nowhere"
 		}
-		may := slices.Contains(expectedPrompts[c.of], caller) || slices.Contains(expectedResources[c.of], caller)
+		may := slices.Contains(expectedPrompts[c.of], caller) ||
+			slices.Contains(expectedResources[c.of], caller)
 		judge(t, caller, denial, c.of, may, complete(c.of), c.of, complete(unknown), unknown)
 	}
 }
 
-// judge holds an answer against what the caller may: under forbid a refusal says what is missing, and
-// under conceal it is that of something that does not exist, but for the name that was asked for.
-func judge(t *testing.T, caller string, denial access.Denial, what string, may bool, err error, asked string, unknown error, unknownAsked string) {
+// judge holds an answer against what the caller may: under forbid a refusal says what is missing,
+// and under conceal it is that of something that does not exist, but for the name that was asked
+// for.
+func judge(t *testing.T, caller string, denial access.Denial, what string, may bool, err error,
+	asked string, unknown error, unknownAsked string) {
 	t.Helper()
 	switch {
 	case unknown == nil:
@@ -136,14 +147,18 @@ func judge(t *testing.T, caller string, denial access.Denial, what string, may b
 	case err == nil:
 		t.Errorf("%s asks for %s and gets it", caller, asked)
 	case denial == access.Forbid:
-		if got := wire(t, err); got.Code != forbidden || !strings.Contains(got.Message, "403") || !strings.Contains(got.Message, missingOffers[what]) {
-			t.Errorf("%s asks for %s and gets %+v, want 403 and %q", caller, asked, got, missingOffers[what])
+		if got := wire(t, err); got.Code != forbidden || !strings.Contains(got.Message, "403") ||
+			!strings.Contains(got.Message, missingOffers[what]) {
+			t.Errorf("%s asks for %s and gets %+v, want 403 and %q", caller, asked, got,
+				missingOffers[what])
 		}
 	default:
 		renamed := strings.NewReplacer(unknownAsked, asked)
 		if got, want := wire(t, err), wire(t, unknown); got.Code != want.Code ||
-			got.Message != renamed.Replace(want.Message) || string(got.Data) != renamed.Replace(string(want.Data)) {
-			t.Errorf("%s asks for hidden %s and gets %+v, an unknown one gets %+v", caller, asked, got, want)
+			got.Message != renamed.Replace(want.Message) ||
+			string(got.Data) != renamed.Replace(string(want.Data)) {
+			t.Errorf("%s asks for hidden %s and gets %+v, an unknown one gets %+v", caller, asked,
+				got, want)
 		}
 	}
 }

@@ -88,17 +88,20 @@ func TestEveryToolHasAnExpectation(t *testing.T) {
 func TestEveryPromptAndResourceHasAnExpectation(t *testing.T) {
 	prompts, resources := offersOfManifest(t)
 	for kind, lists := range map[string][2][]string{
-		"prompt":                 {prompts, sortedKeys(expectedPrompts)},
-		"arguments of a prompt":  {prompts, sortedKeys(promptArguments)},
-		"resource":               {resources, sortedKeys(expectedResources)},
-		"URI of a resource":      {resources, sortedKeys(uris)},
-		"completed part":         {[]string{"team://people/{id} id", "team://ranks/{rank} rank", "welcome name", "welcome tone"}, completedParts()},
-		"unlike what is refused": {slices.Sorted(slices.Values(append(prompts, resources...))), append(sortedKeys(missingOffers), "team://handbook")},
+		"prompt":                {prompts, sortedKeys(expectedPrompts)},
+		"arguments of a prompt": {prompts, sortedKeys(promptArguments)},
+		"resource":              {resources, sortedKeys(expectedResources)},
+		"URI of a resource":     {resources, sortedKeys(uris)},
+		"completed part": {[]string{"team://people/{id} id", "team://ranks/{rank} rank",
+			"welcome name", "welcome tone"}, completedParts()},
+		"unlike what is refused": {slices.Sorted(slices.Values(append(prompts, resources...))),
+			append(sortedKeys(missingOffers), "team://handbook")},
 	} {
 		want := lists[1]
 		slices.Sort(want)
 		if !slices.Equal(lists[0], want) {
-			t.Errorf("%s: %v are served and %v are expected: write down who may use them", kind, lists[0], want)
+			t.Errorf("%s: %v are served and %v are expected: write down who may use them", kind,
+				lists[0], want)
 		}
 	}
 }
@@ -137,7 +140,9 @@ func TestEveryRoleAndToolOverStdio(t *testing.T) {
 			for _, caller := range callers {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {
 					server := exec.Command(os.Args[0])
-					server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-anonymous -db %s -denial %s -stdio %s", file, denialName(denial), caller))
+					server.Env = append(os.Environ(),
+						fmt.Sprintf("TEAM_SERVE=-anonymous -db %s -denial %s -stdio %s", file,
+							denialName(denial), caller))
 					session := connect(t, &mcp.CommandTransport{Command: server}, era)
 					visit(t, session, caller, denial, false)
 					visitOffers(t, session, caller, denial, false)
@@ -189,25 +194,31 @@ func visit(t *testing.T, session *mcp.ClientSession, caller string, denial acces
 		if got := slices.Contains(listed, tool); got != (may || listAll) {
 			t.Errorf("%s lists %s: %t, want %t", caller, tool, got, may)
 		}
-		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments[tool]})
+		res, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: tool, Arguments: arguments[tool]})
 		switch {
 		case may:
 			if err != nil || res.IsError {
 				t.Errorf("%s calls %s: %v %v", caller, tool, text(res), err)
 			}
 		case denial == access.Forbid:
-			if err != nil || !res.IsError || !strings.Contains(text(res), "403") || !strings.Contains(text(res), missing[tool]) {
-				t.Errorf("%s calls %s and gets %q %v, want 403 and %q", caller, tool, text(res), err, missing[tool])
+			if err != nil || !res.IsError || !strings.Contains(text(res), "403") ||
+				!strings.Contains(text(res), missing[tool]) {
+				t.Errorf("%s calls %s and gets %q %v, want 403 and %q", caller, tool, text(res),
+					err, missing[tool])
 			}
 		default:
-			_, unknown := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "no_such_tool", Arguments: arguments[tool]})
+			_, unknown := session.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "no_such_tool", Arguments: arguments[tool]})
 			if err == nil || unknown == nil {
 				t.Errorf("%s calls %s: %q, want an error", caller, tool, text(res))
 				continue
 			}
 			if got, want := wire(t, err), wire(t, unknown); got.Code != want.Code ||
-				got.Message != strings.ReplaceAll(want.Message, "no_such_tool", tool) || string(got.Data) != string(want.Data) {
-				t.Errorf("%s calls hidden %s and gets %+v, an unknown tool gets %+v", caller, tool, got, want)
+				got.Message != strings.ReplaceAll(want.Message, "no_such_tool", tool) ||
+				string(got.Data) != string(want.Data) {
+				t.Errorf("%s calls hidden %s and gets %+v, an unknown tool gets %+v", caller, tool,
+					got, want)
 			}
 		}
 	}
@@ -242,7 +253,8 @@ func newDirectory(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if _, err := dir.Create(t.Context(), directory.NewPerson{Name: "Grace Hopper", Email: "grace@example.org"}); err != nil {
+	if _, err := dir.Create(t.Context(), directory.NewPerson{
+		Name: "Grace Hopper", Email: "grace@example.org"}); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -256,7 +268,8 @@ func connectHTTP(t *testing.T, url, caller, era string) *mcp.ClientSession {
 func connect(t *testing.T, transport mcp.Transport, era string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	session, err := client.Connect(t.Context(), transport,
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		t.Fatal(err)
 	}

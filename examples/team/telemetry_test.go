@@ -20,7 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector receives OTLP over HTTP. What is sent there is what these messages of files are: resource spans and resource metrics.
+// collector receives OTLP over HTTP. What is sent there is what these messages of files are:
+// resource spans and resource metrics.
 type collector struct {
 	url string
 
@@ -40,7 +41,8 @@ func collect(t *testing.T) *collector {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, of := range data.ResourceSpans {
-			c.services = append(c.services, words(of.Resource.Attributes, "service.name", "service.version"))
+			c.services = append(c.services, words(
+				of.Resource.Attributes, "service.name", "service.version"))
 			for _, scope := range of.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
@@ -52,7 +54,8 @@ func collect(t *testing.T) *collector {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, of := range data.ResourceMetrics {
-			c.services = append(c.services, words(of.Resource.Attributes, "service.name", "service.version"))
+			c.services = append(c.services, words(
+				of.Resource.Attributes, "service.name", "service.version"))
 			for _, scope := range of.ScopeMetrics {
 				c.metrics = append(c.metrics, scope.Metrics...)
 			}
@@ -117,26 +120,37 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 		want[span] = append(want[span], w)
 		return "00-" + w.trace + "-" + w.parent + "-01"
 	}
-	for i, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+	for i, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
+		"2026-07-28"} {
 		id := 0x100 * (i + 1)
 		inHeader := expect("tools/call get_all", id)
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "traced", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-			Endpoint: p.Base + "/mcp", HTTPClient: &http.Client{Transport: saying{as("vera"), "Traceparent", inHeader}}, DisableStandaloneSSE: true,
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "traced", Version: "1"},
+			nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: p.Base + "/mcp", HTTPClient: &http.Client{
+				Transport: saying{as("vera"), "Traceparent", inHeader}}, DisableStandaloneSSE: true,
 		}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_all"}); err != nil {
+		if _, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "get_all"}); err != nil {
 			t.Errorf("%s: %v", era, err)
 		}
-		meta := func(span string, n int) mcp.Meta { return mcp.Meta{"traceparent": expect(span, id+n)} }
-		if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": 999}, Meta: meta("tools/call get_by_id", 1)}); err != nil || !res.IsError {
+		meta := func(span string, n int) mcp.Meta {
+			return mcp.Meta{
+				"traceparent": expect(span, id+n)}
+		}
+		if res, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": 999},
+				Meta: meta("tools/call get_by_id", 1)}); err != nil || !res.IsError {
 			t.Errorf("%s: %v, %v", era, res, err)
 		}
-		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "create", Meta: meta("tools/call create", 2)}); err == nil {
+		if _, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "create", Meta: meta("tools/call create", 2)}); err == nil {
 			t.Errorf("%s: a viewer creates", era)
 		}
-		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "hunter2", Meta: meta("tools/call", 3)}); err == nil {
+		if _, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "hunter2", Meta: meta("tools/call", 3)}); err == nil {
 			t.Errorf("%s: there is a tool hunter2", era)
 		}
 		if err := session.Close(); err != nil {
@@ -144,7 +158,8 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 		}
 	}
 	audited := map[string]string{} // the tool of a trace
-	for _, item := range p.must(t, 200, "ada", "GET", "/admin/audit/events?limit=200", nil)["items"].([]any) {
+	for _, item := range p.must(t, 200, "ada", "GET", "/admin/audit/events?limit=200",
+		nil)["items"].([]any) {
 		e := item.(map[string]any)["event"].(map[string]any)
 		if e["event_type"] == "tool_called" {
 			audited[fmt.Sprint(e["trace_id"], " ", e["request_id"])] = fmt.Sprint(e["tool_name"])
@@ -165,14 +180,19 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 			continue
 		}
 		trace, tool := hex.EncodeToString(span.TraceId), words(span.Attributes, "gen_ai.tool.name")
-		got[span.Name] = append(got[span.Name], wanted{trace, hex.EncodeToString(span.ParentSpanId)})
-		if asked, ok := audited[trace+" "+words(span.Attributes, "mcpgen.request.id")]; !ok || asked != cmp.Or(tool, "hunter2") {
+		got[span.Name] = append(got[span.Name],
+			wanted{trace, hex.EncodeToString(span.ParentSpanId)})
+		if asked, ok := audited[trace+" "+words(span.Attributes, "mcpgen.request.id")]; !ok ||
+			asked != cmp.Or(tool, "hunter2") {
 			t.Errorf("the audit has %q of %s in trace %s", asked, tool, trace)
 		}
-		if inHeader := strings.HasSuffix(trace, "00"); span.Kind != traces.Span_SPAN_KIND_SERVER || (len(span.Links) == 0) != inHeader {
+		if inHeader := strings.HasSuffix(trace, "00"); span.Kind != traces.Span_SPAN_KIND_SERVER ||
+			(len(span.Links) == 0) != inHeader {
 			t.Errorf("%v", span)
 		}
-		if words(span.Attributes, "mcp.protocol.version", "network.transport", "gen_ai.operation.name") == "" || strings.Contains(span.String(), "hunter2") || strings.Contains(span.String(), "vera") {
+		if words(span.Attributes, "mcp.protocol.version", "network.transport",
+			"gen_ai.operation.name") == "" || strings.Contains(span.String(), "hunter2") ||
+			strings.Contains(span.String(), "vera") {
 			t.Errorf("%v", span)
 		}
 	}
@@ -185,7 +205,8 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 	calls, denials := int64(0), int64(0)
 	for _, m := range c.metrics {
 		for _, point := range m.GetSum().GetDataPoints() {
-			switch what := m.Name + " " + words(point.Attributes, "gen_ai.tool.name", "mcpgen.status", "mcpgen.denial.axis"); what {
+			switch what := m.Name + " " + words(
+				point.Attributes, "gen_ai.tool.name", "mcpgen.status", "mcpgen.denial.axis"); what {
 			case "mcpgen.requests get_all success":
 				calls = point.GetAsInt()
 			case "mcpgen.denials create role":
@@ -193,7 +214,9 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 			}
 		}
 	}
-	if calls != 5 || denials != 5 || !slices.ContainsFunc(c.metrics, func(m *metrics.Metric) bool { return m.Name == "mcp.server.operation.duration" }) {
+	if calls != 5 || denials != 5 || !slices.ContainsFunc(
+		c.metrics,
+		func(m *metrics.Metric) bool { return m.Name == "mcp.server.operation.duration" }) {
 		t.Errorf("%d calls, %d denials: %v", calls, denials, c.metrics)
 	}
 	for _, of := range c.services {
@@ -205,7 +228,9 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 
 func TestCollectorsThatAreNoneAreRefused(t *testing.T) {
 	for _, url := range []string{"collector:4318", "http://", "ftp://127.0.0.1", "%"} {
-		if err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-db", t.TempDir() + "/team.db", "-otlp", url}); err == nil || !strings.Contains(err.Error(), "want the URL of a collector") {
+		if err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-db", t.TempDir() + "/team.db",
+			"-otlp", url}); err == nil || !strings.Contains(
+			err.Error(), "want the URL of a collector") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

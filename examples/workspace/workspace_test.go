@@ -129,7 +129,8 @@ func TestWholeFlow(t *testing.T) {
 			for _, w := range wanted(t) {
 				robin := mcptest.Connect(t, p.Base+"/mcp", "demo-robin", "")
 				kim := mcptest.Connect(t, p.Base+"/mcp", "demo-kim", "")
-				refused := fmt.Sprintf("!permission_denied: %s %q: no grant allows it; ask for it with the tool request_permission", w.kind, w.named)
+				refused := fmt.Sprintf(
+					"!permission_denied: %s %q: no grant allows it; ask for it with the tool request_permission", w.kind, w.named)
 				restricted, fields := true, url.Values{"resource": {w.resource}, "note": {"fine"},
 					"lasts": {"8h"}}
 				if strings.HasPrefix(w.kind, "file.") { // tools that are not isolated
@@ -205,8 +206,9 @@ func (p process) audited(t testing.TB) {
 			e["axis"], " ", e["action"])]++
 	}
 	for what, want := range map[string]int{"tool_called failed denied grant <nil>": 15,
-		"changed success <nil> <nil> request permission": 5, "changed success <nil> <nil> approve request": 5,
-		"changed success <nil> <nil> revoke permission": 5} {
+		"changed success <nil> <nil> request permission": 5,
+		"changed success <nil> <nil> approve request":    5,
+		"changed success <nil> <nil> revoke permission":  5} {
 		if count[what] != want {
 			t.Errorf("%d events %q, want %d of %v", count[what], what, want, count)
 		}
@@ -259,7 +261,8 @@ func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 			t.Fatal(got)
 		}
 		if got := said(t, session, "run_command",
-			arguments{"argv": []string{"ls"}}); got != fmt.Sprintf(`{"output":"mark-of-%s\n","code":0}`, user) {
+			arguments{"argv": []string{"ls"}}); got != fmt.Sprintf(
+			`{"output":"mark-of-%s\n","code":0}`, user) {
 			t.Error(got)
 		}
 		// The server's own files are out of reach, whatever the grant on the command.

@@ -52,29 +52,44 @@ func served(t model.Served, list *diag.List) {
 	a := t.Access
 	takesPart := a.Action != "" && a.Action != model.NoAction
 	switch {
-	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" || a.Object != ""):
-		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+", as in authenticated, or leave the rest out",
-			"%s %s is public by //mcp:default, which stands alone, and has another rule", t.Kind, t.ID)
+	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" ||
+		a.Object != ""):
+		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+
+			", as in authenticated, or leave the rest out",
+			"%s %s is public by //mcp:default, which stands alone, and has another rule", t.Kind,
+			t.ID)
 	case a.Object != "" && a.Action == "":
 		list.Add(diag.NoVerb, t.Pos, "write action=, as in action="+verb(t.Tool)+", or action=none",
-			"%s %s has object=%s%s, and the name %s begins with no CRUD verb", t.Kind, t.ID, a.Object, from(a.ObjectFrom), t.Handler.Name)
-	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0:
-		list.Add(diag.NoAccessRule, t.Pos, "write authenticated, minrole= or scopes= beside it, or action= with an action of the host",
+			"%s %s has object=%s%s, and the name %s begins with no CRUD verb", t.Kind, t.ID,
+			a.Object, from(a.ObjectFrom), t.Handler.Name)
+	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" &&
+		len(a.Scopes) == 0:
+		list.Add(
+			diag.NoAccessRule, t.Pos,
+			"write authenticated, minrole= or scopes= beside it, or action= with an action of the host",
 			"%s %s has no access rule: action=none asks the host for nothing, and lets nobody in by itself", t.Kind, t.ID)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
-		list.Add(diag.NoAccessRule, t.Pos, "write minrole=, authenticated, scopes=, action= or public, or a //mcp:default",
+		list.Add(
+			diag.NoAccessRule, t.Pos,
+			"write minrole=, authenticated, scopes=, action= or public, or a //mcp:default",
 			"%s %s has no access rule", t.Kind, t.ID)
 	}
 	if t.Denial == "challenge" && len(a.Scopes) == 0 {
-		list.Add(diag.Contradiction, t.Pos, "write scopes=, the scopes to ask for, or denial=conceal or denial=forbid",
+		list.Add(
+			diag.Contradiction, t.Pos,
+			"write scopes=, the scopes to ask for, or denial=conceal or denial=forbid",
 			"%s %s has denial=challenge and no scopes= that a caller could ask for", t.Kind, t.ID)
 	}
 	if a.Constrained && a.Permission == "" {
-		list.Add(diag.Contradiction, t.Pos, "write action= or object=, the permission whose constraints the handler honours, or remove constrained",
-			"%s %s is constrained, and asks for no permission that could have constraints", t.Kind, t.ID)
+		list.Add(
+			diag.Contradiction, t.Pos,
+			"write action= or object=, the permission whose constraints the handler honours, or remove constrained",
+			"%s %s is constrained, and asks for no permission that could have constraints", t.Kind,
+			t.ID)
 	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
-		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints", "tool %s is readonly and destructive", t.Name)
+		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints",
+			"tool %s is readonly and destructive", t.Name)
 	}
 	permissions(t, list)
 }
@@ -82,12 +97,15 @@ func served(t model.Served, list *diag.List) {
 // permissions judges what a tool may be granted by who may call it and by its hints.
 func permissions(t model.Served, list *diag.List) {
 	if t.Access.Public && len(t.Allows) > 0 {
-		list.Add(diag.Contradiction, t.Allows[0].Pos, "write authenticated in place of public, or remove //mcp:allow",
+		list.Add(diag.Contradiction, t.Allows[0].Pos,
+			"write authenticated in place of public, or remove //mcp:allow",
 			"tool %s is public, and a permission is granted to a client, which a caller without identity is not", t.Name)
 	}
 	for _, a := range t.Allows {
 		if isTrue(t.Hints.ReadOnly) && slices.Contains(a.Kinds, "file.write") {
-			list.Add(diag.Contradiction, a.Pos, "remove one of the two", "tool %s is readonly, and its argument %s is bound to file.write", t.Name, a.Argument)
+			list.Add(diag.Contradiction, a.Pos, "remove one of the two",
+				"tool %s is readonly, and its argument %s is bound to file.write", t.Name,
+				a.Argument)
 		}
 	}
 }
@@ -154,9 +172,11 @@ func names(s model.Service, list *diag.List) {
 		t, taken := constants[name]
 		switch {
 		case refused[name]:
-			list.Add(diag.Redeclared, place, "rename the declaration", "package %s redeclares %s, which generated code uses", s.Name, name)
+			list.Add(diag.Redeclared, place, "rename the declaration",
+				"package %s redeclares %s, which generated code uses", s.Name, name)
 		case name == "Toolset":
-			list.Add(diag.NameTaken, place, "rename the declaration", "mcpgen declares Toolset in package %s", s.Name)
+			list.Add(diag.NameTaken, place, "rename the declaration",
+				"mcpgen declares Toolset in package %s", s.Name)
 		case taken:
 			list.Add(diag.NameTaken, place, "rename the declaration or the handler",
 				"mcpgen declares %s for the %s %s", name, t.Kind, t.ID)
@@ -168,7 +188,10 @@ func names(s model.Service, list *diag.List) {
 // package that writes none is a server of its own, whatever its default name.
 func servers(services []model.Service) [][]model.Service {
 	sorted := slices.Clone(services)
-	slices.SortStableFunc(sorted, func(a, b model.Service) int { return strings.Compare(a.Package, b.Package) })
+	slices.SortStableFunc(sorted, func(a, b model.Service) int {
+		return strings.Compare(
+			a.Package, b.Package)
+	})
 	var groups [][]model.Service
 	byName := map[string]int{}
 	for _, s := range sorted {
@@ -209,11 +232,13 @@ func duplicates(server []model.Service, list *diag.List) {
 				first[key] = owner{t, s.Package}
 				continue
 			}
-			what, fix := "the "+t.Kind+" name", "give one of them a name=, or their packages different prefixes"
+			what, fix := "the "+t.Kind+" name",
+				"give one of them a name=, or their packages different prefixes"
 			if t.Kind == "resource" {
 				what, fix = "the URI", "give one of them another uri="
 			}
-			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID, other.Handler, other.where(s.Package))
+			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID,
+				other.Handler, other.where(s.Package))
 		}
 	}
 }
@@ -241,11 +266,15 @@ func overlaps(server []model.Service, list *diag.List) {
 					kinds[v.Name] = uritemplate.Boolean
 				}
 			}
-			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI}, s.Package}, template.Typed(kinds)}
+			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI},
+				s.Package}, template.Typed(kinds)}
 			for _, other := range before {
-				if other.ID != c.ID && !sameRule(other.Tool, c.Tool) && uritemplate.Overlap(other.template, c.template) {
-					list.Add(diag.Overlap, c.Pos, "give them equal rules, or URIs that have none in common",
-						"one URI may be both %s and %s, %s, whose access differs", c.ID, other.ID, other.where(s.Package))
+				if other.ID != c.ID && !sameRule(other.Tool, c.Tool) &&
+					uritemplate.Overlap(other.template, c.template) {
+					list.Add(diag.Overlap, c.Pos,
+						"give them equal rules, or URIs that have none in common",
+						"one URI may be both %s and %s, %s, whose access differs", c.ID, other.ID,
+						other.where(s.Package))
 				}
 			}
 			before = append(before, c)
@@ -257,7 +286,8 @@ func overlaps(server []model.Service, list *diag.List) {
 func sameRule(a, b model.Tool) bool {
 	x, y := a.Access, b.Access
 	return x.Public == y.Public && x.Authenticated == y.Authenticated && x.MinRole == y.MinRole &&
-		slices.Equal(x.Scopes, y.Scopes) && x.Permission == y.Permission && x.Constrained == y.Constrained && a.Denial == b.Denial
+		slices.Equal(x.Scopes, y.Scopes) && x.Permission == y.Permission &&
+		x.Constrained == y.Constrained && a.Denial == b.Denial
 }
 
 // hierarchies compares every declared hierarchy of a server with the first. Packages whose
@@ -276,9 +306,11 @@ func hierarchies(server []model.Service, list *diag.List) {
 		if slices.Equal(first.Roles.Names, s.Roles.Names) {
 			continue
 		}
-		list.Add(diag.UnequalHierarchies, placeOf(*s), "write the same //mcp:roles in both, or give them different server names",
+		list.Add(diag.UnequalHierarchies, placeOf(*s),
+			"write the same //mcp:roles in both, or give them different server names",
 			"server %s has %s here and %s in %s", s.Server.Name,
-			strings.Join(s.Roles.Names, " < "), strings.Join(first.Roles.Names, " < "), first.Package)
+			strings.Join(s.Roles.Names, " < "), strings.Join(first.Roles.Names, " < "),
+			first.Package)
 	}
 }
 

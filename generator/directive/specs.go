@@ -23,7 +23,8 @@ const (
 // String names the place as messages do.
 func (p Place) String() string {
 	return [...]string{
-		"the package doc", "a type", "a const block", "a func or method", "an interface method", "this declaration",
+		"the package doc", "a type", "a const block", "a func or method", "an interface method",
+		"this declaration",
 	}[p]
 }
 
@@ -32,27 +33,29 @@ type Kind int
 
 // The kinds of values.
 const (
-	Flag     Kind = iota // bare, without a value
-	Hint                 // bare, or =true or =false
-	Text                 // a word or a Go string literal
-	Label                // letters, digits and underscores, not beginning with a digit
-	Choice               // one of Key.Choices
-	List                 // words or literals apart by commas
-	Labels               // a list of scopes: printable ASCII without quotes and backslashes (RFC 6749, section 3.3)
-	Catalogs             // a list of names of catalogs
-	Duration             // a Go duration
-	Number               // a JSON number
-	Count                // a whole number from 0
-	Calls                // a whole number from 1
-	Size                 // a number of KiB, MiB or GiB, from Key.Least to Key.Most
-	Rate                 // calls in a second, a minute or an hour
-	Choices              // a list of Key.Choices; "none" stands alone
+	Flag   Kind = iota // bare, without a value
+	Hint               // bare, or =true or =false
+	Text               // a word or a Go string literal
+	Label              // letters, digits and underscores, not beginning with a digit
+	Choice             // one of Key.Choices
+	List               // words or literals apart by commas
+	// a list of scopes: printable ASCII without quotes and backslashes (RFC 6749, section 3.3)
+	Labels
+	Catalogs // a list of names of catalogs
+	Duration // a Go duration
+	Number   // a JSON number
+	Count    // a whole number from 0
+	Calls    // a whole number from 1
+	Size     // a number of KiB, MiB or GiB, from Key.Least to Key.Most
+	Rate     // calls in a second, a minute or an hour
+	Choices  // a list of Key.Choices; "none" stands alone
 )
 
 // String says in help texts what to write for a value of the kind.
 func (k Kind) String() string {
 	return [...]string{
-		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=A,B", "=DURATION", "=NUMBER", "=COUNT",
+		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=A,B", "=DURATION",
+		"=NUMBER", "=COUNT",
 		"=COUNT", "=SIZE", "=CALLS/s|m|h", "=CHOICE",
 	}[k]
 }
@@ -111,9 +114,11 @@ func (k Key) Usage() string {
 
 // access are the keys of an access rule, on a tool and as a default.
 var access = []Key{
-	{Name: "public", Kind: Flag, Says: "everybody, callers without identity included; stands alone"},
+	{Name: "public", Kind: Flag,
+		Says: "everybody, callers without identity included; stands alone"},
 	{Name: "authenticated", Kind: Flag, Says: "every caller with an identity"},
-	{Name: "minrole", Kind: Text, Says: "callers whose role is this one or higher; lowest and highest fit any hierarchy"},
+	{Name: "minrole", Kind: Text,
+		Says: "callers whose role is this one or higher; lowest and highest fit any hierarchy"},
 	{Name: "scopes", Kind: Labels, Says: "callers whose token has all of these scopes"},
 	{Name: "action", Kind: Label, Says: "the action of the host's permission " +
 		"<app>.<action>_<object>, or of the bare <action> without app= and object=; " +
@@ -125,11 +130,13 @@ var access = []Key{
 // named and refusing are what tools, prompts and resources say besides their access rule.
 var (
 	named = []Key{
-		{Name: "name", Kind: Text, Says: "the name that clients use; snake_case of the Go name where nothing is written"},
+		{Name: "name", Kind: Text,
+			Says: "the name that clients use; snake_case of the Go name where nothing is written"},
 		{Name: "title", Kind: Text, Says: "the name that people read"},
 	}
 	refusing = []Key{
-		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"}, Says: "how a refused call looks; the server's choice where nothing is written. challenge needs scopes=, and tells a caller who lacks nothing else which scopes would do"},
+		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"},
+			Says: "how a refused call looks; the server's choice where nothing is written. challenge needs scopes=, and tells a caller who lacks nothing else which scopes would do"},
 		{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
 	}
 )
@@ -139,21 +146,25 @@ var specs = []Spec{
 		Name: "server", Says: "names the server and sets what everything of the package shares",
 		Places: []Place{PackageDoc},
 		Keys: []Key{
-			{Name: "name", Kind: Text, Says: "the server's name; the package name where nothing is written"},
+			{Name: "name", Kind: Text,
+				Says: "the server's name; the package name where nothing is written"},
 			{Name: "title", Kind: Text, Says: "the name that people read"},
 			{Name: "version", Kind: Text, Says: "the server's version"},
 			{Name: "app", Kind: Label, Says: "the app label of permission strings"},
-			{Name: "prefix", Kind: Text, Says: "stands before the name of every tool and prompt of the package"},
+			{Name: "prefix", Kind: Text,
+				Says: "stands before the name of every tool and prompt of the package"},
 		},
 		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
 	},
 	{
-		Name: "roles", Says: "declares the role hierarchy, lowest first; bare on a const block, its constants by ascending value. Without it: Viewer < Member < Manager < Admin",
+		Name:   "roles",
+		Says:   "declares the role hierarchy, lowest first; bare on a const block, its constants by ascending value. Without it: Viewer < Member < Manager < Admin",
 		Places: []Place{PackageDoc, ConstBlock}, Form: Chain,
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
-		Name: "default", Says: "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on one of them replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
+		Name:   "default",
+		Says:   "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on one of them replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
@@ -163,10 +174,12 @@ var specs = []Spec{
 		Keys: slices.Concat(named, access, []Key{
 			{Name: "readonly", Kind: Hint, Says: "hint: changes nothing"},
 			{Name: "destructive", Kind: Hint, Says: "hint: may destroy what was there"},
-			{Name: "idempotent", Kind: Hint, Says: "hint: a second call with the same arguments changes nothing more"},
+			{Name: "idempotent", Kind: Hint,
+				Says: "hint: a second call with the same arguments changes nothing more"},
 			{Name: "openworld", Kind: Hint, Says: "hint: reaches beyond the service"},
 		}, refusing, []Key{
-			{Name: "catalog", Kind: Catalogs, Says: "the catalogs that the tool is in: a client that asks for one is listed its tools alone, as far as it may use them; being in one gives no access"},
+			{Name: "catalog", Kind: Catalogs,
+				Says: "the catalogs that the tool is in: a client that asks for one is listed its tools alone, as far as it may use them; being in one gives no access"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},
@@ -176,30 +189,37 @@ var specs = []Spec{
 		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
 	},
 	{
-		Name: "resource", Says: "serves the handler as a resource, or as a family of them where the URI has {variables}, which are parameters of the handler",
+		Name:   "resource",
+		Says:   "serves the handler as a resource, or as a family of them where the URI has {variables}, which are parameters of the handler",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: slices.Concat([]Key{
-			{Name: "uri", Kind: Text, Must: true, Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes"},
-			{Name: "mimetype", Kind: Text, Says: "the media type of the content, as in text/markdown"},
+			{Name: "uri", Kind: Text, Must: true,
+				Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes"},
+			{Name: "mimetype", Kind: Text,
+				Says: "the media type of the content, as in text/markdown"},
 		}, named, access, refusing),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
 	},
 	{
-		Name: "complete", Says: "completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it",
+		Name:   "complete",
+		Says:   "completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
-			{Name: "ref", Kind: Text, Must: true, Says: "the prompt's name, or the resource's uri= as it is written there"},
+			{Name: "ref", Kind: Text, Must: true,
+				Says: "the prompt's name, or the resource's uri= as it is written there"},
 			{Name: "argument", Kind: Text, Must: true, Says: "the argument or the variable"},
 		},
 		Example: `//mcp:complete ref=welcome argument=name`,
 	},
 	{
-		Name: "param", Says: "describes and limits one plain parameter, with the keys of the jsonschema tag",
+		Name:   "param",
+		Says:   "describes and limits one plain parameter, with the keys of the jsonschema tag",
 		Places: []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, Below: true,
 		Keys: []Key{
 			{Name: "title", Kind: Text, Says: "the name that people read"},
 			{Name: "description", Kind: Text, Says: "what the parameter means"},
-			{Name: "default", Kind: Text, Says: "the value where the caller sends none; makes the parameter optional"},
+			{Name: "default", Kind: Text,
+				Says: "the value where the caller sends none; makes the parameter optional"},
 			{Name: "example", Kind: List, Says: "values to show"},
 			{Name: "enum", Kind: List, Says: "the only values"},
 			{Name: "minimum", Kind: Number, Says: "the lowest number"},
@@ -221,34 +241,47 @@ var specs = []Spec{
 		Name: "limit", Says: "bounds one call of the handler",
 		Places: []Place{Func, InterfaceMethod}, Below: true,
 		Keys: []Key{
-			{Name: "timeout", Kind: Duration, Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
-			{Name: "memory", Kind: Size, OfTool: true, Least: 4 * model.MiB, Most: 1024 * model.GiB, Says: "the memory of a call with isolate=process, beyond what its process began with, from 4MiB to 1024GiB; 512MiB where nothing is written"},
-			{Name: "output", Kind: Size, OfTool: true, Least: model.KiB, Most: model.GiB, Says: "how long the result may be, from 1KiB to 1GiB"},
-			{Name: "concurrency", Kind: Calls, OfTool: true, Says: "how many calls of one client run at a time; one more is an error at once"},
-			{Name: "rate", Kind: Rate, OfTool: true, Says: "how many calls of one client begin in a second, a minute or an hour; one more is an error at once"},
-			{Name: "isolate", Kind: Choice, Choices: []string{"process"}, OfTool: true, Says: "runs each call in a process of its own, with what is granted and nothing else"},
-			{Name: "capabilities", Kind: Choices, Choices: []string{"files", "network", "exec", "none"}, OfTool: true, Says: "what the handler's code reaches at most, or none of the three; without it that is recorded and not judged"},
+			{Name: "timeout", Kind: Duration,
+				Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
+			{Name: "memory", Kind: Size, OfTool: true, Least: 4 * model.MiB, Most: 1024 * model.GiB,
+				Says: "the memory of a call with isolate=process, beyond what its process began with, from 4MiB to 1024GiB; 512MiB where nothing is written"},
+			{Name: "output", Kind: Size, OfTool: true, Least: model.KiB, Most: model.GiB,
+				Says: "how long the result may be, from 1KiB to 1GiB"},
+			{Name: "concurrency", Kind: Calls, OfTool: true,
+				Says: "how many calls of one client run at a time; one more is an error at once"},
+			{Name: "rate", Kind: Rate, OfTool: true,
+				Says: "how many calls of one client begin in a second, a minute or an hour; one more is an error at once"},
+			{Name: "isolate", Kind: Choice, Choices: []string{"process"}, OfTool: true,
+				Says: "runs each call in a process of its own, with what is granted and nothing else"},
+			{Name: "capabilities", Kind: Choices,
+				Choices: []string{"files", "network", "exec", "none"}, OfTool: true,
+				Says: "what the handler's code reaches at most, or none of the three; without it that is recorded and not judged"},
 		},
 		Example: `//mcp:limit timeout=10s rate=100/m`,
 	},
 	{
-		Name: "allow", Says: "binds an argument to a permission on a resource, which a client has by a grant: the call is decided on after decoding and before the handler. " +
+		Name: "allow",
+		Says: "binds an argument to a permission on a resource, which a client has by a grant: the call is decided on after decoding and before the handler. " +
 			"KIND is file.read or file.write, whose file the handler takes from grant.File, grant.Dir or grant.TruePath; system.command, of an argument that is a list of strings, from grant.Command; " +
 			"net.connect, from grant.Dial, grant.HTTP or grant.Connect; or a kind of one's own",
 		Places: []Place{Func, InterfaceMethod}, Form: Bindings, Repeat: true, OfTool: true,
 		Example: `//mcp:allow file.read={path}`,
 	},
 	{
-		Name: "worker", Says: "makes the receiver of methods with isolate=process, in the process of a call: a func without parameters, or with a context, that returns it, or it and an error",
+		Name:   "worker",
+		Says:   "makes the receiver of methods with isolate=process, in the process of a call: a func without parameters, or with a context, that returns it, or it and an error",
 		Places: []Place{Func}, Form: Bare,
 		Example: `//mcp:worker`,
 	},
 	{
-		Name: "schema", Says: "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
+		Name:   "schema",
+		Says:   "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
 		Places: []Place{Func, InterfaceMethod}, OfTool: true,
 		Keys: []Key{
-			{Name: "input", Kind: Text, Says: "the file, relative to the package, of the schema of the arguments: an object"},
-			{Name: "output", Kind: Text, Says: "the file of the schema of the result; one that is no object is sent as {\"result\": …}"},
+			{Name: "input", Kind: Text,
+				Says: "the file, relative to the package, of the schema of the arguments: an object"},
+			{Name: "output", Kind: Text,
+				Says: "the file of the schema of the result; one that is no object is sent as {\"result\": …}"},
 		},
 		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
 	},

@@ -74,7 +74,8 @@ func (p *plan) writeToolset(f file) {
 		tools = append(tools, p.tool(tool))
 	}
 	if len(tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
-		generated = append(generated, row("Tools", jen.Index().Qual(toolsetPath, "Tool").Add(rows(tools...))))
+		generated = append(generated, row("Tools",
+			jen.Index().Qual(toolsetPath, "Tool").Add(rows(tools...))))
 	}
 	generated = append(generated, p.offers()...)
 
@@ -168,7 +169,8 @@ func (p *plan) answer(tool model.Tool) []jen.Code {
 	if finish == nil {
 		return []jen.Code{row("Call", p.answering(tool, "Result", result(tool)))}
 	}
-	body = append(body, jen.If(jen.Id(p.err).Op(":=").Add(finish), jen.Id(p.err).Op("!=").Nil()).Block(
+	body = append(body, jen.If(jen.Id(p.err).Op(":=").Add(finish),
+		jen.Id(p.err).Op("!=").Nil()).Block(
 		jen.Return(jen.Nil(), jen.Id(p.err)),
 	))
 	var fields []jen.Code
@@ -207,9 +209,9 @@ func annotations(h model.Hints) *jen.Statement {
 	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
 }
 
-// answering is a closure that decodes, has the runtime decide on what the arguments name, calls and hands what the
-// handler returns to a func of the runtime, which makes an answer of it. Where the call runs in a process of its own,
-// that is called in place of the handler.
+// answering is a closure that decodes, has the runtime decide on what the arguments name, calls and
+// hands what the handler returns to a func of the runtime, which makes an answer of it. Where the
+// call runs in a process of its own, that is called in place of the handler.
 func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
 		jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
@@ -220,7 +222,8 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	case tool.Input.Kind == model.NoInput:
 		decoded = jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments)
 	case tool.Limits.Isolate != "" && len(tool.Allows) == 0:
-		decoded = jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments))
+		decoded = jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(
+			p.decoders.call(tool, arguments))
 	}
 	var body []jen.Code
 	if decoded != nil {
@@ -228,7 +231,8 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 			jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
 		))
 	} else {
-		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments)), fails)
+		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
+			p.decoders.call(tool, arguments)), fails)
 	}
 	body = append(body, p.allowing(tool, fails)...)
 	var answers jen.Code
@@ -240,7 +244,8 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 		if len(tool.Allows) > 0 {
 			declare = "="
 		}
-		body = append(body, jen.List(jen.Id("_"), jen.Id(p.err)).Op(declare).Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx)))
+		body = append(body, jen.List(jen.Id("_"), jen.Id(p.err)).Op(declare).Id(p.call).Dot(
+			"Isolated").Call(jen.Id(p.ctx)))
 		answers = jen.Id(p.err)
 	default:
 		answers = jen.Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx))
@@ -263,7 +268,8 @@ func (p *plan) handler(h model.Handler) *jen.Statement {
 func (p *plan) arguments(tool model.Tool) []jen.Code {
 	args := []jen.Code{jen.Id(p.ctx)}
 	if tool.Handler.SDK {
-		args = append(args, jen.Qual(toolsetPath, "Request").Index(jen.Qual(mcpPath, "CallToolRequest")).Call(jen.Id(p.call)))
+		args = append(args, jen.Qual(toolsetPath, "Request").Index(
+			jen.Qual(mcpPath, "CallToolRequest")).Call(jen.Id(p.call)))
 	}
 	switch tool.Input.Kind {
 	case model.StructInput:

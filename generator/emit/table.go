@@ -32,7 +32,8 @@ func (p *plan) table() *jen.Statement {
 		fields = append(fields, row("Roles", strs(p.Roles.Names)))
 	}
 	list := func(field string, rules []jen.Code) {
-		fields = append(fields, row(field, jen.Index().Qual(accessPath, "Rule").Add(rows(rules...))))
+		fields = append(fields, row(field, jen.Index().Qual(accessPath, "Rule").Add(
+			rows(rules...))))
 	}
 	var tools, prompts, resources []jen.Code
 	for _, tool := range p.Tools {

@@ -61,16 +61,16 @@ type Access struct {
 	// It is empty if Action is empty or none.
 	Permission  string
 	Constrained bool // the handler honours object constraints
-	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in "device.go:4"; empty
-	// where the object is the tool's own.
+	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in
+	// "device.go:4"; empty where the object is the tool's own.
 	ObjectFrom string
 }
 
 // NoAction is the action that takes a tool out of the host's permissions: action=none.
 const NoAction = "none"
 
-// Asks is what a rule says that it asks the host for: the permission, "none" for action=none, and "" where it
-// says nothing.
+// Asks is what a rule says that it asks the host for: the permission, "none" for action=none, and
+// "" where it says nothing.
 func (a Access) Asks() string {
 	if a.Action == NoAction {
 		return NoAction
@@ -104,8 +104,8 @@ type Input struct {
 	// the schema validator decodes instead.
 	Codec   *Codec
 	Uncoded string
-	// Written is the schema by hand as compact JSON, empty where Schema was read from the type. Beside
-	// it Schema is for documentation alone, and nil where jsonschema.Schema cannot hold it.
+	// Written is the schema by hand as compact JSON, empty where Schema was read from the type.
+	// Beside it Schema is for documentation alone, and nil where jsonschema.Schema cannot hold it.
 	Written string
 	File    string // that of Written, relative to the package with slashes
 }

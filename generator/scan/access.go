@@ -50,7 +50,8 @@ func (r rule) over(base rule) rule {
 		return r
 	}
 	if !r.replaces() {
-		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated, base.minRole, base.scopes
+		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
+			base.minRole, base.scopes
 	}
 	if r.action == "" {
 		r.action = base.action
@@ -107,21 +108,25 @@ func (s *scanner) rule(d *directive.Directive) rule {
 	}
 	r := rule{
 		public: d.Has("public"), authenticated: d.Has("authenticated"),
-		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"), object: d.Text("object"),
+		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
+		object: d.Text("object"),
 	}
 	place := s.at(d.Pos, d.End)
 	r.stands = fmt.Sprintf("%s:%d", filepath.Base(place.File), place.Line)
 	if r.public {
 		for _, key := range []string{"authenticated", "minrole", "scopes", "action", "object"} {
 			if arg, ok := d.Arg(key); ok {
-				s.report(diag.Contradiction, arg.Pos, arg.End, "write public alone, or leave it out", "public stands alone, and %s stands beside it", key)
+				s.report(diag.Contradiction, arg.Pos, arg.End,
+					"write public alone, or leave it out",
+					"public stands alone, and %s stands beside it", key)
 				d.Broken = true
 			}
 		}
 		return rule{public: true}
 	}
 	if arg, ok := d.Arg("object"); ok && r.action == model.NoAction {
-		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two", "action=none asks the host for nothing, and object= stands beside it")
+		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two",
+			"action=none asks the host for nothing, and object= stands beside it")
 		d.Broken = true
 	}
 	if arg, ok := d.Arg("minrole"); ok {
@@ -142,7 +147,8 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 		return
 	}
 	d.Broken = true
-	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End, directive.Nearest("", name, roles.Names),
+	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End,
+		directive.Nearest("", name, roles.Names),
 		"there is no role %s in %s", name, strings.Join(roles.Names, " < "))
 }
 
@@ -176,7 +182,8 @@ func (s *scanner) unused() {
 			continue
 		}
 		if found := d.find("default"); found != nil {
-			s.report(diag.Misplaced, found.Pos, found.End, "write it on the type that the tools are methods of, or remove it",
+			s.report(diag.Misplaced, found.Pos, found.End,
+				"write it on the type that the tools are methods of, or remove it",
 				"//mcp:default rules nothing: type %s has no tool of its own", d.name.Name)
 		}
 	}
@@ -205,7 +212,8 @@ func (s *scanner) hierarchy() {
 	switch {
 	case stands.place == directive.PackageDoc && len(d.Chain) == 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, as in "+d.Spec.Example, "//mcp:roles names no role")
+		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, as in "+
+			d.Spec.Example, "//mcp:roles names no role")
 	case stands.place == directive.PackageDoc:
 		roles.Names = nil
 		for _, v := range d.Chain {
@@ -213,7 +221,9 @@ func (s *scanner) hierarchy() {
 		}
 	case len(d.Chain) > 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write //mcp:roles alone: the constants are the roles", "//mcp:roles on a const block names roles")
+		s.report(diag.BadHierarchy, d.Pos, d.End,
+			"write //mcp:roles alone: the constants are the roles",
+			"//mcp:roles on a const block names roles")
 	default:
 		s.constants(stands, d)
 	}
@@ -227,7 +237,8 @@ func (s *scanner) constants(block *decl, d *directive.Directive) {
 	}
 	list, typ := s.integers(block.block)
 	if typ == nil {
-		bad(d.Pos, "give every constant of the block one named integer type of this package", "//mcp:roles stands on constants without one named integer type")
+		bad(d.Pos, "give every constant of the block one named integer type of this package",
+			"//mcp:roles stands on constants without one named integer type")
 		return
 	}
 	if len(list) == 0 {
@@ -237,7 +248,8 @@ func (s *scanner) constants(block *decl, d *directive.Directive) {
 	slices.SortStableFunc(list, byValue)
 	for i, c := range list {
 		if i > 0 && byValue(list[i-1], c) == 0 {
-			bad(c.Pos(), "give every role a value of its own", "the roles %s and %s have one value", list[i-1].Name(), c.Name())
+			bad(c.Pos(), "give every role a value of its own", "the roles %s and %s have one value",
+				list[i-1].Name(), c.Name())
 			return
 		}
 		if c.Name() == model.Lowest || c.Name() == model.Highest {

@@ -17,15 +17,18 @@ func TestNamesAreWrittenAsPeopleWriteThem(t *testing.T) {
 		want map[string]string
 	}{
 		{"snake", snake, map[string]string{
-			"GetByID": "get_by_id", "NapalmFacts": "napalm_facts", "userID": "user_id", "UserIDs": "user_ids",
+			"GetByID": "get_by_id", "NapalmFacts": "napalm_facts", "userID": "user_id",
+			"UserIDs": "user_ids",
 			"ListVMs": "list_vms", "GetIPv4": "get_ipv4", "OAuth2Login": "oauth2_login", "V2": "v2",
 			"HTTPServer": "http_server", "List_All": "list_all", "x": "x", "URLs2": "urls2",
 		}},
 		{"exported", exported, map[string]string{
-			"id": "ID", "userID": "UserID", "limit": "Limit", "device_name": "DeviceName", "größe": "Größe", "日": "X日",
+			"id": "ID", "userID": "UserID", "limit": "Limit", "device_name": "DeviceName",
+			"größe": "Größe", "日": "X日",
 		}},
 		{"lowerFirst", lowerFirst, map[string]string{
-			"GetByIDInput": "getByIDInput", "IDInput": "idInput", "HTTP": "http", "V2": "v2", "device": "device", "X": "x", "ÄFoo": "äFoo",
+			"GetByIDInput": "getByIDInput", "IDInput": "idInput", "HTTP": "http", "V2": "v2",
+			"device": "device", "X": "x", "ÄFoo": "äFoo",
 		}},
 		{"upperFirst", upperFirst, map[string]string{"get": "Get", "öffne": "Öffne", "": ""}},
 	} {
@@ -52,15 +55,18 @@ func TestEveryParameterHasAnExportedField(t *testing.T) {
 
 func TestOneNameATypeAndOneTypeAName(t *testing.T) {
 	var n names
-	if got := []string{n.name("a", "x"), n.name("b", "x"), n.name("a", "y"), n.name("c", "x"), n.name("d", "y")}; !slices.Equal(got, []string{"x", "x2", "x", "x3", "y"}) {
+	if got := []string{n.name("a", "x"), n.name("b", "x"), n.name("a", "y"), n.name("c", "x"),
+		n.name("d", "y")}; !slices.Equal(got, []string{"x", "x2", "x", "x3", "y"}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestWordsForTypes(t *testing.T) {
-	here, there := types.NewPackage("example.com/here", "here"), types.NewPackage("example.com/sites", "sites")
+	here, there := types.NewPackage("example.com/here", "here"),
+		types.NewPackage("example.com/sites", "sites")
 	named := func(p *types.Package, name string) types.Type {
-		return types.NewNamed(types.NewTypeName(token.NoPos, p, name, nil), types.NewStruct(nil, nil), nil)
+		return types.NewNamed(types.NewTypeName(token.NoPos, p, name, nil),
+			types.NewStruct(nil, nil), nil)
 	}
 	device, page := named(here, "Device"), named(there, "Page")
 	text := types.Typ[types.String]
@@ -128,9 +134,10 @@ func anyRule(t *rapid.T, label string) rule {
 	return rule{
 		authenticated: rapid.Bool().Draw(t, label+" authenticated"),
 		minRole:       rapid.SampledFrom([]string{"", "Viewer", "Admin"}).Draw(t, label+" minrole"),
-		scopes:        rapid.SampledFrom([][]string{nil, {"read"}, {"read", "write"}}).Draw(t, label+" scopes"),
-		action:        rapid.SampledFrom([]string{"", "none", "reboot"}).Draw(t, label+" action"),
-		object:        rapid.SampledFrom([]string{"", "device"}).Draw(t, label+" object"),
+		scopes: rapid.SampledFrom([][]string{nil, {"read"}, {"read", "write"}}).Draw(
+			t, label+" scopes"),
+		action: rapid.SampledFrom([]string{"", "none", "reboot"}).Draw(t, label+" action"),
+		object: rapid.SampledFrom([]string{"", "device"}).Draw(t, label+" object"),
 	}
 }
 
@@ -153,7 +160,8 @@ func TestDefaultsAreInheritedAsWritten(t *testing.T) {
 		if !reflect.DeepEqual(who(got), who(from)) {
 			t.Fatalf("who may call: got %+v of %+v over %+v", got, own, base)
 		}
-		for _, k := range [][3]string{{got.action, own.action, base.action}, {got.object, own.object, base.object}} {
+		for _, k := range [][3]string{{got.action, own.action, base.action},
+			{got.object, own.object, base.object}} {
 			want := k[1]
 			if want == "" {
 				want = k[2]

@@ -45,8 +45,8 @@ type Config[I, V any] struct {
 	// Timeout bounds a load, and the wait for one; 0 is none. A load that does not stop in time
 	// keeps its goroutine, and counts for MaxLoads until it returns.
 	Timeout time.Duration
-	// MaxLoads bounds the concurrent loads; 0 is no bound. With a Timeout, one more waits for the end
-	// of another load while a caller waits for it. Without a Timeout, it fails with [ErrBusy].
+	// MaxLoads bounds the concurrent loads; 0 is no bound. With a Timeout, one more waits for the
+	// end of another load while a caller waits for it. Without a Timeout, it fails with [ErrBusy].
 	MaxLoads int
 	// Fresh gives no caller the value of a load that began before its Get; Keep has to return 0.
 	// Callers that come while a load runs share the next one, which begins when that one ends: a

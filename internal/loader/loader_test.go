@@ -119,7 +119,8 @@ func TestBoundIsOfCosts(t *testing.T) {
 	for _, step := range []struct {
 		in            string
 		entries, cost int
-	}{{"4", 1, 4}, {"5", 2, 9}, {"4", 2, 9}, {"6", 2, 10}, {"11", 2, 10}, {"10", 1, 10}, {"1", 1, 1}} {
+	}{{"4", 1, 4}, {"5", 2, 9}, {"4", 2, 9}, {"6", 2, 10}, {"11", 2, 10}, {"10", 1, 10},
+		{"1", 1, 1}} {
 		get(t, l, step.in)
 		if n, cost := l.Len(); n != step.entries || cost != step.cost {
 			t.Errorf("after %s: %d entries, cost %d", step.in, n, cost)
@@ -254,8 +255,8 @@ func TestLoadsAtATimeAreBounded(t *testing.T) {
 }
 
 // Loads that wait for their turn begin in the order of their callers. A caller that comes meanwhile
-// joins such a load, also if the loader is fresh, and an invalidation does not void it. A load whose
-// callers have gone does not begin.
+// joins such a load, also if the loader is fresh, and an invalidation does not void it. A load
+// whose callers have gone does not begin.
 func TestLoadsWaitForTheirTurn(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,13 +337,14 @@ func TestCallerThatJoinsAFailingLoadRetries(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var down atomic.Bool
 			down.Store(true)
-			l, loads := counting(time.Minute, 10, func(ctx context.Context, _ string) (string, error) {
-				if down.Load() {
-					<-ctx.Done()
-					return "", errDown
-				}
-				return "x", nil
-			})
+			l, loads := counting(time.Minute, 10,
+				func(ctx context.Context, _ string) (string, error) {
+					if down.Load() {
+						<-ctx.Done()
+						return "", errDown
+					}
+					return "x", nil
+				})
 			first := make(chan error)
 			go func() {
 				_, err := l.Get(context.Background(), "a")
@@ -545,13 +547,14 @@ func TestInvalidationVoidsLoadsInFlight(t *testing.T) {
 			old, current := make(chan struct{}), atomic.Pointer[string]{}
 			before, after := "before", "after"
 			current.Store(&before)
-			l, loads := counting(time.Minute, size, func(_ context.Context, in string) (string, error) {
-				v := current.Load()
-				if v == &before && in == "a" {
-					<-old
-				}
-				return *v, nil
-			})
+			l, loads := counting(time.Minute, size,
+				func(_ context.Context, in string) (string, error) {
+					v := current.Load()
+					if v == &before && in == "a" {
+						<-old
+					}
+					return *v, nil
+				})
 			var got [20]*loader.Entry[string]
 			var wg sync.WaitGroup
 			for i := range got {
@@ -677,7 +680,8 @@ func TestLoadedAndLookedAreOfGets(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			if loaded.Load() != l || hits.Load() != h || misses.Load() != m {
-				t.Errorf("%s: %d loaded, %d hits, %d misses", what, loaded.Load(), hits.Load(), misses.Load())
+				t.Errorf("%s: %d loaded, %d hits, %d misses", what, loaded.Load(), hits.Load(),
+					misses.Load())
 			}
 		}
 		peek()

@@ -48,7 +48,8 @@ func TestCoverage(t *testing.T) {
 			"coverage: 100.0% of 3 statements", ""},
 		{"one run covers what another does not",
 			head + one + "1 0\n" + two + "1 1\n" + b + "1 0\n" + "NEXT" +
-				head + one + "1 1\n" + two + "1 0\n" + b + "1 1\n" + one + "1 0\n", 100, "100.0% of 3 statements", ""},
+				head + one + "1 1\n" + two + "1 0\n" + b + "1 1\n" + one + "1 0\n", 100,
+			"100.0% of 3 statements", ""},
 		{"generated code, test support and other packages do not count",
 			head + one + "1 1\n" + two + "1 1\n" + b + "1 1\n" + "m/a/gen.go:4.16,4.26 1 0\n" +
 				"m/internal/testdb/t.go:2.16,2.26 1 0\nx/y/z.go:1.1,2.2 9 0\n",

@@ -47,7 +47,8 @@ func Compose(parts ...Part) (Table, error) {
 		} else if !slices.Equal(roles, part.Table.Roles) {
 			errs = append(errs, fmt.Errorf(
 				"packages %s and %s have different role hierarchies (%s; %s): write the same //mcp:roles in both, or leave it out of one whose rules name no role",
-				from, part.Package, strings.Join(roles, " < "), strings.Join(part.Table.Roles, " < ")))
+				from, part.Package, strings.Join(roles, " < "),
+				strings.Join(part.Table.Roles, " < ")))
 		}
 	}
 	if roles == nil {
@@ -82,7 +83,8 @@ func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 		for _, rule := range part.Table.Of(k).Rules {
 			name := rule.Name()
 			if first, ok := owner[name]; ok {
-				errs = append(errs, fmt.Errorf("%s %q is declared by package %s and by package %s: %s",
+				errs = append(errs, fmt.Errorf(
+					"%s %q is declared by package %s and by package %s: %s",
 					k, name, first, part.Package, apart[k]))
 				continue
 			}
@@ -107,14 +109,20 @@ var apart = map[Kind]string{
 func checkRoles(part Part) []error {
 	var errs []error
 	if len(part.Table.Roles) == 0 {
-		errs = append(errs, fmt.Errorf("package %s declares an empty role hierarchy: name at least one role in //mcp:roles", part.Package))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"package %s declares an empty role hierarchy: name at least one role in //mcp:roles", part.Package))
 	}
 	seen := map[string]bool{}
 	for _, role := range part.Table.Roles {
 		if role == "" {
-			errs = append(errs, fmt.Errorf("package %s declares a role without a name in //mcp:roles", part.Package))
+			errs = append(
+				errs, fmt.Errorf("package %s declares a role without a name in //mcp:roles",
+					part.Package))
 		} else if seen[role] {
-			errs = append(errs, fmt.Errorf("package %s declares role %s twice in //mcp:roles", part.Package, role))
+			errs = append(errs, fmt.Errorf("package %s declares role %s twice in //mcp:roles",
+				part.Package, role))
 		}
 		seen[role] = true
 	}
@@ -124,7 +132,8 @@ func checkRoles(part Part) []error {
 func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	var errs []error
 	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("package %s: %s %q: "+format, append([]any{part.Package, k, rule.Name()}, args...)...))
+		errs = append(errs, fmt.Errorf("package %s: %s %q: "+format,
+			append([]any{part.Package, k, rule.Name()}, args...)...))
 	}
 	switch {
 	case rule.Name() == "":
@@ -132,14 +141,17 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	case !rule.of(k):
 		bad("a rule among those of %ss that names something else: run go generate", k)
 	}
-	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 || rule.Permission != Permission{} || rule.Constrained) {
+	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 ||
+		rule.Permission != Permission{} || rule.Constrained) {
 		bad("public stands alone, and this rule asks for more: remove public or the rest")
 	}
 	switch {
 	case rule.MinRole > 0 && part.Table.Roles == nil:
-		bad("asks for role number %d, and its package has no role hierarchy: run go generate", int(rule.MinRole))
+		bad("asks for role number %d, and its package has no role hierarchy: run go generate",
+			int(rule.MinRole))
 	case rule.MinRole > Role(roles):
-		bad("asks for role number %d of a hierarchy of %d: run go generate", int(rule.MinRole), roles)
+		bad("asks for role number %d of a hierarchy of %d: run go generate", int(rule.MinRole),
+			roles)
 	case rule.MinRole < Highest:
 		bad("asks for role number %d, which no hierarchy has: run go generate", int(rule.MinRole))
 	}
@@ -147,7 +159,8 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 		bad("asks for a scope without a name: remove it from scopes=")
 	}
 	if rule.Permission.Asked() && !rule.Permission.complete() {
-		bad("asks for the permission %q, which lacks its app or its action: run go generate", rule.Permission)
+		bad("asks for the permission %q, which lacks its app or its action: run go generate",
+			rule.Permission)
 	}
 	if rule.Verb != "" && !rule.Permission.Asked() {
 		bad("has the verb %q and no permission: run go generate", rule.Verb)

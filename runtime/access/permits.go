@@ -38,8 +38,9 @@ type permitSet struct {
 	some   []uint64
 	all    []uint64
 	usable []uint64 // held as the rule needs it, and rules that ask for none
-	// visible are the tools that are visible at each level of an aware table, a Set made when asked for. An
-	// atomic.Pointer would be compiled anew in every package with generated code, which reaches it from its table.
+	// visible are the tools that are visible at each level of an aware table, a Set made when asked
+	// for. An atomic.Pointer would be compiled anew in every package with generated code, which
+	// reaches it from its table.
 	visible []atomic.Value
 }
 
@@ -51,7 +52,8 @@ func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 		part := t.Of(k)
 		words := (len(part.Rules) + 63) / 64
 		set := permitSet{
-			rules: part.Rules, some: make([]uint64, words), all: make([]uint64, words), usable: make([]uint64, words),
+			rules: part.Rules, some: make([]uint64, words), all: make([]uint64, words),
+			usable:  make([]uint64, words),
 			visible: make([]atomic.Value, len(part.Hierarchy())+2),
 		}
 		for i := range part.Rules {

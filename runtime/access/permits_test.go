@@ -371,16 +371,20 @@ func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
 		tool  string
 		want  string
 	}{
-		{"anonymous", aware, access.Principal{}, "t", `authentication fails: needs an authenticated caller, has an anonymous caller
+		{"anonymous", aware, access.Principal{}, "t",
+			`authentication fails: needs an authenticated caller, has an anonymous caller
 role fails: needs Manager, has nothing
 scopes fails: needs a, b, has nothing
 permission fails: needs dcim.change_device, has nothing known from the host`},
-		{"some", aware, access.Principal{Subject: "ada", Role: "Viewer", Scopes: []string{"a"}, Permits: held}, "t", `authentication holds: needs an authenticated caller, has ada
+		{"some", aware, access.Principal{Subject: "ada", Role: "Viewer", Scopes: []string{"a"},
+			Permits: held}, "t", `authentication holds: needs an authenticated caller, has ada
 role fails: needs Manager, has Viewer
 scopes fails: needs a, b, has a
 permission holds: needs dcim.change_device, has it for some objects
 constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects`},
-		{"not aware", table, access.Principal{Subject: "ada", Role: "Admin", Scopes: []string{"a", "b"}}, "t", `authentication holds: needs an authenticated caller, has ada
+		{"not aware", table, access.Principal{
+			Subject: "ada", Role: "Admin", Scopes: []string{"a", "b"}}, "t",
+			`authentication holds: needs an authenticated caller, has ada
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
 permission holds: needs dcim.change_device, has not asked for: the table does not enforce permissions`},
@@ -388,9 +392,11 @@ permission holds: needs dcim.change_device, has not asked for: the table does no
 			"public holds: needs nothing, has an anonymous caller"},
 		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed",
 			"rule fails: needs a rule that admits somebody, has an empty one"},
-		{"no permission", aware, access.Principal{Subject: "ada", Permits: held}, "free", `authentication holds: needs an authenticated caller, has ada
+		{"no permission", aware, access.Principal{Subject: "ada", Permits: held}, "free",
+			`authentication holds: needs an authenticated caller, has ada
 permission holds: needs a user of the host, has one`},
-		{"no user", aware, access.Principal{Subject: "ada"}, "free", `authentication holds: needs an authenticated caller, has ada
+		{"no user", aware, access.Principal{Subject: "ada"}, "free",
+			`authentication holds: needs an authenticated caller, has ada
 permission fails: needs a user of the host, has nothing known from the host`},
 		{"unknown", aware, access.Principal{Subject: "ada"}, "x",
 			"unknown fails: needs a tool that exists, has nothing"},

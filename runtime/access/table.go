@@ -113,18 +113,22 @@ func (r Rule) PermissionOnly() bool {
 
 // Same reports whether two rules ask for the same, whatever they are about.
 func (r Rule) Same(other Rule) bool {
-	return r.Public == other.Public && r.Authenticated == other.Authenticated && r.MinRole == other.MinRole &&
-		r.Permission == other.Permission && r.Constrained == other.Constrained && r.Denial == other.Denial &&
-		slices.Equal(slices.Sorted(slices.Values(r.Scopes)), slices.Sorted(slices.Values(other.Scopes)))
+	return r.Public == other.Public && r.Authenticated == other.Authenticated &&
+		r.MinRole == other.MinRole &&
+		r.Permission == other.Permission && r.Constrained == other.Constrained &&
+		r.Denial == other.Denial &&
+		slices.Equal(slices.Sorted(slices.Values(r.Scopes)),
+			slices.Sorted(slices.Values(other.Scopes)))
 }
 
 // of reports whether the rule names something of a kind, and of no other.
 func (r *Rule) of(k Kind) bool {
-	return (r.Tool != "") == (k == Tools) && (r.Prompt != "") == (k == Prompts) && (r.Resource != "") == (k == Resources)
+	return (r.Tool != "") == (k == Tools) && (r.Prompt != "") == (k == Prompts) &&
+		(r.Resource != "") == (k == Resources)
 }
 
-// enforced reports whether the rule says anything that the table can check. On an aware table a rule
-// that is not public and does not say what it asks the host for admits nobody.
+// enforced reports whether the rule says anything that the table can check. On an aware table a
+// rule that is not public and does not say what it asks the host for admits nobody.
 func (t *Table) enforced(r *Rule) bool {
 	switch asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
 	case r.Public:

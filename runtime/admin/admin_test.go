@@ -73,7 +73,9 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 		server, err := runtime.New(runtime.Options{
-			Identity: identity.Static(map[string]access.Principal{identity.HashToken("claims"): claims, identity.HashToken("member"): {Subject: "member"}}),
+			Identity: identity.Static(map[string]access.Principal{
+				identity.HashToken("claims"): claims,
+				identity.HashToken("member"): {Subject: "member"}}),
 			Catalogs: source,
 			Admin:    a.Handler,
 		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
@@ -164,7 +166,8 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, err := runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
@@ -200,7 +203,9 @@ func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, err := runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
+		Admin: a.Handler,
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
@@ -270,7 +275,9 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, err := runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
+		Admin:        a.Handler,
 		AllowedHosts: []string{"127.0.0.1"},
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))

@@ -26,7 +26,8 @@ func event() audit.Event {
 		Issuer:  "https://id.example", Principal: "ada", Client: "cli", Role: "Member",
 		Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
-		Status:    audit.Failed, Failure: audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
+		Status:    audit.Failed, Failure: audit.Denied, Axis: "role", Missing: "needs role Manager",
+		Milliseconds: 1.5,
 	}
 }
 

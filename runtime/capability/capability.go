@@ -40,9 +40,9 @@ type Source interface {
 // Enumerator is a [Source] that knows all permissions that its host has. A server asks it at start,
 // so that an action that the host does not know is an error then and not a tool that nobody sees.
 type Enumerator interface {
-	// Actions returns the permissions of the host, in its own spelling and in any order. Where it turns
-	// out that the host cannot enumerate them, its error wraps [errors.ErrUnsupported], and the source counts as
-	// no Enumerator.
+	// Actions returns the permissions of the host, in its own spelling and in any order. Where it
+	// turns out that the host cannot enumerate them, its error wraps [errors.ErrUnsupported], and
+	// the source counts as no Enumerator.
 	Actions(ctx context.Context) ([]string, error)
 }
 
@@ -60,9 +60,10 @@ type VerbMapper interface {
 	MapVerb(verb string) (action string, ok bool)
 }
 
-// PartSpeller is a [Source] whose host cuts the name of a permission in parts again, by a rule of its own.
-// A server asks it in place of MapAction, so that a permission whose parts the host would cut otherwise is an
-// error at start: "view" on "dns_record" and "view_dns" on "record" are the same name.
+// PartSpeller is a [Source] whose host cuts the name of a permission in parts again, by a rule of
+// its own. A server asks it in place of MapAction, so that a permission whose parts the host would
+// cut otherwise is an error at start: "view" on "dns_record" and "view_dns" on "record" are the
+// same name.
 type PartSpeller interface {
 	// MapPermission is as MapAction, for a permission whose parts are known.
 	MapPermission(p access.Permission) (string, error)
@@ -76,5 +77,6 @@ type User struct {
 }
 
 // ErrNoUser says that the host has no active user for a principal. Such a caller is treated as
-// an anonymous one where anonymous callers are admitted, and refused where they are not: over HTTP by 403.
+// an anonymous one where anonymous callers are admitted, and refused where they are not: over HTTP
+// by 403.
 var ErrNoUser = errors.New("no such user in the host")

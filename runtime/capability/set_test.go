@@ -12,7 +12,8 @@ import (
 
 func TestZeroSetDeniesEverything(t *testing.T) {
 	var s capability.Set
-	if _, held := s.Constraints("a.view_b"); held || s.Has("a.view_b") || s.Unrestricted("a.b", "view") || len(s.Permissions()) != 0 {
+	if _, held := s.Constraints("a.view_b"); held || s.Has("a.view_b") ||
+		s.Unrestricted("a.b", "view") || len(s.Permissions()) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -22,7 +23,8 @@ func TestEmptyNamesAreNeverHeld(t *testing.T) {
 	s.Add("")
 	s.Exempt("", "view")
 	s.Exempt("a.b", "")
-	if s.Has("") || s.Unrestricted("", "view") || s.Unrestricted("a.b", "") || len(s.Permissions()) != 0 {
+	if s.Has("") || s.Unrestricted("", "view") || s.Unrestricted("a.b", "") ||
+		len(s.Permissions()) != 0 {
 		t.Errorf("%+v", s)
 	}
 	s.Exempt(capability.Any, capability.Any)
@@ -108,7 +110,8 @@ func TestExemptionsArePerTypeAndAction(t *testing.T) {
 		"one action on one type": {"a.b", "view", []string{"a.b view"}},
 		"one action on all":      {capability.Any, "view", []string{"a.b view", "a.c view"}},
 		"all actions on one":     {"a.b", capability.Any, []string{"a.b view", "a.b change"}},
-		"a superuser":            {capability.Any, capability.Any, []string{"a.b view", "a.b change", "a.c view", "a.c change"}},
+		"a superuser": {capability.Any, capability.Any,
+			[]string{"a.b view", "a.b change", "a.c view", "a.c change"}},
 	} {
 		var s capability.Set
 		s.Exempt(test.object, test.action)
@@ -141,7 +144,8 @@ func TestConstraintsTravelInTheContext(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	want := []capability.Constraint{capability.Constraint(`{"site":"x"}`)}
-	if got := capability.Constraints(capability.WithConstraints(context.Background(), want)); len(got) != 1 || string(got[0]) != `{"site":"x"}` {
+	if got := capability.Constraints(capability.WithConstraints(context.Background(), want)); len(
+		got) != 1 || string(got[0]) != `{"site":"x"}` {
 		t.Errorf("%s", got)
 	}
 }

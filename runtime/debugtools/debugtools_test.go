@@ -29,40 +29,54 @@ const (
 	aws = "AKIAIOSFODNN7EXAMPLE"
 )
 
-// shown are names and values, and what becomes of each: one rule for variables, headers, parameters and claims.
+// shown are names and values, and what becomes of each: one rule for variables, headers, parameters
+// and claims.
 var shown = []struct{ name, value, want string }{
 	// By each part of names, wherever it stands and in any case.
 	{"GITHUB_TOKEN", "hunter2", mask}, {"token", "hunter2", mask}, {"MyTokens", "hunter2", mask},
 	{"KEY", "hunter2", mask}, {"Public_Key_Id", "hunter2", mask}, {"MONKEY", "hunter2", mask},
 	{"CLIENT_SECRET", "hunter2", mask}, {"secretary", "hunter2", mask},
-	{"PGPASSWORD", "hunter2", mask}, {"Password", "hunter2", mask}, {"DB_PASSWD", "hunter2", mask}, {"SSH_PASSPHRASE", "hunter2", mask},
+	{"PGPASSWORD", "hunter2", mask}, {"Password", "hunter2", mask}, {"DB_PASSWD", "hunter2", mask},
+	{"SSH_PASSPHRASE", "hunter2", mask},
 	{"AWS_CREDENTIALS", "hunter2", mask}, {"credential", "hunter2", mask},
 	{"API_KEY", "hunter2", mask}, {"myapikey", "hunter2", mask},
-	{"DB_CONNECTION_STRING", "hunter2", mask}, {"ConnectionString", "hunter2", mask}, {"Db-Connection-String", "hunter2", mask},
+	{"DB_CONNECTION_STRING", "hunter2", mask}, {"ConnectionString", "hunter2", mask},
+	{"Db-Connection-String", "hunter2", mask},
 	{"PRIVATE", "hunter2", mask}, {"privately", "hunter2", mask},
 	{"AUTH", "hunter2", mask}, {"X_AUTHOR", "hunter2", mask},
 	{"MYSQL_PWD", "hunter2", mask}, {"Pwd_File", "hunter2", mask}, {"DB_PASS", "hunter2", mask},
 	{"SENTRY_DSN", "hunter2", mask}, {"dsn", "hunter2", mask},
-	{"LAST_COOKIE", "hunter2", mask}, {"SESSION", "hunter2", mask}, {"asession_id", "hunter2", mask},
+	{"LAST_COOKIE", "hunter2", mask}, {"SESSION", "hunter2", mask},
+	{"asession_id", "hunter2", mask},
 
 	// By the form of the value, whatever the name.
-	{"DATABASE_URL", "postgres://ann:hunter2@db.example/app", "postgres://ann:" + mask + "@db.example/app"},
-	{"REMOTE", "https://16c7e42f292c6912e7710c83@git.example/app", "https://" + mask + "@git.example/app"},
+	{"DATABASE_URL", "postgres://ann:hunter2@db.example/app", "postgres://ann:" + mask +
+		"@db.example/app"},
+	{"REMOTE", "https://16c7e42f292c6912e7710c83@git.example/app", "https://" + mask +
+		"@git.example/app"},
 	{"MYSQL", "ann:hunter2@tcp(db:3306)/app", "ann:" + mask + "@tcp(db:3306)/app"},
 	{"CERT", "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", mask},
 	{"LAST", jwt, mask}, {"NOTE", "use " + jwt + " then", "use " + mask + " then"},
-	{"GH", ghp, mask}, {"ACCOUNT", aws, mask}, {"BOT", "xoxb-1234567890-abcdef", mask}, {"LLM", "sk-proj-abcdefghijklmnop", mask},
+	{"GH", ghp, mask}, {"ACCOUNT", aws, mask}, {"BOT", "xoxb-1234567890-abcdef", mask},
+	{"LLM", "sk-proj-abcdefghijklmnop", mask},
 	{"GITLAB", "glpat-abcdefghijklmnopqrst", mask}, {"MAPS", "AIzaSyA1234567890abcdefghijk", mask},
-	{"CURL", "-H 'Bearer abcDEF123456'", "-H 'Bearer " + mask + "'"}, {"ARGS", "--password=hunter2 -v", "--password=" + mask + " -v"},
+	{"CURL", "-H 'Bearer abcDEF123456'", "-H 'Bearer " + mask + "'"},
+	{"ARGS", "--password=hunter2 -v", "--password=" + mask + " -v"},
 
 	// Near misses stay.
-	{"PWD", "/srv/app", "/srv/app"}, {"OLDPWD", "/srv", "/srv"}, {"COMPASS", "north", "north"}, {"PASSAGE", "west", "west"},
-	{"PRIVACY", "policy", "policy"}, {"TOKE", "hunter2", "hunter2"}, {"SECRE", "hunter2", "hunter2"}, {"DNS", "1.1.1.1", "1.1.1.1"},
-	{"COOK", "ada", "ada"}, {"SESS", "s", "s"}, {"CONNECTION", "pooled", "pooled"}, {"KE_Y", "hunter2", "hunter2"},
+	{"PWD", "/srv/app", "/srv/app"}, {"OLDPWD", "/srv", "/srv"}, {"COMPASS", "north", "north"},
+	{"PASSAGE", "west", "west"},
+	{"PRIVACY", "policy", "policy"}, {"TOKE", "hunter2", "hunter2"},
+	{"SECRE", "hunter2", "hunter2"}, {"DNS", "1.1.1.1", "1.1.1.1"},
+	{"COOK", "ada", "ada"}, {"SESS", "s", "s"}, {"CONNECTION", "pooled", "pooled"},
+	{"KE_Y", "hunter2", "hunter2"},
 	{"URL", "https://ann@db.example:5432/app?page=2", "https://ann@db.example:5432/app?page=2"},
-	{"GH_SHORT", "ghp_short", "ghp_short"}, {"AK", "AKIA", "AKIA"}, {"HALF", "eyJhbGciOiJSUzI1NiJ9", "eyJhbGciOiJSUzI1NiJ9"},
-	{"PEM", "BEGIN CERTIFICATE", "BEGIN CERTIFICATE"}, {"PROSE", "the bearer of the token: expired", "the bearer of the token: expired"},
-	{"PATH", "/usr/bin:/bin", "/usr/bin:/bin"}, {"LANG", "de_DE.UTF-8", "de_DE.UTF-8"}, {"NPM", "npm_config_registry", "npm_config_registry"},
+	{"GH_SHORT", "ghp_short", "ghp_short"}, {"AK", "AKIA", "AKIA"},
+	{"HALF", "eyJhbGciOiJSUzI1NiJ9", "eyJhbGciOiJSUzI1NiJ9"},
+	{"PEM", "BEGIN CERTIFICATE", "BEGIN CERTIFICATE"},
+	{"PROSE", "the bearer of the token: expired", "the bearer of the token: expired"},
+	{"PATH", "/usr/bin:/bin", "/usr/bin:/bin"}, {"LANG", "de_DE.UTF-8", "de_DE.UTF-8"},
+	{"NPM", "npm_config_registry", "npm_config_registry"},
 
 	// Whether a secret is set is worth knowing.
 	{"EMPTY_TOKEN", "", ""}, {"EMPTY", "", ""},
@@ -101,7 +115,8 @@ func checkText(t *testing.T, res *mcp.CallToolResult, out any) {
 		t.Fatalf("%s: %v", got, err)
 	}
 	_ = json.Unmarshal(want, &same) // marshalled above
-	if !reflect.DeepEqual(shown, same) || strings.Count(got, "\n") != strings.Count(string(want), "\n") || !strings.HasPrefix(got, "{\n  \"") {
+	if !reflect.DeepEqual(shown, same) || strings.Count(got, "\n") != strings.Count(
+		string(want), "\n") || !strings.HasPrefix(got, "{\n  \"") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -115,7 +130,8 @@ func TestEnvironmentIsMaskedByNameAndByForm(t *testing.T) {
 		}
 	}
 	environment(t, variables)
-	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
+	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(
+		t.Context(), nil, debugtools.Nothing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +140,10 @@ func TestEnvironmentIsMaskedByNameAndByForm(t *testing.T) {
 			t.Errorf("%s=%s is shown as %q, want %q", name, variables[name], got, value)
 		}
 	}
-	if env.TotalCount != len(shown) || len(env.Variables) != len(shown) || env.MaskedCount != masked {
-		t.Errorf("%d variables, %d in all, %d masked; want %d and %d", len(env.Variables), env.TotalCount, env.MaskedCount, len(shown), masked)
+	if env.TotalCount != len(shown) || len(env.Variables) != len(shown) ||
+		env.MaskedCount != masked {
+		t.Errorf("%d variables, %d in all, %d masked; want %d and %d", len(env.Variables),
+			env.TotalCount, env.MaskedCount, len(shown), masked)
 	}
 	checkText(t, res, env)
 }
@@ -152,8 +170,11 @@ func TestEmptySecretIsShownAsSetAndEmpty(t *testing.T) {
 
 func TestSecretInTheNameOfAVariableIsMasked(t *testing.T) {
 	environment(t, map[string]string{"is_" + ghp: "yes", "A": "<b> & c"})
-	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
-	if err != nil || !maps.Equal(env.Variables, map[string]string{"is_" + mask: "yes", "A": "<b> & c"}) || env.TotalCount != 2 || env.MaskedCount != 1 {
+	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(
+		t.Context(), nil, debugtools.Nothing{})
+	if err != nil || !maps.Equal(env.Variables,
+		map[string]string{"is_" + mask: "yes", "A": "<b> & c"}) || env.TotalCount != 2 ||
+		env.MaskedCount != 1 {
 		t.Errorf("%+v, %v", env, err)
 	}
 	if !strings.Contains(mcptest.Text(res), "<b> & c") {
@@ -162,9 +183,13 @@ func TestSecretInTheNameOfAVariableIsMasked(t *testing.T) {
 }
 
 func TestVariablesWhoseNamesAreMaskedAlikeAreAllShown(t *testing.T) {
-	environment(t, map[string]string{"is_" + ghp: "yes", "is_" + ghp + "x": "yes", "is_" + mask: "yes", "B": "c"})
-	_, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
-	if err != nil || !maps.Equal(env.Variables, map[string]string{"is_" + mask: "yes", "is_" + mask + " (2)": "yes", "is_" + mask + " (3)": "yes", "B": "c"}) || env.TotalCount != 4 || env.MaskedCount != 2 {
+	environment(t, map[string]string{"is_" + ghp: "yes", "is_" + ghp + "x": "yes", "is_" +
+		mask: "yes", "B": "c"})
+	_, env, err := debugtools.New(debugtools.Options{}).PrintEnv(
+		t.Context(), nil, debugtools.Nothing{})
+	if err != nil || !maps.Equal(env.Variables,
+		map[string]string{"is_" + mask: "yes", "is_" + mask + " (2)": "yes", "is_" + mask +
+			" (3)": "yes", "B": "c"}) || env.TotalCount != 4 || env.MaskedCount != 2 {
 		t.Errorf("%+v, %v", env, err)
 	}
 }
@@ -172,10 +197,14 @@ func TestVariablesWhoseNamesAreMaskedAlikeAreAllShown(t *testing.T) {
 func TestInspectorKnowsFurtherSecrets(t *testing.T) {
 	environment(t, map[string]string{"USER_PIN": "1234", "CARD": "no. 4111-1111", "OTHER": "x"})
 	names := []string{"pin"}
-	inspector := debugtools.New(debugtools.Options{Masker: redact.Masker{Names: names, Values: []*regexp.Regexp{regexp.MustCompile(`\d{4}-\d{4}`)}}})
+	inspector := debugtools.New(debugtools.Options{
+		Masker: redact.Masker{Names: names, Values: []*regexp.Regexp{
+			regexp.MustCompile(`\d{4}-\d{4}`)}}})
 	names[0] = "changed" // it has its own
 	_, env, err := inspector.PrintEnv(t.Context(), nil, debugtools.Nothing{})
-	if err != nil || !maps.Equal(env.Variables, map[string]string{"USER_PIN": mask, "CARD": "no. " + mask, "OTHER": "x"}) || env.MaskedCount != 2 {
+	if err != nil || !maps.Equal(env.Variables,
+		map[string]string{"USER_PIN": mask, "CARD": "no. " + mask, "OTHER": "x"}) ||
+		env.MaskedCount != 2 {
 		t.Errorf("%+v, %v", env, err)
 	}
 }
@@ -204,12 +233,14 @@ func TestEachCallReadsAnew(t *testing.T) {
 
 func TestServerInfoOutsideOfARequestIsThatOfTheProcess(t *testing.T) {
 	started := time.Now().Add(-26*time.Hour - 3*time.Minute - 5*time.Second)
-	res, info, err := debugtools.New(debugtools.Options{Started: started}).GetServerInfo(t.Context(), nil, debugtools.Nothing{})
+	res, info, err := debugtools.New(debugtools.Options{Started: started}).GetServerInfo(
+		t.Context(), nil, debugtools.Nothing{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkText(t, res, info)
-	if info.GoVersion != runtime.Version() || info.OperatingSystem != runtime.GOOS || info.ProcessorCount != runtime.NumCPU() || !strings.HasPrefix(info.Uptime, "26h3m") {
+	if info.GoVersion != runtime.Version() || info.OperatingSystem != runtime.GOOS ||
+		info.ProcessorCount != runtime.NumCPU() || !strings.HasPrefix(info.Uptime, "26h3m") {
 		t.Errorf("%+v", info)
 	}
 	if info.ServerName != "" || info.Version != "" || info.Transport != "" ||
@@ -220,11 +251,14 @@ func TestServerInfoOutsideOfARequestIsThatOfTheProcess(t *testing.T) {
 	if info.BuildVersion == "" {
 		t.Error("no version of the build")
 	}
-	if b := info.Build; b.Module != "github.com/mcpgen/mcpgen" || b.GOOS != runtime.GOOS || b.GOARCH != runtime.GOARCH {
+	if b := info.Build; b.Module != "github.com/mcpgen/mcpgen" || b.GOOS != runtime.GOOS ||
+		b.GOARCH != runtime.GOARCH {
 		t.Errorf("%+v", b)
 	}
-	_, young, err := debugtools.New(debugtools.Options{}).GetServerInfo(t.Context(), nil, debugtools.Nothing{})
-	if up, failed := time.ParseDuration(young.Uptime); err != nil || failed != nil || up < 0 || up > time.Minute {
+	_, young, err := debugtools.New(debugtools.Options{}).GetServerInfo(
+		t.Context(), nil, debugtools.Nothing{})
+	if up, failed := time.ParseDuration(young.Uptime); err != nil || failed != nil || up < 0 ||
+		up > time.Minute {
 		t.Errorf("up for %s, %v, %v", young.Uptime, failed, err)
 	}
 }
@@ -235,7 +269,8 @@ func TestSecretInTheWorkingDirectoryIsMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(directory)
-	_, info, err := debugtools.New(debugtools.Options{}).GetServerInfo(t.Context(), nil, debugtools.Nothing{})
+	_, info, err := debugtools.New(debugtools.Options{}).GetServerInfo(
+		t.Context(), nil, debugtools.Nothing{})
 	if err != nil || !strings.HasSuffix(filepath.ToSlash(info.WorkingDirectory), "/"+mask+"/app") {
 		t.Errorf("%s, %v", info.WorkingDirectory, err)
 	}
@@ -244,12 +279,15 @@ func TestSecretInTheWorkingDirectoryIsMasked(t *testing.T) {
 func TestHTTPToolsOutsideOfARequestSayThatThereIsNone(t *testing.T) {
 	inspector := debugtools.New(debugtools.Options{})
 	res, headers, err := inspector.GetHTTPHeaders(t.Context(), nil, debugtools.Nothing{})
-	if err != nil || !reflect.DeepEqual(headers, debugtools.HTTPHeaders{Message: "No HTTP context available", Headers: map[string]string{}}) {
+	if err != nil || !reflect.DeepEqual(headers,
+		debugtools.HTTPHeaders{Message: "No HTTP context available",
+			Headers: map[string]string{}}) {
 		t.Errorf("%+v, %v", headers, err)
 	}
 	checkText(t, res, headers)
 	res, claims, err := inspector.GetUserClaims(t.Context(), nil, debugtools.Nothing{})
-	if err != nil || !reflect.DeepEqual(claims, debugtools.UserClaims{Message: "No HTTP context available", Claims: map[string]any{}}) {
+	if err != nil || !reflect.DeepEqual(claims,
+		debugtools.UserClaims{Message: "No HTTP context available", Claims: map[string]any{}}) {
 		t.Errorf("%+v, %v", claims, err)
 	}
 	checkText(t, res, claims)
@@ -264,10 +302,14 @@ func TestResultsHaveTheFieldsThatAreDocumented(t *testing.T) {
 		{debugtools.Environment{}, []string{"variables", "emptyVariables", "totalCount",
 			"maskedCount"}},
 		{debugtools.ServerInfo{}, []string{"serverName", "version", "buildVersion", "transport",
-			"transports", "protocolVersion", "protocolVersions", "goVersion", "operatingSystem", "processorCount", "workingDirectory", "uptime", "build"}},
-		{debugtools.Build{}, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime", "vcsModified", "goos", "goarch", "cgoEnabled"}},
-		{debugtools.HTTPHeaders{}, []string{"available", "message", "headers", "method", "path", "queryString"}},
-		{debugtools.UserClaims{}, []string{"available", "isAuthenticated", "authenticationType", "message", "claims"}},
+			"transports", "protocolVersion", "protocolVersions", "goVersion", "operatingSystem",
+			"processorCount", "workingDirectory", "uptime", "build"}},
+		{debugtools.Build{}, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime",
+			"vcsModified", "goos", "goarch", "cgoEnabled"}},
+		{debugtools.HTTPHeaders{}, []string{"available", "message", "headers", "method", "path",
+			"queryString"}},
+		{debugtools.UserClaims{}, []string{"available", "isAuthenticated", "authenticationType",
+			"message", "claims"}},
 	} {
 		var got []string
 		for i := range reflect.TypeOf(test.out).NumField() {

@@ -12,8 +12,8 @@ import (
 
 // Environment is the environment of the server's process.
 type Environment struct {
-	// Variables are all that are set, by name, with the same mask in place of each secret. Names that
-	// are equal once masked are numbered.
+	// Variables are all that are set, by name, with the same mask in place of each secret. Names
+	// that are equal once masked are numbered.
 	Variables map[string]string `json:"variables"`
 	// EmptyVariables are the names of the variables that are set and empty, secrets included.
 	EmptyVariables []string `json:"emptyVariables"`

@@ -109,8 +109,9 @@ func versionOf(info *debug.BuildInfo) string {
 func buildOf(info *debug.BuildInfo, mask func(string) string) Build {
 	b := Build{Module: mask(info.Main.Path), ModuleVersion: mask(info.Main.Version)}
 	shown := map[string]*string{
-		"vcs": &b.VCS, "vcs.revision": &b.Revision, "vcs.time": &b.Time, "vcs.modified": &b.Modified,
-		"GOOS": &b.GOOS, "GOARCH": &b.GOARCH, "CGO_ENABLED": &b.CGO,
+		"vcs": &b.VCS, "vcs.revision": &b.Revision, "vcs.time": &b.Time,
+		"vcs.modified": &b.Modified,
+		"GOOS":         &b.GOOS, "GOARCH": &b.GOARCH, "CGO_ENABLED": &b.CGO,
 	}
 	for _, setting := range info.Settings {
 		if to := shown[setting.Key]; to != nil {

@@ -58,15 +58,21 @@ func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
 		{``, `/id: is required; /name: is required`},
 		{`null`, `(root): is null, expected an object`},
 		{`{"id":5000,"name":"ok"}`, `/id: 5000 is more than the maximum 4094`},
-		{`{"id":1.5,"name":7}`, `/id: 1.5 is not an integer; /name: 7 is a number, expected a string`},
-		{`{"id":1,"name":"Grüße!!","nam":1}`, `/nam: unknown property, did you mean "name"?; /name: "Grüße!!" does not match the pattern ^[a-z]+$; /name: "Grüße!!" has 7 characters, more than the maximum 6`},
-		{`{"id":1,"name":"a","tags":["a","x","a"]}`, `/tags: has 3 items, more than the maximum 2; /tags: has equal items at 0 and 2, which must differ; /tags/1: "x" is not one of "a", "b", "c"`},
-		{`{"id":1,"name":"a","by_name":{"x":0.05,"y":0.3}}`, `/by_name/x: 0.05 is less than the minimum 0.1; /by_name/x: 0.05 is not a multiple of 0.1`},
+		{`{"id":1.5,"name":7}`,
+			`/id: 1.5 is not an integer; /name: 7 is a number, expected a string`},
+		{`{"id":1,"name":"Grüße!!","nam":1}`,
+			`/nam: unknown property, did you mean "name"?; /name: "Grüße!!" does not match the pattern ^[a-z]+$; /name: "Grüße!!" has 7 characters, more than the maximum 6`},
+		{`{"id":1,"name":"a","tags":["a","x","a"]}`,
+			`/tags: has 3 items, more than the maximum 2; /tags: has equal items at 0 and 2, which must differ; /tags/1: "x" is not one of "a", "b", "c"`},
+		{`{"id":1,"name":"a","by_name":{"x":0.05,"y":0.3}}`,
+			`/by_name/x: 0.05 is less than the minimum 0.1; /by_name/x: 0.05 is not a multiple of 0.1`},
 		{`{"id":1,"name":"a","comment":1}`, `/comment: 1 is a number, expected a string or null`},
 		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`, `/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: is null, expected a string; /limit: is null, expected an integer: leave it out instead; /tags/0: is null, expected a string`},
-		{`{"id":1,"name":"a","inner":{"id":0}}`, `/inner/id: 0 is less than the minimum 1; /inner/name: is required`},
+		{`{"id":1,"name":"a","inner":{"id":0}}`,
+			`/inner/id: 0 is less than the minimum 1; /inner/name: is required`},
 		{`{"id":9999,"id":1}`, `/id: stands twice in its object`},
-		{`{"id":9999,"inner":{"tags":["a" "b"]}}`, `/inner/tags/1: is not JSON: '"' at byte 32 where ',' or ']' should be`},
+		{`{"id":9999,"inner":{"tags":["a" "b"]}}`,
+			`/inner/tags/1: is not JSON: '"' at byte 32 where ',' or ']' should be`},
 		{`{"id":1,"name":"a"} x`, `(root): is not JSON: 'x' at byte 20 where the end should be`},
 	} {
 		value, err := Arguments([]byte(c.doc), readParcel)
@@ -80,13 +86,15 @@ func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
 }
 
 func TestReaderTakesEveryWritingAndFillsDefaults(t *testing.T) {
-	doc := []byte(`{"n\u0061me":"a\u0062c","id":1e1,"by_name":{"x":0.3},"inner":{"id":-0.2e1,"name":"z"},"comment":null,"tags":[]}`)
+	doc := []byte(
+		`{"n\u0061me":"a\u0062c","id":1e1,"by_name":{"x":0.3},"inner":{"id":-0.2e1,"name":"z"},"comment":null,"tags":[]}`)
 	if _, err := Arguments(doc, readParcel); err == nil {
 		t.Error("-2 passes for 1 to 4094")
 	}
 	doc = bytes.Replace(doc, []byte("-0.2e1"), []byte("20e-1"), 1)
 	got, err := Arguments(doc, readParcel)
-	want := parcel{ID: 10, Name: "abc", Tags: []string{}, ByName: map[string]float64{"x": 0.3}, Limit: 10, Inner: &parcel{ID: 2, Name: "z", Limit: 10}}
+	want := parcel{ID: 10, Name: "abc", Tags: []string{}, ByName: map[string]float64{"x": 0.3},
+		Limit: 10, Inner: &parcel{ID: 2, Name: "z", Limit: 10}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -159,7 +167,9 @@ func TestReadersOfOneValue(t *testing.T) {
 				`255`: "255",
 				`256`: `/v: 256 is beyond the range 0 to 4294967295`,
 			}},
-		"float": {reading(func(r *Reader, v *float32) { Float(r, v).Maximum("8").Above("-1").Below("9").OneOf("1", "8") }),
+		"float": {reading(func(r *Reader, v *float32) {
+			Float(r, v).Maximum("8").Above("-1").Below("9").OneOf("1", "8")
+		}),
 			map[string]string{
 				`8`:   "8",
 				`1e0`: "1",
@@ -186,7 +196,9 @@ func TestReadersOfOneValue(t *testing.T) {
 				`0.5`: `/v: 0.5 is not an integer`,
 				`{}`:  `/v: is an object, expected an integer`,
 			}},
-		"array": {reading(func(r *Reader, v *[2]int) { Array(r, v[:], number).MinItems(2).MaxItems(2) }),
+		"array": {reading(func(r *Reader, v *[2]int) {
+			Array(r, v[:], number).MinItems(2).MaxItems(2)
+		}),
 			map[string]string{
 				`[1,2]`:     "[1 2]",
 				`[1]`:       `/v: has 1 item, fewer than the minimum 2`,
@@ -203,7 +215,9 @@ func TestReadersOfOneValue(t *testing.T) {
 				`[1,1.0]`: `/v: has equal items at 0 and 1, which must differ`,
 				`1`:       `/v: 1 is a number, expected an array`,
 			}},
-		"map of names": {reading(func(r *Reader, v *map[string]int) { Map(r, v, StringKey, number) }),
+		"map of names": {reading(func(r *Reader, v *map[string]int) {
+			Map(r, v, StringKey, number)
+		}),
 			map[string]string{
 				`{"a":1,"b":2}`: "map[a:1 b:2]",
 				`[]`:            `/v: is an array, expected an object`,
@@ -212,7 +226,10 @@ func TestReadersOfOneValue(t *testing.T) {
 				`{"a":1 "b"}`:   `/v: is not JSON: '"' at byte 12 where ',' or '}' should be`,
 			}},
 		"map of an enum": {reading(func(r *Reader, v *map[string]int) {
-			Map(r, v, func(r *Reader, name []byte, k *string) bool { return EnumKey(r, name, k, "a", "b") }, number)
+			Map(r, v, func(r *Reader, name []byte,
+				k *string) bool {
+				return EnumKey(r, name, k, "a", "b")
+			}, number)
 		}), map[string]string{
 			`{"b":2}`: "map[b:2]",
 			`{"c":2}`: `/v/c: is not a possible name: it is not one of "a", "b"`,
@@ -323,7 +340,8 @@ type letter byte
 
 // FuzzReader holds the Reader against encoding/json on documents of any shape.
 func FuzzReader(f *testing.F) {
-	for _, doc := range []string{`{}`, `[1,"a",{"b":null}]`, `1e400`, `"\ud800"`, `{"a":1,"a":2}`, `[[[]]]`, `-0`, " true "} {
+	for _, doc := range []string{`{}`, `[1,"a",{"b":null}]`, `1e400`, `"\ud800"`, `{"a":1,"a":2}`,
+		`[[[]]]`, `-0`, " true "} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -349,7 +367,8 @@ func FuzzReader(f *testing.F) {
 
 // BenchmarkReader decodes a parcel with limits of every kind.
 func BenchmarkReader(b *testing.B) {
-	doc := []byte(`{"id":17,"name":"parcel","tags":["a","b"],"by_name":{"x":0.3,"y":12},"limit":5,"inner":{"id":2,"name":"z"}}`)
+	doc := []byte(
+		`{"id":17,"name":"parcel","tags":["a","b"],"by_name":{"x":0.3,"y":12},"limit":5,"inner":{"id":2,"name":"z"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Arguments(doc, readParcel); err != nil {

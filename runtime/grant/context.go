@@ -69,7 +69,9 @@ func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound,
 	want := Want{Read: slices.Contains(kinds, FileRead), Write: slices.Contains(kinds, FileWrite)}
 	for _, kind := range kinds {
 		if kind != FileRead && kind != FileWrite {
-			return Bound{}, fmt.Errorf("grant: nothing is opened for %s: bind the argument to %s or %s", kind, FileRead, FileWrite)
+			return Bound{},
+				fmt.Errorf("grant: nothing is opened for %s: bind the argument to %s or %s", kind,
+					FileRead, FileWrite)
 		}
 	}
 	opened, err := d.Open(ctx, string(named), want)
@@ -147,8 +149,10 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 	if len(have) > 0 {
 		are = "bound are " + strings.Join(have, ", ")
 	}
-	return Bound{}, fmt.Errorf("grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} at the handler, with the argument's name as clients see it; %s",
-		call, argument, ErrNotBound, kinds, argument, are)
+	return Bound{},
+		fmt.Errorf(
+			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} at the handler, with the argument's name as clients see it; %s",
+			call, argument, ErrNotBound, kinds, argument, are)
 }
 
 // Granted returns the grant that allowed the resource in an argument of a kind of your own, for

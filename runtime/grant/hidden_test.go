@@ -154,7 +154,9 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 		}
 	}
 	// What a command is typed with stands for something else in its canonical form.
-	for resource, says := range map[string]string{`["cat","a\u3164"]`: "U+3164 at byte 5 cannot be seen", `["cat","a\u202eb;"]`: "U+202E at byte 9", `["cat","a\n"]`: ""} {
+	for resource, says := range map[string]string{
+		`["cat","a\u3164"]`:   "U+3164 at byte 5 cannot be seen",
+		`["cat","a\u202eb;"]`: "U+202E at byte 9", `["cat","a\n"]`: ""} {
 		_, err := grant.Request{Permission: grant.Permission{Type: grant.SystemCommand,
 			Resource: resource}, Client: "c"}.Keepable(now)
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {

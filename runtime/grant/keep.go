@@ -30,7 +30,8 @@ var (
 	// is wrong and what to do, and ends with that: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
 	// ErrFull: the client has [MaxGrants] grants.
-	ErrFull = errors.New("the client has as many grants as it may have: revoke some, those that have expired first")
+	ErrFull = errors.New(
+		"the client has as many grants as it may have: revoke some, those that have expired first")
 )
 
 // invalid is an [ErrInvalid], with what is wrong.
@@ -50,7 +51,10 @@ func (g Grant) Keepable(now time.Time) (Grant, error) {
 		prose("reason", g.Reason), g.Permission.keepable(),
 	}
 	if g.Client == "" {
-		errs = append(errs, errors.New("it names no client: name whose it is; what everybody has stands in the configuration"))
+		errs = append(
+			errs,
+			errors.New(
+				"it names no client: name whose it is; what everybody has stands in the configuration"))
 	}
 	if g.Expired(now) {
 		errs = append(errs, fmt.Errorf("its expiry %s has passed: choose a later one",

@@ -17,7 +17,8 @@ import (
 // Limits of the JSON value of a parameter in canonical form.
 const (
 	maxDepth = 8
-	// maxValue is enough for every string of an earlier version, which had MaxLength bytes unquoted.
+	// maxValue is enough for every string of an earlier version, which had MaxLength bytes
+	// unquoted.
 	maxValue = 2*pattern.MaxLength + len(`""`)
 )
 

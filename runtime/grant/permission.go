@@ -125,7 +125,11 @@ func (p Permission) Validate() error {
 func (p Permission) validate() (Permission, pattern.Pattern, error) {
 	var errs []error
 	if problem := badKind(p.Type); problem != "" {
-		errs = append(errs, fmt.Errorf("type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read", p.Type, problem))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read",
+				p.Type, problem))
 	} else if problem := unknownKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s", p.Type, problem))
 	}
@@ -134,8 +138,9 @@ func (p Permission) validate() (Permission, pattern.Pattern, error) {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
 	}
 	if len(p.Parameters) > 0 && FamilyOf(p.Type) != Custom {
-		errs = append(errs, errors.New("parameters: permissions on files, commands and hosts have none, "+
-			"so they would narrow nothing: leave them out"))
+		errs = append(
+			errs, errors.New("parameters: permissions on files, commands and hosts have none, "+
+				"so they would narrow nothing: leave them out"))
 	}
 	var parameters map[string]json.RawMessage
 	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
@@ -276,9 +281,10 @@ func Parse(line string) (Permission, error) {
 	}
 	if len(words) < 3 || words[2].quoted || words[2].key != "" ||
 		!slices.Contains([]string{"restricted", "unrestricted"}, words[2].text) {
-		return fail(errors.New("write a type, a resource, and restricted (it counts in isolated calls " +
-			"only) or unrestricted, as in: file.read public/** restricted; " +
-			"quote a resource with spaces"))
+		return fail(
+			errors.New("write a type, a resource, and restricted (it counts in isolated calls " +
+				"only) or unrestricted, as in: file.read public/** restricted; " +
+				"quote a resource with spaces"))
 	}
 	p := Permission{Type: words[0].text, Resource: words[1].text,
 		Unrestricted: words[2].text == "unrestricted"}
@@ -329,7 +335,9 @@ func splitWords(line string) ([]lineWord, error) {
 			}
 			w.text, rest = rest[:end], rest[end:]
 			if strings.ContainsAny(w.text, "\"`") {
-				return nil, fmt.Errorf("the quotes of %s are not closed; quote a whole word as Go does", w.text)
+				return nil,
+					fmt.Errorf("the quotes of %s are not closed; quote a whole word as Go does",
+						w.text)
 			}
 		}
 		words = append(words, w)

@@ -258,8 +258,10 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		{Type: "file..read", Resource: "a"}, {Type: "file.re ad", Resource: "a"},
 		{Type: strings.Repeat("a.", 100) + "b", Resource: "a"},
 		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"": []byte("1")}},
-		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"a b": []byte("1")}},
-		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"a": []byte(`"\u0000"`)}},
+		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{
+			"a b": []byte("1")}},
+		{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{
+			"a": []byte(`"\u0000"`)}},
 	} {
 		if err := p.Validate(); err == nil {
 			t.Errorf("%+v is valid", p)

@@ -268,16 +268,22 @@ func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
 func TestParametersAreCanonicalJSON(t *testing.T) {
 	deep := strings.Repeat("[", maxDepth) + "1" + strings.Repeat("]", maxDepth)
 	for text, want := range map[string]string{
-		` 1 `: `1`, `1.0`: `1.0`, `-0`: `-0`, `1e999`: `1e999`, `123456789012345678901234567890`: `123456789012345678901234567890`,
-		`null`: `null`, `true`: `true`, `""`: `""`, `"\u0041\/<\u003c"`: `"A/<<"`,
-		`[1, [ ], {}]`: `[1,[],{}]`, `{"b" : 1, "a": {"d":null,"c":"é"}}`: `{"a":{"c":"é","d":null},"b":1}`,
-		deep: deep,
-		"":   "", "nul": "", `"a`: "", `1 2`: "", `{"a":1,"a":1}`: "", `{"a":1,"\u0061":1}`: "",
+		` 1 `: `1`, `1.0`: `1.0`, `-0`: `-0`, `1e999`: `1e999`,
+		`123456789012345678901234567890`: `123456789012345678901234567890`,
+		`null`:                           `null`, `true`: `true`, `""`: `""`,
+		`"\u0041\/<\u003c"`:                  `"A/<<"`,
+		`[1, [ ], {}]`:                       `[1,[],{}]`,
+		`{"b" : 1, "a": {"d":null,"c":"é"}}`: `{"a":{"c":"é","d":null},"b":1}`,
+		deep:                                 deep,
+		"":                                   "", "nul": "", `"a`: "", `1 2`: "",
+		`{"a":1,"a":1}`: "", `{"a":1,"\u0061":1}`: "",
 		`{"x":[{"a":1,"b":2,"a":1}]}`: "", "\"\xff\"": "", `"\u0000"`: "", `{"\u0000":1}`: "",
 		"[" + deep + "]": "", `"` + strings.Repeat("a", maxValue-1) + `"`: "",
 		// The text of an earlier version with the longest JSON, and another spelling of it.
-		`"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`:     `"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`,
-		`"` + strings.Repeat(`\u0022`, pattern.MaxLength) + `"`: `"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`,
+		`"` + strings.Repeat(`\"`, pattern.MaxLength) + `"`: `"` +
+			strings.Repeat(`\"`, pattern.MaxLength) + `"`,
+		`"` + strings.Repeat(`\u0022`, pattern.MaxLength) + `"`: `"` +
+			strings.Repeat(`\"`, pattern.MaxLength) + `"`,
 	} {
 		p := Permission{Type: "db.read", Resource: "a",
 			Parameters: map[string]json.RawMessage{"k": json.RawMessage(text)}}

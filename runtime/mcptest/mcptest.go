@@ -44,7 +44,8 @@ func Serve(t testing.TB, server *runtime.Server) string {
 // another one is negotiated.
 func Connect(t testing.TB, url, token, version string) *mcp.ClientSession {
 	t.Helper()
-	return connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: HTTPClient(token), MaxRetries: -1}, version)
+	return connect(t, &mcp.StreamableClientTransport{
+		Endpoint: url, HTTPClient: HTTPClient(token), MaxRetries: -1}, version)
 }
 
 // HTTPClient sends a bearer token along with every request.
@@ -61,7 +62,8 @@ func (token bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Pipe opens a session over a pair of pipes, as stdio does, for a principal.
-func Pipe(t testing.TB, server *runtime.Server, principal access.Principal, version string) *mcp.ClientSession {
+func Pipe(t testing.TB, server *runtime.Server, principal access.Principal,
+	version string) *mcp.ClientSession {
 	t.Helper()
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
@@ -84,7 +86,8 @@ func Pipe(t testing.TB, server *runtime.Server, principal access.Principal, vers
 func connect(t testing.TB, transport mcp.Transport, version string) *mcp.ClientSession {
 	t.Helper()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcptest", Version: "1"}, nil).
-		Connect(context.Background(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		Connect(context.Background(), transport,
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatalf("mcptest: connecting: %v", err)
 	}

@@ -41,8 +41,10 @@ func init() {
 		"speak": func(ctx context.Context) error {
 			log := runtime.Logger(ctx).With("step", 1)
 			log.Debug("only for the debug level")
-			log.Info("looking", slog.Group("rows", "read", 3, "took", time.Second), "password", password, "url", "https://u:"+password+"@example.com/")
-			log.WithGroup("deep").Warn("password="+password, "principal", "admin", "list", []string{"a", "b"}, "error", errors.New("no luck"))
+			log.Info("looking", slog.Group("rows", "read", 3, "took", time.Second), "password",
+				password, "url", "https://u:"+password+"@example.com/")
+			log.WithGroup("deep").Warn("password="+password, "principal", "admin", "list",
+				[]string{"a", "b"}, "error", errors.New("no luck"))
 			progress := runtime.Progress(ctx)
 			for i := range 100 {
 				progress.Report(float64(i+1), 100, "row "+fmt.Sprint(i+1)+" password="+password)
@@ -55,7 +57,10 @@ func init() {
 			for i := range 50 {
 				all.Go(func() {
 					for j := range 4 {
-						runtime.Logger(ctx).Info(fmt.Sprintf("voice %d.%d", i, j), "long", strings.Repeat("x", 5000*(j%2))) // more than one write
+						// more than one write
+						runtime.Logger(ctx).Info(
+							fmt.Sprintf("voice %d.%d", i, j), "long",
+							strings.Repeat("x", 5000*(j%2)))
 					}
 				})
 			}
@@ -106,8 +111,10 @@ func init() {
 		},
 		"forge emissions": func(context.Context) error {
 			for _, text := range []string{
-				"", "null", "[]", "{", "\xff\xfe", `{"log":{"level":"LOUD","msg":"x"}}`, `{"log":{"level":"INFO","msg":"x","attrs":[1]}}`,
-				`{"log":{"level":"INFO","msg":"x","attrs":{"a":` + strings.Repeat("[", 20000) + `}}}`,
+				"", "null", "[]", "{", "\xff\xfe", `{"log":{"level":"LOUD","msg":"x"}}`,
+				`{"log":{"level":"INFO","msg":"x","attrs":[1]}}`,
+				`{"log":{"level":"INFO","msg":"x","attrs":{"a":` + strings.Repeat("[", 20000) +
+					`}}}`,
 				`{"progress":{"done":1e999}}`, `{"advice":{"priority":"high"}}`,
 				`{"log":{"level":"ERROR","msg":"still here","time":"9999-01-01T00:00:00Z","attrs":{"principal":"root","request_id":"forged"}}}`,
 			} {
@@ -128,12 +135,15 @@ func init() {
 			return nil
 		},
 		"emit after its journal": func(context.Context) error {
-			unix.Write(answerFD, slices.Concat(appendFrame(nil, frameJournal, 2), []byte("{}"), emission("{}")))
+			unix.Write(answerFD, slices.Concat(
+				appendFrame(nil, frameJournal, 2), []byte("{}"), emission("{}")))
 			time.Sleep(time.Hour)
 			return nil
 		},
 		"emit after its result": func(context.Context) error {
-			unix.Write(answerFD, slices.Concat(appendFrame(nil, frameResult, 4), []byte("null"), emission(`{"log":{"level":"INFO","msg":"too late"}}`)))
+			unix.Write(answerFD, slices.Concat(
+				appendFrame(nil, frameResult, 4), []byte("null"),
+				emission(`{"log":{"level":"INFO","msg":"too late"}}`)))
 			time.Sleep(time.Hour)
 			return nil
 		},
@@ -162,14 +172,17 @@ func listen(t *testing.T, url, token string) *listener {
 			defer l.mu.Unlock()
 			l.logs = append(l.logs, r.Params)
 		},
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		ProgressNotificationHandler: func(_ context.Context,
+			r *mcp.ProgressNotificationClientRequest) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.progress = append(l.progress, r.Params)
 		},
 	})
 	var err error
-	l.session, err = client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: mcptest.HTTPClient(token), MaxRetries: -1},
+	l.session, err = client.Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: mcptest.HTTPClient(token),
+			MaxRetries: -1},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +193,8 @@ func listen(t *testing.T, url, token string) *listener {
 
 func (l *listener) call(t *testing.T, tool string, token any) *mcp.CallToolResult {
 	t.Helper()
-	params := &mcp.CallToolParams{Name: strings.ReplaceAll(tool, " ", "_"), Arguments: map[string]any{}}
+	params := &mcp.CallToolParams{Name: strings.ReplaceAll(tool, " ", "_"),
+		Arguments: map[string]any{}}
 	if token != nil {
 		params.SetProgressToken(token)
 	}
@@ -219,11 +233,14 @@ func (l *logged) lines(with string) (all []string) {
 	return all
 }
 
-// TestWhatIsolatedHandlersSay reaches the server's log, the client and the result, whatever else the handlers do.
+// TestWhatIsolatedHandlersSay reaches the server's log, the client and the result, whatever else
+// the handlers do.
 func TestWhatIsolatedHandlersSay(t *testing.T) {
 	names := map[string]string{}
-	for _, name := range []string{"speak", "speak with many voices", "speak too much", "speak on", "speak and spin", "speak and explode", "speak and fail",
-		"flood with emissions", "forge emissions", "emit too long", "emit half", "emit after its journal", "emit after its result"} {
+	for _, name := range []string{"speak", "speak with many voices", "speak too much", "speak on",
+		"speak and spin", "speak and explode", "speak and fail",
+		"flood with emissions", "forge emissions", "emit too long", "emit half",
+		"emit after its journal", "emit after its result"} {
 		names[strings.ReplaceAll(name, " ", "_")] = name
 	}
 	box, err := New(Options{Warm: 2})
@@ -238,8 +255,10 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	var log logged
 	server, err := runtime.New(runtime.Options{
 		Sandbox: box, Logger: slog.New(slog.NewTextHandler(&log, nil)), // from info on
-		Identity: identity.Static(map[string]access.Principal{identity.HashToken("ann"): {Subject: "ann"}}),
-	}, isolated(names, toolset.Limits{}, map[string]time.Duration{"speak_and_spin": 500 * time.Millisecond}))
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("ann"): {Subject: "ann"}}),
+	}, isolated(names, toolset.Limits{}, map[string]time.Duration{
+		"speak_and_spin": 500 * time.Millisecond}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,17 +274,21 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	})
 	t.Run("to a client that listens", func(t *testing.T) {
 		//lint:ignore SA1019 clients of this version may ask for log messages
-		if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
+		if err := ann.session.SetLoggingLevel(
+			t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
 			t.Fatal(err)
 		}
 		res := ann.call(t, "speak", "p1")
 		advice, _ := res.Content[len(res.Content)-1].(*mcp.TextContent)
-		if advice == nil || advice.Text != "ask for less, and not with password=***MASKED***" || advice.Annotations == nil || advice.Annotations.Priority != 0.5 || advice.Annotations.Audience[0] != "assistant" {
+		if advice == nil || advice.Text != "ask for less, and not with password=***MASKED***" ||
+			advice.Annotations == nil || advice.Annotations.Priority != 0.5 ||
+			advice.Annotations.Audience[0] != "assistant" {
 			t.Errorf("the advice: %+v", advice)
 		}
 		var logs []string
 		var progress []*mcp.ProgressNotificationParams
-		until(t, "it has been told all", func() bool { // go-sdk's client hands it over beside the answer
+		// go-sdk's client hands it over beside the answer
+		until(t, "it has been told all", func() bool {
 			logs, progress = ann.told(t)
 			return len(logs) >= 3 && len(progress) > 0 && progress[len(progress)-1].Progress == 100
 		})
@@ -273,12 +296,15 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		if len(lines) != 2 || len(logs) != 3 {
 			t.Fatalf("the log says %q, the client was told %q", lines, logs)
 		}
-		for _, part := range []string{"level=INFO", "msg=looking", "request_id=", "principal=ann", "tool=speak", "isolated.step=1", "isolated.rows.read=3", "isolated.rows.took=1s", "isolated.password=***MASKED***", "example.com"} {
+		for _, part := range []string{"level=INFO", "msg=looking", "request_id=", "principal=ann",
+			"tool=speak", "isolated.step=1", "isolated.rows.read=3", "isolated.rows.took=1s",
+			"isolated.password=***MASKED***", "example.com"} {
 			if !strings.Contains(lines[0], part) {
 				t.Errorf("%s is not in %s", part, lines[0])
 			}
 		}
-		for _, part := range []string{"level=WARN", "isolated.deep.principal=admin", "isolated.deep.list=\"[a b]\"", "no luck"} {
+		for _, part := range []string{"level=WARN", "isolated.deep.principal=admin",
+			"isolated.deep.list=\"[a b]\"", "no luck"} {
 			if !strings.Contains(lines[1], part) {
 				t.Errorf("%s is not in %s", part, lines[1])
 			}
@@ -290,15 +316,18 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 			}
 		}
 		ann.mu.Unlock()
-		for i, part := range []string{`debug {"msg":"only for the debug level"`, `info {`, `warning {"deep":{`} {
-			if !strings.HasPrefix(logs[i], part) || !strings.Contains(logs[i], `"step":1`) || !strings.Contains(logs[i], `"request_id":"`) {
+		for i, part := range []string{`debug {"msg":"only for the debug level"`, `info {`,
+			`warning {"deep":{`} {
+			if !strings.HasPrefix(logs[i], part) || !strings.Contains(logs[i], `"step":1`) ||
+				!strings.Contains(logs[i], `"request_id":"`) {
 				t.Errorf("the client was told %s", logs[i])
 			}
 		}
 		if len(progress) > 50 {
 			t.Errorf("%d reports", len(progress))
 		}
-		if last := progress[len(progress)-1]; last.Progress != 100 || last.Total != 100 || last.ProgressToken != "p1" || last.Message != "row 100 password=***MASKED***" {
+		if last := progress[len(progress)-1]; last.Progress != 100 || last.Total != 100 ||
+			last.ProgressToken != "p1" || last.Message != "row 100 password=***MASKED***" {
 			t.Errorf("%+v", last)
 		}
 		told, err := json.Marshal([]any{lines, logs, progress, res})
@@ -307,7 +336,8 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		}
 	})
 	//lint:ignore SA1019 clients of this version may ask for log messages
-	if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
+	if err := ann.session.SetLoggingLevel(t.Context(),
+		&mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
 		t.Fatal(err)
 	}
 	type lines map[string]int // how many of the log hold a text, 0 for some
@@ -316,7 +346,9 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		logged       lines
 	}{
 		{"speak with many voices", "null", lines{"msg=\"voice ": 200}},
-		{"speak too much", "null", lines{"msg=much ": 0, "log messages of an isolated call were left out": 1, "its attributes were left out: ": 1}},
+		{"speak too much", "null", lines{"msg=much ": 0,
+			"log messages of an isolated call were left out": 1,
+			"its attributes were left out: ":                 1}},
 		{"speak on", "null", lines{"on and on": 0}},
 		{"speak and spin", "timed out after 500ms", lines{"what was said before": 1}},
 		{"speak and explode", "internal error", lines{"what was said before": 1}},
@@ -332,7 +364,8 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		{"emit after its result", "null", nil},
 	} {
 		t.Run(test.tool, func(t *testing.T) {
-			if res := ann.call(t, test.tool, nil); !strings.Contains(mcptest.Text(res), test.result) {
+			if res := ann.call(t, test.tool, nil); !strings.Contains(
+				mcptest.Text(res), test.result) {
 				t.Errorf("it came to %q", mcptest.Text(res))
 			}
 			all := log.lines("")
@@ -348,7 +381,8 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 				}
 			}
 			for _, line := range all {
-				whose := strings.Contains(line, " request_id=") && strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_"))
+				whose := strings.Contains(line, " request_id=") &&
+					strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_"))
 				if !whose && !strings.Contains(line, "msg=\"sandbox: ") { // which knows the handler
 					t.Errorf("whose it is: %.300s", line)
 				}
@@ -360,14 +394,19 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	}
 }
 
-// FuzzAnswersAreReadOrRefused: whatever a handler writes to the pipe, the server takes no more than it bounds, and nothing out of order.
+// FuzzAnswersAreReadOrRefused: whatever a handler writes to the pipe, the server takes no more than
+// it bounds, and nothing out of order.
 func FuzzAnswersAreReadOrRefused(f *testing.F) {
-	begun, result := appendFrame(nil, frameBegun, 0), append(appendFrame(nil, frameResult, 2), "{}"...)
+	begun, result := appendFrame(nil, frameBegun, 0),
+		append(appendFrame(nil, frameResult, 2), "{}"...)
 	said := emission(`{"log":{"level":"INFO","msg":"x"}}`)
 	for _, frames := range [][]byte{
-		nil, slices.Concat(begun, result), slices.Concat(begun, said, said, result), slices.Concat(said, begun, result), slices.Concat(begun, result, said),
-		slices.Concat(begun, appendFrame(nil, frameEmission, notify.MaxEmission+1)), slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
-		slices.Concat(begun, appendFrame(nil, frameJournal, 2), []byte("{}"), result), slices.Concat(begun, bytes.Repeat(emission(""), saidAtOnce/saidEach+1)),
+		nil, slices.Concat(begun, result), slices.Concat(begun, said, said, result),
+		slices.Concat(said, begun, result), slices.Concat(begun, result, said),
+		slices.Concat(begun, appendFrame(nil, frameEmission, notify.MaxEmission+1)),
+		slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
+		slices.Concat(begun, appendFrame(nil, frameJournal, 2), []byte("{}"), result),
+		slices.Concat(begun, bytes.Repeat(emission(""), saidAtOnce/saidEach+1)),
 	} {
 		f.Add(frames, true)
 		f.Add(frames, false)
@@ -390,7 +429,8 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 		}
 		var answer Answer
 		began := false
-		ok, err := p.hearOut(bytes.NewReader(frames), allowance{since: time.Now()}, r, func() { began = true }, &answer)
+		ok, err := p.hearOut(bytes.NewReader(frames), allowance{since: time.Now()}, r,
+			func() { began = true }, &answer)
 		switch {
 		case ok != began, times > 0 && !began:
 			t.Errorf("begun %v, told %v, %d emissions", ok, began, times)
@@ -425,8 +465,10 @@ func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	}
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times-- }}
 	p := &Pool{}
-	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(), appendFrame(nil, frameResult, 0))
-	if _, err := p.hearOut(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {}, &Answer{}); err != nil || times != -3 {
+	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(),
+		appendFrame(nil, frameResult, 0))
+	if _, err := p.hearOut(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {},
+		&Answer{}); err != nil || times != -3 {
 		t.Errorf("the server took %d less, %v", -times, err)
 	}
 	s.hush()
@@ -462,7 +504,8 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 	times := 0
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
 	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
-	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r, func() {}, &Answer{}); err != nil || times != 700 {
+	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
+		func() {}, &Answer{}); err != nil || times != 700 {
 		t.Errorf("%d emissions, %v", times, err)
 	}
 }

@@ -72,7 +72,8 @@ func init() {
 	})
 	Register("stretch the stack", func(context.Context, Job) ([]byte, error) {
 		// which lies in it
-		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(os.Getpagesize()-1)
+		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(
+			os.Getpagesize()-1)
 		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, page, uintptr(os.Getpagesize()), 1<<30,
 			unix.MREMAP_MAYMOVE, 0, 0)
 		if errno != 0 {
@@ -279,9 +280,11 @@ func init() {
 			switch {
 			case stat.Mode&unix.S_IFMT == unix.S_IFIFO:
 				open = append(open, "pipe")
-			case stat.Mode&unix.S_IFMT == unix.S_IFCHR && stat.Rdev == unix.Mkdev(1, 3): // the null device
+			// the null device
+			case stat.Mode&unix.S_IFMT == unix.S_IFCHR && stat.Rdev == unix.Mkdev(1, 3):
 			case system.Type == unix.ANON_INODE_FS_MAGIC: // of the runtime's poller
-			case system.Type == unix.CGROUP_SUPER_MAGIC, system.Type == unix.CGROUP2_SUPER_MAGIC: // the runtime reads how many processors it may use
+			// the runtime reads how many processors it may use
+			case system.Type == unix.CGROUP_SUPER_MAGIC, system.Type == unix.CGROUP2_SUPER_MAGIC:
 			default:
 				open = append(open, fmt.Sprintf("%d: mode %o of %x", fd, stat.Mode, system.Type))
 			}
@@ -614,7 +617,9 @@ func TestNoProcessOutlivesItsCall(t *testing.T) {
 				t.Errorf("after %v there are still %v", err, left)
 			}
 			if left := zombies(t); len(left) > 0 {
-				t.Errorf("after %v the server has children that ended and that it does not wait for: %v", err, left)
+				t.Errorf(
+					"after %v the server has children that ended and that it does not wait for: %v",
+					err, left)
 			}
 		})
 	}

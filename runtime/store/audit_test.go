@@ -20,9 +20,13 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		by := audit.Event{
-			Issuer: "https://id.example", Principal: "ada", Client: "console", Role: "Admin", RequestID: "r7",
-			Type: audit.ToolCalled, Status: audit.Failed, Failure: audit.Denied, Action: "nothing", Object: "nobody", // not for the caller to say
-			Arguments: []audit.Argument{{Name: "name", Bytes: 5, Digest: audit.DigestOf([]byte(`"org"`))}},
+			Issuer: "https://id.example", Principal: "ada", Client: "console", Role: "Admin",
+			RequestID: "r7",
+			// not for the caller to say
+			Type: audit.ToolCalled, Status: audit.Failed, Failure: audit.Denied, Action: "nothing",
+			Object: "nobody",
+			Arguments: []audit.Argument{{Name: "name", Bytes: 5,
+				Digest: audit.DigestOf([]byte(`"org"`))}},
 		}
 		org := must(s.CreateOrg(ctx, "org", by))
 		must(s.RenameOrg(ctx, org.ID, 1, "other", by))
@@ -34,8 +38,10 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 		must(s.UpdateCatalog(ctx, store.Global, catalog.ID, 1, store.CatalogPatch{}, by))
 		must(s.AddEntry(ctx, store.Global, catalog.ID, "tool", "", by))
 		for _, err := range []error{
-			s.RemoveEntry(ctx, store.Global, catalog.ID, "tool", by), s.SwitchTool(ctx, "tool", true, by), s.SwitchTool(ctx, "tool", false, by),
-			s.DeleteCatalog(ctx, store.Global, catalog.ID, 0, by), s.RemoveMember(ctx, store.Anywhere, member.ID, 0, by),
+			s.RemoveEntry(ctx, store.Global, catalog.ID, "tool", by),
+			s.SwitchTool(ctx, "tool", true, by), s.SwitchTool(ctx, "tool", false, by),
+			s.DeleteCatalog(ctx, store.Global, catalog.ID, 0, by),
+			s.RemoveMember(ctx, store.Anywhere, member.ID, 0, by),
 			s.DeleteTeam(ctx, store.Anywhere, team.ID, 0, by), s.DeleteOrg(ctx, org.ID, 0, by),
 		} {
 			if err != nil {
@@ -49,7 +55,8 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 				t.Errorf("%s", r.Time)
 			}
 			want := by
-			want.Type, want.Status, want.Action, want.Object, want.Time = audit.Changed, audit.Success, r.Action, r.Object, r.Time
+			want.Type, want.Status, want.Action, want.Object, want.Time = audit.Changed,
+				audit.Success, r.Action, r.Object, r.Time
 			if !reflect.DeepEqual(r.Event, want) {
 				t.Errorf("%+v, want %+v", r.Event, want)
 			}
@@ -111,11 +118,16 @@ func TestChangeThatCannotBeRecordedDoesNotHappen(t *testing.T) {
 func TestSinkKeepsEventsAsTheyAre(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		var want []audit.Event
-		for i, odd := range []string{"plain", "", "nul \x00 in it", "größe 世界 \U0001F600", "line\nend\ttab \x1b[31m", `quote " ' \ \u0000`, "  \u202e", strings.Repeat("long ", 5000)} {
+		for i, odd := range []string{"plain", "", "nul \x00 in it", "größe 世界 \U0001F600",
+			"line\nend\ttab \x1b[31m", `quote " ' \ \u0000`, "  \u202e",
+			strings.Repeat("long ", 5000)} {
 			e := audit.Event{
-				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCalled, RequestID: fmt.Sprint(i),
-				Issuer: odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd, Status: audit.Success, Milliseconds: 1.5,
-				Arguments: []audit.Argument{{Name: odd, Bytes: 3, Digest: audit.DigestOf([]byte(odd))}},
+				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCalled,
+				RequestID: fmt.Sprint(i),
+				Issuer:    odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd,
+				Status: audit.Success, Milliseconds: 1.5,
+				Arguments: []audit.Argument{{
+					Name: odd, Bytes: 3, Digest: audit.DigestOf([]byte(odd))}},
 			}
 			if err := s.Audit().Record(t.Context(), e); err != nil {
 				t.Errorf("%q: %v", odd, err)
@@ -123,7 +135,8 @@ func TestSinkKeepsEventsAsTheyAre(t *testing.T) {
 			want = append(want, e)
 		}
 		// What is no UTF-8 is replaced, as in every JSON, and does not refuse the call.
-		if err := s.Audit().Record(t.Context(), audit.Event{Principal: "\xff", Tool: "\xff"}); err != nil {
+		if err := s.Audit().Record(t.Context(),
+			audit.Event{Principal: "\xff", Tool: "\xff"}); err != nil {
 			t.Error(err)
 		}
 		want = append(want, audit.Event{Principal: "\uFFFD", Tool: "\uFFFD"})
@@ -143,7 +156,9 @@ func TestSinkTakesManyAtOnceAndChangesMeanwhile(t *testing.T) {
 		for w := range 8 {
 			wg.Go(func() {
 				for i := range 25 {
-					if err := s.Audit().Record(context.Background(), audit.Event{RequestID: fmt.Sprint(w, "-", i)}); err != nil {
+					if err := s.Audit().Record(
+						context.Background(),
+						audit.Event{RequestID: fmt.Sprint(w, "-", i)}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -166,7 +181,9 @@ func TestSinkTakesManyAtOnceAndChangesMeanwhile(t *testing.T) {
 func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 	statements := map[bool][]string{ // of SQLite or not
 		true: {
-			"REPLACE INTO audit_events SELECT * FROM audit_events", "INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events", "UPDATE OR REPLACE audit_events SET id = 2",
+			"REPLACE INTO audit_events SELECT * FROM audit_events",
+			"INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events",
+			"UPDATE OR REPLACE audit_events SET id = 2",
 			"INSERT INTO audit_events SELECT * FROM audit_events WHERE TRUE ON CONFLICT (id) DO UPDATE SET event = '{}'",
 		},
 		false: {
@@ -179,8 +196,10 @@ func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 		s := open(t, url)
 		must(s.CreateOrg(t.Context(), "org", ada))
 		db := raw(t, url)
-		for _, statement := range append(statements[isSQLite(url)], "UPDATE audit_events SET event = '{}'", "DELETE FROM audit_events") {
-			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "audit events are append only") {
+		for _, statement := range append(statements[isSQLite(url)],
+			"UPDATE audit_events SET event = '{}'", "DELETE FROM audit_events") {
+			if _, err := db.Exec(statement); err == nil ||
+				!strings.Contains(err.Error(), "audit events are append only") {
 				t.Errorf("%s: %v", statement, err)
 			}
 		}
@@ -190,8 +209,8 @@ func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 	})
 }
 
-// TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves has many record at once while the database is
-// busy: who gives up is told so, and the others' events are kept.
+// TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves has many record at once while the database
+// is busy: who gives up is told so, and the others' events are kept.
 func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		busy := must(s.Writes().BeginTx(t.Context(), nil))
@@ -207,9 +226,13 @@ func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
 		var all sync.WaitGroup
 		left := make(chan error, 8)
 		for i := range 4 {
-			all.Go(func() { left <- s.Audit().Record(leaving, audit.Event{RequestID: fmt.Sprint("left ", i)}) })
 			all.Go(func() {
-				if err := s.Audit().Record(context.Background(), audit.Event{RequestID: fmt.Sprint("stays ", i)}); err != nil {
+				left <- s.Audit().Record(
+					leaving, audit.Event{RequestID: fmt.Sprint("left ", i)})
+			})
+			all.Go(func() {
+				if err := s.Audit().Record(context.Background(),
+					audit.Event{RequestID: fmt.Sprint("stays ", i)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -239,7 +262,8 @@ func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
 func TestErrorsOfTheSinkAreToldApartFromRefusals(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		err := s.Audit().Record(t.Context(), audit.Event{Milliseconds: math.Inf(1)})
-		if err == nil || errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "audit event") {
+		if err == nil || errors.Is(err, store.ErrInvalid) ||
+			!strings.Contains(err.Error(), "audit event") {
 			t.Error(err)
 		}
 	})

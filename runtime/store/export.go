@@ -10,24 +10,27 @@ import (
 )
 
 const (
-	// exportRows and exportBytes are how much of an export is read by one statement, and kept while its reader takes it: a
-	// record goes over the bytes, and none begins beyond them.
+	// exportRows and exportBytes are how much of an export is read by one statement, and kept while
+	// its reader takes it: a record goes over the bytes, and none begins beyond them.
 	exportRows  = 1_000
 	exportBytes = 1 << 20
 	// exportWrite is how much of it is written at once, for which a reader has its time.
 	exportWrite = 64 << 10
-	// settled is how many records are newer, at least, than one whose writer has certainly come to its end: of those that are
-	// not, it is noted which are there when an export begins.
+	// settled is how many records are newer, at least, than one whose writer has certainly come to
+	// its end: of those that are not, it is noted which are there when an export begins.
 	settled = 10_000
 )
 
-var errPruned = errors.New("the oldest records are being deleted, and what is read of them has a gap: export again once that is done")
+var errPruned = errors.New(
+	"the oldest records are being deleted, and what is read of them has a gap: export again once that is done")
 
-// ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids, as they were at one
-// moment, and says how many. All of them can be verified, as what the sink of a chain keeps; a part of them has gaps.
+// ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids,
+// as they were at one moment, and says how many. All of them can be verified, as what the sink of a
+// chain keeps; a part of them has gaps.
 //
-// They are read a megabyte or a thousand at a time. No connection to the database is held while w takes them, however long
-// that is. Where records that are to come are pruned meanwhile it is an error, and what was written is not all.
+// They are read a megabyte or a thousand at a time. No connection to the database is held while w
+// takes them, however long that is. Where records that are to come are pruned meanwhile it is an
+// error, and what was written is not all.
 func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (int64, error) {
 	n, err := s.exportEvents(ctx, w, f)
 	if err != nil {
@@ -39,7 +42,8 @@ func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (i
 func (s *Store) exportEvents(ctx context.Context, w io.Writer, f EventFilter) (n int64, err error) {
 	// The oldest first: what is deleted after it is known is missed.
 	var stands int64
-	if err := say(`SELECT coalesce(min(id), 0) FROM audit_events`).row(ctx, s.reads).Scan(&stands); err != nil || stands == 0 {
+	if err := say(`SELECT coalesce(min(id), 0) FROM audit_events`).row(ctx, s.reads).Scan(
+		&stands); err != nil || stands == 0 {
 		return 0, err
 	}
 	m, err := s.recordsNow(ctx)
@@ -77,9 +81,9 @@ func (s *Store) still(ctx context.Context, id int64) error {
 	return err
 }
 
-// recordsAt are the records that there were at a moment: all below from, and of the others those that are noted. A writer
-// that was on its way then may come to stand with an id between theirs: on PostgreSQL ids are in the order in which records
-// were begun.
+// recordsAt are the records that there were at a moment: all below from, and of the others those
+// that are noted. A writer that was on its way then may come to stand with an id between theirs: on
+// PostgreSQL ids are in the order in which records were begun.
 type recordsAt struct {
 	from, upto int64
 	noted      map[int64]bool
@@ -88,7 +92,8 @@ type recordsAt struct {
 func (m recordsAt) has(id int64) bool { return id < m.from || m.noted[id] }
 
 func (s *Store) recordsNow(ctx context.Context) (recordsAt, error) {
-	newest, err := all(ctx, s.reads, say(`SELECT id FROM audit_events ORDER BY id DESC LIMIT ?`, settled), readID)
+	newest, err := all(ctx, s.reads, say(`SELECT id FROM audit_events ORDER BY id DESC LIMIT ?`,
+		settled), readID)
 	if err != nil || len(newest) == 0 {
 		return recordsAt{}, err
 	}
@@ -108,7 +113,8 @@ type part struct {
 }
 
 // exportPart reads what comes after a record.
-func (s *Store) exportPart(ctx context.Context, f EventFilter, m recordsAt, after int64) (p part, err error) {
+func (s *Store) exportPart(ctx context.Context, f EventFilter, m recordsAt, after int64) (
+	p part, err error) {
 	q := f.choose(s.engine, `id > ? AND id <= ?`, "", exportRows, after, m.upto).
 		and(`LIMIT ?`, exportRows)
 	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)

@@ -91,13 +91,15 @@ func (e *engine) sometime(t time.Time) any {
 	return e.moment(t)
 }
 
-// alone lets the changes to grants and requests come one after the other: what one has counted and read is so until
-// it stands. They take the row of the revision first, and others last, so that none waits in a ring.
+// alone lets the changes to grants and requests come one after the other: what one has counted and
+// read is so until it stands. They take the row of the revision first, and others last, so that
+// none waits in a ring.
 func (t *tx) alone() error { return t.hold(say(`SELECT id FROM store_revision WHERE id = 1`)) }
 
-// Grant keeps a grant, in canonical form. The same permission of the same client is renewed under its old id. Errors
-// wrap [grant.ErrInvalid] and [grant.ErrFull].
-func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (made grant.Grant, err error) {
+// Grant keeps a grant, in canonical form. The same permission of the same client is renewed under
+// its old id. Errors wrap [grant.ErrInvalid] and [grant.ErrFull].
+func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (
+	made grant.Grant, err error) {
 	if _, err := g.Keepable(now()); err != nil {
 		return grant.Grant{}, invalid("grant permission", err)
 	}
@@ -119,7 +121,8 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	}
 	var has, id int64
 	digest, renewed := digestOf(g.Permission), ""
-	q := say(`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
+	q := say(
+		`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
 	if err := q.row(t.ctx, t).Scan(&has, &id); err != nil {
 		return g, "", err
 	}
@@ -129,13 +132,19 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	case id != 0:
 		// The row has other parameters if the database was migrated back and forth.
 		renewed = " anew"
-		_, err = say(`UPDATE grants SET parameters = ?, granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
-			parameters, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires), id).exec(t.ctx, t)
+		_,
+			err = say(
+			`UPDATE grants SET parameters = ?, granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
+			parameters, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires),
+			id).exec(t.ctx, t)
 	case has >= int64(t.limits.grants):
 		err = grant.ErrFull
 	default:
-		err = say(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-			g.Issuer, g.Client, g.Type, g.Resource, bool(!g.Unrestricted), parameters, digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
+		err = say(`INSERT INTO grants (`+permissionColumns+
+			`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+			g.Issuer, g.Client, g.Type, g.Resource, bool(!g.Unrestricted), parameters, digest, g.By,
+			g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(
+			&id)
 	}
 	if err != nil {
 		return g, "", err
@@ -144,7 +153,8 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	return g, fmt.Sprintf("grant %d%s: %s%s", id, renewed, granted(g), because(g.Reason)), nil
 }
 
-// granted is a grant for the audit, as in: file.read public/** to client "x" of issuer "y" until 2026-03-04T12:00:00Z.
+// granted is a grant for the audit, as in: file.read public/** to client "x" of issuer "y" until
+// 2026-03-04T12:00:00Z.
 func granted(g grant.Grant) string {
 	until := ""
 	if !g.Expires.IsZero() {
@@ -167,10 +177,11 @@ func because(reason string) string {
 	return ", because " + quoted(reason)
 }
 
-// RevokeGrants takes a client's grants of a type and a pattern away, or of the whole type where the pattern is empty,
-// and returns them in the order of their ids. None is no error, and is recorded all the same. Errors wrap
-// [grant.ErrInvalid].
-func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.Event) (revoked []grant.Grant, err error) {
+// RevokeGrants takes a client's grants of a type and a pattern away, or of the whole type where the
+// pattern is empty, and returns them in the order of their ids. None is no error, and is recorded
+// all the same. Errors wrap [grant.ErrInvalid].
+func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.Event) (
+	revoked []grant.Grant, err error) {
 	if err := r.Keepable(); err != nil {
 		return nil, invalid("revoke permission", err)
 	}
@@ -179,7 +190,8 @@ func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.E
 		if err := t.alone(); err != nil {
 			return done{}, err
 		}
-		q := say(`DELETE FROM grants WHERE issuer = ? AND client = ? AND type = ?`, keepable(r.Issuer), keepable(r.Client), keepable(r.Type))
+		q := say(`DELETE FROM grants WHERE issuer = ? AND client = ? AND type = ?`,
+			keepable(r.Issuer), keepable(r.Client), keepable(r.Type))
 		if resource != "" {
 			q = q.and(`AND resource = ?`, keepable(resource))
 		}
@@ -198,8 +210,8 @@ func byID(a, b grant.Grant) int {
 	return cmp.Compare(x, y)
 }
 
-// revocation says for the audit what was revoked, as in: file.read public/** of client "x": grant 12. What is said of
-// is not kept anywhere, and so quoted.
+// revocation says for the audit what was revoked, as in: file.read public/** of client "x": grant
+// 12. What is said of is not kept anywhere, and so quoted.
 func revocation(r grant.Revocation, resource string, revoked []grant.Grant) string {
 	what := "all of " + quoted(r.Type)
 	if resource != "" {
@@ -218,7 +230,8 @@ func revocation(r grant.Revocation, resource string, revoked []grant.Grant) stri
 
 // GrantsOf returns the grants of a client in the order of their ids, expired ones too.
 func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Grant, error) {
-	q := say(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`, keepable(issuer), keepable(client))
+	q := say(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`,
+		keepable(issuer), keepable(client))
 	found, err := all(ctx, s.asks, q, readGrant)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "read the grants of a client", err)
@@ -226,13 +239,15 @@ func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Gr
 	return found, nil
 }
 
-// Grants returns a page of the grants that a filter chooses, in the order of their ids. Errors wrap [grant.ErrInvalid].
+// Grants returns a page of the grants that a filter chooses, in the order of their ids. Errors wrap
+// [grant.ErrInvalid].
 func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, error) {
 	after, limit, err := f.Page()
 	if err != nil {
 		return nil, invalid("list grants", err)
 	}
-	q := chosen(f, say(`SELECT `+grantColumns+` FROM grants WHERE id > ?`, after)).and(`ORDER BY id LIMIT ?`, limit)
+	q := chosen(f, say(`SELECT `+grantColumns+` FROM grants WHERE id > ?`, after)).and(
+		`ORDER BY id LIMIT ?`, limit)
 	found, err := all(ctx, s.reads, q, readGrant)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "list grants", err)

@@ -13,15 +13,18 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// What is true of grants and requests in every keeper is tried by the tests of package grant/stored. This is of the store.
+// What is true of grants and requests in every keeper is tried by the tests of package
+// grant/stored. This is of the store.
 
 var readA = must(grant.Parse("file.read a/** unrestricted"))
 
 func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx, until := t.Context(), time.Date(2126, 3, 4, 12, 0, 0, 0, time.UTC)
-		by := audit.Event{Principal: "ada", Issuer: "https://id.example", RequestID: "r7", Role: "Admin"}
-		x := grant.Grant{Permission: readA, Issuer: "i", Client: "x", By: "ada", Reason: `it "needs" it`, Expires: until}
+		by := audit.Event{Principal: "ada", Issuer: "https://id.example", RequestID: "r7",
+			Role: "Admin"}
+		x := grant.Grant{Permission: readA, Issuer: "i", Client: "x", By: "ada",
+			Reason: `it "needs" it`, Expires: until}
 		did := func(_ any, err error) {
 			t.Helper()
 			if err != nil {
@@ -32,22 +35,30 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 		x.Reason, x.Expires, x.Issuer = "", time.Time{}, "i"
 		did(s.Grant(ctx, x, by))
 		// A pattern reads like nothing else.
-		did(s.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: `t to client "root"`}, Client: "y"}, by))
-		did(s.RevokeGrants(ctx, grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**", Reason: "no longer"}, by))
+		did(s.Grant(ctx, grant.Grant{Permission: grant.Permission{
+			Type: "db.read", Resource: `t to client "root"`}, Client: "y"}, by))
+		did(s.RevokeGrants(ctx, grant.Revocation{
+			Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**", Reason: "no longer"},
+			by))
 		did(s.RevokeGrants(ctx, grant.Revocation{Client: "y", Type: "db.read"}, by))
 		did(s.RevokeGrants(ctx, grant.Revocation{Client: "y", Type: "db.read"}, by))
 		ask := func(client string) grant.Request {
 			t.Helper()
-			return must(s.RequestGrant(ctx, grant.Request{Permission: readA, Client: client, Reason: "please"}, 5, by))
+			return must(s.RequestGrant(ctx, grant.Request{
+				Permission: readA, Client: client, Reason: "please"}, 5, by))
 		}
 		first := ask("x")
 		ask("x") // is no change
-		_, _, err := s.ApproveRequest(ctx, first.ID, grant.Verdict{By: "ada", Note: "less", Permission: must(grant.Parse("file.read a/b restricted"))}, by)
+		_, _, err := s.ApproveRequest(ctx, first.ID,
+			grant.Verdict{By: "ada", Note: "less",
+				Permission: must(grant.Parse("file.read a/b restricted"))}, by)
 		did(nil, err)
 		did(s.DenyRequest(ctx, ask("y").ID, grant.Verdict{By: "ada", Note: "no"}, by))
 		var got []string
 		for _, r := range trail(t, s) {
-			if r.Type != audit.Changed || r.Status != audit.Success || r.Principal != by.Principal || r.Issuer != by.Issuer || r.RequestID != by.RequestID || r.Role != by.Role {
+			if r.Type != audit.Changed || r.Status != audit.Success ||
+				r.Principal != by.Principal || r.Issuer != by.Issuer ||
+				r.RequestID != by.RequestID || r.Role != by.Role {
 				t.Errorf("%+v", r)
 			}
 			got = append(got, r.Action+": "+r.Object)
@@ -65,7 +76,8 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 			`deny request: request 2: file.read a/** unrestricted to client "y", because "no"`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("recorded are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("recorded are\n%s\nwant\n%s", strings.Join(got, "\n"),
+				strings.Join(want, "\n"))
 		}
 		if n := must(s.Revision(ctx)).Number; n != int64(len(want)) {
 			t.Errorf("the revision is %d after %d changes", n, len(want))
@@ -79,13 +91,15 @@ func TestChangeOfGrantsThatFailsLeavesNoRecord(t *testing.T) {
 		s.Limit(1)
 		g := grant.Grant{Permission: readA, Client: "x"}
 		must(s.Grant(ctx, g, ada))
-		r := must(s.RequestGrant(ctx, grant.Request{Permission: must(grant.Parse("file.read b/** unrestricted")), Client: "x"}, 1, ada))
+		r := must(s.RequestGrant(ctx, grant.Request{
+			Permission: must(grant.Parse("file.read b/** unrestricted")), Client: "x"}, 1, ada))
 		g.Resource = "c/**"
 		_, err := s.Grant(ctx, g, ada)
 		_, err2 := s.RequestGrant(ctx, grant.Request{Permission: g.Permission, Client: "x"}, 1, ada)
 		_, _, err3 := s.ApproveRequest(ctx, r.ID, grant.Verdict{}, ada)
 		_, err4 := s.DenyRequest(ctx, "7", grant.Verdict{}, ada)
-		for i, want := range map[int]error{0: grant.ErrFull, 1: grant.ErrTooMany, 2: grant.ErrFull, 3: grant.ErrUnknown} {
+		for i, want := range map[int]error{0: grant.ErrFull, 1: grant.ErrTooMany, 2: grant.ErrFull,
+			3: grant.ErrUnknown} {
 			if got := []error{err, err2, err3, err4}[i]; !errors.Is(got, want) {
 				t.Errorf("%d: %v", i, got)
 			}
@@ -106,10 +120,14 @@ func TestRequestThatIsOpenForTooLongIsWithdrawn(t *testing.T) {
 		first := must(ask())
 		age := func(text string) {
 			t.Helper()
-			statement := `UPDATE grant_requests SET created_at = created_at - interval '` + text + `' WHERE status = 'open'`
+			statement := `UPDATE grant_requests SET created_at = created_at - interval '` + text +
+				`' WHERE status = 'open'`
 			if isSQLite(url) {
-				d := map[string]time.Duration{"29 days": 29 * 24 * time.Hour, "1 day": 24 * time.Hour}[text]
-				statement = fmt.Sprintf(`UPDATE grant_requests SET created_at = created_at - %d WHERE status = 'open'`, d.Microseconds())
+				d := map[string]time.Duration{
+					"29 days": 29 * 24 * time.Hour, "1 day": 24 * time.Hour}[text]
+				statement = fmt.Sprintf(
+					`UPDATE grant_requests SET created_at = created_at - %d WHERE status = 'open'`,
+					d.Microseconds())
 			}
 			if _, err := db.Exec(statement); err != nil {
 				t.Fatal(err)
@@ -163,19 +181,34 @@ func TestDatabaseTakesNoGrantAndNoRequestThatIsNone(t *testing.T) {
 		const granted = `INSERT INTO grants (issuer, client, type, resource, restricted, parameters, digest, granted_by, reason, created_at) SELECT `
 		const asked = `INSERT INTO grant_requests (issuer, client, type, resource, restricted, parameters, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id) SELECT `
 		for _, statement := range []string{
-			granted + `issuer, client, type, 'b', restricted, parameters, digest, '', '', created_at FROM grants`, // the same permission
-			granted + `issuer, '', type, resource, restricted, parameters, digest, '', '', created_at FROM grants`,
-			granted + `'j', client, type, '', restricted, parameters, digest, '', '', created_at FROM grants`,
-			granted + `'j', client, '', resource, restricted, parameters, digest, '', '', created_at FROM grants`,
-			granted + `'j', client, type, resource, restricted, '', digest, '', '', created_at FROM grants`,
-			granted + `'j', client, type, resource, restricted, parameters, '', '', '', created_at FROM grants`,
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'open', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`, // one is open
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'waiting', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'withdrawn', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'approved', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
-			asked + `issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, created_at, '', '', 1 FROM grant_requests WHERE id = 1`,
-			`UPDATE grant_requests SET status = 'approved', grant_id = 1 WHERE id = 1`, // denied before
+			// the same permission
+			granted +
+				`issuer, client, type, 'b', restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted +
+				`issuer, '', type, resource, restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted +
+				`'j', client, type, '', restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted +
+				`'j', client, '', resource, restricted, parameters, digest, '', '', created_at FROM grants`,
+			granted +
+				`'j', client, type, resource, restricted, '', digest, '', '', created_at FROM grants`,
+			granted +
+				`'j', client, type, resource, restricted, parameters, '', '', '', created_at FROM grants`,
+			// one is open
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'open', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'waiting', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, NULL, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'withdrawn', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'approved', created_at, created_at, '', '', NULL FROM grant_requests WHERE id = 1`,
+			asked +
+				`issuer, client, type, resource, restricted, parameters, digest, '', '', '', 'denied', created_at, created_at, '', '', 1 FROM grant_requests WHERE id = 1`,
+			// denied before
+			`UPDATE grant_requests SET status = 'approved', grant_id = 1 WHERE id = 1`,
 			`UPDATE grant_requests SET status = 'open', decided_at = NULL WHERE id = 1`,
 		} {
 			if _, err := db.Exec(statement); err == nil {
@@ -195,7 +228,8 @@ func TestGrantThatIsBrokenInTheDatabaseIsAnError(t *testing.T) {
 		if got, err := s.GrantsOf(ctx, "", "x"); err == nil {
 			t.Errorf("%+v", got)
 		}
-		if got, err := s.RevokeGrants(ctx, grant.Revocation{Client: "x", Type: "file.read"}, ada); err == nil {
+		if got, err := s.RevokeGrants(ctx, grant.Revocation{Client: "x", Type: "file.read"},
+			ada); err == nil {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-const requestColumns = `id, ` + permissionColumns + `, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id`
+const requestColumns = `id, ` + permissionColumns +
+	`, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id`
 
 // requestsAt reads requests as they are at a moment.
 func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
@@ -20,7 +21,8 @@ func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
 		var id int64
 		var granted sql.Null[int64]
 		restricted := true
-		err = row.Scan(&id, &r.Issuer, &r.Client, &r.Type, &r.Resource, &restricted, parameters{&r.Parameters}, &r.Principal, &r.Tool, &r.Reason,
+		err = row.Scan(&id, &r.Issuer, &r.Client, &r.Type, &r.Resource, &restricted,
+			parameters{&r.Parameters}, &r.Principal, &r.Tool, &r.Reason,
 			&r.Status, moment{&r.Created}, sometime{&r.Decided}, &r.By, &r.Note, &granted)
 		r.ID = strconv.FormatInt(id, 10)
 		complete(&r.Permission, restricted)
@@ -33,14 +35,17 @@ func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
 
 // openRequests narrows to those of a client that are open at a moment.
 func (e *engine) openRequests(q *statement, issuer, client string, at time.Time) *statement {
-	return q.and(`WHERE issuer = ? AND client = ? AND status = 'open' AND created_at > ?`, issuer, client, e.moment(at.Add(-grant.Waits)))
+	return q.and(`WHERE issuer = ? AND client = ? AND status = 'open' AND created_at > ?`, issuer,
+		client, e.moment(at.Add(-grant.Waits)))
 }
 
-// RequestGrant keeps a request, in canonical form. An open one of the same client for the same permission is returned in
-// its place. A client has so many open at most, and all together [MaxRequests]; those that were for as long as [grant.Waits]
-// are withdrawn, and some of those of which nobody has heard for 90 days after that are deleted. Errors wrap
-// [grant.ErrInvalid] and [grant.ErrTooMany].
-func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (made grant.Request, err error) {
+// RequestGrant keeps a request, in canonical form. An open one of the same client for the same
+// permission is returned in its place. A client has so many open at most, and all together
+// [MaxRequests]; those that were for as long as [grant.Waits] are withdrawn, and some of those of
+// which nobody has heard for 90 days after that are deleted. Errors wrap [grant.ErrInvalid] and
+// [grant.ErrTooMany].
+func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (
+	made grant.Request, err error) {
 	const doing = "request permission"
 	r, err = r.Keepable(now())
 	if err != nil {
@@ -48,7 +53,9 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 	}
 	digest := digestOf(r.Permission)
 	same := func(db asker, at time.Time) (grant.Request, error) {
-		return requestsAt(at)(s.engine.openRequests(say(`SELECT `+requestColumns+` FROM grant_requests`), r.Issuer, r.Client, at).and(`AND digest = ?`, digest).row(ctx, db))
+		return requestsAt(at)(s.engine.openRequests(
+			say(`SELECT `+requestColumns+` FROM grant_requests`), r.Issuer, r.Client, at).and(
+			`AND digest = ?`, digest).row(ctx, db))
 	}
 	switch made, err = same(s.reads, now()); {
 	case err == nil:
@@ -75,7 +82,9 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 			return done{}, err
 		}
 		made, err = t.request(r, digest, most)
-		return done{ChangedRequest, fmt.Sprintf("request %s: %s to %s%s", made.ID, made.Permission, clientOf(r.Issuer, r.Client), because(r.Reason))}, err
+		return done{ChangedRequest, fmt.Sprintf(
+			"request %s: %s to %s%s", made.ID, made.Permission, clientOf(r.Issuer, r.Client),
+			because(r.Reason))}, err
 	})
 	if found {
 		return made, nil // somebody asked for it at the same moment
@@ -87,7 +96,9 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 var errNothing = errors.New("there is nothing to do")
 
 func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, error) {
-	_, err := say(`UPDATE grant_requests SET status = 'withdrawn' WHERE issuer = ? AND client = ? AND status = 'open' AND created_at <= ?`,
+	_,
+		err := say(
+		`UPDATE grant_requests SET status = 'withdrawn' WHERE issuer = ? AND client = ? AND status = 'open' AND created_at <= ?`,
 		r.Issuer, r.Client, t.engine.moment(t.now.Add(-grant.Waits))).exec(t.ctx, t)
 	if err != nil {
 		return r, err
@@ -104,8 +115,10 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 		return r, err
 	}
 	var id int64
-	err = say(`INSERT INTO grant_requests (`+permissionColumns+`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
-		r.Issuer, r.Client, r.Type, r.Resource, bool(!r.Unrestricted), parameters, digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
+	err = say(`INSERT INTO grant_requests (`+permissionColumns+
+		`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
+		r.Issuer, r.Client, r.Type, r.Resource, bool(!r.Unrestricted), parameters, digest,
+		r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
 	r.ID = strconv.FormatInt(id, 10)
 	return r, err
 }
@@ -114,22 +127,26 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 type tooMany int
 
 func (n tooMany) Error() string {
-	return fmt.Sprintf("all clients together have %d requests open, which is the most: approve or deny some of them first", int(n))
+	return fmt.Sprintf(
+		"all clients together have %d requests open, which is the most: approve or deny some of them first", int(n))
 }
 
 func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }
 
 // room is an error where a client has so many requests open as it may have, or all clients have.
-func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Time, most, all int) error {
+func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Time, most,
+	all int) error {
 	var open int
-	if err := e.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client, at).row(ctx, db).Scan(&open); err != nil {
+	if err := e.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client,
+		at).row(ctx, db).Scan(&open); err != nil {
 		return err
 	}
 	if open >= most {
 		return grant.ErrTooMany
 	}
 	var one int64
-	q := say(`SELECT id FROM grant_requests WHERE status = 'open' AND created_at > ? ORDER BY id DESC LIMIT 1 OFFSET ?`, e.moment(at.Add(-grant.Waits)), all-1)
+	q := say(
+		`SELECT id FROM grant_requests WHERE status = 'open' AND created_at > ? ORDER BY id DESC LIMIT 1 OFFSET ?`, e.moment(at.Add(-grant.Waits)), all-1)
 	switch err := q.row(ctx, db).Scan(&one); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -140,16 +157,19 @@ func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Ti
 }
 
 const (
-	// remembered is how old a request becomes: 90 days after it can have been decided on at the latest. The database lets none
-	// be deleted that was asked within 90 days.
+	// remembered is how old a request becomes: 90 days after it can have been decided on at the
+	// latest. The database lets none be deleted that was asked within 90 days.
 	remembered = grant.Waits + 90*24*time.Hour
 	// forgotten is how many are deleted at once, at most.
 	forgotten = 100
 )
 
-// forget deletes the oldest requests, some at a time. Their ids are in the order in which they were asked.
+// forget deletes the oldest requests, some at a time. Their ids are in the order in which they were
+// asked.
 func (t *tx) forget() error {
-	_, err := say(`DELETE FROM grant_requests WHERE id IN (SELECT id FROM (SELECT id, created_at FROM grant_requests ORDER BY id LIMIT ?) AS oldest WHERE created_at <= ?)`,
+	_,
+		err := say(
+		`DELETE FROM grant_requests WHERE id IN (SELECT id FROM (SELECT id, created_at FROM grant_requests ORDER BY id LIMIT ?) AS oldest WHERE created_at <= ?)`,
 		forgotten, t.engine.moment(t.now.Add(-remembered))).exec(t.ctx, t)
 	return err
 }
@@ -166,10 +186,12 @@ func (s *Store) GrantRequest(ctx context.Context, id string) (grant.Request, err
 	return r, nil
 }
 
-func requestByID(ctx context.Context, db asker, id string, at time.Time, more string) (r grant.Request, err error) {
+func requestByID(ctx context.Context, db asker, id string, at time.Time, more string) (
+	r grant.Request, err error) {
 	n, ok := grant.Number(id)
 	if ok {
-		r, err = requestsAt(at)(say(`SELECT `+requestColumns+` FROM grant_requests WHERE id = ? `+more, n).row(ctx, db))
+		r, err = requestsAt(at)(say(`SELECT `+requestColumns+` FROM grant_requests WHERE id = ? `+
+			more, n).row(ctx, db))
 	}
 	if !ok || errors.Is(err, sql.ErrNoRows) {
 		return grant.Request{}, fmt.Errorf("request %.40q: %w", id, grant.ErrUnknown)
@@ -177,31 +199,39 @@ func requestByID(ctx context.Context, db asker, id string, at time.Time, more st
 	return r, err
 }
 
-// ApproveRequest grants what an open request asks for, or less. Errors wrap [grant.ErrUnknown], [grant.ErrDecided],
-// [grant.ErrInvalid] and [grant.ErrFull].
-func (s *Store) ApproveRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (r grant.Request, g grant.Grant, err error) {
-	r, err = s.decide(ctx, id, v, by, "approve request", func(t *tx, open grant.Request) (grant.Request, string, error) {
-		wanted, err := open.Granted(v, t.now)
-		if err != nil {
-			return open, "", err
-		}
-		object := ""
-		g, object, err = t.grant(wanted)
-		return open.Decide(grant.Approved, v, g.ID, t.now), object, err
-	})
+// ApproveRequest grants what an open request asks for, or less. Errors wrap [grant.ErrUnknown],
+// [grant.ErrDecided], [grant.ErrInvalid] and [grant.ErrFull].
+func (s *Store) ApproveRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (
+	r grant.Request, g grant.Grant, err error) {
+	r, err = s.decide(ctx, id, v, by, "approve request",
+		func(t *tx, open grant.Request) (grant.Request, string, error) {
+			wanted, err := open.Granted(v, t.now)
+			if err != nil {
+				return open, "", err
+			}
+			object := ""
+			g, object, err = t.grant(wanted)
+			return open.Decide(grant.Approved, v, g.ID, t.now), object, err
+		})
 	g, err = only(g, err)
 	return r, g, err
 }
 
-// DenyRequest refuses an open request. Errors wrap [grant.ErrUnknown], [grant.ErrDecided] and [grant.ErrInvalid].
-func (s *Store) DenyRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (grant.Request, error) {
-	return s.decide(ctx, id, v, by, "deny request", func(t *tx, open grant.Request) (grant.Request, string, error) {
-		return open.Decide(grant.Refused, v, "", t.now), open.Permission.String() + " to " + clientOf(open.Issuer, open.Client) + because(v.Note), nil
-	})
+// DenyRequest refuses an open request. Errors wrap [grant.ErrUnknown], [grant.ErrDecided] and
+// [grant.ErrInvalid].
+func (s *Store) DenyRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (
+	grant.Request, error) {
+	return s.decide(ctx, id, v, by, "deny request",
+		func(t *tx, open grant.Request) (grant.Request, string, error) {
+			return open.Decide(grant.Refused, v, "", t.now), open.Permission.String() + " to " +
+				clientOf(open.Issuer, open.Client) + because(v.Note), nil
+		})
 }
 
 // decide decides on an open request. Of several who do so at once one finds it open.
-func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit.Event, action string, how func(t *tx, open grant.Request) (grant.Request, string, error)) (r grant.Request, err error) {
+func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit.Event,
+	action string, how func(t *tx, open grant.Request) (grant.Request, string, error)) (
+	r grant.Request, err error) {
 	err = s.change(ctx, by, action, func(t *tx) (done, error) {
 		if err := t.alone(); err != nil {
 			return done{}, err
@@ -221,14 +251,18 @@ func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit
 		}
 		number, _ := grant.Number(r.ID)
 		granted, _ := grant.Number(r.Grant)
-		_, err = say(`UPDATE grant_requests SET status = ?, decided_at = ?, decided_by = ?, note = ?, grant_id = ? WHERE id = ? AND status = 'open'`,
-			r.Status, t.engine.moment(r.Decided), r.By, r.Note, sql.Null[int64]{V: granted, Valid: r.Grant != ""}, number).exec(ctx, t)
+		_,
+			err = say(
+			`UPDATE grant_requests SET status = ?, decided_at = ?, decided_by = ?, note = ?, grant_id = ? WHERE id = ? AND status = 'open'`,
+			r.Status, t.engine.moment(r.Decided), r.By, r.Note,
+			sql.Null[int64]{V: granted, Valid: r.Grant != ""}, number).exec(ctx, t)
 		return done{kind, "request " + r.ID + ": " + object}, err
 	})
 	return only(r, err)
 }
 
-// GrantRequests returns a page of the requests that a filter chooses, the newest first. Errors wrap [grant.ErrInvalid].
+// GrantRequests returns a page of the requests that a filter chooses, the newest first. Errors wrap
+// [grant.ErrInvalid].
 func (s *Store) GrantRequests(ctx context.Context, f grant.Filter) ([]grant.Request, error) {
 	after, limit, err := f.Page()
 	if err != nil {

@@ -71,20 +71,24 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 	return values
 }
 
-// rowsOf is what is put into a database at each version, by the version that brought the table, and what to
-// ask to see whether it is there.
+// rowsOf is what is put into a database at each version, by the version that brought the table, and
+// what to ask to see whether it is there.
 var rowsOf = [][][2]string{
 	1: {
-		{`INSERT INTO organizations (name, created_at, updated_at) VALUES ('acme', NOW, NOW)`, `SELECT name FROM organizations`},
-		{`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (1, 'lab', NOW, NOW)`, `SELECT name FROM teams`},
+		{`INSERT INTO organizations (name, created_at, updated_at) VALUES ('acme', NOW, NOW)`,
+			`SELECT name FROM organizations`},
+		{`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (1, 'lab', NOW, NOW)`,
+			`SELECT name FROM teams`},
 		{`INSERT INTO memberships (team_id, issuer, subject, standing, created_at, updated_at) VALUES (1, '', 'bob', 'lead', NOW, NOW)`, `SELECT subject FROM memberships`},
 	},
 	2: {
 		{`INSERT INTO tool_catalogs (name, description, team_id, is_active, created_at, updated_at) VALUES ('kit', '', 1, TRUE, NOW, NOW)`, `SELECT name FROM tool_catalogs`},
 		{`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) VALUES (1, 'tool', '', NOW)`, `SELECT tool_name FROM tool_catalog_entries`},
 	},
-	3: {{`INSERT INTO tool_switches (name, is_off, updated_at) VALUES ('tool', TRUE, NOW)`, `SELECT name FROM tool_switches`}},
-	4: {{`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (NOW, 't', 'ok', 'r', '', 'bob', '{"request_id":"r"}')`, `SELECT event FROM audit_events`}},
+	3: {{`INSERT INTO tool_switches (name, is_off, updated_at) VALUES ('tool', TRUE, NOW)`,
+		`SELECT name FROM tool_switches`}},
+	4: {
+		{`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (NOW, 't', 'ok', 'r', '', 'bob', '{"request_id":"r"}')`, `SELECT event FROM audit_events`}},
 	5: {{`INSERT INTO audit_cuts (upto, at) VALUES (0, NOW)`, `SELECT upto FROM audit_cuts`}},
 	6: {
 		{`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', 'bob', 'file.read', 'a/**', FALSE, '{}', 'sha256:0', '', '', NOW)`, `SELECT resource FROM grants`},
@@ -192,7 +196,9 @@ func TestEnginesHaveTheSameMigrations(t *testing.T) {
 	}
 	for _, name := range sqlite {
 		for _, url := range []string{"sqlite:x", "postgres://h/d"} {
-			if text := string(must(fs.ReadFile(must(store.Migrations(url)), name))); !strings.Contains(text, "+goose Up") || !strings.Contains(text, "+goose Down") {
+			if text := string(must(fs.ReadFile(
+				must(store.Migrations(url)), name))); !strings.Contains(text, "+goose Up") ||
+				!strings.Contains(text, "+goose Down") {
 				t.Errorf("%s: %s has one way only", url, path.Base(name))
 			}
 		}
@@ -214,7 +220,8 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 			}
 		}
 		db := raw(t, url)
-		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4 5 6 7" {
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(
+			got, " ") != "0 1 2 3 4 5 6 7" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {
@@ -228,7 +235,8 @@ func TestMigrationWaitsForItsTurnAndNoLongerThanItsContext(t *testing.T) {
 		db := raw(t, url)
 		holder := must(db.Conn(t.Context()))
 		defer holder.Close()
-		lock := []string{"BEGIN", `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store public', 0))`}
+		lock := []string{
+			"BEGIN", `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store public', 0))`}
 		if isSQLite(url) {
 			lock = []string{"BEGIN IMMEDIATE"}
 		}
@@ -238,7 +246,8 @@ func TestMigrationWaitsForItsTurnAndNoLongerThanItsContext(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := impatiently(t, url); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "wait for the turn") {
+			if err := impatiently(t, url); !errors.Is(err, context.DeadlineExceeded) ||
+				!strings.Contains(err.Error(), "wait for the turn") {
 				t.Errorf("%v", err)
 			}
 			waited := make(chan error, 1)
@@ -253,8 +262,8 @@ func TestMigrationWaitsForItsTurnAndNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
-// impatiently migrates within a moment, and within a longer one where that was too short to even ask for
-// the turn.
+// impatiently migrates within a moment, and within a longer one where that was too short to even
+// ask for the turn.
 func impatiently(t *testing.T, url string) (err error) {
 	for moment := 50 * time.Millisecond; moment < time.Minute; moment *= 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), moment)
@@ -275,7 +284,8 @@ func script(up, down string) *fstest.MapFile {
 func TestMigrationThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, db := t.Context(), raw(t, url)
-		good := fstest.MapFS{"00001_a.sql": script("CREATE TABLE a (id integer PRIMARY KEY);\nINSERT INTO a VALUES (1);", "DROP TABLE a;")}
+		good := fstest.MapFS{"00001_a.sql": script(
+			"CREATE TABLE a (id integer PRIMARY KEY);\nINSERT INTO a VALUES (1);", "DROP TABLE a;")}
 		if err := store.MigrateBy(ctx, url, good, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -283,9 +293,11 @@ func TestMigrationThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
 		bad := fstest.MapFS{
 			"00001_a.sql": good["00001_a.sql"],
 			"00002_b.sql": script("CREATE TABLE b (id integer);\nDELETE FROM a;", "DROP TABLE b;"),
-			"00003_c.sql": script("CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);", "DROP TABLE c;"),
+			"00003_c.sql": script("CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);",
+				"DROP TABLE c;"),
 		}
-		if err := store.MigrateBy(ctx, url, bad, 3); err == nil || !strings.Contains(err.Error(), "version:3") {
+		if err := store.MigrateBy(ctx, url, bad, 3); err == nil ||
+			!strings.Contains(err.Error(), "version:3") {
 			t.Errorf("%v", err)
 		}
 		if got := schema(t, db, url); got != before {
@@ -294,7 +306,8 @@ func TestMigrationThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
 		if got := column(t, db, "SELECT id FROM a"); len(got) != 1 {
 			t.Error(got)
 		}
-		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1" {
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(
+			got, " ") != "0 1" {
 			t.Error(got)
 		}
 	})
@@ -303,7 +316,8 @@ func TestMigrationThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
 func TestMigrationThatOrphansRowsIsRefused(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		bad := fstest.MapFS{
-			"00001_a.sql": script("CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id));\nINSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);", "DROP TABLE b;\nDROP TABLE a;"),
+			"00001_a.sql": script(
+				"CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id));\nINSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);", "DROP TABLE b;\nDROP TABLE a;"),
 			"00002_b.sql": script("DELETE FROM a;", "INSERT INTO a VALUES (1);"),
 		}
 		if err := store.MigrateBy(t.Context(), url, bad, 1); err != nil {
@@ -325,7 +339,8 @@ func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
 		for _, name := range must(fs.Glob(own, "*")) {
 			newer[name] = &fstest.MapFile{Data: must(fs.ReadFile(own, name))}
 		}
-		newer[fmt.Sprintf("%05d_more.sql", newest+1)] = script("CREATE TABLE more (id integer);", "DROP TABLE more;")
+		newer[fmt.Sprintf("%05d_more.sql", newest+1)] = script(
+			"CREATE TABLE more (id integer);", "DROP TABLE more;")
 		if err := store.MigrateBy(t.Context(), url, newer, newest+1); err != nil {
 			t.Fatal(err)
 		}
@@ -348,11 +363,13 @@ func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
 	if _, err := db.Exec("CREATE TABLE organizations (id integer)"); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Open(t.Context(), url); err == nil || !strings.Contains(err.Error(), "search_path=mcpgen") {
+	if s, err := store.Open(t.Context(), url); err == nil ||
+		!strings.Contains(err.Error(), "search_path=mcpgen") {
 		t.Fatalf("%v, %v", s, err)
 	}
 	own := url + "&search_path=mcpgen"
-	if s, err := store.Open(t.Context(), own); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA mcpgen AUTHORIZATION postgres") {
+	if s, err := store.Open(t.Context(), own); err == nil ||
+		!strings.Contains(err.Error(), "CREATE SCHEMA mcpgen AUTHORIZATION postgres") {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if _, err := db.Exec("CREATE SCHEMA mcpgen"); err != nil {
@@ -368,13 +385,14 @@ func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
 	}
 }
 
-// TestRoleThatMayMakeNoTablesIsToldTheCureAtOnce looks for the words that goose has once it has tried for some
-// seconds, and are not said of what ended it at once.
+// TestRoleThatMayMakeNoTablesIsToldTheCureAtOnce looks for the words that goose has once it has
+// tried for some seconds, and are not said of what ended it at once.
 func TestRoleThatMayMakeNoTablesIsToldTheCureAtOnce(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	role, _ := db.Account(t)
 	s, err := store.Open(t.Context(), postgresURL(db, role))
-	if err == nil || !strings.Contains(err.Error(), "permission denied for schema public") || !strings.Contains(err.Error(), "CREATE SCHEMA mcpgen AUTHORIZATION") {
+	if err == nil || !strings.Contains(err.Error(), "permission denied for schema public") ||
+		!strings.Contains(err.Error(), "CREATE SCHEMA mcpgen AUTHORIZATION") {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "create version table") {
@@ -393,10 +411,12 @@ func TestRoleThatMayMakeNoTablesServesADatabaseThatAnotherHasMigrated(t *testing
 	if err := store.Migrate(t.Context(), postgresURL(db, db.User), newest); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Open(t.Context(), postgresURL(db, role)); err == nil || !strings.Contains(err.Error(), "GRANT SELECT, INSERT, UPDATE, DELETE ON") {
+	if s, err := store.Open(t.Context(), postgresURL(db, role)); err == nil ||
+		!strings.Contains(err.Error(), "GRANT SELECT, INSERT, UPDATE, DELETE ON") {
 		t.Fatalf("%v, %v", s, err)
 	}
-	if _, err := db.Exec("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role); err != nil {
+	if _, err := db.Exec("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " +
+		role); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, postgresURL(db, role))
@@ -408,7 +428,9 @@ func TestRoleThatMayMakeNoTablesServesADatabaseThatAnotherHasMigrated(t *testing
 	if _, err := db.Exec("REVOKE ALL ON store_version FROM " + role); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Migrate(t.Context(), postgresURL(db, role), newest); err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "permission denied for table store_version") {
+	if err := store.Migrate(t.Context(), postgresURL(db, role), newest); err == nil ||
+		errors.Is(err, context.Canceled) || !strings.Contains(
+		err.Error(), "permission denied for table store_version") {
 		t.Error(err)
 	}
 }
@@ -441,8 +463,8 @@ func olderGrants() (all []olderGrant) {
 	return all
 }
 
-// fillOlder stores them at version 6: for a client "only N" each, for the client "all" together, and
-// as open requests of the client "asks".
+// fillOlder stores them at version 6: for a client "only N" each, for the client "all" together,
+// and as open requests of the client "asks".
 func fillOlder(t *testing.T, db *sql.DB, url string) {
 	t.Helper()
 	now := "now()"
@@ -455,13 +477,17 @@ func fillOlder(t *testing.T, db *sql.DB, url string) {
 			strings.ToUpper(fmt.Sprint(g.restricted)), quote(g.params),
 			quote(audit.DigestOf([]byte(g.line)).String())}, ", ")
 		for _, client := range []string{fmt.Sprint("only ", i), "all"} {
-			if _, err := db.Exec(`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', '` +
-				client + `', ` + columns + `, '', '', ` + now + `)`); err != nil {
+			if _,
+				err := db.Exec(
+				`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', '` +
+					client + `', ` + columns + `, '', '', ` + now + `)`); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := db.Exec(`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'asks', ` +
-			columns + `, '', '', '', 'open', ` + now + `, '', '')`); err != nil {
+		if _,
+			err := db.Exec(
+			`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'asks', ` +
+				columns + `, '', '', '', 'open', ` + now + `, '', '')`); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -590,18 +616,22 @@ func TestInterruptedMigrationOfGrantsLeavesThemAsTheyWere(t *testing.T) {
 				older[name] = file
 			}
 		}
-		broken["00008_broken.sql"] = script("CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);", "DROP TABLE c;")
+		broken["00008_broken.sql"] = script(
+			"CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);", "DROP TABLE c;")
 		must(0, store.MigrateBy(ctx, url, older, 6))
 		fillOlder(t, db, url)
 		before := column(t, db, `SELECT digest || params FROM grants ORDER BY id`)
 		if err := store.MigrateBy(ctx, url, broken, 8); err == nil {
 			t.Error("migrated")
 		}
-		if got := column(t, db, `SELECT digest || params FROM grants ORDER BY id`); !slices.Equal(got, before) {
+		if got := column(t, db, `SELECT digest || params FROM grants ORDER BY id`); !slices.Equal(
+			got, before) {
 			t.Error(got)
 		}
 		must(0, open(t, url).Close())
-		if got := column(t, db, `SELECT digest || parameters FROM grants ORDER BY id`); !slices.Equal(got, before) {
+		if got := column(
+			t, db, `SELECT digest || parameters FROM grants ORDER BY id`); !slices.Equal(
+			got, before) {
 			t.Error(got)
 		}
 		if err := store.MigrateBy(ctx, url, older, 6); !errors.Is(err, store.ErrNewer) {

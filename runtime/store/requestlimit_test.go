@@ -71,7 +71,10 @@ func TestRequestsOfLongAgoAreDeletedSomeAtATime(t *testing.T) {
 			if status == "denied" {
 				decided = at
 			}
-			must(db.Exec(fmt.Sprintf(`INSERT INTO grant_requests (issuer, client, type, resource, restricted, parameters, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note)
+			must(
+				db.Exec(
+					fmt.Sprintf(
+						`INSERT INTO grant_requests (issuer, client, type, resource, restricted, parameters, digest, principal, tool, reason, status, created_at, decided_at, decided_by, note)
 				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT '', 'old', 'file.read', 'a', FALSE, '{}', 'sha256:%d' || i, '', '', '', '%s', %s, %s, '', '' FROM n`, n, days, status, at, decided)))
 		}
 		many(150, 200, "denied")

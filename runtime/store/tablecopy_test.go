@@ -32,7 +32,8 @@ func documented(t *testing.T, marker string, sqlite bool) string {
 func hostTables(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	db := raw(t, url)
-	db.SetMaxOpenConns(1) // SQLite attaches to a connection, and a failed transaction is rolled back
+	// SQLite attaches to a connection, and a failed transaction is rolled back
+	db.SetMaxOpenConns(1)
 	host := `CREATE SCHEMA host`
 	if isSQLite(url) {
 		host = fmt.Sprintf("ATTACH '%s' AS host", filepath.Join(t.TempDir(), "host.db"))
@@ -134,17 +135,23 @@ func TestDocumentedCopyOfRowsThatDoNotFit(t *testing.T) {
 		copy bool  // the row is left out, and others are copied
 	}{
 		"two of one name, global": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, NULL, NULL, true)`, []int{0}, false},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, NULL, NULL, true)`, []int{0},
+			false},
 		"two of one name in an organization": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, 70, NULL, true)`, []int{0}, false},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, 70, NULL, true)`, []int{0},
+			false},
 		"two of one name in a team, one with its organization": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, NULL, 80, true)`, []int{0}, false},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'kit', NULL, NULL, 80, true)`, []int{0},
+			false},
 		"the team of another organization": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, 71, 80, true)`, []int{1}, true},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, 71, 80, true)`, []int{1},
+			true},
 		"a missing organization": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, 72, NULL, true)`, []int{2}, true},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, 72, NULL, true)`, []int{2},
+			true},
 		"a missing team": {
-			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, NULL, 82, true)`, []int{2}, true},
+			`INSERT INTO host.tool_catalogs VALUES (95, 'other', NULL, NULL, 82, true)`, []int{2},
+			true},
 		"two organizations": {`INSERT INTO host.organizations VALUES (72, 'Acme')`, []int{3},
 			false},
 		"two teams": {`INSERT INTO host.teams VALUES (82, 70, 'lab')`, []int{4}, false},

@@ -329,7 +329,9 @@ func TestPruneGoesOnWhereOneEndedEarly(t *testing.T) {
 		if isSQLite(url) {
 			now, old = "1", "1"
 		}
-		must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event)
+		must(
+			raw(t, url).Exec(
+				`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) SELECT ` + old + `, 't', 'ok', 'r', '', 'bob', '{}' FROM n`))
 		must(raw(t, url).Exec(`INSERT INTO audit_cuts (upto, at) VALUES (6000, ` + now + `)`))
 		if n := must(s.PruneEvents(t.Context(), longAgo.Add(time.Hour), ada)); n != 6000 ||
@@ -367,10 +369,14 @@ func TestEventsOfAnEarlierVersionAreFoundByClientAndTool(t *testing.T) {
 		for _, event := range []string{`{"client":"` + long + `","tool":"` + long + `"}`,
 			`{"client":"cli","tool":"read"}`, `{"client_id":"web","tool_name":"write"}`,
 			`{"client":"x\u0000"}`} {
-			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (` + now + `, 't', 'ok', 'r', '', 'bob', '` + event + `')`))
+			must(
+				raw(t, url).Exec(
+					`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (` + now + `, 't', 'ok', 'r', '', 'bob', '` + event + `')`))
 		}
 		for i := range 3 { // no two are alike, so that no compression makes them short
-			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (`+now+`, 't', 'ok', $1, '', 'bob', '{}')`, fmt.Sprint(i)+noise(3000)))
+			must(
+				raw(t, url).Exec(
+					`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (`+now+`, 't', 'ok', $1, '', 'bob', '{}')`, fmt.Sprint(i)+noise(3000)))
 		}
 		s := open(t, url)
 		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"},

@@ -24,12 +24,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// unsampled is an observer as programs have one in production, which samples none of what is measured here.
+// unsampled is an observer as programs have one in production, which samples none of what is
+// measured here.
 func unsampled(t testing.TB) observe.Observer {
 	t.Helper()
 	observer, err := telemetry.New(telemetry.Options{
-		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample()))),
-		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
+		TracerProvider: sdktrace.NewTracerProvider(
+			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample()))),
+		MeterProvider: sdkmetric.NewMeterProvider(
+			sdkmetric.WithReader(sdkmetric.NewManualReader())),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,32 +75,38 @@ func (c *caller) send(b *testing.B, body string) {
 
 func newCaller(b *testing.B, opts runtime.Options) *caller {
 	b.Helper()
-	opts.Identity = identity.Static(map[string]access.Principal{identity.HashToken("abc"): {Subject: "ada"}})
+	opts.Identity = identity.Static(map[string]access.Principal{
+		identity.HashToken("abc"): {Subject: "ada"}})
 	server, err := runtime.New(opts, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "get", Authenticated: true}}},
-		Tools: []toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped("done", nil)
-		}}},
+		Tools: []toolset.Tool{{Name: "get", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Wrapped("done", nil)
+			}}},
 	}))
 	if err != nil {
 		b.Fatal(err)
 	}
 	c := &caller{url: mcptest.Serve(b, server)}
 	b.Cleanup(c.client.CloseIdleConnections)
-	c.send(b, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	c.send(
+		b,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
 	c.send(b, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
 
 const benchCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get","arguments":{}}}`
 
-// BenchmarkCallOverHTTP calls two servers in turn, one with a logger, unsampled traces and metrics and one without, and reports what the first
-// costs more, in percent of medians and of means. An op is a call of both.
+// BenchmarkCallOverHTTP calls two servers in turn, one with a logger, unsampled traces and metrics
+// and one without, and reports what the first costs more, in percent of medians and of means. An op
+// is a call of both.
 func BenchmarkCallOverHTTP(b *testing.B) {
 	servers := [2]*caller{
 		newCaller(b, runtime.Options{Logger: slog.New(slog.DiscardHandler)}),
-		newCaller(b, runtime.Options{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Observer: unsampled(b)}),
+		newCaller(b, runtime.Options{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+			Observer: unsampled(b)}),
 	}
 	for i := range 1000 {
 		servers[i%2].send(b, benchCall)
@@ -135,7 +144,9 @@ func BenchmarkMessage(b *testing.B) {
 		{"unsampled", func() observe.Observer { return unsampled(b) }, ""},
 		{"unsampled parent", func() observe.Observer { return unsampled(b) }, quiet},
 		{"sampled", func() observe.Observer {
-			observer, err := telemetry.New(telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(), MeterProvider: noop.NewMeterProvider()})
+			observer, err := telemetry.New(telemetry.Options{
+				TracerProvider: sdktrace.NewTracerProvider(),
+				MeterProvider:  noop.NewMeterProvider()})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -144,7 +155,9 @@ func BenchmarkMessage(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			observer := test.observer()
-			m := observe.Message{Method: "tools/call", Transport: observe.TransportHTTP, Protocol: "2025-11-25", RequestID: "1", Meta: observe.TraceContext{Traceparent: test.meta}, Around: context.Background()}
+			m := observe.Message{Method: "tools/call", Transport: observe.TransportHTTP,
+				Protocol: "2025-11-25", RequestID: "1",
+				Meta: observe.TraceContext{Traceparent: test.meta}, Around: context.Background()}
 			b.ReportAllocs()
 			for b.Loop() {
 				_, seen := observer.Began(context.Background(), m)

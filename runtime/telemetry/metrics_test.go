@@ -40,10 +40,12 @@ func TestLooksIntoCachesAreCounted(t *testing.T) {
 		}
 		points := o.points(t)
 		lookups := func(cache string, hit bool) int64 {
-			return points[fmt.Sprintf("mcpgen.cache.lookups{mcpgen.cache.hit=%v mcpgen.cache.name=%s}",
+			return points[fmt.Sprintf(
+				"mcpgen.cache.lookups{mcpgen.cache.hit=%v mcpgen.cache.name=%s}",
 				hit, cache)]
 		}
-		if lookups("capabilities", true) != test.hits || lookups("capabilities", false) != test.reads ||
+		if lookups("capabilities", true) != test.hits ||
+			lookups("capabilities", false) != test.reads ||
 			lookups("views", true) < 2 || lookups("views", false) != 1 {
 			t.Errorf("CapabilityTTL %v: %v", test.ttl, points)
 		}
@@ -57,11 +59,13 @@ func TestWhatIsTurnedAwayAtTheFrontIsCounted(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if got := o.post(t, "user-a", "tools/list", "", "", "Origin", "https://evil.example"); got != 403 {
+	if got := o.post(t, "user-a", "tools/list", "", "", "Origin",
+		"https://evil.example"); got != 403 {
 		t.Fatal(got)
 	}
 	points := o.points(t)
-	if points["mcpgen.http.refusals{http.response.status_code=401}"] != 2 || points["mcpgen.http.refusals{http.response.status_code=403}"] != 1 {
+	if points["mcpgen.http.refusals{http.response.status_code=401}"] != 2 ||
+		points["mcpgen.http.refusals{http.response.status_code=403}"] != 1 {
 		t.Errorf("%v", points)
 	}
 	if spans := o.spans.GetSpans(); len(spans) > 0 {
@@ -89,7 +93,8 @@ func TestInstrumentsFollowTheConventions(t *testing.T) {
 		}
 		switch data := m.Data.(type) {
 		case metricdata.Histogram[float64]:
-			if want := []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}; !slices.Equal(data.DataPoints[0].Bounds, want) {
+			if want := []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120,
+				300}; !slices.Equal(data.DataPoints[0].Bounds, want) {
 				t.Errorf("%s: %v", m.Name, data.DataPoints[0].Bounds)
 			}
 		case metricdata.Sum[int64]:
@@ -100,10 +105,12 @@ func TestInstrumentsFollowTheConventions(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"mcp.server.operation.duration s", "mcpgen.cache.lookups {lookup}", "mcpgen.denials {request}", "mcpgen.http.refusals {request}",
+		"mcp.server.operation.duration s", "mcpgen.cache.lookups {lookup}",
+		"mcpgen.denials {request}", "mcpgen.http.refusals {request}",
 		"mcpgen.list.size {item}", "mcpgen.requests {request}", "mcpgen.sandbox.kills {call}",
 	}
-	if scope := all.ScopeMetrics[0].Scope.Name; !slices.Equal(got, want) || scope != telemetry.ScopeName || len(all.ScopeMetrics) != 1 {
+	if scope := all.ScopeMetrics[0].Scope.Name; !slices.Equal(got, want) ||
+		scope != telemetry.ScopeName || len(all.ScopeMetrics) != 1 {
 		t.Errorf("of %s: %q", scope, got)
 	}
 }
@@ -137,10 +144,12 @@ func TestManyAtOnce(t *testing.T) {
 		session := mcptest.Connect(t, o.url, fmt.Sprint("user-", i), "")
 		wg.Go(func() {
 			for range calls {
-				if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get"}); err != nil {
+				if _, err := session.CallTool(
+					context.Background(), &mcp.CallToolParams{Name: "get"}); err != nil {
 					t.Error(err)
 				}
-				if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "wipe"}); err == nil {
+				if _, err := session.CallTool(
+					context.Background(), &mcp.CallToolParams{Name: "wipe"}); err == nil {
 					t.Error("a refusal is none")
 				}
 			}
@@ -168,22 +177,34 @@ func TestOutcomesThatNobodyNamed(t *testing.T) {
 		want    string
 		failed  bool
 	}{
-		{observe.Message{}, observe.Outcome{Failure: audit.Errored, Code: -32601}, "_OTHER", "error.type=-32601 mcp.method.name=_OTHER mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32601", false},
-		{observe.Message{Method: "ping"}, observe.Outcome{}, "ping", "mcp.method.name=ping mcpgen.status=success", false},
-		{observe.Message{Method: "prompts/get"}, observe.Outcome{Kind: access.Prompts, Name: "a", Failure: audit.Errored, Code: -32603}, "prompts/get a",
+		{observe.Message{}, observe.Outcome{Failure: audit.Errored, Code: -32601}, "_OTHER",
+			"error.type=-32601 mcp.method.name=_OTHER mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32601", false},
+		{observe.Message{Method: "ping"}, observe.Outcome{}, "ping",
+			"mcp.method.name=ping mcpgen.status=success", false},
+		{observe.Message{Method: "prompts/get"},
+			observe.Outcome{Kind: access.Prompts, Name: "a", Failure: audit.Errored, Code: -32603},
+			"prompts/get a",
 			"error.type=-32603 gen_ai.prompt.name=a mcp.method.name=prompts/get mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32603", true},
-		{observe.Message{Method: "resources/read"}, observe.Outcome{Failure: audit.Errored, Code: 42}, "resources/read",
+		{observe.Message{Method: "resources/read"},
+			observe.Outcome{Failure: audit.Errored, Code: 42}, "resources/read",
 			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=_OTHER", false},
-		{observe.Message{Method: "resources/read"}, observe.Outcome{Failure: audit.Errored}, "resources/read", "error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error mcpgen.status=failed", false},
-		{observe.Message{Method: "prompts/get"}, observe.Outcome{Failure: audit.Errored, Code: -32603, Cancelled: true}, "prompts/get",
+		{observe.Message{Method: "resources/read"}, observe.Outcome{Failure: audit.Errored},
+			"resources/read",
+			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error mcpgen.status=failed", false},
+		{observe.Message{Method: "prompts/get"},
+			observe.Outcome{Failure: audit.Errored, Code: -32603, Cancelled: true}, "prompts/get",
 			"error.type=cancelled mcp.method.name=prompts/get mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32603", false},
-		{observe.Message{Method: "tools/call"}, observe.Outcome{Failure: audit.Errored, Cancelled: true}, "tools/call",
+		{observe.Message{Method: "tools/call"},
+			observe.Outcome{Failure: audit.Errored, Cancelled: true}, "tools/call",
 			"error.type=cancelled gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.failure=error mcpgen.status=failed", false},
-		{observe.Message{Method: "tools/call"}, observe.Outcome{Failure: audit.Denied, Code: -32603}, "tools/call",
+		{observe.Message{Method: "tools/call"},
+			observe.Outcome{Failure: audit.Denied, Code: -32603}, "tools/call",
 			"error.type=-32603 gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.failure=denied mcpgen.status=failed rpc.response.status_code=-32603", false},
 	} {
 		o := open(t, telemetry.Options{}, nil, nil)
-		observer, err := telemetry.New(telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(o.spans)), MeterProvider: mnoop.NewMeterProvider()})
+		observer, err := telemetry.New(telemetry.Options{
+			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(o.spans)),
+			MeterProvider:  mnoop.NewMeterProvider()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +212,11 @@ func TestOutcomesThatNobodyNamed(t *testing.T) {
 		_, seen := observer.Began(context.Background(), test.message)
 		seen.Ended(test.outcome)
 		span := o.spans.GetSpans()[0]
-		if got := line(span.Attributes, "mcpgen.request.id", "network.transport"); got != test.want || span.Name != test.span || (span.Status.Description != "") != test.failed {
-			t.Errorf("%+v is %q, %v\n got %s\nwant %s", test.outcome, span.Name, span.Status, got, test.want)
+		if got := line(span.Attributes, "mcpgen.request.id",
+			"network.transport"); got != test.want || span.Name != test.span ||
+			(span.Status.Description != "") != test.failed {
+			t.Errorf("%+v is %q, %v\n got %s\nwant %s", test.outcome, span.Name, span.Status, got,
+				test.want)
 		}
 	}
 }
@@ -212,7 +236,8 @@ func (b broken) Meter(string, ...metric.MeterOption) metric.Meter {
 
 type counterless struct{ mnoop.Meter }
 
-func (counterless) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+func (counterless) Int64Counter(name string, _ ...metric.Int64CounterOption) (
+	metric.Int64Counter, error) {
 	return nil, errors.New("no " + name)
 }
 
@@ -226,11 +251,16 @@ func TestProvidersThatFailAreErrors(t *testing.T) {
 		opts telemetry.Options
 		want []string
 	}{
-		"no instruments":       {telemetry.Options{MeterProvider: broken{}}, []string{"no mcpgen.requests", "no mcpgen.sandbox.kills"}},
-		"no meter":             {telemetry.Options{MeterProvider: broken{none: true}}, []string{"Options.MeterProvider has no meter"}},
-		"no tracer":            {telemetry.Options{TracerProvider: tracerless{}}, []string{"Options.TracerProvider has no tracer"}},
-		"a nil tracerprovider": {telemetry.Options{TracerProvider: (*sdktrace.TracerProvider)(nil)}, []string{"Options.TracerProvider is a nil *trace.TracerProvider"}},
-		"a nil meterprovider":  {telemetry.Options{MeterProvider: (*sdkmetric.MeterProvider)(nil)}, []string{"Options.MeterProvider is a nil *metric.MeterProvider"}},
+		"no instruments": {telemetry.Options{MeterProvider: broken{}},
+			[]string{"no mcpgen.requests", "no mcpgen.sandbox.kills"}},
+		"no meter": {telemetry.Options{MeterProvider: broken{none: true}},
+			[]string{"Options.MeterProvider has no meter"}},
+		"no tracer": {telemetry.Options{TracerProvider: tracerless{}},
+			[]string{"Options.TracerProvider has no tracer"}},
+		"a nil tracerprovider": {telemetry.Options{TracerProvider: (*sdktrace.TracerProvider)(nil)},
+			[]string{"Options.TracerProvider is a nil *trace.TracerProvider"}},
+		"a nil meterprovider": {telemetry.Options{MeterProvider: (*sdkmetric.MeterProvider)(nil)},
+			[]string{"Options.MeterProvider is a nil *metric.MeterProvider"}},
 	} {
 		observer, err := telemetry.New(test.opts)
 		if err == nil || observer != nil {

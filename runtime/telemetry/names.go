@@ -11,12 +11,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
-// Attributes of the semantic conventions for MCP. They stand here by name since package semconv has none of them from v1.42.0 on, when
-// they moved to the conventions for generative AI.
+// Attributes of the semantic conventions for MCP. They stand here by name since package semconv has
+// none of them from v1.42.0 on, when they moved to the conventions for generative AI.
 const (
-	keyMethod          = attribute.Key("mcp.method.name")
-	keyProtocol        = attribute.Key("mcp.protocol.version")
-	keyResource        = attribute.Key("mcp.resource.uri") // as its author wrote it, a template included
+	keyMethod   = attribute.Key("mcp.method.name")
+	keyProtocol = attribute.Key("mcp.protocol.version")
+	// as its author wrote it, a template included
+	keyResource        = attribute.Key("mcp.resource.uri")
 	keyTool            = attribute.Key("gen_ai.tool.name")
 	keyPrompt          = attribute.Key("gen_ai.prompt.name")
 	keyOperation       = attribute.Key("gen_ai.operation.name")
@@ -73,7 +74,8 @@ func ofTarget(kind access.Kind, name string) []attribute.KeyValue {
 	return []attribute.KeyValue{keyTool.String(name)}
 }
 
-// codeOf is how the code of an error is named. Those that are JSON-RPC's (section 5.1) are kept; handlers may make up any others.
+// codeOf is how the code of an error is named. Those that are JSON-RPC's (section 5.1) are kept;
+// handlers may make up any others.
 func codeOf(code int64) string {
 	switch {
 	case code == -32700, -32603 <= code && code <= -32600, -32099 <= code && code <= -32000:
@@ -103,7 +105,8 @@ func errorTypeOf(s shape) string {
 
 // limits are those that there are. Handlers may end at any others.
 var limits = map[string]bool{
-	"timeout": true, "memory": true, "cpu": true, "output": true, "open files": true, "file size": true, "processes": true, "system call": true,
+	"timeout": true, "memory": true, "cpu": true, "output": true, "open files": true,
+	"file size": true, "processes": true, "system call": true,
 	"calls at a time": true, "rate": true, "workspace": true,
 }
 

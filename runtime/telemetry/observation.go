@@ -69,7 +69,8 @@ func (o *observer) begin(ctx context.Context, m observe.Message) (context.Contex
 
 // startOf is what samplers are told of a span.
 func startOf(s start) []trace.SpanStartOption {
-	return []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(s.attrs()...)}
+	return []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(s.attrs()...)}
 }
 
 func (s start) attrs() []attribute.KeyValue {

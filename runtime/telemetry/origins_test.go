@@ -29,7 +29,8 @@ const (
 
 var fronts = sdktrace.NewTracerProvider()
 
-// traced is HTTP middleware that begins a span, as a child of what the headers say unless it is for the public.
+// traced is HTTP middleware that begins a span, as a child of what the headers say unless it is for
+// the public.
 func traced(public bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +49,8 @@ func traced(public bool) func(http.Handler) http.Handler {
 // remote is HTTP middleware that reads the headers and begins no span.
 func remote(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))))
+		next.ServeHTTP(w, r.WithContext(propagation.TraceContext{}.Extract(
+			r.Context(), propagation.HeaderCarrier(r.Header))))
 	})
 }
 
@@ -70,16 +72,20 @@ func TestSpansBelongToTheTraceThatTheCallerNames(t *testing.T) {
 		{"an invalid _meta", false, nil, "00-0-0-01", inHeader, inHeader, nil},
 		{"an invalid header", false, nil, inMeta, "hunter2", inMeta, nil},
 		{"the front's span", false, traced(false), none, inHeader, front, nil},
-		{"the front's span and _meta", false, traced(false), inMeta, inHeader, inMeta, []string{front}},
+		{"the front's span and _meta", false, traced(false), inMeta, inHeader, inMeta,
+			[]string{front}},
 		{"what the front has read", false, remote, none, inHeader, inHeader, nil},
-		{"what the front has read, and _meta", false, remote, inMeta, inHeader, inMeta, []string{inHeader}},
+		{"what the front has read, and _meta", false, remote, inMeta, inHeader, inMeta,
+			[]string{inHeader}},
 
 		{"nothing, from strangers", true, nil, none, none, none, nil},
 		{"_meta, from strangers", true, nil, inMeta, none, none, []string{inMeta}},
 		{"both, from strangers", true, nil, inMeta, inHeader, none, []string{inMeta, inHeader}},
 		{"the same twice, from strangers", true, nil, inMeta, inMeta, none, []string{inMeta}},
-		{"the front's span, for strangers", true, traced(true), inMeta, inHeader, front, []string{inMeta}},
-		{"what the front has read of strangers", true, remote, none, inHeader, none, []string{inHeader}},
+		{"the front's span, for strangers", true, traced(true), inMeta, inHeader, front,
+			[]string{inMeta}},
+		{"what the front has read of strangers", true, remote, none, inHeader, none,
+			[]string{inHeader}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := open(t, telemetry.Options{Public: test.public}, nil, test.front)
@@ -102,7 +108,8 @@ func TestSpansBelongToTheTraceThatTheCallerNames(t *testing.T) {
 					return at.IsValid() && !at.IsRemote()
 				}
 				named := spanIDs(t, want)
-				return at.TraceID() == named.TraceID() && at.SpanID() == named.SpanID() && at.IsRemote()
+				return at.TraceID() == named.TraceID() && at.SpanID() == named.SpanID() &&
+					at.IsRemote()
 			}
 			if !is(span.Parent, test.parent) {
 				t.Errorf("the parent is %v", span.Parent)
@@ -151,7 +158,8 @@ func TestSpansOfASessionAreNotChildrenOfWhatOpenedIt(t *testing.T) {
 				}
 			}
 			if !at.IsValid() || at.IsRemote() || at.TraceID() == opened.SpanContext.TraceID() {
-				t.Errorf("%s: the HTTP request's span is %v, the session's was %v", version, at, opened.Parent)
+				t.Errorf("%s: the HTTP request's span is %v, the session's was %v", version, at,
+					opened.Parent)
 			}
 			if got := attributesOf(span.Attributes)["mcp.protocol.version"]; got != version {
 				t.Errorf("protocol %s", got)
@@ -162,12 +170,16 @@ func TestSpansOfASessionAreNotChildrenOfWhatOpenedIt(t *testing.T) {
 
 func TestSpansOverStdio(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
-	session := mcptest.Pipe(t, o.server, access.Principal{Subject: "user-a", User: "user-a", Role: roles[0]}, "2025-11-25")
-	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get", Meta: mcp.Meta{"traceparent": inMeta}}); err != nil {
+	session := mcptest.Pipe(t, o.server, access.Principal{
+		Subject: "user-a", User: "user-a", Role: roles[0]}, "2025-11-25")
+	if _, err := session.CallTool(context.Background(),
+		&mcp.CallToolParams{Name: "get", Meta: mcp.Meta{"traceparent": inMeta}}); err != nil {
 		t.Fatal(err)
 	}
 	span := o.one(t, "tools/call")
-	if got := line(span.Attributes, "mcpgen.request.id"); got != "gen_ai.operation.name=execute_tool gen_ai.tool.name=get mcp.method.name=tools/call mcp.protocol.version=2025-11-25 mcpgen.status=success network.transport=pipe" {
+	if got := line(
+		span.Attributes,
+		"mcpgen.request.id"); got != "gen_ai.operation.name=execute_tool gen_ai.tool.name=get mcp.method.name=tools/call mcp.protocol.version=2025-11-25 mcpgen.status=success network.transport=pipe" {
 		t.Error(got)
 	}
 	if span.Parent.SpanID() != spanIDs(t, inMeta).SpanID() {
@@ -176,7 +188,8 @@ func TestSpansOverStdio(t *testing.T) {
 }
 
 func TestBaggageReachesHandlers(t *testing.T) {
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { t.Errorf("the error handler got %v", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(
+		func(err error) { t.Errorf("the error handler got %v", err) }))
 	in := `"baggage":"of=meta"`
 	for _, test := range []struct {
 		name       string
@@ -189,7 +202,8 @@ func TestBaggageReachesHandlers(t *testing.T) {
 		{"none", telemetry.Options{}, "", "", nil},
 		{"invalid", telemetry.Options{}, `"baggage":"="`, "", nil},
 		{"of strangers", telemetry.Options{Public: true}, in, "", nil},
-		{"without its propagator", telemetry.Options{Propagator: propagation.TraceContext{}}, in, "", nil},
+		{"without its propagator", telemetry.Options{Propagator: propagation.TraceContext{}}, in,
+			"", nil},
 	} {
 		o := open(t, test.opts, nil, nil)
 		o.post(t, "user-a", "tools/call", `"name":"get"`, test.meta, test.header...)
@@ -216,11 +230,13 @@ func TestBaggageOfASessionIsNotThatOfItsMessages(t *testing.T) {
 	})
 	session := mcptest.Connect(t, o.url, "user-a", "2025-11-25")
 	for _, heavy = range []bool{true, false} {
-		if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get"}); err != nil {
+		if _, err := session.CallTool(context.Background(),
+			&mcp.CallToolParams{Name: "get"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if first, second := baggage.FromContext(o.seen[0]).String(), baggage.FromContext(o.seen[1]).String(); first != "of=session" || second != "" {
+	if first, second := baggage.FromContext(o.seen[0]).String(),
+		baggage.FromContext(o.seen[1]).String(); first != "of=session" || second != "" {
 		t.Errorf("%q and %q", first, second)
 	}
 }
@@ -228,7 +244,9 @@ func TestBaggageOfASessionIsNotThatOfItsMessages(t *testing.T) {
 func TestStrangersDoNotDecideWhatIsSampled(t *testing.T) {
 	for _, public := range []bool{false, true} {
 		spans := tracetest.NewInMemoryExporter()
-		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
+		provider := sdktrace.NewTracerProvider(
+			sdktrace.WithSyncer(spans), sdktrace.WithSampler(
+				sdktrace.ParentBased(sdktrace.NeverSample())))
 		o := open(t, telemetry.Options{TracerProvider: provider, Public: public}, nil, nil)
 		o.post(t, "user-a", "tools/call", `"name":"get"`, `"traceparent":"`+inMeta+`"`)
 		if got := len(spans.GetSpans()); (got == 1) == public {
@@ -239,7 +257,9 @@ func TestStrangersDoNotDecideWhatIsSampled(t *testing.T) {
 		if len(spans.GetSpans()) > 0 {
 			t.Errorf("public %v: a span of a trace that is not sampled", public)
 		}
-		if first, second := o.audit.events[0].TraceID, o.audit.events[1].TraceID; first == "" || (first == strings.Split(inMeta, "-")[1]) == public || (second == strings.Split(quiet, "-")[1]) == public {
+		if first, second := o.audit.events[0].TraceID, o.audit.events[1].TraceID; first == "" ||
+			(first == strings.Split(inMeta, "-")[1]) == public ||
+			(second == strings.Split(quiet, "-")[1]) == public {
 			t.Errorf("public %v: the audit has traces %q and %q", public, first, second)
 		}
 	}
@@ -250,7 +270,8 @@ func TestTracesPassThroughWithoutAnSDK(t *testing.T) {
 	o := open(t, telemetry.Options{TracerProvider: noop.NewTracerProvider()}, nil, nil)
 	o.post(t, "user-a", "tools/call", `"name":"get"`, `"traceparent":"`+inMeta+`"`)
 	o.post(t, "user-a", "tools/call", `"name":"get"`, "")
-	if first, second := o.audit.events[0].TraceID, o.audit.events[1].TraceID; first != strings.Split(inMeta, "-")[1] || second != "" {
+	if first, second := o.audit.events[0].TraceID,
+		o.audit.events[1].TraceID; first != strings.Split(inMeta, "-")[1] || second != "" {
 		t.Errorf("%q and %q", first, second)
 	}
 	if at := trace.SpanContextFromContext(o.seen[0]); at.SpanID() != spanIDs(t, inMeta).SpanID() {
@@ -261,12 +282,16 @@ func TestTracesPassThroughWithoutAnSDK(t *testing.T) {
 // Trace states are exported with spans, so that none with a secret may get there.
 func TestTracestateWithASecretIsLeftBehind(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
-	for state, want := range map[string]string{"rojo=00f067aa0ba902b7": "rojo=00f067aa0ba902b7", "rojo=ghp_0123456789abcdefghijABCDEFGHIJ012345": ""} {
-		o.post(t, "user-a", "tools/call", `"name":"get"`, `"traceparent":"`+inMeta+`","tracestate":"`+state+`"`)
+	for state, want := range map[string]string{
+		"rojo=00f067aa0ba902b7":                         "rojo=00f067aa0ba902b7",
+		"rojo=ghp_0123456789abcdefghijABCDEFGHIJ012345": ""} {
+		o.post(t, "user-a", "tools/call", `"name":"get"`, `"traceparent":"`+inMeta+
+			`","tracestate":"`+state+`"`)
 		if got := o.one(t, "tools/call").SpanContext.TraceState().String(); got != want {
 			t.Errorf("%s: %q", state, got)
 		}
-		o.post(t, "user-a", "tools/call", `"name":"get"`, "", "Traceparent", inHeader, "Tracestate", state)
+		o.post(t, "user-a", "tools/call", `"name":"get"`, "", "Traceparent", inHeader, "Tracestate",
+			state)
 		if got := o.one(t, "tools/call").SpanContext.TraceState().String(); got != want {
 			t.Errorf("%s in a header: %q", state, got)
 		}

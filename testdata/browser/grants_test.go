@@ -42,7 +42,9 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.tab(fmt.Sprintf(`main a[href="/console/requests/%s"]`, asked.ID))
 	b.enter()
 	b.reads("In the client's own words", words, "Nobody has checked it", "mel", "public/**")
-	if apart := eval[bool](b, `(e => getComputedStyle(e).backgroundColor !== getComputedStyle(document.body).backgroundColor && getComputedStyle(e).borderTopStyle === "dashed")(document.querySelector("blockquote.words"))`); !apart {
+	if apart := eval[bool](
+		b,
+		`(e => getComputedStyle(e).backgroundColor !== getComputedStyle(document.body).backgroundColor && getComputedStyle(e).borderTopStyle === "dashed")(document.querySelector("blockquote.words"))`); !apart {
 		t.Error("the client's words look like the console's own")
 	}
 

@@ -110,7 +110,8 @@ func (w *world) furnish(t *testing.T) {
 	check(err)
 	_, err = w.store.AddMember(ctx, store.InTeam(lab.ID), "team", "mel", access.Lead, by)
 	check(err)
-	for subject, standing := range map[string]access.Standing{"ada": access.Owner, "vera": access.Member} {
+	for subject, standing := range map[string]access.Standing{
+		"ada": access.Owner, "vera": access.Member} {
 		_, err = w.store.AddMember(ctx, store.InOrg(acme.ID), "team", subject, standing, by)
 		check(err)
 	}
@@ -120,9 +121,12 @@ func (w *world) furnish(t *testing.T) {
 		active            bool
 		tools             []string
 	}{
-		{store.Global, "newcomers", "What somebody needs in the first week.", true, []string{"get_all", "get_by_id", "create"}},
-		{store.InOrg(acme.ID), "hr-kit", "For those who hire and promote.", true, []string{"create", "update", "promote_to_manager"}},
-		{store.InTeam(lab.ID), "research-kit", "Reading, and nothing that writes.", false, []string{"get_all", "get_by_id", "read_instruments"}},
+		{store.Global, "newcomers", "What somebody needs in the first week.", true,
+			[]string{"get_all", "get_by_id", "create"}},
+		{store.InOrg(acme.ID), "hr-kit", "For those who hire and promote.", true,
+			[]string{"create", "update", "promote_to_manager"}},
+		{store.InTeam(lab.ID), "research-kit", "Reading, and nothing that writes.", false,
+			[]string{"get_all", "get_by_id", "read_instruments"}},
 	} {
 		made, err := w.store.CreateCatalog(ctx, c.in, c.name, c.description, c.active, by)
 		check(err)
@@ -137,7 +141,9 @@ func (w *world) furnish(t *testing.T) {
 func (w *world) ask(t *testing.T, kind, resource, reason string) grant.Request {
 	t.Helper()
 	r, err := w.grants.Ask(t.Context(), grant.Request{
-		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: "team", Client: "reporting-agent", Principal: "mel", Tool: "read_file", Reason: reason,
+		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true},
+		Issuer:     "team", Client: "reporting-agent", Principal: "mel", Tool: "read_file",
+		Reason: reason,
 	})
 	if err != nil {
 		t.Fatal(err)

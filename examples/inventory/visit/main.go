@@ -79,7 +79,8 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		file := filepath.Join(dir, v.name+".db") // one of its own: what another has done does not show
+		// one of its own: what another has done does not show
+		file := filepath.Join(dir, v.name+".db")
 		if _, err := output(ctx, server, "-seed", "-db", file); err != nil {
 			return err
 		}
@@ -89,11 +90,13 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 		}
 	}
 	// The operator of the server sees the reasons, and no caller does.
-	report, err := output(ctx, server, "-seed", "-doctor", "-as", visitors[0].name, "-db", filepath.Join(dir, visitors[0].name+".db"))
+	report, err := output(ctx, server, "-seed", "-doctor", "-as", visitors[0].name, "-db",
+		filepath.Join(dir, visitors[0].name+".db"))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n$ bin/inventory -seed -doctor -as %s | grep %s\n", visitors[0].name, dcim.ToolDeleteDevice)
+	fmt.Fprintf(w, "\n$ bin/inventory -seed -doctor -as %s | grep %s\n", visitors[0].name,
+		dcim.ToolDeleteDevice)
 	for line := range strings.Lines(report) {
 		if strings.Contains(line, dcim.ToolDeleteDevice) {
 			fmt.Fprint(w, line)
@@ -102,7 +105,8 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 	return refused(ctx, w, server, dir)
 }
 
-// refused starts the server on a host whose tables are not NetBox's, and prints the start of its error.
+// refused starts the server on a host whose tables are not NetBox's, and prints the start of its
+// error.
 func refused(ctx context.Context, w io.Writer, server, dir string) error {
 	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", "ada", "-netbox", "sqlite:ada.db")
 	cmd.Dir = dir
@@ -110,7 +114,8 @@ func refused(ctx context.Context, w io.Writer, server, dir string) error {
 	if err == nil {
 		return errors.New("the server starts on a host that it cannot read")
 	}
-	fmt.Fprintln(w, "\n$ bin/inventory -stdio -as ada -netbox sqlite:ada.db   # the tables are Django's")
+	fmt.Fprintln(
+		w, "\n$ bin/inventory -stdio -as ada -netbox sqlite:ada.db   # the tables are Django's")
 	missing := strings.SplitN(string(text), "; ", 2)
 	fmt.Fprintln(w, strings.TrimSpace(missing[0])+"; …")
 	return nil
@@ -150,7 +155,8 @@ func (v visitor) visit(ctx context.Context, w io.Writer, server, file string) (e
 		kind  string
 		names []string
 	}{{"tools", tools}, {"prompts", prompts}, {"resources", resources}} {
-		fmt.Fprintf(w, "  sees   %-9s  %s\n", line.kind, cmp.Or(strings.Join(line.names, ", "), "none"))
+		fmt.Fprintf(w, "  sees   %-9s  %s\n", line.kind,
+			cmp.Or(strings.Join(line.names, ", "), "none"))
 	}
 	send := func(c call) {
 		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.tool, Arguments: c.args})

@@ -142,7 +142,8 @@ func (t visitor) trail() error {
 	if err := t.admin(http.MethodGet, search, nil, &found); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.w, "the audit has two records of that call: one before it began, and one of its end")
+	fmt.Fprintln(
+		t.w, "the audit has two records of that call: one before it began, and one of its end")
 	if err := t.admin(http.MethodGet, "/audit/events?request_id="+found.Items[0].Event.RequestID,
 		nil, &found); err != nil {
 		return err

@@ -25,8 +25,8 @@ const (
 
 const mergePatch = "application/merge-patch+json" // RFC 7396, section 4
 
-// read reads the body of a request that has one, and puts it back for huma. There is one spelling of a
-// body: what two readers could take for two things is refused.
+// read reads the body of a request that has one, and puts it back for huma. There is one spelling
+// of a body: what two readers could take for two things is refused.
 func (r *request) read(w http.ResponseWriter) error {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
@@ -36,14 +36,16 @@ func (r *request) read(w http.ResponseWriter) error {
 	}
 	media := mediaOf(r.Request)
 	if media == "" {
-		return problem(http.StatusUnsupportedMediaType, "Content-Type must be application/json, or %s for a PATCH", mergePatch)
+		return problem(http.StatusUnsupportedMediaType,
+			"Content-Type must be application/json, or %s for a PATCH", mergePatch)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	body, err := front.Body(w, r.Request, maxBody)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return problem(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+		return problem(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes",
+			tooLarge.Limit)
 	case err != nil:
 		return problem(http.StatusBadRequest, "the body could not be read")
 	}
@@ -67,14 +69,16 @@ func checkMembers(body []byte, merge bool) (err error) {
 	_ = decode.Members(body, decode.Limits{}, func(name, value []byte) {
 		switch {
 		case strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyz_") != "":
-			err = problem(http.StatusUnprocessableEntity, "%.64q is no member: their names are lower case", name)
+			err = problem(http.StatusUnprocessableEntity,
+				"%.64q is no member: their names are lower case", name)
 		case strings.HasSuffix(string(name), "_id") && isNumber(value) && idOf(string(value)) == 0:
 			err = misfit(http.StatusUnprocessableEntity, "body."+string(name), notAnID)
 		case merge && string(value) == "null":
 			err = misfit(http.StatusUnprocessableEntity, "body."+string(name),
 				"a merge patch cannot remove this member: leave it out, or send a new value")
 		case string(name) == "params":
-			err = misfit(http.StatusUnprocessableEntity, "body.params", `the member is called "parameters"`)
+			err = misfit(http.StatusUnprocessableEntity, "body.params",
+				`the member is called "parameters"`)
 		case string(name) == "permission" && err == nil: // its members are of the API as well
 			err = checkMembers(value, merge)
 		}
@@ -182,8 +186,9 @@ func (ModuleID) Schema(huma.Registry) *huma.Schema {
 // UnmarshalJSON keeps the text of a number.
 func (id *ModuleID) UnmarshalJSON(value []byte) error { return unquote((*string)(id), value) }
 
-// checkQuery refuses what could be read in two ways, and a filter that says nothing, which would be taken for
-// one that was not sent. A catalog that is there and empty asks for all tools, as it does over MCP.
+// checkQuery refuses what could be read in two ways, and a filter that says nothing, which would be
+// taken for one that was not sent. A catalog that is there and empty asks for all tools, as it does
+// over MCP.
 func (r *request) checkQuery() error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -191,7 +196,8 @@ func (r *request) checkQuery() error {
 	}
 	for name, values := range query {
 		if len(values) != 1 || values[0] == "" && name != "catalog" && name != "catalog_id" {
-			return problem(http.StatusBadRequest, "the query has a parameter twice, or one without a value: send each once, or leave it out")
+			return problem(http.StatusBadRequest,
+				"the query has a parameter twice, or one without a value: send each once, or leave it out")
 		}
 	}
 	return nil
@@ -200,8 +206,10 @@ func (r *request) checkQuery() error {
 // arguments are the members of a body by name, size and digest, for the audit.
 func arguments(body []byte) []audit.Argument {
 	var all []audit.Argument
-	_ = decode.Members(body, decode.Limits{}, func(name, value []byte) { // none where it is no object
-		all = append(all, audit.Argument{Name: string(name[:min(len(name), 64)]), Bytes: len(value), Digest: audit.DigestOf(value)})
+	// none where it is no object
+	_ = decode.Members(body, decode.Limits{}, func(name, value []byte) {
+		all = append(all, audit.Argument{Name: string(name[:min(len(name), 64)]), Bytes: len(value),
+			Digest: audit.DigestOf(value)})
 	})
 	return all
 }

@@ -31,7 +31,8 @@ type Catalog struct {
 
 func catalogOf(c store.Catalog) Catalog {
 	shown := Catalog{
-		ID: textOf(c.ID), Name: c.Name, Description: c.Description, Active: c.Active, Source: "store",
+		ID: textOf(c.ID), Name: c.Name, Description: c.Description, Active: c.Active,
+		Source:  "store",
 		Version: c.Version, Created: &c.Created, Updated: &c.Updated,
 	}
 	if org := c.Scope.Org(); org != 0 {
@@ -47,7 +48,8 @@ func declaredOf(c catalog.Found) Catalog {
 	return Catalog{ID: c.ID, Name: c.Name, Active: true, Source: "code", ReadOnly: true}
 }
 
-var errDeclared = problem(http.StatusConflict, "it is declared in the source of the server (//mcp:tool catalog=): change it there")
+var errDeclared = problem(http.StatusConflict,
+	"it is declared in the source of the server (//mcp:tool catalog=): change it there")
 
 // NewCatalog is what a catalog is made of.
 type NewCatalog struct {
@@ -84,7 +86,8 @@ type Place struct {
 func (p Place) scope(in string, otherwise store.Scope) (store.Scope, error) {
 	switch {
 	case p.OrgID != "" && p.TeamID != "":
-		return store.Scope{}, misfit(http.StatusUnprocessableEntity, in+".team_id", "send org_id or team_id, not both")
+		return store.Scope{}, misfit(http.StatusUnprocessableEntity, in+".team_id",
+			"send org_id or team_id, not both")
 	case p.OrgID != "":
 		return store.InOrg(idOf(string(p.OrgID))), nil
 	case p.TeamID != "":
@@ -93,7 +96,8 @@ func (p Place) scope(in string, otherwise store.Scope) (store.Scope, error) {
 	return otherwise, nil
 }
 
-// missing turns what the store says of a place that there is not into what is wrong with the body that named it.
+// missing turns what the store says of a place that there is not into what is wrong with the body
+// that named it.
 //
 // p is the place that the body says.
 func missing(err error, p Place) error {
@@ -101,9 +105,11 @@ func missing(err error, p Place) error {
 		return err
 	}
 	if p.TeamID != "" {
-		return misfit(http.StatusUnprocessableEntity, "body.team_id", "there is no team of this id: GET %s lists them", everywhere.path+"/teams")
+		return misfit(http.StatusUnprocessableEntity, "body.team_id",
+			"there is no team of this id: GET %s lists them", everywhere.path+"/teams")
 	}
-	return misfit(http.StatusUnprocessableEntity, "body.org_id", "there is no organization of this id: GET %s lists them", everywhere.path+"/orgs")
+	return misfit(http.StatusUnprocessableEntity, "body.org_id",
+		"there is no organization of this id: GET %s lists them", everywhere.path+"/orgs")
 }
 
 // What is there already, by its name.
@@ -118,20 +124,23 @@ const toolCatalogs = "/mcp/tool_catalogs"
 // catalogs registers the operations on catalogs in a home.
 func (a *API) catalogs(in home) {
 	list := in.operation(http.MethodGet, "list-*-tool-catalogs", toolCatalogs, "List tool catalogs")
-	create := in.operation(http.MethodPost, "create-*-tool-catalog", toolCatalogs, "Make a tool catalog", http.StatusConflict)
+	create := in.operation(http.MethodPost, "create-*-tool-catalog", toolCatalogs,
+		"Make a tool catalog", http.StatusConflict)
 	if in.part == "" {
 		type listed struct {
 			Paging
 			Place
 		}
-		register(a, list, in.gate, func(ctx context.Context, r *request, i *listed) (*pageOutput[Catalog], error) {
+		register(a, list, in.gate, func(ctx context.Context, r *request, i *listed) (
+			*pageOutput[Catalog], error) {
 			scope, err := i.scope("query", r.scope)
 			if err != nil {
 				return nil, err
 			}
 			return a.listCatalogs(ctx, r, scope, i.Paging)
 		})
-		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalogAnywhere }) (*made[Catalog], error) {
+		register(a, create, in.gate, func(ctx context.Context, r *request,
+			i *struct{ Body NewCatalogAnywhere }) (*made[Catalog], error) {
 			p := Place{i.Body.OrgID, i.Body.TeamID}
 			scope, err := p.scope("body", store.Global)
 			if err != nil {
@@ -141,15 +150,18 @@ func (a *API) catalogs(in home) {
 			return out, missing(err, p)
 		})
 	} else {
-		register(a, list, in.gate, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Catalog], error) {
+		register(a, list, in.gate, func(ctx context.Context, r *request, i *Paging) (
+			*pageOutput[Catalog], error) {
 			return a.listCatalogs(ctx, r, r.scope, *i)
 		})
-		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalog }) (*made[Catalog], error) {
+		register(a, create, in.gate, func(ctx context.Context, r *request,
+			i *struct{ Body NewCatalog }) (*made[Catalog], error) {
 			return a.createCatalog(ctx, r, r.scope, i.Body)
 		})
 	}
 
-	register(a, in.operation(http.MethodGet, "get-*-tool-catalog", toolCatalogs+"/{id}", "Read a tool catalog", http.StatusNotFound), in.gate,
+	register(a, in.operation(http.MethodGet, "get-*-tool-catalog", toolCatalogs+"/{id}",
+		"Read a tool catalog", http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Catalog], error) {
 			if c, ok := a.declared(r.scope, i.ID); ok {
 				return found(declaredOf(c), 0), nil
@@ -163,12 +175,16 @@ func (a *API) catalogs(in home) {
 		Condition
 		Body CatalogPatch
 	}
-	register(a, in.operation(http.MethodPatch, "update-*-tool-catalog", toolCatalogs+"/{id}", "Change a tool catalog", changing...), in.gate,
+	register(a, in.operation(http.MethodPatch, "update-*-tool-catalog", toolCatalogs+"/{id}",
+		"Change a tool catalog", changing...), in.gate,
 		func(ctx context.Context, r *request, i *patched) (*one[Catalog], error) {
 			if i.Body == (CatalogPatch{}) {
-				return nil, problem(http.StatusUnprocessableEntity, "nothing is to be changed: send name, description or is_active")
+				return nil, problem(http.StatusUnprocessableEntity,
+					"nothing is to be changed: send name, description or is_active")
 			}
-			c, err := a.updateCatalog(ctx, r, i.ID.ID, store.CatalogPatch{Name: i.Body.Name, Description: i.Body.Description, Active: i.Body.Active})
+			c, err := a.updateCatalog(ctx, r, i.ID.ID,
+				store.CatalogPatch{Name: i.Body.Name, Description: i.Body.Description,
+					Active: i.Body.Active})
 			return found(catalogOf(c), c.Version), err
 		})
 
@@ -176,7 +192,8 @@ func (a *API) catalogs(in home) {
 		ID
 		Condition
 	}
-	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog", toolCatalogs+"/{id}", "Delete a tool catalog with its entries", deleting...), in.gate,
+	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog", toolCatalogs+"/{id}",
+		"Delete a tool catalog with its entries", deleting...), in.gate,
 		func(ctx context.Context, r *request, i *deleted) (*nothing, error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
@@ -190,7 +207,8 @@ func (a *API) catalogs(in home) {
 
 // What can go wrong with a change of something that has versions.
 var (
-	changing = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusPreconditionRequired}
+	changing = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
+		http.StatusPreconditionRequired}
 	deleting = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}
 )
 
@@ -207,7 +225,8 @@ func (a *API) declared(in store.Scope, id string) (catalog.Found, bool) {
 	return all[i], true
 }
 
-// checkDeclared refuses a global catalog with a name that code declares: clients would never get it.
+// checkDeclared refuses a global catalog with a name that code declares: clients would never get
+// it.
 func (a *API) checkDeclared(in store.Scope, name string) error {
 	if err := front.Shadowed(a.server.DeclaredCatalogs(), in, name); err != nil {
 		return misfit(http.StatusConflict, "body.name", "%s", err)
@@ -215,14 +234,17 @@ func (a *API) checkDeclared(in store.Scope, name string) error {
 	return nil
 }
 
-func (a *API) listCatalogs(ctx context.Context, r *request, in store.Scope, p Paging) (*pageOutput[Catalog], error) {
+func (a *API) listCatalogs(ctx context.Context, r *request, in store.Scope, p Paging) (
+	*pageOutput[Catalog], error) {
 	kind, key, err := keyOf(p.After, byID, byDeclared)
 	if err != nil {
 		return nil, err
 	}
 	var all []Catalog
 	if in == store.Anywhere && kind != byID {
-		declared, more := cut(a.server.DeclaredCatalogs(), func(c catalog.Found) string { return c.Name }, store.Page[string]{After: key, Limit: p.Limit})
+		declared, more := cut(a.server.DeclaredCatalogs(),
+			func(c catalog.Found) string { return c.Name },
+			store.Page[string]{After: key, Limit: p.Limit})
 		for _, c := range declared {
 			all = append(all, declaredOf(c))
 		}
@@ -233,7 +255,8 @@ func (a *API) listCatalogs(ctx context.Context, r *request, in store.Scope, p Pa
 	}
 	// One at least is read, since whether there is one says whether there is a next page.
 	room := p.Limit - len(all)
-	some, more, err := a.store.Catalogs(ctx, in, store.Page[int64]{After: idOf(key), Limit: max(1, room)})
+	some, more, err := a.store.Catalogs(ctx, in,
+		store.Page[int64]{After: idOf(key), Limit: max(1, room)})
 	if err != nil {
 		return nil, err
 	}
@@ -255,15 +278,18 @@ func (a *API) pageOfCatalogs(r *request, all []Catalog, more bool) *pageOutput[C
 	})
 }
 
-func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n NewCatalog) (*made[Catalog], error) {
+func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n NewCatalog) (
+	*made[Catalog], error) {
 	if err := a.checkDeclared(in, n.Name); err != nil {
 		return nil, err
 	}
 	c, err := a.store.CreateCatalog(ctx, in, n.Name, n.Description, n.active(), r.by())
-	return created(r, textOf(c.ID), catalogOf(c), c.Version), taken(err, "body.name", catalogTaken, n.Name)
+	return created(r, textOf(c.ID), catalogOf(c), c.Version),
+		taken(err, "body.name", catalogTaken, n.Name)
 }
 
-func (a *API) updateCatalog(ctx context.Context, r *request, text string, patch store.CatalogPatch) (c store.Catalog, err error) {
+func (a *API) updateCatalog(ctx context.Context, r *request, text string,
+	patch store.CatalogPatch) (c store.Catalog, err error) {
 	if _, ok := a.declared(r.scope, text); ok {
 		return c, errDeclared
 	}
@@ -273,7 +299,8 @@ func (a *API) updateCatalog(ctx context.Context, r *request, text string, patch 
 		if err != nil {
 			return c, err
 		}
-		if err := a.checkDeclared(before.Scope, *patch.Name); err != nil && before.Name != *patch.Name {
+		if err := a.checkDeclared(before.Scope, *patch.Name); err != nil &&
+			before.Name != *patch.Name {
 			return c, err
 		}
 	}

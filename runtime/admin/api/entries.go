@@ -20,8 +20,8 @@ func entryOf(e store.Entry) Entry {
 	return Entry{ID: textOf(e.ID), Tool: e.Tool, Module: e.Module, Created: &e.Created}
 }
 
-// newEntry is what an entry is made of. Whether there is such a tool is not looked at: who manages a catalog may
-// not be let see all tools, and would learn from the answer which there are.
+// newEntry is what an entry is made of. Whether there is such a tool is not looked at: who manages
+// a catalog may not be let see all tools, and would learn from the answer which there are.
 type newEntry struct {
 	Tool   string   `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The answer is the same whether there is such a tool or not"`
 	Module ModuleID `json:"module_id,omitempty"`
@@ -41,7 +41,8 @@ func (a *API) entries(in home) {
 		ID
 		Paging
 	}
-	register(a, in.operation(http.MethodGet, "list-*-tool-catalog-entries", path, "List the tools in a catalog, by name", http.StatusNotFound), in.gate,
+	register(a, in.operation(http.MethodGet, "list-*-tool-catalog-entries", path,
+		"List the tools in a catalog, by name", http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[Entry], error) {
 			page, err := i.names()
 			if err != nil {
@@ -61,20 +62,24 @@ func (a *API) entries(in home) {
 			if err != nil {
 				return nil, err
 			}
-			return paged(r, all, more, entryOf, func(e store.Entry) string { return cursorOf(byName, e.Tool) }), nil
+			return paged(r, all, more, entryOf,
+				func(e store.Entry) string { return cursorOf(byName, e.Tool) }), nil
 		})
 
 	type posted struct {
 		ID
 		Body newEntry
 	}
-	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path, "Put a tool into a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path,
+		"Put a tool into a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *posted) (*made[Entry], error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
 			}
-			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool, string(i.Body.Module), r.by())
-			return created(r, e.Tool, entryOf(e), 0), taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
+			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool,
+				string(i.Body.Module), r.by())
+			return created(r, e.Tool, entryOf(e), 0),
+				taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
 		})
 
 	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}",

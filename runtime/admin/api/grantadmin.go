@@ -26,7 +26,8 @@ type Grant struct {
 
 func grantOf(g grant.Grant) Grant {
 	return Grant{
-		ID: g.ID, Permission: permissionOf(g.Permission), Issuer: g.Issuer, Client: g.Client, By: g.By, Reason: g.Reason,
+		ID: g.ID, Permission: permissionOf(g.Permission), Issuer: g.Issuer, Client: g.Client,
+		By: g.By, Reason: g.Reason,
 		Expired: g.Expired(time.Now()), Created: when(g.Created), Expires: when(g.Expires),
 	}
 }
@@ -72,27 +73,32 @@ type OfClients struct {
 
 // filter is the part of the list that comes after an id.
 func (o OfClients) filter(status, after string, limit int) grant.Filter {
-	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type, Status: grant.Status(status), After: after, Limit: limit}
+	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type,
+		Status: grant.Status(status), After: after, Limit: limit}
 }
 
 func (o OfClients) check() error {
-	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client), plain("query.type", o.Type))
+	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client),
+		plain("query.type", o.Type))
 }
 
 // grantsOfAll registers the operations on the grants of clients.
 func (a *API) grantsOfAll() {
 	const path = "/" + grantsPath
 	in := everywhere
-	register(a, in.operation(http.MethodGet, "list-grants", path, "List what clients may use of resources"), granters,
+	register(a, in.operation(http.MethodGet, "list-grants", path,
+		"List what clients may use of resources"), granters,
 		func(ctx context.Context, r *request, i *OfClients) (*pageOutput[Grant], error) {
 			if err := i.check(); err != nil {
 				return nil, err
 			}
 			id := func(g grant.Grant) string { return g.ID }
-			some, more, err := part(r, i.Paging, id, func(grant.Grant) bool { return true }, func(after string, limit int) ([]grant.Grant, error) {
-				return a.grants.List(ctx, i.filter("", after, limit))
-			})
-			return paged(r, some, more, grantOf, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
+			some, more, err := part(r, i.Paging, id, func(grant.Grant) bool { return true },
+				func(after string, limit int) ([]grant.Grant, error) {
+					return a.grants.List(ctx, i.filter("", after, limit))
+				})
+			return paged(r, some, more, grantOf,
+				func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
 		})
 
 	register(a, in.operation(http.MethodGet, "get-grant", path+"/{id}", "Read a grant",
@@ -111,40 +117,49 @@ func (a *API) grantsOfAll() {
 			return found(grantOf(some[0]), 0), nil
 		})
 
-	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources", http.StatusConflict)
+	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources",
+		http.StatusConflict)
 	op.Description = "If the client has the same permission already, " +
 		"the new grant replaces the old one under its id. The status is 201 then, too."
 	type posted struct{ Body NewGrant }
-	register(a, op, granters, func(ctx context.Context, r *request, i *posted) (*made[Grant], error) {
+	register(a, op, granters, func(ctx context.Context, r *request, i *posted) (
+		*made[Grant], error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
 		if err == nil {
 			err = a.rooted(given, "body", rootsAre)
 		}
-		if err := first(err, late, i.Body.check(), prose("body.reason", i.Body.Reason)); err != nil {
+		if err := first(err, late, i.Body.check(),
+			prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			g, err = a.grants.Grant(ctx, grant.Grant{
-				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
+				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client,
+				By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
 			})
 			return "grant permission", front.AboutGrant(g), err
 		})
 		return created(r, g.ID, grantOf(g), 0), err
 	})
 
-	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke", "Take a permission, or all of a type, from a client", http.StatusNotFound)
+	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke",
+		"Take a permission, or all of a type, from a client", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
 	op.Description = "It counts from the client's next request on. Where the client has no such grant nothing is revoked, and the answer is 404 and says which it has."
-	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (*struct{ Body Revoked }, error) {
-		if err := first(i.Body.check(), plain("body.type", i.Body.Type), plain("body.resource", i.Body.Resource), prose("body.reason", i.Body.Reason)); err != nil {
+	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (
+		*struct{ Body Revoked }, error) {
+		if err := first(i.Body.check(), plain("body.type", i.Body.Type),
+			plain("body.resource", i.Body.Resource),
+			prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
 		out := &struct{ Body Revoked }{Revoked{[]Grant{}}}
 		err := a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			revoked, err := a.grants.Revoke(ctx, grant.Revocation{
-				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type, Resource: i.Body.Resource, By: r.caller.Subject, Reason: i.Body.Reason,
+				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type,
+				Resource: i.Body.Resource, By: r.caller.Subject, Reason: i.Body.Reason,
 			})
 			for _, g := range revoked {
 				out.Body.Revoked = append(out.Body.Revoked, grantOf(g))
@@ -155,18 +170,23 @@ func (a *API) grantsOfAll() {
 			if len(revoked) == 1 {
 				return "revoke permission", front.AboutGrant(revoked[0]), nil
 			}
-			return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(revoked), front.AboutClient(i.Body.Issuer, i.Body.Client), i.Body.Type), err
+			return "revoke permission", fmt.Sprintf(
+				"%d grants of %s: %s", len(revoked),
+				front.AboutClient(i.Body.Issuer, i.Body.Client), i.Body.Type), err
 		})
 		return out, err
 	})
 }
 
-// noneToRevoke says to an admin why a revocation took nothing away, and what there is in its place: who is told of
-// a success stops looking, and the client goes on.
+// noneToRevoke says to an admin why a revocation took nothing away, and what there is in its place:
+// who is told of a success stops looking, and the client goes on.
 func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
 	if i.Resource != "" {
-		if _, everybodys := grant.Revoke(a.server.GrantDefaults(), i.Type, i.Resource); len(everybodys) > 0 {
-			return problem(http.StatusNotFound, "everybody has %s %s by configuration (GrantDefaults); it cannot be revoked", i.Type, everybodys[0].Resource)
+		if _, everybodys := grant.Revoke(a.server.GrantDefaults(), i.Type, i.Resource); len(
+			everybodys) > 0 {
+			return problem(http.StatusNotFound,
+				"everybody has %s %s by configuration (GrantDefaults); it cannot be revoked",
+				i.Type, everybodys[0].Resource)
 		}
 	}
 	held, _, err := a.grants.Grants(ctx, i.Issuer, i.Client)
@@ -180,18 +200,23 @@ func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
 	_, alike := grant.Revoke(held, i.Type, "")
 	switch {
 	case len(alike) > 0:
-		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks, few(alike, func(g grant.Grant) string { return g.Resource }))
+		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks,
+			few(alike, func(g grant.Grant) string { return g.Resource }))
 	case len(held) > 0:
-		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks, few(held, func(g grant.Grant) string { return g.Type + " " + g.Resource }))
+		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks,
+			few(held, func(g grant.Grant) string { return g.Type + " " + g.Resource }))
 	}
 	others, err := a.grants.List(ctx, grant.Filter{Client: i.Client, Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(others) > 0 { // an empty issuer in a filter is any
-		return problem(http.StatusNotFound, "%s %s, nor any other; one that has some is %s", whose, lacks, front.AboutClient(others[0].Issuer, others[0].Client))
+		return problem(http.StatusNotFound, "%s %s, nor any other; one that has some is %s", whose,
+			lacks, front.AboutClient(others[0].Issuer, others[0].Client))
 	}
-	return problem(http.StatusNotFound, "%s %s, nor any other: look at how it is spelled in the list of grants", whose, lacks)
+	return problem(
+		http.StatusNotFound,
+		"%s %s, nor any other: look at how it is spelled in the list of grants", whose, lacks)
 }
 
 // few names some of many in one line.
@@ -247,17 +272,21 @@ func (a *API) requestsOfAll() {
 		OfClients
 		Status string `query:"status" enum:"open,approved,denied,withdrawn"`
 	}
-	register(a, in.operation(http.MethodGet, "list-grant-requests", path, "List what clients have asked for, the newest first"), granters,
+	register(a, in.operation(http.MethodGet, "list-grant-requests", path,
+		"List what clients have asked for, the newest first"), granters,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[PermissionRequest], error) {
 			if err := i.check(); err != nil {
 				return nil, err
 			}
-			some, more, err := part(r, i.Paging, requestID, func(grant.Request) bool { return true }, func(after string, limit int) ([]grant.Request, error) {
-				return a.grants.Requests(ctx, i.filter(i.Status, after, limit))
-			})
+			some, more, err := part(r, i.Paging, requestID,
+				func(grant.Request) bool { return true },
+				func(after string, limit int) ([]grant.Request, error) {
+					return a.grants.Requests(ctx, i.filter(i.Status, after, limit))
+				})
 			return paged(r, some, more, permissionRequestOf, requestCursor), err
 		})
-	register(a, in.operation(http.MethodGet, "get-grant-request", path+"/{id}", "Read what a client has asked for", http.StatusNotFound), granters,
+	register(a, in.operation(http.MethodGet, "get-grant-request", path+"/{id}",
+		"Read what a client has asked for", http.StatusNotFound), granters,
 		func(ctx context.Context, r *request, i *ID) (*one[PermissionRequest], error) {
 			q, err := a.asked(ctx, i.ID)
 			return found(permissionRequestOf(q), 0), err
@@ -267,11 +296,13 @@ func (a *API) requestsOfAll() {
 		ID
 		Body Approval
 	}
-	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve", "Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
+	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve",
+		"Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
 	op.Description = "The status is 200, because the operation decides on a request that exists. " +
 		"GET " + in.path + "/" + grantsPath + "/{id} reads the grant."
-	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (*struct{ Body Approved }, error) {
+	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (
+		*struct{ Body Approved }, error) {
 		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
 		err := prose("body.note", i.Body.Note)
 		if i.Body.Permission != nil && err == nil {
@@ -291,12 +322,14 @@ func (a *API) requestsOfAll() {
 		case q.Status != grant.Open:
 			return nil, grant.ErrDecided
 		case i.Body.Permission != nil && !q.Covers(verdict.Permission):
-			return nil, misfit(http.StatusUnprocessableEntity, "body.permission", "%s is more than was asked for, which is %s", verdict.Permission, q.Permission)
+			return nil, misfit(http.StatusUnprocessableEntity, "body.permission",
+				"%s is more than was asked for, which is %s", verdict.Permission, q.Permission)
 		}
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			q, g, err = a.grants.Approve(ctx, i.ID.ID, verdict)
-			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(),
+				err
 		})
 		return &struct{ Body Approved }{Approved{permissionRequestOf(q), grantOf(g)}}, err
 	})
@@ -305,9 +338,11 @@ func (a *API) requestsOfAll() {
 		ID
 		Body Denial
 	}
-	op = in.operation(http.MethodPost, "deny-grant-request", path+"/{id}/deny", "Deny what a client has asked for", http.StatusNotFound, http.StatusConflict)
+	op = in.operation(http.MethodPost, "deny-grant-request", path+"/{id}/deny",
+		"Deny what a client has asked for", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
-	register(a, op, granters, func(ctx context.Context, r *request, i *denied) (*one[PermissionRequest], error) {
+	register(a, op, granters, func(ctx context.Context, r *request, i *denied) (
+		*one[PermissionRequest], error) {
 		if err := prose("body.note", i.Body.Note); err != nil {
 			return nil, err
 		}
@@ -316,7 +351,8 @@ func (a *API) requestsOfAll() {
 		}
 		var q grant.Request
 		err := a.changeGrants(r, func(ctx context.Context) (_, _ string, err error) {
-			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
+			q, err = a.grants.Deny(ctx, i.ID.ID,
+				grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
 			return "deny request", front.AboutRequest(q), err
 		})
 		return found(permissionRequestOf(q), 0), err

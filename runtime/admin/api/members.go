@@ -57,7 +57,8 @@ func (a *API) members() {
 		Paging
 		Place
 	}
-	register(a, in.operation(http.MethodGet, "list-members", path, "List who is in which organization and team"), in.gate,
+	register(a, in.operation(http.MethodGet, "list-members", path,
+		"List who is in which organization and team"), in.gate,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[Member], error) {
 			page, err := i.ids()
 			if err != nil {
@@ -68,9 +69,11 @@ func (a *API) members() {
 				return nil, err
 			}
 			all, more, err := a.store.Members(ctx, scope, page)
-			return paged(r, all, more, memberOf, func(m store.Membership) string { return cursorOf(byID, textOf(m.ID)) }), err
+			return paged(r, all, more, memberOf,
+				func(m store.Membership) string { return cursorOf(byID, textOf(m.ID)) }), err
 		})
-	register(a, in.operation(http.MethodPost, "create-member", path, "Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
+	register(a, in.operation(http.MethodPost, "create-member", path,
+		"Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
 			p := Place{i.Body.OrgID, i.Body.TeamID}
 			scope, err := p.scope("body", store.Scope{})
@@ -78,13 +81,18 @@ func (a *API) members() {
 				return nil, err
 			}
 			if scope == (store.Scope{}) {
-				return nil, misfit(http.StatusUnprocessableEntity, "body.org_id", "send org_id or team_id")
+				return nil, misfit(http.StatusUnprocessableEntity, "body.org_id",
+					"send org_id or team_id")
 			}
-			m, err := a.store.AddMember(ctx, scope, i.Body.Issuer, i.Body.Subject, access.Standing(i.Body.Standing), r.by())
-			err = taken(err, "body.subject", "%q of issuer %q is a member of %s already: PATCH its membership to give it another standing", i.Body.Subject, i.Body.Issuer, scope)
+			m, err := a.store.AddMember(ctx, scope, i.Body.Issuer, i.Body.Subject,
+				access.Standing(i.Body.Standing), r.by())
+			err = taken(
+				err, "body.subject",
+				"%q of issuer %q is a member of %s already: PATCH its membership to give it another standing", i.Body.Subject, i.Body.Issuer, scope)
 			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err, p)
 		})
-	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership", http.StatusNotFound), in.gate,
+	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership",
+		http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Member], error) {
 			m, err := a.store.Member(ctx, r.scope, idOf(i.ID))
 			return found(memberOf(m), m.Version), err
@@ -99,16 +107,19 @@ func (a *API) members() {
 		One
 		Body MemberStanding
 	}
-	register(a, in.operation(http.MethodPatch, "update-member", path+"/{id}", "Change what somebody is in an organization or a team", changing...), in.gate,
+	register(a, in.operation(http.MethodPatch, "update-member", path+"/{id}",
+		"Change what somebody is in an organization or a team", changing...), in.gate,
 		func(ctx context.Context, r *request, i *patched) (*one[Member], error) {
 			var m store.Membership
 			err := r.change(true, version(ctx, r, i.ID.ID), func(version int64) (err error) {
-				m, err = a.store.UpdateMember(ctx, r.scope, idOf(i.ID.ID), version, access.Standing(i.Body.Standing), r.by())
+				m, err = a.store.UpdateMember(
+					ctx, r.scope, idOf(i.ID.ID), version, access.Standing(i.Body.Standing), r.by())
 				return err
 			})
 			return found(memberOf(m), m.Version), err
 		})
-	register(a, in.operation(http.MethodDelete, "delete-member", path+"/{id}", "End a membership", deleting...), in.gate,
+	register(a, in.operation(http.MethodDelete, "delete-member", path+"/{id}", "End a membership",
+		deleting...), in.gate,
 		func(ctx context.Context, r *request, i *One) (*nothing, error) {
 			return nil, r.change(false, version(ctx, r, i.ID.ID), func(version int64) error {
 				return a.store.RemoveMember(ctx, r.scope, idOf(i.ID.ID), version, r.by())

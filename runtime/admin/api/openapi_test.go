@@ -45,7 +45,9 @@ func TestDocumentIsTheOneThatWasReviewed(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(golden); err != nil || string(want) != got.body {
-		t.Errorf("the document differs from %s (%v): read what has changed, then run go test -update", golden, err)
+		t.Errorf(
+			"the document differs from %s (%v): read what has changed, then run go test -update",
+			golden, err)
 	}
 	var fromJSON, fromYAML any
 	asYAML := w.send("stranger", "GET", api.PathOpenAPIYAML, "")
@@ -258,7 +260,8 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := schema.Validate(must(jsonschema.UnmarshalJSON(strings.NewReader(got.raw)))); err != nil {
+				if err := schema.Validate(must(
+					jsonschema.UnmarshalJSON(strings.NewReader(got.raw)))); err != nil {
 					t.Errorf("%s: %s: %v", op.id, got, err)
 				}
 			}

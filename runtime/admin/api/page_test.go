@@ -49,7 +49,9 @@ func (w *world) walk(path string, limit int, between func()) (all []string) {
 			all = append(all, fmt.Sprint(key))
 		}
 		link := got.header.Get("Link")
-		if (p.Next == "") != (link == "") || p.Next != "" && (!strings.HasPrefix(link, "<"+path+"?") || !strings.HasSuffix(link, `>; rel="next"`) || !strings.Contains(link, "after="+url.QueryEscape(p.Next)) || len(p.Items) == 0) {
+		if (p.Next == "") != (link == "") || p.Next != "" &&
+			(!strings.HasPrefix(link, "<"+path+"?") || !strings.HasSuffix(link, `>; rel="next"`) ||
+				!strings.Contains(link, "after="+url.QueryEscape(p.Next)) || len(p.Items) == 0) {
 			w.Fatalf("%s: next %q, link %q", path, p.Next, link)
 		}
 		next, _, _ = strings.Cut(strings.TrimPrefix(link, "<"), ">")
@@ -58,7 +60,8 @@ func (w *world) walk(path string, limit int, between func()) (all []string) {
 	return all
 }
 
-// TestListsHoldEverythingOnceWhateverChangesMeanwhile pages through a list while others add to it and delete from it.
+// TestListsHoldEverythingOnceWhateverChangesMeanwhile pages through a list while others add to it
+// and delete from it.
 func TestListsHoldEverythingOnceWhateverChangesMeanwhile(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -118,10 +121,14 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 			org := must(w.CreateOrg(ctx, fmt.Sprint("org ", i), setup))
 			must(w.CreateTeam(ctx, w.acme.ID, fmt.Sprint("team ", i), setup))
 			must(w.AddMember(ctx, store.InOrg(org.ID), "", "somebody", "member", setup))
-			kit = must(w.CreateCatalog(ctx, store.InOrg(w.acme.ID), fmt.Sprint("catalog ", i), "", true, setup))
+			kit = must(w.CreateCatalog(ctx, store.InOrg(w.acme.ID), fmt.Sprint("catalog ", i), "",
+				true, setup))
 		}
 		for i := range 7 {
-			must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprint("docs/", i), Unrestricted: true}, Issuer: issuer, Client: "root's client"}))
+			must(w.grants.Grant(ctx, grant.Grant{
+				Permission: grant.Permission{
+					Type: grant.FileRead, Resource: fmt.Sprint("docs/", i), Unrestricted: true},
+				Issuer: issuer, Client: "root's client"}))
 			w.ask("root's client", fmt.Sprint("docs/more/", i))
 		}
 		w.ask("desk", "docs/a")
@@ -131,8 +138,10 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 			must(0, w.SwitchTool(ctx, "off_"+tool, true, setup))
 		}
 		for path, want := range map[string]int{
-			"/api/v1/admin/orgs": 9, "/api/v1/admin/teams": 9, "/api/v1/admin/members": 19, "/api/v1/admin/mcp/tools": 11, "/api/v1/mcp/tools": 4, "/api/v1/mcp/tool_catalogs": 2,
-			"/api/v1/admin/mcp/tool_catalogs": 9, fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID): 7,
+			"/api/v1/admin/orgs": 9, "/api/v1/admin/teams": 9, "/api/v1/admin/members": 19,
+			"/api/v1/admin/mcp/tools": 11, "/api/v1/mcp/tools": 4, "/api/v1/mcp/tool_catalogs": 2,
+			"/api/v1/admin/mcp/tool_catalogs":                                              9,
+			fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID):                    7,
 			fmt.Sprintf("/api/v1/admin/mcp/tool_catalogs/%d/entries", kit.ID):              7,
 			fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs/%d/entries", w.acme.ID, kit.ID): 7,
 			"/api/v1/admin/mcp/tool_catalogs/code:kit/entries":                             3,
@@ -148,9 +157,13 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 				}
 			}
 			p, _ := w.page(path + "?limit=2")
-			for _, query := range []string{"?limit=0", "?limit=1001", "?limit=-1", "?limit=x", "?limit=9999999999999999999", "?after=x", "?after=" + p.Next + "=", "?after=%ff", "?after=aQ", "?after=eHg", "?Limit=1", "?nonsense=1",
-				"?after=" + strings.Repeat("a", 1025), "?limit=", "?after=", "?limit=1&limit=1", "?limit=1;after=x", "?%zz"} {
-				if got := w.send("root", "GET", path+query, ""); got.status != 422 && got.status != 400 {
+			for _, query := range []string{"?limit=0", "?limit=1001", "?limit=-1", "?limit=x",
+				"?limit=9999999999999999999", "?after=x", "?after=" + p.Next + "=", "?after=%ff",
+				"?after=aQ", "?after=eHg", "?Limit=1", "?nonsense=1",
+				"?after=" + strings.Repeat("a", 1025), "?limit=", "?after=", "?limit=1&limit=1",
+				"?limit=1;after=x", "?%zz"} {
+				if got := w.send("root", "GET", path+query, ""); got.status != 422 &&
+					got.status != 400 {
 					t.Errorf("%s%s: %s", path, query, got)
 				}
 			}
@@ -162,7 +175,8 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		for _, path := range []string{"/api/v1/admin/orgs", "/api/v1/admin/teams", "/api/v1/admin/members", "/api/v1/admin/mcp/tool_catalogs"} {
+		for _, path := range []string{"/api/v1/admin/orgs", "/api/v1/admin/teams",
+			"/api/v1/admin/members", "/api/v1/admin/mcp/tool_catalogs"} {
 			if got := w.send("root", "GET", path+"?after=aXg", ""); got.status != 422 { // "ix"
 				t.Error(got)
 			}
@@ -173,7 +187,8 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 func TestFiltersNarrowLists(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		for path, want := range map[string]int{
-			"/api/v1/admin/teams?org_id=%d": 1, "/api/v1/admin/members?org_id=%d": 5, "/api/v1/admin/teams?org_id=999": 0,
+			"/api/v1/admin/teams?org_id=%d": 1, "/api/v1/admin/members?org_id=%d": 5,
+			"/api/v1/admin/teams?org_id=999":    0,
 			"/api/v1/admin/members?team_id=999": 0,
 		} {
 			if strings.Contains(path, "%d") {
@@ -184,14 +199,18 @@ func TestFiltersNarrowLists(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/api/v1/admin/members", "/api/v1/admin/mcp/tool_catalogs"} {
-			for query, want := range map[string]int{"?org_id=1&team_id=1": 422, "?org_id=": 400, "?org_id=1&org_id=2": 400, "?team_id=abc": 422} {
+			for query, want := range map[string]int{
+				"?org_id=1&team_id=1": 422, "?org_id=": 400, "?org_id=1&org_id=2": 400,
+				"?team_id=abc": 422} {
 				if got := w.send("root", "GET", path+query, ""); got.status != want {
 					t.Errorf("%s%s: %s", path, query, got)
 				}
 			}
 		}
 		first, got := w.page(fmt.Sprintf("/api/v1/admin/members?org_id=%d&limit=2", w.acme.ID))
-		if link := got.header.Get("Link"); !strings.Contains(link, fmt.Sprintf("org_id=%d", w.acme.ID)) || !strings.Contains(link, "limit=2") || first.Next == "" {
+		if link := got.header.Get("Link"); !strings.Contains(
+			link, fmt.Sprintf("org_id=%d", w.acme.ID)) || !strings.Contains(link, "limit=2") ||
+			first.Next == "" {
 			t.Error(link)
 		}
 	})

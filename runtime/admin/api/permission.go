@@ -30,11 +30,12 @@ func permissionOf(p grant.Permission) Permission {
 	return Permission{p.Type, p.Resource, &restricted, p.Parameters}
 }
 
-// read returns the permission in its canonical form, or what is wrong with each part of it. in is where it stands in
-// the request: "body".
+// read returns the permission in its canonical form, or what is wrong with each part of it. in is
+// where it stands in the request: "body".
 func (p Permission) read(in string) (grant.Permission, error) {
 	read := grant.Permission{Type: p.Type, Resource: p.Resource,
-		Unrestricted: grant.Unrestricted(p.Restricted != nil && !*p.Restricted), Parameters: p.Parameters}
+		Unrestricted: grant.Unrestricted(p.Restricted != nil && !*p.Restricted),
+		Parameters:   p.Parameters}
 	err := read.Validate()
 	if err == nil {
 		read = read.Canonical() // in which escapes of a command are what they stand for
@@ -69,8 +70,9 @@ func (p Permission) read(in string) (grant.Permission, error) {
 // rootsAre lets rooted say which roots there are.
 const rootsAre = "; the roots are "
 
-// rooted refuses a permission on files below a root that there is not: it would be granted, and never count. in is where the
-// permission stands, and which says which roots there are, to those who may know, or is empty.
+// rooted refuses a permission on files below a root that there is not: it would be granted, and
+// never count. in is where the permission stands, and which says which roots there are, to those
+// who may know, or is empty.
 func (a *API) rooted(p grant.Permission, in, which string) error {
 	roots := a.server.Roots()
 	name := grant.Missing(p, roots)
@@ -80,7 +82,8 @@ func (a *API) rooted(p grant.Permission, in, which string) error {
 	if which != "" {
 		which += strings.Join(roots, ", ")
 	}
-	return misfit(http.StatusUnprocessableEntity, in+".resource", "there is no root %q%s", name, which)
+	return misfit(http.StatusUnprocessableEntity, in+".resource", "there is no root %q%s", name,
+		which)
 }
 
 // prose refuses a reason or a note that a keeper would not take.
@@ -91,8 +94,8 @@ func prose(location, text string) error {
 	return nil
 }
 
-// plain refuses the name of somebody or something that none has: what cannot be seen in it may show as something else to
-// who decides by it.
+// plain refuses the name of somebody or something that none has: what cannot be seen in it may show
+// as something else to who decides by it.
 func plain(location, text string) error {
 	if hidden := grant.Hidden(text); hidden != nil {
 		return misfit(http.StatusUnprocessableEntity, location, "%s", hidden)
@@ -106,7 +109,8 @@ func until(location string, expires *time.Time) (time.Time, error) {
 	case expires == nil:
 		return time.Time{}, nil
 	case !time.Now().Before(*expires):
-		return time.Time{}, misfit(http.StatusUnprocessableEntity, location, "it has passed: name a time to come, or leave it out for one without an end")
+		return time.Time{}, misfit(http.StatusUnprocessableEntity, location,
+			"it has passed: name a time to come, or leave it out for one without an end")
 	}
 	return expires.UTC(), nil
 }
@@ -123,7 +127,8 @@ func when(t time.Time) *time.Time {
 const byGrant = 'g'
 
 // part reads a page of a list that a registry gives in parts of its own size, of what keep chooses.
-func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool, read func(after string, limit int) ([]T, error)) (found []T, more bool, err error) {
+func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool,
+	read func(after string, limit int) ([]T, error)) (found []T, more bool, err error) {
 	_, after, err := keyOf(p.After, byGrant)
 	if err != nil {
 		return nil, false, err
@@ -160,13 +165,16 @@ func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool, rea
 	}
 }
 
-// named reports whether a text can be the id of a grant or of a request: what a registry is asked for is no
-// path, no NUL and no text of any length.
+// named reports whether a text can be the id of a grant or of a request: what a registry is asked
+// for is no path, no NUL and no text of any length.
 func named(id string) bool {
-	return id != "" && len(id) <= 128 && !slices.Contains([]string{".", ".."}, id) && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
+	return id != "" && len(id) <= 128 && !slices.Contains([]string{".", ".."}, id) &&
+		strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
-// changeGrants does something to grants for the caller. Do says what was done to what; see front.Change.
-func (a *API) changeGrants(r *request, do func(ctx context.Context) (action, object string, err error)) error {
+// changeGrants does something to grants for the caller. Do says what was done to what; see
+// front.Change.
+func (a *API) changeGrants(r *request, do func(ctx context.Context) (
+	action, object string, err error)) error {
 	return front.Change(r.Context(), a.grants, a.audit, a.log, r.by(), do)
 }

@@ -28,7 +28,8 @@ type OwnRequest struct {
 
 func ownRequestOf(q grant.Request) OwnRequest {
 	return OwnRequest{
-		ID: q.ID, Permission: permissionOf(q.Permission), Tool: q.Tool, Reason: q.Reason, Status: string(q.Status),
+		ID: q.ID, Permission: permissionOf(q.Permission), Tool: q.Tool, Reason: q.Reason,
+		Status:  string(q.Status),
 		Created: q.Created, Decided: when(q.Decided), Note: q.Note, GrantID: q.Grant,
 	}
 }
@@ -50,21 +51,29 @@ func (a *API) ownRequests() {
 	const path = runtime.PathAPI + requestsPath
 	tags := []string{"grants"}
 
-	op := huma.Operation{OperationID: "list-own-grant-requests", Method: http.MethodGet, Path: path, Tags: tags, Summary: "List what the caller's client has asked for, the newest first"}
-	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[OwnRequest], error) {
-		some, more, err := part(r, *i, requestID, r.own, func(after string, limit int) ([]grant.Request, error) {
-			return a.grants.Requests(ctx, grant.Filter{Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Exact: true, After: after, Limit: limit})
-		})
+	op := huma.Operation{OperationID: "list-own-grant-requests", Method: http.MethodGet, Path: path,
+		Tags: tags, Summary: "List what the caller's client has asked for, the newest first"}
+	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
+		*pageOutput[OwnRequest], error) {
+		some, more, err := part(r, *i, requestID, r.own,
+			func(after string, limit int) ([]grant.Request, error) {
+				return a.grants.Requests(ctx, grant.Filter{
+					Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Exact: true, After: after,
+					Limit: limit})
+			})
 		return paged(r, some, more, ownRequestOf, requestCursor), err
 	})
 
 	op = huma.Operation{
-		OperationID: "create-own-grant-request", Method: http.MethodPost, Path: path, Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Request a permission for the caller's client", Errors: []int{http.StatusTooManyRequests},
+		OperationID: "create-own-grant-request", Method: http.MethodPost, Path: path, Tags: tags,
+		DefaultStatus: http.StatusCreated,
+		Summary:       "Request a permission for the caller's client",
+		Errors:        []int{http.StatusTooManyRequests},
 		Description: "If the client has an open request for the same permission, " +
 			"the answer is that request. The status is 201 then, too.",
 	}
-	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (*made[OwnRequest], error) {
+	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (
+		*made[OwnRequest], error) {
 		wanted, err := i.Body.Permission.read("body")
 		if err == nil {
 			err = a.rooted(wanted, "body", "")
@@ -78,7 +87,8 @@ func (a *API) ownRequests() {
 		var q grant.Request
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			q, err = a.grants.Ask(ctx, grant.Request{
-				Permission: wanted, Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Principal: r.caller.Subject, Tool: i.Body.Tool, Reason: i.Body.Reason,
+				Permission: wanted, Issuer: r.caller.Issuer, Client: r.caller.ClientID(),
+				Principal: r.caller.Subject, Tool: i.Body.Tool, Reason: i.Body.Reason,
 			})
 			return "request permission", front.AboutRequest(q), err
 		})
@@ -86,16 +96,20 @@ func (a *API) ownRequests() {
 	})
 
 	op = huma.Operation{
-		OperationID: "get-own-grant-request", Method: http.MethodGet, Path: path + "/{id}", Tags: tags, Summary: "Read what the caller's client has asked for", Errors: []int{http.StatusNotFound},
+		OperationID: "get-own-grant-request", Method: http.MethodGet, Path: path + "/{id}",
+		Tags: tags, Summary: "Read what the caller's client has asked for",
+		Errors: []int{http.StatusNotFound},
 	}
-	register(a, op, anybody, func(ctx context.Context, r *request, i *ID) (*one[OwnRequest], error) {
+	register(a, op, anybody, func(ctx context.Context, r *request, i *ID) (
+		*one[OwnRequest], error) {
 		q, err := a.asked(ctx, i.ID)
 		if err == nil && !r.own(q) {
 			err = grant.ErrUnknown
 		}
 		if errors.Is(err, grant.ErrUnknown) {
 			// Another's is as one that never was, in the time that the record takes as well.
-			front.Refused(ctx, a.audit, a.log, r.by(), "get-own-grant-request", "a request for a permission", front.NeedsAsker)
+			front.Refused(ctx, a.audit, a.log, r.by(), "get-own-grant-request",
+				"a request for a permission", front.NeedsAsker)
 		}
 		return found(ownRequestOf(q), 0), err
 	})

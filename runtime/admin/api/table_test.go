@@ -24,11 +24,13 @@ var rows = map[string]struct{ body, want string }{
 	"get-openapi-json":   {"", "401 401 200 200 200 200 200 200 200 200 200"},
 	"get-openapi-yaml":   {"", "401 401 200 200 200 200 200 200 200 200 200"},
 
-	"list-own-grants":          {"", "401 401 200 200 200 200 200 200 200 200 200"},
-	"check-own-grants":         {"", "401 401 200 200 200 200 200 200 200 200 200"},
-	"list-own-grant-requests":  {"", "401 401 200 200 200 200 200 200 200 200 200"},
-	"create-own-grant-request": {`{"type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 201 201 201 201 201 201 201 201 201"},
-	"get-own-grant-request":    {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"list-own-grants":         {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"check-own-grants":        {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"list-own-grant-requests": {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"create-own-grant-request": {
+		`{"type":"file.read","resource":"public/%d","reason":"for the report"}`,
+		"401 401 201 201 201 201 201 201 201 201 201"},
+	"get-own-grant-request": {"", "401 401 200 200 200 200 200 200 200 200 200"},
 
 	"list-org-tool-catalogs": {"", "401 401 404 403 200 200 200 200 404 404 200"},
 	"create-org-tool-catalog": {`{"name":"new %d"}`,
@@ -93,10 +95,12 @@ var rows = map[string]struct{ body, want string }{
 		"401 401 403 403 403 403 403 403 403 403 200"},
 
 	// What may be done on the machine is for admins of the server, whoever owns an organisation.
-	"list-grants":         {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"grant":               {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 201"},
-	"get-grant":           {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"revoke-grants":       {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/old","reason":"it is over"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"list-grants": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"grant": {
+		`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 201"},
+	"get-grant": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"revoke-grants": {
+		`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/old","reason":"it is over"}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"list-grant-requests": {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"get-grant-request":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"approve-grant-request": {`{"note":"until it is done"}`,

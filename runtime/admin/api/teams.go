@@ -19,7 +19,8 @@ type Team struct {
 }
 
 func teamOf(t store.Team) Team {
-	return Team{ID: textOf(t.ID), OrgID: textOf(t.Org), Name: t.Name, Version: t.Version, Created: t.Created, Updated: t.Updated}
+	return Team{ID: textOf(t.ID), OrgID: textOf(t.Org), Name: t.Name, Version: t.Version,
+		Created: t.Created, Updated: t.Updated}
 }
 
 // newTeam is what a team is made of.
@@ -47,14 +48,18 @@ func (a *API) teams() {
 				scope = store.InOrg(idOf(string(i.OrgID)))
 			}
 			all, more, err := a.store.Teams(ctx, scope, page)
-			return paged(r, all, more, teamOf, func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err
+			return paged(r, all, more, teamOf,
+				func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err
 		})
-	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization", http.StatusConflict), in.gate,
+	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization",
+		http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
 			t, err := a.store.CreateTeam(ctx, idOf(string(i.Body.OrgID)), i.Body.Name, r.by())
-			return created(r, textOf(t.ID), teamOf(t), t.Version), missing(taken(err, "body.name", teamTaken, i.Body.Name), Place{OrgID: i.Body.OrgID})
+			return created(r, textOf(t.ID), teamOf(t), t.Version),
+				missing(taken(err, "body.name", teamTaken, i.Body.Name), Place{OrgID: i.Body.OrgID})
 		})
-	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team", http.StatusNotFound), in.gate,
+	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team",
+		http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Team], error) {
 			t, err := a.store.Team(ctx, r.scope, idOf(i.ID))
 			return found(teamOf(t), t.Version), err
@@ -65,16 +70,19 @@ func (a *API) teams() {
 			return t.Version, err
 		}
 	}
-	register(a, in.operation(http.MethodPatch, "update-team", path+"/{id}", "Rename a team", changing...), in.gate,
+	register(a, in.operation(http.MethodPatch, "update-team", path+"/{id}", "Rename a team",
+		changing...), in.gate,
 		func(ctx context.Context, r *request, i *Renaming) (*one[Team], error) {
 			var t store.Team
 			err := r.change(true, version(ctx, r, i.ID.ID), func(version int64) (err error) {
-				t, err = a.store.RenameTeam(ctx, r.scope, idOf(i.ID.ID), version, i.Body.Name, r.by())
+				t, err = a.store.RenameTeam(ctx, r.scope, idOf(i.ID.ID), version, i.Body.Name,
+					r.by())
 				return err
 			})
 			return found(teamOf(t), t.Version), taken(err, "body.name", teamTaken, i.Body.Name)
 		})
-	register(a, in.operation(http.MethodDelete, "delete-team", path+"/{id}", "Delete a team with its members and catalogs", deleting...), in.gate,
+	register(a, in.operation(http.MethodDelete, "delete-team", path+"/{id}",
+		"Delete a team with its members and catalogs", deleting...), in.gate,
 		func(ctx context.Context, r *request, i *One) (*nothing, error) {
 			return nil, r.change(false, version(ctx, r, i.ID.ID), func(version int64) error {
 				return a.store.DeleteTeam(ctx, r.scope, idOf(i.ID.ID), version, r.by())

@@ -31,7 +31,8 @@ var key = []byte("a key of the chains, for tests and for nothing else")
 // chained writes events to the store by a chain, which its changes are in as well.
 func (w *world) chained(events ...audit.Event) {
 	w.Helper()
-	c := must(chain.New(w.Audit(), chain.Options{Key: key, Replica: "a", Logger: slog.New(slog.DiscardHandler)}))
+	c := must(chain.New(w.Audit(), chain.Options{
+		Key: key, Replica: "a", Logger: slog.New(slog.DiscardHandler)}))
 	w.SealBy(c)
 	for _, e := range events {
 		must(0, c.Record(context.Background(), e))
@@ -44,9 +45,11 @@ func (w *world) chained(events ...audit.Event) {
 func calls(n int, at time.Time) (all []audit.Event) {
 	for i := range n {
 		all = append(all, audit.Event{
-			Time: at.Add(time.Duration(i) * time.Minute), Type: audit.ToolCalled, RequestID: fmt.Sprint("r", i), Issuer: issuer, Principal: []string{"ada", "bob"}[i%2],
+			Time: at.Add(time.Duration(i) * time.Minute), Type: audit.ToolCalled,
+			RequestID: fmt.Sprint("r", i), Issuer: issuer, Principal: []string{"ada", "bob"}[i%2],
 			Client: "cli", Tool: []string{"read", "ask", "other"}[i%3],
-			Arguments: []audit.Argument{{Name: "path", Bytes: 3, Digest: audit.DigestOf([]byte(`"a"`))}},
+			Arguments: []audit.Argument{{Name: "path", Bytes: 3,
+				Digest: audit.DigestOf([]byte(`"a"`))}},
 		})
 		all[i].End([]audit.Failure{"", audit.Denied}[i/2%2])
 	}
@@ -59,15 +62,20 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.chained(calls(12, longAgo)...)
 		for query, want := range map[string]string{
-			"tool=read": "[r9 r6 r3 r0]", "tool=read&principal=bob": "[r9 r3]", "client=cli&failure=denied": "[r11 r10 r7 r6 r3 r2]", "status=failed&until=2026-05-04T04:00:00Z": "[r11 r10 r7 r6 r3 r2]", "request_id=r5": "[r5]", "client=other": "[]",
+			"tool=read": "[r9 r6 r3 r0]", "tool=read&principal=bob": "[r9 r3]",
+			"client=cli&failure=denied":                "[r11 r10 r7 r6 r3 r2]",
+			"status=failed&until=2026-05-04T04:00:00Z": "[r11 r10 r7 r6 r3 r2]",
+			"request_id=r5":                            "[r5]", "client=other": "[]",
 			"type=tool_called&from=2026-05-04T03:05:00Z&until=2026-05-04T05:08:00%2B02:00": "[r7 r6 r5]", "principal=%27%20OR%201=1": "[]", "tool=read&limit=3": "[r9 r6 r3]",
 			"until=2026-05-04T03:00:00Z": "[]",
 		} {
 			var ids []string
-			got := decoded[api.Page[api.Record]](w, w.send("root", "GET", auditEvents+"?"+query, ""))
+			got := decoded[api.Page[api.Record]](
+				w, w.send("root", "GET", auditEvents+"?"+query, ""))
 			for _, e := range got.Items {
 				ids = append(ids, e.Event.RequestID)
-				if e.Event.Arguments[0].Digest == (audit.Digest{}) || e.Event.Chain == nil || e.Event.Issuer != issuer {
+				if e.Event.Arguments[0].Digest == (audit.Digest{}) || e.Event.Chain == nil ||
+					e.Event.Issuer != issuer {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -77,13 +85,19 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 		}
 		whole := w.walk(auditEvents, 1000, func() {})
 		// The newest first, and page by page while more is recorded, each once.
-		paged := w.walk(auditEvents, 3, func() { must(0, w.Audit().Record(t.Context(), audit.Event{Time: time.Now(), Type: audit.ToolList})) })
+		paged := w.walk(auditEvents, 3, func() {
+			must(0, w.Audit().Record(t.Context(),
+				audit.Event{Time: time.Now(), Type: audit.ToolList}))
+		})
 		if fmt.Sprint(paged) != fmt.Sprint(whole) || len(whole) < 13 {
 			t.Errorf("%v, and %v", paged, whole)
 		}
-		for _, query := range []string{"?type=", "?status=good", "?from=yesterday", "?from=0001-01-01T00:00:00Z", "?until=0001-01-01T00:00:00Z", "?tool=a&tool=b", "?clinet=a", "?after=x", "?limit=0"} {
+		for _, query := range []string{"?type=", "?status=good", "?from=yesterday",
+			"?from=0001-01-01T00:00:00Z", "?until=0001-01-01T00:00:00Z", "?tool=a&tool=b",
+			"?clinet=a", "?after=x", "?limit=0"} {
 			for _, path := range []string{auditEvents, auditExport} {
-				if got := w.send("root", "GET", path+query, ""); got.status != 422 && got.status != 400 {
+				if got := w.send("root", "GET", path+query, ""); got.status != 422 &&
+					got.status != 400 {
 					t.Errorf("%s%s: %s", path, query, got)
 				}
 			}
@@ -115,11 +129,14 @@ func TestReadingTheTrailIsRecordedByItsFiltersDigests(t *testing.T) {
 			t.Error(got)
 		}
 		all := w.refusals.take()
-		if len(all) != 1 || len(all[0].Arguments) != 2 || all[0].Arguments[0].Name != "client" || all[0].Arguments[1].Digest != audit.DigestOf([]byte("a secret")) || strings.Contains(fmt.Sprint(all), "secret") {
+		if len(all) != 1 || len(all[0].Arguments) != 2 || all[0].Arguments[0].Name != "client" ||
+			all[0].Arguments[1].Digest != audit.DigestOf([]byte("a secret")) ||
+			strings.Contains(fmt.Sprint(all), "secret") {
 			t.Errorf("%+v", all)
 		}
 		w.refusals.err = errors.New("the disk is full")
-		if got := w.send("root", "GET", path, ""); got.status != 500 || strings.Contains(got.body, "disk") {
+		if got := w.send("root", "GET", path, ""); got.status != 500 ||
+			strings.Contains(got.body, "disk") {
 			t.Error(got)
 		}
 		w.refusals.err = nil
@@ -130,7 +147,8 @@ func TestExportIsTheTrailAsItWasWrittenAndVerifies(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.chained(calls(2000, longAgo)...)
 		got := w.send("root", "GET", auditExport, "")
-		if got.status != 200 || got.header.Get("Content-Type") != "application/x-ndjson" || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
+		if got.status != 200 || got.header.Get("Content-Type") != "application/x-ndjson" ||
+			!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
 			t.Fatal(got.status, got.header)
 		}
 		var kept strings.Builder
@@ -138,27 +156,32 @@ func TestExportIsTheTrailAsItWasWrittenAndVerifies(t *testing.T) {
 		if got.body != kept.String() || n < 2000 {
 			t.Errorf("%d bytes, not the %d of the store", len(got.body), kept.Len())
 		}
-		verified := must(chain.Verify(chain.Lines("export", strings.NewReader(got.body)), chain.VerifyOptions{Key: key, Unchained: true}))
+		verified := must(chain.Verify(chain.Lines("export", strings.NewReader(got.body)),
+			chain.VerifyOptions{Key: key, Unchained: true}))
 		if !verified.Sound() || verified.Records < 2001 {
 			t.Errorf("%+v", verified)
 		}
 		altered := strings.Replace(got.body, `"tool_name":"other"`, `"tool_name":"read"`, 1)
-		if report := must(chain.Verify(chain.Lines("export", strings.NewReader(altered)), chain.VerifyOptions{Key: key, Unchained: true})); report.Sound() {
+		if report := must(chain.Verify(chain.Lines("export", strings.NewReader(altered)),
+			chain.VerifyOptions{Key: key, Unchained: true})); report.Sound() {
 			t.Error("one that was altered verifies")
 		}
 		some := w.send("root", "GET", auditExport+"?principal=ada&status=success", "")
 		if n := strings.Count(some.body, "\n"); n != 500 || strings.Contains(some.body, `"bob"`) {
 			t.Errorf("%d lines", n)
 		}
-		for method, path := range map[string]string{"GET": auditExport + "?client=nobody", "HEAD": auditExport} {
-			if none := w.send("root", method, path, ""); none.status != 200 || none.body != "" || none.header.Get("Content-Type") != "application/x-ndjson" {
+		for method, path := range map[string]string{
+			"GET": auditExport + "?client=nobody", "HEAD": auditExport} {
+			if none := w.send("root", method, path, ""); none.status != 200 || none.body != "" ||
+				none.header.Get("Content-Type") != "application/x-ndjson" {
 				t.Error(none)
 			}
 		}
 	})
 }
 
-// TestExportThatFailsOnItsWayIsCutOff: by a reader that stops reading, and by one that has left. The server can be shut down.
+// TestExportThatFailsOnItsWayIsCutOff: by a reader that stops reading, and by one that has left.
+// The server can be shut down.
 func TestExportThatFailsOnItsWayIsCutOff(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	w.direct.Hurry(200 * time.Millisecond)
@@ -181,7 +204,8 @@ func TestExportThatFailsOnItsWayIsCutOff(t *testing.T) {
 			t.Fatal(res.Status)
 		}
 	}
-	if got := w.send("root", "GET", auditExport+"?client=nobody", ""); w.direct.Exporting() == 2 && (got.status != 429 || !strings.Contains(got.field("detail"), "2 exports")) {
+	if got := w.send("root", "GET", auditExport+"?client=nobody", ""); w.direct.Exporting() == 2 &&
+		(got.status != 429 || !strings.Contains(got.field("detail"), "2 exports")) {
 		t.Error(got)
 	}
 	for w.direct.Exporting() > 0 {
@@ -220,7 +244,8 @@ func TestExportLeavesTheConnectionAsItWas(t *testing.T) {
 		res := must(http.DefaultClient.Do(r))
 		text := must(io.ReadAll(res.Body))
 		res.Body.Close()
-		if !must(chain.Verify(chain.Lines("export", strings.NewReader(string(text))), chain.VerifyOptions{Key: key, Unchained: true})).Sound() {
+		if !must(chain.Verify(chain.Lines("export", strings.NewReader(string(text))),
+			chain.VerifyOptions{Key: key, Unchained: true})).Sound() {
 			t.Error("it does not verify")
 		}
 		time.Sleep(400 * time.Millisecond) // the deadline would have passed
@@ -235,31 +260,39 @@ func TestOldestPartOfTheTrailIsPrunedAndTheRestVerifies(t *testing.T) {
 			(&world{Store: older, TB: t}).chained(append(calls(5, longAgo), calls(3, recent)...)...)
 			must(0, older.Close())
 			w := newWorld(t, url, runtime.Options{})
-			sealed := must(chain.New(w.Audit(), chain.Options{Key: key, Replica: "b", Logger: slog.New(slog.DiscardHandler)}))
+			sealed := must(chain.New(w.Audit(),
+				chain.Options{Key: key, Replica: "b", Logger: slog.New(slog.DiscardHandler)}))
 			w.SealBy(sealed)
 			defer sealed.Close(t.Context())
 			w.recorded()
-			for _, body := range []string{`{}`, `{"before":"soon"}`, `{"before":null}`, fmt.Sprintf(`{"before":%q}`, time.Now().Format(time.RFC3339)), `{"before":"9999-01-01T00:00:00Z"}`} {
+			for _, body := range []string{`{}`, `{"before":"soon"}`, `{"before":null}`,
+				fmt.Sprintf(`{"before":%q}`, time.Now().Format(time.RFC3339)),
+				`{"before":"9999-01-01T00:00:00Z"}`} {
 				if got := w.send("root", "POST", auditPrune, body); got.status != 422 {
 					t.Errorf("%s: %s", body, got)
 				}
 			}
 			body := fmt.Sprintf(`{"before":%q}`, recent.Format(time.RFC3339))
-			if got := w.send("root", "POST", auditPrune, body); got.status != 200 || got.field("deleted") != "5" {
+			if got := w.send("root", "POST", auditPrune, body); got.status != 200 ||
+				got.field("deleted") != "5" {
 				t.Error(got)
 			}
 			changed := w.recorded()
-			if len(changed) != 1 || changed[0].Event.Principal != "root" || changed[0].Event.Action != "prune audit events" || len(changed[0].Event.Arguments) != 1 {
+			if len(changed) != 1 || changed[0].Event.Principal != "root" ||
+				changed[0].Event.Action != "prune audit events" ||
+				len(changed[0].Event.Arguments) != 1 {
 				t.Errorf("%+v", changed)
 			}
-			if again := w.send("root", "POST", auditPrune, body); again.field("deleted") != "0" || len(w.recorded()) != 0 {
+			if again := w.send("root", "POST", auditPrune, body); again.field("deleted") != "0" ||
+				len(w.recorded()) != 0 {
 				t.Error(again)
 			}
 			left := w.send("root", "GET", auditExport, "").body
 			if strings.Contains(left, "2026-05-04") || strings.Count(left, `"tool_called"`) != 3 {
 				t.Error(left)
 			}
-			if report := must(chain.Verify(chain.Lines("export", strings.NewReader(left)), chain.VerifyOptions{Key: key, Unchained: true})); !report.Sound() {
+			if report := must(chain.Verify(chain.Lines("export", strings.NewReader(left)),
+				chain.VerifyOptions{Key: key, Unchained: true})); !report.Sound() {
 				t.Errorf("%+v", report)
 			}
 		})

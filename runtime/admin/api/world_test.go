@@ -301,7 +301,8 @@ func (w *world) sound(a answer) {
 		a.field("title") != http.StatusText(a.status) || a.field("detail") == ""):
 		w.Errorf("a problem that does not say what it is: %s", a)
 	case problem && (a.id == "") != (a.status == 401 || w.nameless):
-		w.Errorf("a problem that does not say what the request is called, or of nobody's request: %s", a)
+		w.Errorf(
+			"a problem that does not say what the request is called, or of nobody's request: %s", a)
 	case (a.status == 503) != (a.header.Get("Retry-After") != ""):
 		w.Errorf("it does not say when to try again, or says so for nothing: %s", a)
 	case len(numbers(a.json(), "")) > 0:

@@ -18,8 +18,10 @@ type faults map[string]*fault
 
 // fault is what is wrong with a field, and where in it.
 type fault struct {
-	Field      string
-	Good, Rest string // what was typed, before the place where it is wrong, and from there on; empty where there is no such place
+	Field string
+	// what was typed, before the place where it is wrong, and from there on; empty where there is
+	// no such place
+	Good, Rest string
 	Text       string
 }
 
@@ -28,8 +30,8 @@ func (f faults) Of(field string) *fault { return f[field] }
 
 func (f faults) add(field, text string) { f[field] = &fault{Field: field, Text: text} }
 
-// pattern notes what is wrong with a permission: with the pattern of its resource, which an error may point into, or else with
-// what the form calls field.
+// pattern notes what is wrong with a permission: with the pattern of its resource, which an error
+// may point into, or else with what the form calls field.
 func (f faults) pattern(field string, err error) {
 	var wrong *pattern.Error
 	if !errors.As(err, &wrong) {
@@ -37,18 +39,22 @@ func (f faults) pattern(field string, err error) {
 		return
 	}
 	at := min(max(wrong.Offset, 0), len(wrong.Pattern))
-	f["resource"] = &fault{"resource", visible(wrong.Pattern[:at]), visible(wrong.Pattern[at:]), sentence(fmt.Sprintf("at byte %d: %s; %s", wrong.Offset, wrong.Problem, wrong.Cure))}
+	f["resource"] = &fault{"resource", visible(wrong.Pattern[:at]), visible(wrong.Pattern[at:]),
+		sentence(fmt.Sprintf("at byte %d: %s; %s", wrong.Offset, wrong.Problem, wrong.Cure))}
 }
 
 // seen notes what of a resource cannot be seen, and shows it as an escape.
 func (f faults) seen(text string) {
 	if hidden := grant.Hidden(text); hidden != nil {
-		f["resource"] = &fault{"resource", text[:hidden.Offset], visible(text[hidden.Offset:]), sentence(hidden.Error())}
+		f["resource"] = &fault{"resource", text[:hidden.Offset], visible(text[hidden.Offset:]),
+			sentence(hidden.Error())}
 	}
 }
 
-// layouts are how a time can be typed: as people write it, as records do, and as browsers do (HTML standard, 2.3.5.5).
-var layouts = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02", time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05"}
+// layouts are how a time can be typed: as people write it, as records do, and as browsers do (HTML
+// standard, 2.3.5.5).
+var layouts = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02", time.RFC3339,
+	"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
 // moment reads a time in UTC. Empty is none.
 func (f faults) moment(field, text string) time.Time {
@@ -93,7 +99,10 @@ func (f faults) name(field, text string, needed bool) {
 	case hides(text):
 		f.add(field, told(grant.Hidden(text)))
 	case len(text) > grant.MaxIdentity, strings.TrimSpace(text) != text:
-		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen, and no space at the start or the end.", grant.MaxIdentity))
+		f.add(
+			field,
+			fmt.Sprintf(
+				"Write at most %d bytes of characters that can be seen, and no space at the start or the end.", grant.MaxIdentity))
 	}
 }
 
@@ -105,8 +114,10 @@ type term struct {
 
 // terms are what there is to choose from. Zero is for ever.
 var terms = []term{
-	{"1h", "for an hour", time.Hour}, {"8h", "for 8 hours", 8 * time.Hour}, {"1d", "for a day", 24 * time.Hour}, {"7d", "for a week", 7 * 24 * time.Hour},
-	{"30d", "for 30 days", 30 * 24 * time.Hour}, {"90d", "for 90 days", 90 * 24 * time.Hour}, {"ever", "for ever", 0},
+	{"1h", "for an hour", time.Hour}, {"8h", "for 8 hours", 8 * time.Hour},
+	{"1d", "for a day", 24 * time.Hour}, {"7d", "for a week", 7 * 24 * time.Hour},
+	{"30d", "for 30 days", 30 * 24 * time.Hour}, {"90d", "for 90 days", 90 * 24 * time.Hour},
+	{"ever", "for ever", 0},
 }
 
 // usual is the term that a form begins with: long enough for a task, and over by itself.
@@ -118,12 +129,14 @@ type lasting struct{ Lasts, Until string }
 // Terms are what there is to choose from.
 func (lasting) Terms() []term { return terms }
 
-// lasting reads the part of a form that says how long something is granted. The zero time is for ever.
+// lasting reads the part of a form that says how long something is granted. The zero time is for
+// ever.
 func (v *visit) lasting(f faults) (l lasting, end time.Time) {
 	l, now := lasting{v.field("lasts"), v.field("until")}, time.Now()
 	if l.Until != "" {
 		if end = f.moment("until", l.Until); f["until"] == nil && !now.Before(end) {
-			f.add("until", "This time has passed. It is "+now.UTC().Format("2006-01-02 15:04")+" UTC.")
+			f.add("until", "This time has passed. It is "+now.UTC().Format("2006-01-02 15:04")+
+				" UTC.")
 		}
 		return l, end
 	}

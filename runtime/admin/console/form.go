@@ -60,14 +60,16 @@ func (v *visit) id() (int64, error) {
 
 // by is who changes something, for the audit, with the fields of the form by name, size and digest.
 func (v *visit) by() audit.Event {
-	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject, Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: runtime.RequestID(v.ctx)}
+	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject,
+		Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: runtime.RequestID(v.ctx)}
 	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
 		if !slices.Contains(formFields, name) {
 			continue
 		}
 		text, err := json.Marshal(v.field(name))
 		if err == nil { // as always with a string
-			e.Arguments = append(e.Arguments, audit.Argument{Name: name, Bytes: len(text), Digest: audit.DigestOf(text)})
+			e.Arguments = append(e.Arguments,
+				audit.Argument{Name: name, Bytes: len(text), Digest: audit.DigestOf(text)})
 		}
 	}
 	return e
@@ -75,7 +77,8 @@ func (v *visit) by() audit.Event {
 
 // formFields are what forms have that the audit tells of. Others are not looked at.
 var formFields = []string{
-	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason", "resource", "scope", "standing", "subject", "tool", "type", "unrestricted", "until", "version",
+	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason",
+	"resource", "scope", "standing", "subject", "tool", "type", "unrestricted", "until", "version",
 }
 
 // conflict is what somebody else has saved since the form was made, beside what was typed into it.
@@ -98,14 +101,16 @@ func onOff(is bool) string {
 	return "not active"
 }
 
-// retyped reports whether a form is shown again because of an error. Others are told as they are, before anything else is
-// asked of the store: what is said of a change is about that change.
+// retyped reports whether a form is shown again because of an error. Others are told as they are,
+// before anything else is asked of the store: what is said of a change is about that change.
 func retyped(err error) bool {
-	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrLimit)
+	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) ||
+		errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrLimit)
 }
 
-// refused shows a form again with all that was typed, and why it was not taken. rule is what a valid form looks
-// like, and taken what it means that something is there already. Other errors are passed on.
+// refused shows a form again with all that was typed, and why it was not taken. rule is what a
+// valid form looks like, and taken what it means that something is there already. Other errors are
+// passed on.
 func (v *visit) refused(err error, name string, p page, rule, taken string) error {
 	status := http.StatusUnprocessableEntity
 	switch {

@@ -30,7 +30,8 @@ type grantRow struct {
 
 func newGrantRow(g grant.Grant) grantRow { return grantRow{g, g.Expired(time.Now())} }
 
-// Everybodys reports whether it is a default, which comes from the configuration and changes with that alone.
+// Everybodys reports whether it is a default, which comes from the configuration and changes with
+// that alone.
 func (g grantRow) Everybodys() bool { return g.Client == "" }
 
 // OfClient is the list of what the client has.
@@ -38,7 +39,8 @@ func (g grantRow) OfClient() string { return grantsOf(g.Issuer, g.Client) }
 
 // Revoke is the page that asks whether it is to be revoked.
 func (g grantRow) Revoke() string {
-	return withQuery(pathGrants+"/revoke", filled("issuer", g.Issuer, "client", g.Client, "type", g.Type, "resource", g.Resource))
+	return withQuery(pathGrants+"/revoke", filled(
+		"issuer", g.Issuer, "client", g.Client, "type", g.Type, "resource", g.Resource))
 }
 
 type grantList struct {
@@ -49,7 +51,8 @@ type grantList struct {
 
 // New is the form that grants the client of the list more.
 func (l grantList) New() string {
-	return withQuery(pathGrants+"/new", filled("issuer", l.Issuer, "client", l.Client, "type", l.Type))
+	return withQuery(pathGrants+"/new", filled(
+		"issuer", l.Issuer, "client", l.Client, "type", l.Type))
 }
 
 // Filtered reports whether the list is of some alone.
@@ -58,7 +61,8 @@ func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
 func (v *visit) listGrants() error {
 	q, after := v.r.URL.Query(), v.afterID()
 	l := grantList{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type")}
-	found, err := v.grants.List(v.ctx, grant.Filter{Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: after, Limit: pageSize + 1})
+	found, err := v.grants.List(v.ctx, grant.Filter{
+		Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: after, Limit: pageSize + 1})
 	if err != nil {
 		return err
 	}
@@ -70,7 +74,8 @@ func (v *visit) listGrants() error {
 	}
 	for i, g := range found {
 		if i == pageSize {
-			l.Next = withQuery(pathGrants, filled("issuer", l.Issuer, "client", l.Client, "type", l.Type, "after", found[i-1].ID))
+			l.Next = withQuery(pathGrants, filled(
+				"issuer", l.Issuer, "client", l.Client, "type", l.Type, "after", found[i-1].ID))
 			break
 		}
 		l.Grants = append(l.Grants, newGrantRow(g))
@@ -92,7 +97,8 @@ func (v *visit) change(do func(context.Context) (action, object string, err erro
 	return front.Change(v.ctx, v.grants, v.audit, v.log, v.by(), do)
 }
 
-// unkept shows a form again that the place where grants are kept does not take. Other errors are passed on.
+// unkept shows a form again that the place where grants are kept does not take. Other errors are
+// passed on.
 func (v *visit) unkept(err error, name string, again func(problem string) page) error {
 	switch {
 	case errors.Is(err, grant.ErrInvalid):
@@ -123,7 +129,8 @@ func (grantForm) Types() []string {
 
 func (v *visit) newGrant() error {
 	q := v.r.URL.Query()
-	d := grantForm{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), lasting: lasting{Lasts: usual}}
+	d := grantForm{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"),
+		lasting: lasting{Lasts: usual}}
 	if d.Client == "" {
 		d.Issuer = v.caller.Issuer // the likely one
 	}
@@ -131,8 +138,12 @@ func (v *visit) newGrant() error {
 }
 
 func (v *visit) createGrant() error {
-	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"), Resource: v.field("resource"), Reason: v.field("reason"), Unrestricted: v.field("unrestricted") != "", Wrong: faults{}}
-	g := grant.Grant{Permission: grant.Permission{Type: d.Type, Resource: d.Resource, Unrestricted: grant.Unrestricted(d.Unrestricted)}, Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
+	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"),
+		Resource: v.field("resource"), Reason: v.field("reason"),
+		Unrestricted: v.field("unrestricted") != "", Wrong: faults{}}
+	g := grant.Grant{Permission: grant.Permission{
+		Type: d.Type, Resource: d.Resource, Unrestricted: grant.Unrestricted(d.Unrestricted)},
+		Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
 	d.lasting, g.Expires = v.lasting(d.Wrong)
 	d.Wrong.words("reason", d.Reason, true)
 	d.Wrong.name("client", d.Client, true)
@@ -180,7 +191,8 @@ type revocation struct {
 
 // Whole is the page that asks for the whole type.
 func (r revocation) Whole() string {
-	return withQuery(pathGrants+"/revoke", filled("issuer", r.Issuer, "client", r.Client, "type", r.Type))
+	return withQuery(pathGrants+"/revoke", filled(
+		"issuer", r.Issuer, "client", r.Client, "type", r.Type))
 }
 
 // Back is the list of what the client has.
@@ -188,7 +200,8 @@ func (r revocation) Back() string { return grantsOf(r.Issuer, r.Client) }
 
 // revocation finds what there is to revoke. Defaults are nobody's to revoke.
 func (v *visit) revocation(q url.Values) (r revocation, err error) {
-	r = revocation{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), Resource: q.Get("resource"), Wrong: faults{}}
+	r = revocation{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"),
+		Resource: q.Get("resource"), Wrong: faults{}}
 	if r.Client == "" || r.Type == "" {
 		return r, store.ErrNotFound
 	}
@@ -223,21 +236,25 @@ func (v *visit) revoke() error {
 	}
 	r.Reason = v.field("reason")
 	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
-		return v.showAs(http.StatusUnprocessableEntity, "revoke", page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
+		return v.showAs(http.StatusUnprocessableEntity, "revoke",
+			page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
 	}
 	done := "revoked-before"
 	if len(r.Grants) == 0 {
 		return v.toGrants(r.Issuer, r.Client, done)
 	}
 	err = v.change(func(ctx context.Context) (action, object string, err error) {
-		gone, err := v.grants.Revoke(ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
+		gone, err := v.grants.Revoke(ctx, grant.Revocation{
+			Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource,
+			By: v.caller.Subject, Reason: r.Reason})
 		if err != nil || len(gone) == 0 {
 			return "", "", err
 		}
 		if done = "revoked"; len(gone) == 1 {
 			return "revoke permission", front.AboutGrant(gone[0]), nil
 		}
-		return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(gone), front.AboutClient(r.Issuer, r.Client), r.Type), nil
+		return "revoke permission", fmt.Sprintf(
+			"%d grants of %s: %s", len(gone), front.AboutClient(r.Issuer, r.Client), r.Type), nil
 	})
 	if err != nil {
 		return err

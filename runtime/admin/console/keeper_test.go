@@ -6,7 +6,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// keeper keeps grants and requests in memory, and can be made to fail, and to have something else happen first.
+// keeper keeps grants and requests in memory, and can be made to fail, and to have something else
+// happen first.
 type keeper struct {
 	*grant.Memory
 	failure   error
@@ -62,7 +63,8 @@ func (k *keeper) Request(ctx context.Context, id string) (grant.Request, error) 
 	return k.Memory.Request(ctx, id)
 }
 
-func (k *keeper) Approve(ctx context.Context, id string, v grant.Verdict) (grant.Request, grant.Grant, error) {
+func (k *keeper) Approve(ctx context.Context, id string, v grant.Verdict) (
+	grant.Request, grant.Grant, error) {
 	if err := k.change(); err != nil {
 		return grant.Request{}, grant.Grant{}, err
 	}
@@ -92,13 +94,17 @@ func (k *keeper) Requests(ctx context.Context, f grant.Filter) ([]grant.Request,
 // requestPermission requests a permission for a client.
 func (w *world) requestPermission(client, kind, resource, reason string) grant.Request {
 	return must(w.keeper.Ask(context.Background(), grant.Request{
-		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: issuer, Client: client, Principal: "vera", Tool: "read_file", Reason: reason,
+		Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true},
+		Issuer:     issuer, Client: client, Principal: "vera", Tool: "read_file", Reason: reason,
 	}))
 }
 
 // gives gives a client something.
 func (w *world) gives(client, kind, resource string) grant.Grant {
-	return must(w.keeper.Grant(context.Background(), grant.Grant{Permission: grant.Permission{Type: kind, Resource: resource, Unrestricted: true}, Issuer: issuer, Client: client, By: "seed", Reason: "because"}))
+	return must(w.keeper.Grant(context.Background(),
+		grant.Grant{Permission: grant.Permission{
+			Type: kind, Resource: resource, Unrestricted: true}, Issuer: issuer, Client: client,
+			By: "seed", Reason: "because"}))
 }
 
 // has is what a client has, a permission a line.

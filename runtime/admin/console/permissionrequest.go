@@ -40,7 +40,8 @@ type state struct {
 }
 
 // states are the parts, open requests first.
-var states = []state{{grant.Open, "Open"}, {grant.Approved, "Approved"}, {grant.Refused, "Denied"}, {grant.Withdrawn, "Withdrawn"}}
+var states = []state{{grant.Open, "Open"}, {grant.Approved, "Approved"}, {grant.Refused, "Denied"},
+	{grant.Withdrawn, "Withdrawn"}}
 
 // Path is the list of the requests in this state.
 func (s state) Path() string {
@@ -63,7 +64,8 @@ func (v *visit) listPermissionRequests() error {
 			l.State = s
 		}
 	}
-	found, err := v.grants.Requests(v.ctx, grant.Filter{Status: l.State.Status, After: v.afterID(), Limit: pageSize + 1})
+	found, err := v.grants.Requests(v.ctx, grant.Filter{
+		Status: l.State.Status, After: v.afterID(), Limit: pageSize + 1})
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,8 @@ func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage,
 		Narrow: typable(r.Resource), Beyond: bool(r.Unrestricted),
 		lasting: lasting{Lasts: usual}, Wrong: faults{},
 	}
-	d.Own = r.Issuer == v.caller.Issuer && (r.Client == v.caller.ClientID() || r.Principal != "" && r.Principal == v.caller.Subject)
+	d.Own = r.Issuer == v.caller.Issuer && (r.Client == v.caller.ClientID() || r.Principal != "" &&
+		r.Principal == v.caller.Subject)
 	for _, text := range []string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool} {
 		d.Hidden = d.Hidden || hides(text)
 	}
@@ -149,10 +152,12 @@ func (v *visit) approve() error {
 		r grant.Request, d *permissionRequestPage,
 	) func(context.Context) (string, string, error) {
 		verdict := grant.Verdict{By: v.caller.Subject, Note: v.field("note")}
-		d.Narrow, d.Beyond, d.Note = v.field("resource"), v.field("unrestricted") != "", verdict.Note
+		d.Narrow, d.Beyond, d.Note = v.field("resource"), v.field("unrestricted") != "",
+			verdict.Note
 		d.lasting, verdict.Expires = v.lasting(d.Wrong)
 		d.Wrong.words("note", verdict.Note, false)
-		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Unrestricted: grant.Unrestricted(d.Beyond), Parameters: r.Parameters}
+		less := grant.Permission{Type: r.Type, Resource: d.Narrow,
+			Unrestricted: grant.Unrestricted(d.Beyond), Parameters: r.Parameters}
 		d.Wrong.seen(d.Narrow)
 		if err := less.Validate(); err != nil {
 			d.Wrong.pattern("resource", err)
@@ -166,7 +171,8 @@ func (v *visit) approve() error {
 		}
 		return func(ctx context.Context) (string, string, error) {
 			q, g, err := v.grants.Approve(ctx, r.ID, verdict)
-			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(),
+				err
 		}
 	})
 }
@@ -225,5 +231,6 @@ func (v *visit) decide(done string, read func(
 
 // page is the page of the request, with a problem.
 func (d permissionRequestPage) page(problem string) page {
-	return page{Title: "A request for " + visible(d.Type), Here: "requests", Problem: problem, Data: d}
+	return page{Title: "A request for " + visible(d.Type), Here: "requests", Problem: problem,
+		Data: d}
 }

@@ -510,7 +510,8 @@ func (w *world) called(text string) *odd {
 	w.machine.declared = []catalog.Found{{ID: text, Name: text, Tools: []string{text}}}
 	request := grant.Request{
 		Permission: grant.Permission{Type: text, Resource: text,
-			Parameters: map[string]json.RawMessage{text: must(json.Marshal(text))}, Unrestricted: true}, Issuer: text, Client: text, Principal: text,
+			Parameters:   map[string]json.RawMessage{text: must(json.Marshal(text))},
+			Unrestricted: true}, Issuer: text, Client: text, Principal: text,
 		Tool: text, Reason: text, By: text, Note: text,
 	}
 	given := grant.Grant{Permission: request.Permission, Issuer: text, Client: text, By: text,
@@ -542,7 +543,8 @@ func (w *world) called(text string) *odd {
 		catalogAt, catalogAt + "/delete", catalogAt + "?done=" + q, catalogAt + "?after=" + q,
 		orgAt, orgAt + "/delete", teamAt, teamAt + "/delete", memberAt, memberAt + "/delete",
 		"/console/" + url.PathEscape(text),
-		fmt.Sprintf("/console/principal?show=1&subject=%s&issuer=%[1]s&client=%[1]s&role=%[1]s&scopes=%[1]s&groups=%[1]s&user=%[1]s", q),
+		fmt.Sprintf(
+			"/console/principal?show=1&subject=%s&issuer=%[1]s&client=%[1]s&role=%[1]s&scopes=%[1]s&groups=%[1]s&user=%[1]s", q),
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
 		"/console/requests", "/console/requests?status=" + q + "&after=" + q,
 		"/console/requests?status=denied", "/console/requests/odd-0", "/console/requests/odd-1",
@@ -552,7 +554,9 @@ func (w *world) called(text string) *odd {
 		fmt.Sprintf("/console/grants/new?client=%s&issuer=%[1]s&type=%[1]s", q),
 		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s&resource=%[1]s", q),
 		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s", q),
-		"/console/audit", fmt.Sprintf("/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&failure=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
+		"/console/audit",
+		fmt.Sprintf(
+			"/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&failure=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
 	}
 	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text,
 		"issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID),

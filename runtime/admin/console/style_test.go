@@ -45,7 +45,8 @@ func TestColoursCanBeToldApart(t *testing.T) {
 	night, _, _ := strings.Cut(rest, "}")
 	for scheme, block := range map[string]string{"day": day, "night": night} {
 		colour := map[string]string{}
-		for _, m := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(block, -1) {
+		for _, m := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(
+			block, -1) {
 			colour[m[1]] = m[2]
 		}
 		for _, pair := range []struct {
@@ -80,8 +81,9 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	decided := w.requestPermission("desk", "net.connect", "example.com:443", "")
 	must(w.keeper.Deny(t.Context(), decided.ID, grant.Verdict{By: "ada", Note: "no"}))
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCalled, Tool: "view",
-		Status: audit.Failed, Failure: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}},
-		Grants: []audit.Use{{Argument: "path"}}}))
+		Status: audit.Failed, Failure: audit.Denied, RequestID: "r",
+		Arguments: []audit.Argument{{Name: "path"}},
+		Grants:    []audit.Use{{Argument: "path"}}}))
 	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{},
 		store.Page[int64]{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
@@ -91,7 +93,9 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"},
 		{"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
 		{"token-admin", "/console/workspaces"},
-		{"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
+		{"token-admin",
+			"/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer},
+		{"token-admin", fmt.Sprint("/console/audit/", event.ID)},
 		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"},
 		{"token-lead", "/console/catalogs"}, {"token-member", "/console"},
 		{"token-admin", "/console"}, {"token-admin", "/console/matrix"},

@@ -130,8 +130,8 @@ type eventRow struct {
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 
-// Outcome is the status, with the failure if there is one. Of a call without an outcome the list has
-// the intent.
+// Outcome is the status, with the failure if there is one. Of a call without an outcome the list
+// has the intent.
 func (e eventRow) Outcome() string {
 	if e.Waits() && !e.ended {
 		return "no outcome"

@@ -87,7 +87,8 @@ func TestTrailIsSearched(t *testing.T) {
 				`href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`,
 				"Download what is found", "Show all")
 			equal(t, rows(t, body)[1:],
-				[]string{"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: denied|needs role Manager"})
+				[]string{
+					"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: denied|needs role Manager"})
 			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK,
 				"No event matches")
 			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all",
@@ -105,8 +106,9 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	mac := audit.MAC{1}
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{
 		Time: noon, Type: audit.ToolCalled, RequestID: "R1", TraceID: "T1", Issuer: issuer,
-		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile", Status: audit.Success,
-		Axis: "role", Milliseconds: 1.25, Visible: 2, Total: 3,
+		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile",
+		Status: audit.Success,
+		Axis:   "role", Milliseconds: 1.25, Visible: 2, Total: 3,
 		Arguments: []audit.Argument{{Name: "path", Bytes: 12, Digest: audit.DigestOf([]byte("x"))}},
 		Grants:    []audit.Use{{Argument: "path", Kind: "file.read", Grant: "7"}},
 		Chain:     &audit.Link{ID: "replica.1", Seq: 17, MAC: mac},
@@ -364,7 +366,8 @@ func TestSearchKnowsWhatIsRecorded(t *testing.T) {
 	w := onSQLite(t)
 	body := page(t, w.get("token-admin", "/console/audit"), http.StatusOK)
 	source := string(must(os.ReadFile("../../audit/event.go")))
-	found := regexp.MustCompile(`(?m)^\t\w+ +(?:Type|Status) += ("\w+")`).FindAllStringSubmatch(source, -1)
+	found := regexp.MustCompile(`(?m)^\t\w+ +(?:Type|Status) += ("\w+")`).FindAllStringSubmatch(
+		source, -1)
 	for _, m := range found {
 		if !strings.Contains(body, "<option value="+m[1]+">") {
 			t.Errorf("%s is not suggested", m[1])

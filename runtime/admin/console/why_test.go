@@ -35,9 +35,10 @@ func ends(held chan<- struct{}) map[string]toolset.Tool {
 		"fine": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(nil)
 		}},
-		"admins":    {Call: answer(nil)},
-		"error":     {Call: answer(errors.New("hunter2"))},
-		"arguments": {Call: answer(&decode.Error{Problems: []decode.Problem{{Message: "hunter2"}}})},
+		"admins": {Call: answer(nil)},
+		"error":  {Call: answer(errors.New("hunter2"))},
+		"arguments": {Call: answer(&decode.Error{
+			Problems: []decode.Problem{{Message: "hunter2"}}})},
 		"unsent": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Result{Out: func() {}, HasOut: true}, nil
 		}},

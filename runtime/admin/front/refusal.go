@@ -17,10 +17,11 @@ const (
 	NeedsAsker   = "needs to be the client that asked for it"
 )
 
-// Refused records that somebody has asked for what they may not do: who, by the fields of by, and how, on what and for
-// the lack of what. Nothing is recorded of what else they sent. It stays refused where that cannot be recorded, which the log is told.
-// A nil sink records nothing.
-func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Event, action, object, missing string) {
+// Refused records that somebody has asked for what they may not do: who, by the fields of by, and
+// how, on what and for the lack of what. Nothing is recorded of what else they sent. It stays
+// refused where that cannot be recorded, which the log is told. A nil sink records nothing.
+func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Event, action, object,
+	missing string) {
 	if sink == nil {
 		return
 	}
@@ -32,6 +33,7 @@ func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Ev
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtime.DefaultAuditTimeout)
 	defer cancel()
 	if err := sink.Record(ctx, by); err != nil {
-		log.ErrorContext(ctx, "a refused request could not be recorded", "request_id", by.RequestID, "error", err)
+		log.ErrorContext(ctx, "a refused request could not be recorded", "request_id", by.RequestID,
+			"error", err)
 	}
 }

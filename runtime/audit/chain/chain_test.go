@@ -115,14 +115,16 @@ func begin(t tb, sink audit.Sink, options chain.Options) *chain.Chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close(context.Background()) }) // some were closed, or have a sink that fails
+	// some were closed, or have a sink that fails
+	t.Cleanup(func() { c.Close(context.Background()) })
 	return c
 }
 
 func put(t tb, c *chain.Chain, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := c.Record(context.Background(), audit.Event{RequestID: id, Tool: "<read>"}); err != nil {
+		if err := c.Record(context.Background(),
+			audit.Event{RequestID: id, Tool: "<read>"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -188,7 +190,8 @@ func TestOrderOfNumbersIsThatOfWritingAndWritesAreShared(t *testing.T) {
 		if len(m.lines) != 160 || m.batches[1] < 15 {
 			t.Errorf("%d records in %v", len(m.lines), m.batches)
 		}
-		if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 || got.Records != 160 || got.Chains != 1 {
+		if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 ||
+			got.Records != 160 || got.Chains != 1 {
 			t.Errorf("%+v", got)
 		}
 		c.Close(t.Context())
@@ -203,7 +206,8 @@ func TestChainNamesTheOneBefore(t *testing.T) {
 	c = begin(t, m, chain.Options{Last: last})
 	put(t, c, "c", "d")
 	got := links(t, m.lines)
-	if p := got[2].Previous; p == nil || !reflect.DeepEqual(*p, got[1]) || got[3].Previous != nil || got[2].Seq != 1 || got[2].ID == got[0].ID {
+	if p := got[2].Previous; p == nil || !reflect.DeepEqual(*p, got[1]) || got[3].Previous != nil ||
+		got[2].Seq != 1 || got[2].ID == got[0].ID {
 		t.Errorf("%+v", got)
 	}
 	for _, l := range got {
@@ -211,15 +215,18 @@ func TestChainNamesTheOneBefore(t *testing.T) {
 			t.Error(l.ID)
 		}
 	}
-	if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 || got.Chains != 2 {
+	if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 ||
+		got.Chains != 2 {
 		t.Errorf("%+v", got)
 	}
 	// Without the record that is named there is something missing.
 	without := string(bytes.Join(slices.Delete(slices.Clone(m.lines), 1, 2), []byte("\n"))) + "\n"
-	if got := verified(t, chain.VerifyOptions{}, without); len(got.Findings) != 1 || got.Findings[0].Kind != chain.CutOff || got.Findings[0].Seq != 2 || got.Sound() {
+	if got := verified(t, chain.VerifyOptions{}, without); len(got.Findings) != 1 ||
+		got.Findings[0].Kind != chain.CutOff || got.Findings[0].Seq != 2 || got.Sound() {
 		t.Errorf("%+v", got)
 	}
-	if got := verified(t, chain.VerifyOptions{}, string(bytes.Join(m.lines[2:], []byte("\n")))+"\n"); len(got.Findings) != 1 || got.Findings[0].Kind != chain.Missing {
+	if got := verified(t, chain.VerifyOptions{}, string(bytes.Join(m.lines[2:], []byte("\n")))+
+		"\n"); len(got.Findings) != 1 || got.Findings[0].Kind != chain.Missing {
 		t.Errorf("%+v", got)
 	}
 	// A trail that is older than its chain has a last record without a place.
@@ -237,7 +244,8 @@ func TestSinkThatFailsEndsTheChainAndNothingIsLost(t *testing.T) {
 	put(t, c, "a", "b")
 	m.fail = errors.New("no space left")
 	for range 2 { // what was refused is there nonetheless
-		if err := c.Record(t.Context(), audit.Event{RequestID: "refused"}); !errors.Is(err, m.fail) {
+		if err := c.Record(t.Context(), audit.Event{RequestID: "refused"}); !errors.Is(
+			err, m.fail) {
 			t.Error(err)
 		}
 	}
@@ -252,14 +260,16 @@ func TestSinkThatFailsEndsTheChainAndNothingIsLost(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 || got.Chains != 3 {
+	if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 ||
+		got.Chains != 3 {
 		t.Errorf("%+v", got)
 	}
 	m.lines = slices.Delete(m.lines, 2, 4) // and need not be
 	if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "no space left") {
+	if !strings.Contains(log.String(), "level=ERROR") ||
+		!strings.Contains(log.String(), "no space left") {
 		t.Error(log.String())
 	}
 }
@@ -305,7 +315,8 @@ func TestSinkThatPanicsEndsTheChainAndTheTrailIsSound(t *testing.T) {
 		put(t, c, "c")
 		if !panics(func() {
 			c.Seal(t.Context(), func(seal func(audit.Event) (audit.Event, error)) error {
-				if e, err := seal(audit.Event{RequestID: "sealed"}); err != nil || !before && m.Record(t.Context(), e) != nil {
+				if e, err := seal(audit.Event{RequestID: "sealed"}); err != nil || !before &&
+					m.Record(t.Context(), e) != nil {
 					t.Error(err)
 				}
 				panic("while it is committed")
@@ -315,10 +326,12 @@ func TestSinkThatPanicsEndsTheChainAndTheTrailIsSound(t *testing.T) {
 		}
 		put(t, c, "d")
 		all := links(t, m.lines)
-		if last := all[len(all)-1]; last.Seq != 1 || last.Previous == nil || last.Previous.Seq != 1 {
+		if last := all[len(all)-1]; last.Seq != 1 || last.Previous == nil ||
+			last.Previous.Seq != 1 {
 			t.Errorf("%+v", all)
 		}
-		if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 || got.Chains != 3 {
+		if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 ||
+			got.Chains != 3 {
 			t.Errorf("before: %v: %+v", before, got)
 		}
 	}
@@ -359,16 +372,23 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 			t.Error(got)
 		}
 		var e audit.Event
-		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint || e.Total != 4 || e.Status != audit.Success || e.Chain.MAC != k.points()[0].MAC || !e.Time.Equal(k.points()[0].Time) {
+		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint ||
+			e.Total != 4 || e.Status != audit.Success || e.Chain.MAC != k.points()[0].MAC ||
+			!e.Time.Equal(k.points()[0].Time) {
 			t.Errorf("%+v, %v, want %+v", e, err, k.points()[0])
 		}
-		if got := verified(t, chain.VerifyOptions{Checkpoints: k.points()}, m.text()); len(got.Findings) > 0 || got.Records != 8 {
+		if got := verified(t, chain.VerifyOptions{Checkpoints: k.points()}, m.text()); len(
+			got.Findings) > 0 || got.Records != 8 {
 			t.Errorf("%+v", got)
 		}
 		if err := c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if c.Record(t.Context(), audit.Event{}) == nil || c.Seal(t.Context(), func(func(audit.Event) (audit.Event, error)) error { return nil }) == nil {
+		if c.Record(t.Context(), audit.Event{}) == nil ||
+			c.Seal(t.Context(), func(func(audit.Event) (
+				audit.Event, error)) error {
+				return nil
+			}) == nil {
 			t.Error("recorded after the end")
 		}
 	})
@@ -413,7 +433,8 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 		m.fails(errors.New("no space left"))
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		for _, want := range []string{"could not be sent", "unreachable", "could not be written", "no space left"} {
+		for _, want := range []string{"could not be sent", "unreachable", "could not be written",
+			"no space left"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("nothing says %q:\n%s", want, log.String())
 			}
@@ -427,7 +448,8 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 		if len(sent()) != tried+1 {
 			t.Error(sent())
 		}
-		if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "unreachable") || len(sent()) != tried+2 {
+		if err := c.Close(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "unreachable") || len(sent()) != tried+2 {
 			t.Error(err, sent())
 		}
 	})
@@ -450,7 +472,10 @@ func TestEventIsSealedWithinWhatWritesIt(t *testing.T) {
 	c := begin(t, m, chain.Options{})
 	put(t, c, "a")
 	own := errors.New("own")
-	if err := c.Seal(t.Context(), func(func(audit.Event) (audit.Event, error)) error { return own }); !errors.Is(err, own) {
+	if err := c.Seal(t.Context(), func(func(audit.Event) (
+		audit.Event, error)) error {
+		return own
+	}); !errors.Is(err, own) {
 		t.Error(err)
 	}
 	if err := c.Seal(t.Context(), func(seal func(audit.Event) (audit.Event, error)) error {
@@ -535,10 +560,12 @@ func TestCheckpointsAreKeptInAFile(t *testing.T) {
 	if err != nil || len(got) != 1 || !got[0].Sealed(key) || got[0].Seq != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := chain.ReadCheckpoints(bytes.NewReader(bytes.TrimSpace(text))); err != nil || len(got) != 1 {
+	if got, err := chain.ReadCheckpoints(bytes.NewReader(bytes.TrimSpace(text))); err != nil ||
+		len(got) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := chain.ReadCheckpoints(strings.NewReader("\nno\n" + string(text))); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := chain.ReadCheckpoints(strings.NewReader("\nno\n" + string(text))); err == nil ||
+		!strings.Contains(err.Error(), "line 2") {
 		t.Error(err)
 	}
 	if _, err := chain.ReadCheckpoints(broken{}); !errors.Is(err, errBroken) {
@@ -550,7 +577,8 @@ func TestCheckpointsAreKeptInAFile(t *testing.T) {
 	if err := chain.CheckpointFile(t.TempDir())(t.Context(), got[0]); err == nil {
 		t.Error("kept in a directory")
 	}
-	if err := keep(t.Context(), chain.Checkpoint{Time: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
+	if err := keep(t.Context(), chain.Checkpoint{
+		Time: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
 		t.Error("kept what has no JSON")
 	}
 }

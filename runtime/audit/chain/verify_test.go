@@ -307,7 +307,8 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 		want  []string
 	}{
 		"missing": {[]string{at(1, 2, 3, 6, 7, 8, 9, 10)},
-			[]string{"f0:4: chain ID seq 4: missing: records 4 to 5 are not there before this one"}},
+			[]string{
+				"f0:4: chain ID seq 4: missing: records 4 to 5 are not there before this one"}},
 		"missing one": {[]string{at(1, 2, 3, 5, 6, 7, 8, 9, 10)},
 			[]string{"f0:4: chain ID seq 4: missing: record 4 is not there"}},
 		"missing start": {[]string{at(3, 4, 5, 6, 7, 8, 9, 10)},
@@ -328,9 +329,11 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 		"twice": {[]string{at(1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10)},
 			[]string{"f0:4: chain ID seq 3: duplicated"}},
 		"cut off": {[]string{at(1, 2, 3, 4, 5, 6, 7)},
-			[]string{"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
+			[]string{
+				"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
 		"gone": {[]string{""},
-			[]string{"chain ID seq 1: missing: nothing is there of its records up to 10, which the checkpoint of"}},
+			[]string{
+				"chain ID seq 1: missing: nothing is there of its records up to 10, which the checkpoint of"}},
 		"torn": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), `{"timestamp":`},
 			[]string{"f1:1: torn: the last line is unfinished"}},
 		"garbage": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "garbage\n"},
@@ -546,7 +549,9 @@ func forged(t tb, line string, seq int64, mac string) string {
 	if mac == "" {
 		mac = l.MAC.String()
 	}
-	return fmt.Sprintf(`{"event_type":"changed","request_id":"forged","chain":{"id":"%s","seq":%d,"mac":"%s"}}`+"\n", l.ID, seq, mac)
+	return fmt.Sprintf(
+		`{"event_type":"changed","request_id":"forged","chain":{"id":"%s","seq":%d,"mac":"%s"}}`+
+			"\n", l.ID, seq, mac)
 }
 
 func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {

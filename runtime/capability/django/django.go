@@ -12,9 +12,10 @@
 //	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netops")
 //	source, err := django.New(db, dialect.PostgreSQL, django.Options{})
 //
-// The driver is the program's own choice, imported by it: for [dialect.PostgreSQL] any that takes $1 for a
-// parameter, as github.com/jackc/pgx/v5/stdlib ("pgx") does, and for [dialect.SQLite] any that takes a question
-// mark, as modernc.org/sqlite ("sqlite") does. Those two are what this package is tested with.
+// The driver is the program's own choice, imported by it: for [dialect.PostgreSQL] any that takes
+// $1 for a parameter, as github.com/jackc/pgx/v5/stdlib ("pgx") does, and for [dialect.SQLite] any
+// that takes a question mark, as modernc.org/sqlite ("sqlite") does. Those two are what this
+// package is tested with.
 //
 // A source reads seven tables, and four columns of users: the account needs no right to the hashes
 // of passwords. In PostgreSQL this is all that it needs, besides the right to connect:
@@ -118,8 +119,8 @@ func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.Us
 }
 
 // Capabilities returns what user.get_all_permissions() returns in Django, by one statement. A
-// superuser is exempt from all permissions besides, as Django's has_perm lets it do what no permission
-// was made for.
+// superuser is exempt from all permissions besides, as Django's has_perm lets it do what no
+// permission was made for.
 func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
 	var set capability.Set
 	var app, codename sql.NullString // null in the one row of a user without permissions
@@ -129,7 +130,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 		}
 		return nil
 	}
-	u, err := hostuser.Read(ctx, s.db, "django", s.statements.capabilities, p.User, add, &app, &codename)
+	u, err := hostuser.Read(ctx, s.db, "django", s.statements.capabilities, p.User, add, &app,
+		&codename)
 	if err != nil {
 		return capability.Set{}, err
 	}
@@ -161,12 +163,16 @@ func (s *Source) Actions(ctx context.Context) ([]string, error) {
 	return actions, nil
 }
 
-// MapAction returns a permission as it is: Django's has_perm takes "app.codename" too, and a codename is
-// free text. It errs where app or codename is missing, or there is no telling which is which.
+// MapAction returns a permission as it is: Django's has_perm takes "app.codename" too, and a
+// codename is free text. It errs where app or codename is missing, or there is no telling which is
+// which.
 func (s *Source) MapAction(permission string) (string, error) {
 	app, codename, ok := strings.Cut(permission, ".")
-	if !ok || app == "" || codename == "" || strings.ContainsFunc(permission, func(r rune) bool { return r <= ' ' }) {
-		return "", fmt.Errorf("django: %q is no permission of Django's: it has the form app.codename, as in \"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
+	if !ok || app == "" || codename == "" || strings.ContainsFunc(
+		permission, func(r rune) bool { return r <= ' ' }) {
+		return "",
+			fmt.Errorf(
+				"django: %q is no permission of Django's: it has the form app.codename, as in \"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
 	}
 	return permission, nil
 }

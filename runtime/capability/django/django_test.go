@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 )
 
-// TestCapabilitiesAreWhatDjangoSaysOfEachUser holds the source against a real Django: for every user that it
-// made the permissions must be those of user.get_all_permissions().
+// TestCapabilitiesAreWhatDjangoSaysOfEachUser holds the source against a real Django: for every
+// user that it made the permissions must be those of user.get_all_permissions().
 func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 	for _, test := range []struct {
 		name, model string
@@ -19,8 +19,10 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 		users       int
 	}{
 		{"auth.User", "auth.User", django.Options{}, 1000},
-		{"a model with its own key and name", "accounts.Member", django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 100},
-		{"a model with its own table", "staff.Login", django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 100},
+		{"a model with its own key and name", "accounts.Member",
+			django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 100},
+		{"a model with its own table", "staff.Login",
+			django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 100},
 		{
 			"a model without is_active", "robots.Robot",
 			django.Options{UserModel: "robots.Robot", AllActive: true}, 100,
@@ -44,7 +46,8 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 					got, resolveErr := s.Resolve(t.Context(), p)
 					if !u.Active {
 						kinds["inactive"]++
-						if !errors.Is(err, capability.ErrNoUser) || !errors.Is(resolveErr, capability.ErrNoUser) {
+						if !errors.Is(err, capability.ErrNoUser) ||
+							!errors.Is(resolveErr, capability.ErrNoUser) {
 							t.Errorf("%s is inactive: %v, %v", u.Name, err, resolveErr)
 						}
 						if len(set.Permissions()) != 0 || set.Unrestricted("a.b", "view") {
@@ -61,7 +64,8 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 					if set.Unrestricted("no.such", "thing") != u.Superuser {
 						t.Errorf("%s is superuser: %v", u.Name, u.Superuser)
 					}
-					if want := (capability.User{ID: u.ID, Name: u.Name, Superuser: u.Superuser}); got != want {
+					if want := (capability.User{
+						ID: u.ID, Name: u.Name, Superuser: u.Superuser}); got != want {
 						t.Errorf("%+v, want %+v", got, want)
 					}
 					kinds[kind(u.Superuser, len(u.Permissions))]++
@@ -81,8 +85,9 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 	}
 }
 
-// TestBackendOfTheHostsOwnIsNotSeen holds docs/howto/mirroring-permissions.md to its table: a backend
-// that grants in code grants nothing here, and one that refuses in code refuses nothing here.
+// TestBackendOfTheHostsOwnIsNotSeen holds docs/howto/mirroring-permissions.md to its table: a
+// backend that grants in code grants nothing here, and one that refuses in code refuses nothing
+// here.
 func TestBackendOfTheHostsOwnIsNotSeen(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.dialect.String(), func(t *testing.T) {

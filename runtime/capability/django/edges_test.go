@@ -16,7 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// tables are those that a source reads, as Django lays them out, with two users of one mail address.
+// tables are those that a source reads, as Django lays them out, with two users of one mail
+// address.
 const tables = `
 CREATE TABLE django_content_type (id integer PRIMARY KEY, app_label varchar(100), model varchar(100));
 CREATE TABLE auth_permission (id integer PRIMARY KEY, content_type_id integer, codename varchar(100));
@@ -45,8 +46,10 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 		t.Run(engine.dialect.String(), func(t *testing.T) {
 			s := newSource(t, newTables(t, engine.open), engine.dialect, django.Options{})
 			for name, p := range map[string]access.Principal{
-				"nobody":                   {},
-				"a subject alone":          {Issuer: "i", Subject: "ada", Client: "ada", Role: "ada", Groups: []string{"ada"}},
+				"nobody": {},
+				"a subject alone": {
+					Issuer: "i", Subject: "ada", Client: "ada", Role: "ada",
+					Groups: []string{"ada"}},
 				"an unknown user":          {User: "adam"},
 				"another case":             {User: "Ada"},
 				"white space":              {User: "ada "},
@@ -62,7 +65,8 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 				if !errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 {
 					t.Errorf("%s: %v, %v", name, set, err)
 				}
-				if u, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) || u != (capability.User{}) {
+				if u, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) ||
+					u != (capability.User{}) {
 					t.Errorf("%s: %+v, %v", name, u, err)
 				}
 			}
@@ -73,12 +77,15 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 func TestNameOfTwoUsersIsRefused(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.dialect.String(), func(t *testing.T) {
-			s := newSource(t, newTables(t, engine.open), engine.dialect, django.Options{Username: "email"})
+			s := newSource(t, newTables(t, engine.open), engine.dialect,
+				django.Options{Username: "email"})
 			p := access.Principal{User: "team@example.com"}
 			_, capabilitiesErr := s.Capabilities(t.Context(), p)
 			_, resolveErr := s.Resolve(t.Context(), p)
 			for _, err := range []error{capabilitiesErr, resolveErr} {
-				if err == nil || !strings.Contains(err.Error(), "names more than one active user: look users up in a column whose values are unique") {
+				if err == nil || !strings.Contains(
+					err.Error(),
+					"names more than one active user: look users up in a column whose values are unique") {
 					t.Errorf("%v", err)
 				}
 			}
@@ -118,15 +125,17 @@ func TestCapabilitiesAreReadByOneQuery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"}); err != nil || len(set.Permissions()) != 2 || probe.Queries() != 1 {
+			if set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"}); err != nil ||
+				len(set.Permissions()) != 2 || probe.Queries() != 1 {
 				t.Errorf("%v, %v, %d queries", set, err, probe.Queries())
 			}
 		})
 	}
 }
 
-// TestBrokenBackendIsAnErrorAndNotAnAnswer cuts answers short at each row, takes the tables away, and ends
-// the context: what was read until then is not given out, and the user is not taken for unknown.
+// TestBrokenBackendIsAnErrorAndNotAnAnswer cuts answers short at each row, takes the tables away,
+// and ends the context: what was read until then is not given out, and the user is not taken for
+// unknown.
 func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 	ada := access.Principal{User: "ada"}
 	check := func(t *testing.T, ctx context.Context, s *django.Source, what string) {
@@ -135,7 +144,8 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 		if err == nil || errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 {
 			t.Errorf("%s: %v, %v", what, set, err)
 		}
-		if u, err := s.Resolve(ctx, ada); err == nil || errors.Is(err, capability.ErrNoUser) || u != (capability.User{}) {
+		if u, err := s.Resolve(ctx, ada); err == nil || errors.Is(err, capability.ErrNoUser) ||
+			u != (capability.User{}) {
 			t.Errorf("%s: %+v, %v", what, u, err)
 		}
 		if actions, err := s.Actions(ctx); err == nil || actions != nil {
@@ -153,15 +163,18 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 			probe.CutAfter(0)
 			check(t, t.Context(), s, "cut off at once")
 			probe.CutAfter(1)
-			if set, err := s.Capabilities(t.Context(), ada); !errors.Is(err, testdb.ErrLost) || len(set.Permissions()) != 0 {
+			if set, err := s.Capabilities(t.Context(), ada); !errors.Is(err, testdb.ErrLost) ||
+				len(set.Permissions()) != 0 {
 				t.Errorf("cut off after a row: %v, %v", set, err)
 			}
 			probe.CutAfter(1)
-			if u, err := s.Resolve(t.Context(), ada); !errors.Is(err, testdb.ErrLost) || u != (capability.User{}) {
+			if u, err := s.Resolve(t.Context(), ada); !errors.Is(err, testdb.ErrLost) ||
+				u != (capability.User{}) {
 				t.Errorf("cut off after a row: %v, %v", u, err)
 			}
 			probe.CutAfter(1)
-			if actions, err := s.Actions(t.Context()); !errors.Is(err, testdb.ErrLost) || actions != nil {
+			if actions, err := s.Actions(t.Context()); !errors.Is(err, testdb.ErrLost) ||
+				actions != nil {
 				t.Errorf("cut off after a row: %v, %v", actions, err)
 			}
 			probe.CutAfter(-1)
@@ -177,13 +190,17 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 			if actions, err := s.Actions(t.Context()); err == nil || actions != nil {
 				t.Errorf("a permission without a name: %v, %v", actions, err)
 			}
-			if _, err := db.Exec("DROP TABLE auth_user_groups; UPDATE auth_user SET is_superuser = NULL"); err != nil {
+			if _,
+				err := db.Exec(
+				"DROP TABLE auth_user_groups; UPDATE auth_user SET is_superuser = NULL"); err != nil {
 				t.Fatal(err)
 			}
-			if u, err := s.Resolve(t.Context(), ada); err == nil || errors.Is(err, capability.ErrNoUser) || u != (capability.User{}) {
+			if u, err := s.Resolve(t.Context(), ada); err == nil ||
+				errors.Is(err, capability.ErrNoUser) || u != (capability.User{}) {
 				t.Errorf("neither superuser nor not: %+v, %v", u, err)
 			}
-			if set, err := s.Capabilities(t.Context(), ada); err == nil || errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 {
+			if set, err := s.Capabilities(t.Context(), ada); err == nil ||
+				errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 {
 				t.Errorf("a table is missing: %v, %v", set, err)
 			}
 		})
@@ -212,14 +229,17 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 
 func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 	s := newSource(t, testdb.SQLite(t), dialect.SQLite, django.Options{})
-	for _, permission := range []string{"dcim.view_device", "dcim.napalm_read_device", "billing.export", "dcim.sync.all"} {
+	for _, permission := range []string{"dcim.view_device", "dcim.napalm_read_device",
+		"billing.export", "dcim.sync.all"} {
 		if got, err := s.MapAction(permission); got != permission || err != nil {
 			t.Errorf("%s: %q, %v", permission, got, err)
 		}
 	}
-	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", ".", "dcim.view device", "dcim.view\tdevice"} {
+	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", ".",
+		"dcim.view device", "dcim.view\tdevice"} {
 		got, err := s.MapAction(permission)
-		if got != "" || err == nil || !strings.Contains(err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
+		if got != "" || err == nil || !strings.Contains(
+			err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 )
 
-// python is the system's own: Debian's Django is there, and not below one that stands earlier in PATH.
+// python is the system's own: Debian's Django is there, and not below one that stands earlier in
+// PATH.
 const python = "/usr/bin/python3"
 
 // engines are the databases that a host is tried on.
@@ -43,24 +44,28 @@ type host struct {
 	}
 }
 
-// newHost lets a real Django fill a database with users of a model, and returns its answers. Where Django is
-// not installed the test is skipped; in CI it fails.
+// newHost lets a real Django fill a database with users of a model, and returns its answers. Where
+// Django is not installed the test is skipped; in CI it fails.
 func newHost(t *testing.T, db *testdb.Database, model string, seed, users int) host {
 	t.Helper()
 	imports := "import django"
 	database := map[string]string{"ENGINE": "django.db.backends.sqlite3", "NAME": db.File}
 	if db.File == "" {
 		imports += ", psycopg2"
-		database = map[string]string{"ENGINE": "django.db.backends.postgresql", "NAME": db.Name, "HOST": db.Host, "PORT": db.Port, "USER": db.User}
+		database = map[string]string{"ENGINE": "django.db.backends.postgresql", "NAME": db.Name,
+			"HOST": db.Host, "PORT": db.Port, "USER": db.User}
 	}
 	if out, err := exec.Command(python, "-c", imports).CombinedOutput(); err != nil {
-		testdb.Unavailable(t, "no Django; `make setup` or `apt-get install python3-django python3-psycopg2` installs it: %v\n%s", err, out)
+		testdb.Unavailable(
+			t,
+			"no Django; `make setup` or `apt-get install python3-django python3-psycopg2` installs it: %v\n%s", err, out)
 	}
 	settings, err := json.Marshal(database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, "testdata/host/host.py", string(settings), model, strconv.Itoa(seed), strconv.Itoa(users))
+	cmd := exec.CommandContext(t.Context(), python, "testdata/host/host.py", string(settings),
+		model, strconv.Itoa(seed), strconv.Itoa(users))
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8")
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
@@ -78,7 +83,8 @@ func newHost(t *testing.T, db *testdb.Database, model string, seed, users int) h
 	return h
 }
 
-func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect, options django.Options) *django.Source {
+func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect,
+	options django.Options) *django.Source {
 	t.Helper()
 	s, err := django.New(db.DB, d, options)
 	if err != nil {

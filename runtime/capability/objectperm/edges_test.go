@@ -244,15 +244,18 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 		},
 		`objectperm: DefaultPermissions: "token" is no permission: write it as in DEFAULT_PERMISSIONS, "users.view_token"`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
-				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"token": nil}})
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
+					"token": nil}})
 		},
 		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is no JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
-				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("7")}}})
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
+					"users.view_token": {capability.Constraint("7")}}})
 		},
 		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is no JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
-				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("{")}}})
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
+					"users.view_token": {capability.Constraint("{")}}})
 		},
 	} {
 		if s, err := make(); s != nil || err == nil || err.Error() != want {

@@ -73,7 +73,8 @@ type accountReader struct {
 
 // readAccounts reads a file's document. What it returns counts where no problem was added.
 func readAccounts(doc value, bad *problems) *accounts {
-	r := &accountReader{bad: bad, all: &accounts{active: map[string]account{}}, groups: map[string]grants{}}
+	r := &accountReader{bad: bad, all: &accounts{active: map[string]account{}},
+		groups: map[string]grants{}}
 	var everybody grants
 	r.fields(doc, "", []field{
 		{"actions", func(v value, at string) {
@@ -92,7 +93,8 @@ func readAccounts(doc value, bad *problems) *accounts {
 			r.each(v, at, func(m member, at string) { r.user(m, at, everybody) })
 		}},
 	})
-	if doc.kind == isMapping && !slices.ContainsFunc(doc.members, func(m member) bool { return m.name == "users" }) {
+	if doc.kind == isMapping && !slices.ContainsFunc(
+		doc.members, func(m member) bool { return m.name == "users" }) {
 		bad.add(doc.line, "/users", "is missing: write the users, or {} for none")
 	}
 	return r.all
@@ -134,30 +136,37 @@ func (r *accountReader) grants(g *grants) []field {
 				if wrong := r.known(m.name); wrong != "" {
 					r.bad.add(m.line, at, "%s", wrong)
 				} else if slices.Contains(g.free, m.name) {
-					r.bad.add(m.line, at, "stands in permissions too, for all objects: remove it from one of them")
+					r.bad.add(
+						m.line, at,
+						"stands in permissions too, for all objects: remove it from one of them")
 				}
-				g.constrained = append(g.constrained, constrained{m.name, r.constraints(m.value, at)})
+				g.constrained = append(g.constrained,
+					constrained{m.name, r.constraints(m.value, at)})
 			})
 		}},
 		{"exempt", func(v value, at string) { g.exempt = r.exemptions(v, at) }},
 	}
 }
 
-// constraints reads the constraints of one permission. None, or one that says nothing, would be all objects,
-// and is more likely a slip.
+// constraints reads the constraints of one permission. None, or one that says nothing, would be all
+// objects, and is more likely a slip.
 func (r *accountReader) constraints(v value, at string) (list []capability.Constraint) {
 	if !r.is(v, at, isList) {
 		return nil
 	}
 	if len(v.items) == 0 {
-		r.bad.add(v.line, at, "has no constraint: write one, or move the permission to permissions if it covers all objects")
+		r.bad.add(
+			v.line, at,
+			"has no constraint: write one, or move the permission to permissions if it covers all objects")
 	}
 	for i, item := range v.items {
 		at := decode.Pointer(at, strconv.Itoa(i))
 		switch {
 		case !r.is(item, at, isMapping):
 		case len(item.members) == 0:
-			r.bad.add(item.line, at, "constrains nothing: say what objects it is about, or move the permission to permissions if it covers all")
+			r.bad.add(
+				item.line, at,
+				"constrains nothing: say what objects it is about, or move the permission to permissions if it covers all")
 		default:
 			list = append(list, item.appendJSON(nil))
 		}
@@ -172,7 +181,8 @@ func (r *accountReader) exemptions(v value, at string) (list []exemption) {
 			r.bad.add(m.line, at, "is no type of objects: %s", objectForm)
 			return
 		}
-		for _, action := range r.texts(m.value, at, func(action string) string { return r.exemptible(m.name, action) }) {
+		for _, action := range r.texts(m.value, at,
+			func(action string) string { return r.exemptible(m.name, action) }) {
 			list = append(list, exemption{m.name, action})
 		}
 	})
@@ -218,7 +228,8 @@ func (r *accountReader) known(name string) string {
 
 // name is what is wrong with the name of a user or a group, or "".
 func (r *accountReader) name(name string) string {
-	if name == "" || name != strings.TrimSpace(name) || strings.ContainsFunc(name, unicode.IsControl) {
+	if name == "" || name != strings.TrimSpace(name) ||
+		strings.ContainsFunc(name, unicode.IsControl) {
 		return "is no name: write one without control characters, and without white space at its ends"
 	}
 	return ""
@@ -227,7 +238,8 @@ func (r *accountReader) name(name string) string {
 // group is what is wrong with the name of a group that a user is to be a member of, or "".
 func (r *accountReader) group(name string) string {
 	if _, known := r.groups[name]; !known {
-		return "names the group " + strconv.Quote(name) + ", which is not in groups: correct the name, or add the group"
+		return "names the group " + strconv.Quote(name) +
+			", which is not in groups: correct the name, or add the group"
 	}
 	return ""
 }
@@ -254,7 +266,8 @@ func (r *accountReader) fields(v value, at string, fields []field) {
 	}
 	for _, m := range v.members {
 		if !slices.Contains(names, m.name) {
-			r.bad.add(m.line, decode.Pointer(at, m.name), "is not known here: use %s", strings.Join(names, ", "))
+			r.bad.add(m.line, decode.Pointer(at, m.name), "is not known here: use %s",
+				strings.Join(names, ", "))
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package static reads who may do what from one file, YAML or JSON: for small deployments that have no
-// permission system of their own, and for tests.
+// Package static reads who may do what from one file, YAML or JSON: for small deployments that have
+// no permission system of their own, and for tests.
 //
 //	actions: [dcim.view_site, dcim.view_device, dcim.change_device, dcim.napalm_read_device, billing.export]
 //	exempt:
@@ -46,7 +46,8 @@
 //
 // What is given several times adds up, and a permission that is held for all objects by one way is
 // held for all. A file is taken as a whole or not at all: names that stand twice or
-// mean nothing, values of another type, and in YAML also aliases, tags and further documents are errors.
+// mean nothing, values of another type, and in YAML also aliases, tags and further documents are
+// errors.
 package static
 
 import (
@@ -68,8 +69,8 @@ import (
 // maxBytes bounds a file: tens of thousands of users fit.
 const maxBytes = 16 << 20
 
-// Source is a [capability.Source] over a file. It is a [capability.Enumerator] where the file lists its
-// actions. It is safe for concurrent use.
+// Source is a [capability.Source] over a file. It is a [capability.Enumerator] where the file lists
+// its actions. It is safe for concurrent use.
 type Source struct {
 	file    string // for messages
 	open    func() (fs.File, error)
@@ -83,7 +84,8 @@ var (
 )
 
 // Open reads a file of the system, whose name ends in .yaml, .yml or .json. The error lists
-// all mistakes with their lines, one mistake a line. If the file is no YAML or JSON, it has that alone.
+// all mistakes with their lines, one mistake a line. If the file is no YAML or JSON, it has that
+// alone.
 func Open(file string) (*Source, error) {
 	return open(file, func() (fs.File, error) { return os.Open(file) })
 }
@@ -145,7 +147,10 @@ func parse(file string, data []byte) (*accounts, error) {
 	case ".json":
 		doc = readJSON(data, bad)
 	default:
-		return nil, fmt.Errorf("static: %s: is neither YAML nor JSON by its name: call it .yaml, .yml or .json", file)
+		return nil,
+			fmt.Errorf(
+				"static: %s: is neither YAML nor JSON by its name: call it .yaml, .yml or .json",
+				file)
 	}
 	if doc.kind == "" {
 		return nil, bad.err()
@@ -165,7 +170,8 @@ func (s *Source) Resolve(_ context.Context, p access.Principal) (capability.User
 	return a.user, err
 }
 
-// Capabilities returns all that the file gives the user that a principal's User names, and its groups.
+// Capabilities returns all that the file gives the user that a principal's User names, and its
+// groups.
 func (s *Source) Capabilities(_ context.Context, p access.Principal) (capability.Set, error) {
 	a, err := s.account(p)
 	return a.set, err
@@ -173,11 +179,14 @@ func (s *Source) Capabilities(_ context.Context, p access.Principal) (capability
 
 func (s *Source) account(p access.Principal) (account, error) {
 	if p.User == "" {
-		return account{}, fmt.Errorf("static: the principal names no user (set the user claim of its tokens, or ServiceUsers): %w", capability.ErrNoUser)
+		return account{},
+			fmt.Errorf(
+				"static: the principal names no user (set the user claim of its tokens, or ServiceUsers): %w", capability.ErrNoUser)
 	}
 	a, ok := s.now.Load().active[p.User]
 	if !ok {
-		return account{}, fmt.Errorf("static: %s has no active user %q: %w", s.file, p.User, capability.ErrNoUser)
+		return account{}, fmt.Errorf("static: %s has no active user %q: %w", s.file, p.User,
+			capability.ErrNoUser)
 	}
 	return a, nil
 }
@@ -192,7 +201,8 @@ func (s *Source) Actions(context.Context) ([]string, error) {
 	return slices.Clone(all.actions), nil
 }
 
-// MapAction returns a permission as it is: the file spells it as tables do. It errs where no file could have it.
+// MapAction returns a permission as it is: the file spells it as tables do. It errs where no file
+// could have it.
 func (s *Source) MapAction(permission string) (string, error) {
 	if !isPermission(permission) {
 		return "", fmt.Errorf("static: %q is no permission: %s", permission, permissionForm)

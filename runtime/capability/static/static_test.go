@@ -203,12 +203,14 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 
 // mistakes are files that are refused, each with what is said of it.
 var mistakes = []struct{ name, file, text, want string }{
-	{"nothing", "a.yaml", "", "static: a.yaml:1: is empty: write users: and the users below it, or users: {} for none"},
+	{"nothing", "a.yaml", "",
+		"static: a.yaml:1: is empty: write users: and the users below it, or users: {} for none"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}",
 		"static: a.yaml:1: /users: is missing: write the users, or {} for none"},
 	{"comments alone", "a.yaml", "\n# a\n", "static: a.yaml:1: is empty"},
-	{"no text", "a.json", "", "static: a.json:1: is not JSON: the text ends where a value should be"},
+	{"no text", "a.json", "",
+		"static: a.json:1: is not JSON: the text ends where a value should be"},
 	{"blank lines", "a.json", "\n\n", "static: a.json:1: is not JSON: the text ends"},
 	{"another name", "a.toml", "users: {}",
 		"static: a.toml: is neither YAML nor JSON by its name: call it .yaml, .yml or .json"},

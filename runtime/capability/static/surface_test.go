@@ -18,16 +18,24 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-func openAs(file, text string) (*static.Source, error) { return static.OpenFS(write(file, text), file) }
+func openAs(file, text string) (*static.Source,
+	error) {
+	return static.OpenFS(write(file, text), file)
+}
 
-// surface is a toolset with a tool for each permission, and one more for each whose handler is constrained.
+// surface is a toolset with a tool for each permission, and one more for each whose handler is
+// constrained.
 func surface() (toolset.Toolset, []access.Rule) {
-	g := toolset.Generated{Package: "example.com/surface", Server: toolset.ServerInfo{Name: "surface", Version: "1"}, Table: access.Table{Roles: access.DefaultRoles()}}
+	g := toolset.Generated{Package: "example.com/surface",
+		Server: toolset.ServerInfo{Name: "surface", Version: "1"},
+		Table:  access.Table{Roles: access.DefaultRoles()}}
 	add := func(rule access.Rule) {
 		g.Table.Rules = append(g.Table.Rules, rule)
-		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Structured(map[string]any{"tool": rule.Tool}, nil)
-		}})
+		g.Tools = append(g.Tools, toolset.Tool{
+			Name: rule.Tool, Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Structured(map[string]any{"tool": rule.Tool}, nil)
+			}})
 	}
 	for i, p := range asked {
 		app, rest, dotted := strings.Cut(p, ".")
@@ -35,7 +43,8 @@ func surface() (toolset.Toolset, []access.Rule) {
 			app, rest = "", p
 		}
 		action, object, _ := strings.Cut(rest, "_")
-		rule := access.Rule{Tool: strings.ReplaceAll(p, ".", "_"), MinRole: access.Role(i % 3), Permission: access.Permission{App: app, Action: action, Object: object}}
+		rule := access.Rule{Tool: strings.ReplaceAll(p, ".", "_"), MinRole: access.Role(i % 3),
+			Permission: access.Permission{App: app, Action: action, Object: object}}
 		add(rule)
 		rule.Tool, rule.Constrained = rule.Tool+"_of_mine", true
 		add(rule)
@@ -45,8 +54,8 @@ func surface() (toolset.Toolset, []access.Rule) {
 	return toolset.NewToolset(g), g.Table.Rules
 }
 
-// TestListCallAndFileAgree holds the law of the surface for random files: what is listed is what can be called, and
-// that is what the file lets the user do below its role.
+// TestListCallAndFileAgree holds the law of the surface for random files: what is listed is what
+// can be called, and that is what the file lets the user do below its role.
 func TestListCallAndFileAgree(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		t.Run(denial.String(), func(t *testing.T) {
@@ -57,9 +66,12 @@ func TestListCallAndFileAgree(t *testing.T) {
 			}
 			set, rules := surface()
 			server, err := runtime.New(runtime.Options{
-				Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+				Identity: identity.Bearer(func(_ context.Context, token string) (
+					identity.Identity, error) {
 					user, role, _ := strings.Cut(token, "_")
-					return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: "sub-" + user, User: user, Role: role}}, nil
+					return identity.Identity{
+						Principal: access.Principal{
+							Issuer: "test", Subject: "sub-" + user, User: user, Role: role}}, nil
 				}, identity.NamesUsers()),
 				Anonymous: true, Denial: denial, PermissionAware: true, Capabilities: source,
 			}, set)
@@ -76,7 +88,8 @@ func TestListCallAndFileAgree(t *testing.T) {
 				}
 				server.InvalidateCapabilities(nil)
 				role := rapid.SampledFrom(append(access.DefaultRoles(), "")).Draw(rt, "role")
-				token := rapid.SampledFrom([]string{"ada", "7", "nobody"}).Draw(rt, "user") + "_" + role
+				token := rapid.SampledFrom([]string{"ada", "7", "nobody"}).Draw(rt, "user") + "_" +
+					role
 				if sessions[token] == nil {
 					sessions[token] = mcptest.Connect(t, url, token, "")
 				}
@@ -91,14 +104,19 @@ func TestListCallAndFileAgree(t *testing.T) {
 						if rule.Permission.Asked() {
 							permit = w.permit(user, rule.Permission.String())
 						}
-						may = rank >= rule.MinRole && (permit == access.PermitAll || permit == access.PermitConstrained && rule.Constrained)
+						may = rank >= rule.MinRole &&
+							(permit == access.PermitAll || permit == access.PermitConstrained &&
+								rule.Constrained)
 					}
 					if got := slices.Contains(listed, rule.Tool); got != may {
 						rt.Fatalf("%s as %s: listed %v, want %v", rule.Tool, token, got, may)
 					}
-					res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: rule.Tool, Arguments: json.RawMessage(`{}`)})
+					res, err := session.CallTool(
+						t.Context(), &mcp.CallToolParams{
+							Name: rule.Tool, Arguments: json.RawMessage(`{}`)})
 					if got := err == nil && !res.IsError; got != may {
-						rt.Fatalf("%s as %s: called %v, want %v: %v", rule.Tool, token, got, may, err)
+						rt.Fatalf("%s as %s: called %v, want %v: %v", rule.Tool, token, got, may,
+							err)
 					}
 				}
 			})
@@ -114,7 +132,9 @@ func TestServerStartsWhereTheFileListsNoActionsAndRefusesThoseItDoesNotList(t *t
 			t.Fatal(err)
 		}
 		_, err = runtime.New(runtime.Options{
-			Identity:        identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada"}}),
+			Identity: identity.Static(
+				map[string]access.Principal{identity.HashToken("t"): {
+					Subject: "ada", User: "ada"}}),
 			PermissionAware: true, Capabilities: source,
 		}, set)
 		return err
@@ -122,11 +142,15 @@ func TestServerStartsWhereTheFileListsNoActionsAndRefusesThoseItDoesNotList(t *t
 	if err := start("users: {ada: {superuser: true}}"); err != nil {
 		t.Error(err)
 	}
-	err := start("actions: [" + strings.Join(asked[1:], ", ") + ", dcim.view_devise]\nusers: {ada: {}}")
-	if err == nil || !strings.Contains(err.Error(), "the host has no permission dcim.view_device, which tool") || !strings.Contains(err.Error(), "did you mean dcim.view_devise") {
+	err := start("actions: [" + strings.Join(asked[1:], ", ") +
+		", dcim.view_devise]\nusers: {ada: {}}")
+	if err == nil || !strings.Contains(err.Error(),
+		"the host has no permission dcim.view_device, which tool") ||
+		!strings.Contains(err.Error(), "did you mean dcim.view_devise") {
 		t.Errorf("%v", err)
 	}
-	if err := start("users: {ada: {active: false}}"); err == nil || !strings.Contains(err.Error(), `no active user "ada"`) {
+	if err := start("users: {ada: {active: false}}"); err == nil ||
+		!strings.Contains(err.Error(), `no active user "ada"`) {
 		t.Errorf("%v", err)
 	}
 }

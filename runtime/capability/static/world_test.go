@@ -56,12 +56,14 @@ func typeAndAction(permission string) (object, action string) {
 func drawExempt(t *rapid.T, name string) exempt {
 	return rapid.MapOfN(
 		rapid.SampledFrom([]string{"dcim.device", "dcim.site", "billing"}),
-		rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"view", "change", "wipe", "export", "*"}), 0, 2, rapid.ID[string]), 0, 1,
+		rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"view", "change", "wipe", "export", "*"}),
+			0, 2, rapid.ID[string]), 0, 1,
 	).Draw(t, name)
 }
 
 func drawEntry(t *rapid.T, name string) entry {
-	e := entry{Constrained: map[string][]map[string]any{}, Exempt: drawExempt(t, name+" is exempt from")}
+	e := entry{Constrained: map[string][]map[string]any{},
+		Exempt: drawExempt(t, name+" is exempt from")}
 	for _, p := range asked {
 		switch rapid.IntRange(0, 5).Draw(t, name+" "+p) {
 		case 0:
@@ -74,7 +76,8 @@ func drawEntry(t *rapid.T, name string) entry {
 }
 
 func drawWorld(t *rapid.T) world {
-	w := world{Groups: map[string]entry{}, Users: map[string]user{}, Exempt: drawExempt(t, "everybody is exempt from")}
+	w := world{Groups: map[string]entry{}, Users: map[string]user{},
+		Exempt: drawExempt(t, "everybody is exempt from")}
 	if rapid.IntRange(0, 4).Draw(t, "views") == 0 {
 		w.Exempt["*"] = []string{"view"}
 	}
@@ -84,8 +87,9 @@ func drawWorld(t *rapid.T) world {
 	}
 	for _, name := range []string{"ada", "7", "yes", "é: #\"'"} {
 		u := user{
-			entry:     drawEntry(t, name),
-			Groups:    rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 0, 2, rapid.ID[string]).Draw(t, name+" is in"),
+			entry: drawEntry(t, name),
+			Groups: rapid.SliceOfNDistinct(
+				rapid.SampledFrom(groups), 0, 2, rapid.ID[string]).Draw(t, name+" is in"),
 			Superuser: rapid.IntRange(0, 5).Draw(t, name+" is a superuser") == 0,
 		}
 		if rapid.Bool().Draw(t, name+" says active") {

@@ -22,10 +22,14 @@ import (
 )
 
 // session is one of a caller over pipes.
-func session(t *testing.T, store permissionrequest.Store, caller access.Principal) *mcp.ClientSession {
+func session(t *testing.T, store permissionrequest.Store,
+	caller access.Principal) *mcp.ClientSession {
 	t.Helper()
-	server, err := runtime.New(runtime.Options{Anonymous: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
-		permissionrequest.Toolset(permissionrequest.New(store, grant.Permission{Type: grant.FileRead, Resource: "public/**", Unrestricted: true})))
+	server, err := runtime.New(runtime.Options{
+		Anonymous: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
+		permissionrequest.Toolset(permissionrequest.New(
+			store, grant.Permission{Type: grant.FileRead, Resource: "public/**",
+				Unrestricted: true})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +43,8 @@ func caller(issuer, client string) access.Principal {
 // call returns the text of a call's result, after "!" if it is an error.
 func call(t *testing.T, s *mcp.ClientSession, tool, arguments string) string {
 	t.Helper()
-	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{
+		Name: tool, Arguments: json.RawMessage(arguments)})
 	if err != nil {
 		return "!!" + err.Error()
 	}
@@ -62,24 +67,30 @@ func TestOnlyItsClientListsARequest(t *testing.T) {
 				"columns": []byte(`[ "a" ]`)}}, Issuer: "a", Client: "desk"},
 	)
 	desk := session(t, kept, caller("a", "desk"))
-	if got := call(t, desk, "request_permission", input); got != `{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"open"}` {
+	if got := call(t, desk, "request_permission",
+		input); got != `{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"open"}` {
 		t.Fatal(got)
 	}
 	if got := call(t, desk, "request_permission", input); !strings.Contains(got, `"id":"1"`) {
 		t.Errorf("repeated: %s", got)
 	}
 	r, err := kept.Request(t.Context(), "1")
-	if err != nil || r.Issuer != "a" || r.Client != "desk" || r.Principal != "ann" || r.Tool != "read_file" || r.Reason != "for the report" {
+	if err != nil || r.Issuer != "a" || r.Client != "desk" || r.Principal != "ann" ||
+		r.Tool != "read_file" || r.Reason != "for the report" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := kept.Deny(t.Context(), "1", grant.Verdict{By: "olga", Note: "ask for one file"}); err != nil {
+	if _, err := kept.Deny(t.Context(), "1", grant.Verdict{
+		By: "olga", Note: "ask for one file"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := call(t, desk, "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false},{"type":"system.command","resource":"ls **","restricted":true},{"type":"db.read","resource":"t","restricted":true,"parameters":{"columns":["a"],"rows":100}}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"denied","note":"ask for one file"}],"tools":[]}` {
+	if got := call(t, desk, "list_permissions",
+		`{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false},{"type":"system.command","resource":"ls **","restricted":true},{"type":"db.read","resource":"t","restricted":true,"parameters":{"columns":["a"],"rows":100}}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","restricted":true,"status":"denied","note":"ask for one file"}],"tools":[]}` {
 		t.Error(got)
 	}
-	for _, other := range []access.Principal{caller("b", "desk"), caller("", "desk"), caller("a", "other")} {
-		if got := call(t, session(t, kept, other), "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false}],"requests":[],"tools":[]}` {
+	for _, other := range []access.Principal{
+		caller("b", "desk"), caller("", "desk"), caller("a", "other")} {
+		if got := call(t, session(t, kept, other), "list_permissions",
+			`{}`); got != `{"granted":[{"type":"file.read","resource":"public/**","restricted":false}],"requests":[],"tools":[]}` {
 			t.Errorf("%+v: %s", other, got)
 		}
 	}
@@ -104,8 +115,10 @@ func TestRequestsAreRestrictedUnlessTheySayOtherwise(t *testing.T) {
 
 func TestUnknownKindIsRefused(t *testing.T) {
 	kept := grant.NewMemory()
-	got := call(t, session(t, kept, caller("a", "desk")), "request_permission", strings.Replace(input, "file.read", "file.raed", 1))
-	if !strings.HasPrefix(got, "!") || !strings.Contains(got, "of file. there are file.read and file.write alone") {
+	got := call(t, session(t, kept, caller("a", "desk")), "request_permission",
+		strings.Replace(input, "file.read", "file.raed", 1))
+	if !strings.HasPrefix(got, "!") || !strings.Contains(
+		got, "of file. there are file.read and file.write alone") {
 		t.Error(got)
 	}
 	if all, err := kept.Requests(t.Context(), grant.Filter{}); err != nil || len(all) > 0 {
@@ -118,11 +131,13 @@ func TestAnonymousCallersHaveNoSuchTools(t *testing.T) {
 	if got := mcptest.Tools(t, nobody); len(got) != 0 {
 		t.Error(got)
 	}
-	if got := call(t, nobody, "request_permission", input); !strings.Contains(got, `unknown tool "request_permission"`) {
+	if got := call(t, nobody, "request_permission", input); !strings.Contains(
+		got, `unknown tool "request_permission"`) {
 		t.Error(got)
 	}
 	// The handlers refuse them as well.
-	if _, err := permissionrequest.New(grant.NewMemory()).RequestPermission(t.Context(), permissionrequest.Input{}); err == nil {
+	if _, err := permissionrequest.New(grant.NewMemory()).RequestPermission(
+		t.Context(), permissionrequest.Input{}); err == nil {
 		t.Error("an anonymous caller requests a permission")
 	}
 	if _, err := permissionrequest.New(grant.NewMemory()).ListPermissions(t.Context(),
@@ -139,16 +154,20 @@ func TestRefusalsOfInputNameTheProblem(t *testing.T) {
 		`{"type":"file","resource":"a","reason":"x"}`:                "!",
 		`{"type":"file.read","resource":"files/a","reason":""}`:      "/reason",
 	} {
-		if got := call(t, desk, "request_permission", arguments); !strings.HasPrefix(got, "!") || !strings.Contains(got, want) {
+		if got := call(t, desk, "request_permission", arguments); !strings.HasPrefix(got, "!") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %s", arguments, got)
 		}
 	}
 	for i := range grant.MaxOpen {
-		if got := call(t, desk, "request_permission", fmt.Sprintf(`{"type":"file.read","resource":"files/%d","reason":"x"}`, i)); strings.HasPrefix(got, "!") {
+		if got := call(t, desk, "request_permission",
+			fmt.Sprintf(`{"type":"file.read","resource":"files/%d","reason":"x"}`,
+				i)); strings.HasPrefix(got, "!") {
 			t.Fatal(got)
 		}
 	}
-	if got := call(t, desk, "request_permission", input); got != "!too many of your requests are open: wait until an administrator has decided on some" {
+	if got := call(t, desk, "request_permission",
+		input); got != "!too many of your requests are open: wait until an administrator has decided on some" {
 		t.Error(got)
 	}
 }
@@ -163,7 +182,8 @@ func (a failingStore) Grants(context.Context, string, string) ([]grant.Grant, ui
 }
 
 func (a failingStore) Ask(ctx context.Context, _ grant.Request) (grant.Request, error) {
-	if by, ok := audit.WhoActs(ctx); !ok || by.Principal != "ann" || by.Client != "desk" || by.RequestID == "" {
+	if by, ok := audit.WhoActs(ctx); !ok || by.Principal != "ann" || by.Client != "desk" ||
+		by.RequestID == "" {
 		return grant.Request{}, fmt.Errorf("the caller is %+v", by)
 	}
 	return grant.Request{}, errDatabase
@@ -171,8 +191,11 @@ func (a failingStore) Ask(ctx context.Context, _ grant.Request) (grant.Request, 
 
 func TestStoreThatFailsIsAnError(t *testing.T) {
 	desk := session(t, failingStore{grant.NewMemory()}, caller("a", "desk"))
-	for tool, arguments := range map[string]string{"request_permission": input, "list_permissions": `{}`} {
-		if got := call(t, desk, tool, arguments); got != "!permissions are not available now: try again later" {
+	for tool, arguments := range map[string]string{
+		"request_permission": input, "list_permissions": `{}`} {
+		if got := call(
+			t, desk, tool,
+			arguments); got != "!permissions are not available now: try again later" {
 			t.Errorf("%s: %s", tool, got)
 		}
 	}

@@ -109,7 +109,8 @@ func serverOf(t *testing.T, o runtime.Options, store permissionrequest.Store,
 	sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
 	o.Logger, o.Grants, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
-	s, err := runtime.New(o, append(sets, permissionrequest.Toolset(permissionrequest.New(store)))...)
+	s, err := runtime.New(o, append(sets, permissionrequest.Toolset(
+		permissionrequest.New(store)))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,9 +231,10 @@ func TestListReportsGrantsAsACallDecides(t *testing.T) {
 				Client: test.client, Expires: test.expires})
 			s := serverOf(t, runtime.Options{Sandbox: sandbox{}}, store, toolsetOf(tools, rules))
 			session := mcptest.Pipe(t, s, user, "")
-			want := fmt.Sprintf(`"tools":[{"name":"apart","allow":[{"kind":"queue.push","argument":"q",`+
-				`"granted":%v}]},{"name":"here","allow":[{"kind":"queue.push","argument":"q",`+
-				`"granted":%v}]}]}`, test.apart, test.here)
+			want := fmt.Sprintf(
+				`"tools":[{"name":"apart","allow":[{"kind":"queue.push","argument":"q",`+
+					`"granted":%v}]},{"name":"here","allow":[{"kind":"queue.push","argument":"q",`+
+					`"granted":%v}]}]}`, test.apart, test.here)
 			if got := call(t, session, "list_permissions", `{}`); !strings.HasSuffix(got, want) {
 				t.Errorf("%s\nwant %s", got, want)
 			}

@@ -201,8 +201,9 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		again, err := k.Grant(t.Context(), grant.Grant{
 			ID: "77", Permission: grant.Permission{Type: "net.connect", Resource: "Example.COM:443",
-				Unrestricted: true, Parameters: map[string]json.RawMessage{}}, Issuer: "i", Client: "x",
-			By: "eve", Reason: "longer", Expires: until, Created: until,
+				Unrestricted: true, Parameters: map[string]json.RawMessage{}}, Issuer: "i",
+			Client: "x",
+			By:     "eve", Reason: "longer", Expires: until, Created: until,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +362,10 @@ func TestClientHasSoManyGrantsAndNoMore(t *testing.T) {
 		}
 		db := must(sql.Open(driver, source))
 		defer db.Close()
-		if _, err := db.Exec(fmt.Sprintf(`INSERT INTO grants (issuer, client, type, resource, restricted, parameters, digest, granted_by, reason, created_at)
+		if _,
+			err := db.Exec(
+			fmt.Sprintf(
+				`INSERT INTO grants (issuer, client, type, resource, restricted, parameters, digest, granted_by, reason, created_at)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT '', 'x', 'db.read', 'past ' || i, FALSE, '{}', 'sha256:' || i, '', '', %s FROM n`, past, now)); err != nil {
 			t.Fatal(err)

@@ -33,8 +33,8 @@ func stores(t *testing.T, try func(t *testing.T, url string, s *store.Store)) {
 	}
 }
 
-// TestRevocationCountsForTheNextQuestionOnEveryReplica asks one replica all the time, and the moment that the other has
-// granted or revoked, once more: that answer is of after it.
+// TestRevocationCountsForTheNextQuestionOnEveryReplica asks one replica all the time, and the
+// moment that the other has granted or revoked, once more: that answer is of after it.
 func TestRevocationCountsForTheNextQuestionOnEveryReplica(t *testing.T) {
 	stores(t, func(t *testing.T, url string, s *store.Store) {
 		k, other := stored.New(s, stored.Options{}), stored.New(open(t, url), stored.Options{})
@@ -60,7 +60,8 @@ func TestRevocationCountsForTheNextQuestionOnEveryReplica(t *testing.T) {
 		for range 40 {
 			give(t, k, "x", "file.read a/**")
 			want(t, has(t, other, "i", "x"), "file.read a/**")
-			must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**"}))
+			must(k.Revoke(t.Context(), grant.Revocation{
+				Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**"}))
 			want(t, has(t, other, "i", "x"))
 		}
 	})
@@ -78,7 +79,8 @@ func raw(t *testing.T, url string) *sql.DB {
 	return db
 }
 
-// TestRevokedGrantDoesNotCountInARestoredDatabase has one that comes to the revision it was at by another change.
+// TestRevokedGrantDoesNotCountInARestoredDatabase has one that comes to the revision it was at by
+// another change.
 func TestRevokedGrantDoesNotCountInARestoredDatabase(t *testing.T) {
 	stores(t, func(t *testing.T, url string, s *store.Store) {
 		k, db := stored.New(s, stored.Options{}), raw(t, url)
@@ -88,7 +90,8 @@ func TestRevokedGrantDoesNotCountInARestoredDatabase(t *testing.T) {
 		before := must(s.Revision(t.Context()))
 		want(t, has(t, k, "i", "x"), "file.read a/**")
 		must(db.Exec(`DELETE FROM grants WHERE client = 'other'`))
-		must(db.Exec(`UPDATE store_revision SET revision = $1, epoch = $2`, backup.Number, backup.Epoch))
+		must(db.Exec(`UPDATE store_revision SET revision = $1, epoch = $2`, backup.Number,
+			backup.Epoch))
 		must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read"}))
 		if after := must(s.Revision(t.Context())); after.Number != before.Number {
 			t.Fatalf("%+v after %+v", after, before)
@@ -157,7 +160,9 @@ func TestWhatIsKeptIsBoundedAndRight(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, revision, err := k.Grants(t.Context(), "i", strings.Repeat("x", grant.MaxIdentity+1)); len(got) != 0 || revision != 0 || err != nil {
+		if got, revision, err := k.Grants(t.Context(), "i",
+			strings.Repeat("x", grant.MaxIdentity+1)); len(got) != 0 || revision != 0 ||
+			err != nil {
 			t.Error(got, revision, err)
 		}
 	})
@@ -168,7 +173,9 @@ func TestOpenRequestsAreAsManyAsTheKeeperIsTold(t *testing.T) {
 		k := stored.New(s, stored.Options{OpenRequests: 2})
 		ask(t, k, "x", "db.read a")
 		ask(t, k, "x", "db.read b")
-		if _, err := k.Ask(t.Context(), grant.Request{Permission: permission("db.read c"), Issuer: "i", Client: "x"}); !errors.Is(err, grant.ErrTooMany) {
+		if _, err := k.Ask(t.Context(), grant.Request{
+			Permission: permission("db.read c"), Issuer: "i", Client: "x"}); !errors.Is(
+			err, grant.ErrTooMany) {
 			t.Error(err)
 		}
 	})
@@ -223,18 +230,21 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 		act := func(ctx context.Context) {
 			t.Helper()
 			p := permission("file.read a/**")
-			r, err := k.Ask(ctx, grant.Request{Permission: p, Issuer: "i", Client: "x", Principal: "bob", Tool: "read"})
+			r, err := k.Ask(ctx, grant.Request{
+				Permission: p, Issuer: "i", Client: "x", Principal: "bob", Tool: "read"})
 			if err == nil {
 				_, _, err = k.Approve(ctx, r.ID, grant.Verdict{By: "ada"})
 			}
 			if err == nil {
-				r, err = k.Ask(ctx, grant.Request{Permission: p, Issuer: "i", Client: "x", Principal: "bob", Tool: "read"})
+				r, err = k.Ask(ctx, grant.Request{
+					Permission: p, Issuer: "i", Client: "x", Principal: "bob", Tool: "read"})
 			}
 			if err == nil {
 				_, err = k.Deny(ctx, r.ID, grant.Verdict{By: "eve"})
 			}
 			if err == nil {
-				_, err = k.Revoke(ctx, grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", By: "ada"})
+				_, err = k.Revoke(ctx, grant.Revocation{
+					Issuer: "i", Client: "x", Type: "file.read", By: "ada"})
 			}
 			if err == nil {
 				_, err = k.Grant(ctx, grant.Grant{Permission: p, Client: "x", By: "ada"})
@@ -244,20 +254,24 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 			}
 		}
 		act(t.Context())
-		act(audit.Acting(t.Context(), audit.Event{Issuer: "https://id.example", Principal: "carol", RequestID: "r7", Role: "Admin"}))
+		act(audit.Acting(t.Context(), audit.Event{
+			Issuer: "https://id.example", Principal: "carol", RequestID: "r7", Role: "Admin"}))
 		events, _, err := s.Events(t.Context(), store.Page[int64]{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, e := range events {
-			got = append(got, strings.Join([]string{e.Action, e.Issuer, e.Principal, e.Client, e.Tool, e.RequestID, e.Role}, ","))
+			got = append(got, strings.Join([]string{
+				e.Action, e.Issuer, e.Principal, e.Client, e.Tool, e.RequestID, e.Role}, ","))
 		}
 		want := []string{
-			"request permission,i,bob,x,read,,", "approve request,,ada,,,,", "request permission,i,bob,x,read,,", "deny request,,eve,,,,",
+			"request permission,i,bob,x,read,,", "approve request,,ada,,,,",
+			"request permission,i,bob,x,read,,", "deny request,,eve,,,,",
 			"revoke permission,,ada,,,,", "grant permission,,ada,,,,",
 		}
-		for _, action := range []string{"request permission", "approve request", "request permission", "deny request", "revoke permission", "grant permission"} {
+		for _, action := range []string{"request permission", "approve request",
+			"request permission", "deny request", "revoke permission", "grant permission"} {
 			want = append(want, action+",https://id.example,carol,,,r7,Admin")
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -266,20 +280,24 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 	})
 }
 
-// TestChangeByAnAdministratorIsRecordedOnce makes it as the API and the console do, with the store's own trail for all else
-// that they record.
+// TestChangeByAnAdministratorIsRecordedOnce makes it as the API and the console do, with the
+// store's own trail for all else that they record.
 func TestChangeByAnAdministratorIsRecordedOnce(t *testing.T) {
 	stores(t, func(t *testing.T, url string, s *store.Store) {
 		k := stored.New(s, stored.Options{})
-		err := front.Change(t.Context(), k, s.Audit(), slog.Default(), audit.Event{Principal: "carol"}, func(ctx context.Context) (action, object string, err error) {
-			_, err = k.Grant(ctx, grant.Grant{Permission: permission("file.read a/**"), Client: "x", By: "carol"})
-			return "grant permission", "as the front has it", err
-		})
+		err := front.Change(t.Context(), k, s.Audit(), slog.Default(),
+			audit.Event{Principal: "carol"}, func(ctx context.Context) (
+				action, object string, err error) {
+				_, err = k.Grant(ctx, grant.Grant{
+					Permission: permission("file.read a/**"), Client: "x", By: "carol"})
+				return "grant permission", "as the front has it", err
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		events, _, err := s.Events(t.Context(), store.Page[int64]{})
-		if err != nil || len(events) != 1 || events[0].Principal != "carol" || events[0].Object != `grant 1: file.read a/** unrestricted to client "x"` {
+		if err != nil || len(events) != 1 || events[0].Principal != "carol" ||
+			events[0].Object != `grant 1: file.read a/** unrestricted to client "x"` {
 			t.Errorf("%+v, %v", events, err)
 		}
 	})
@@ -295,7 +313,8 @@ func TestStoreThatDoesNotAnswerDenies(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got, _, err := k.Grants(ctx, "i", "x"); !errors.Is(err, context.Canceled) || len(got) > 0 {
+		if got, _, err := k.Grants(ctx, "i", "x"); !errors.Is(err, context.Canceled) ||
+			len(got) > 0 {
 			t.Errorf("%v, %v", got, err)
 		}
 		if err := own.Close(); err != nil {
@@ -307,7 +326,8 @@ func TestStoreThatDoesNotAnswerDenies(t *testing.T) {
 	})
 }
 
-// TestManyAskWhileGrantsChange has readers who must never see a set under a revision that had another.
+// TestManyAskWhileGrantsChange has readers who must never see a set under a revision that had
+// another.
 func TestManyAskWhileGrantsChange(t *testing.T) {
 	stores(t, func(t *testing.T, url string, s *store.Store) {
 		k := stored.NewKeeping(s, 3, 20)
@@ -317,7 +337,8 @@ func TestManyAskWhileGrantsChange(t *testing.T) {
 			asking.Go(func() {
 				sets := map[uint64]string{}
 				for i := 0; !stop.Load(); i++ {
-					grants, revision, err := k.Grants(context.Background(), "i", fmt.Sprint("x", i%4))
+					grants, revision, err := k.Grants(
+						context.Background(), "i", fmt.Sprint("x", i%4))
 					if err != nil {
 						t.Error(err)
 						return
@@ -335,7 +356,8 @@ func TestManyAskWhileGrantsChange(t *testing.T) {
 			client := fmt.Sprint("x", i%4)
 			give(t, k, client, fmt.Sprint("db.read t", i%3))
 			if i%5 == 0 {
-				must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: client, Type: "db.read"}))
+				must(k.Revoke(t.Context(), grant.Revocation{
+					Issuer: "i", Client: client, Type: "db.read"}))
 			}
 		}
 		stop.Store(true)
@@ -343,8 +365,9 @@ func TestManyAskWhileGrantsChange(t *testing.T) {
 	})
 }
 
-// BenchmarkGrants asks for the grants of one of a hundred clients, of which each has ten. Warm is at the same revision of the
-// store all the time; moved is after another change of it each time, which is not measured.
+// BenchmarkGrants asks for the grants of one of a hundred clients, of which each has ten. Warm is
+// at the same revision of the store all the time; moved is after another change of it each time,
+// which is not measured.
 func BenchmarkGrants(b *testing.B) {
 	for name, engine := range testdb.Stores {
 		b.Run(name, func(b *testing.B) {
@@ -352,7 +375,9 @@ func BenchmarkGrants(b *testing.B) {
 			k := stored.New(s, stored.Options{})
 			for client := range 100 {
 				for i := range 10 {
-					g := grant.Grant{Permission: permission(fmt.Sprint("file.read root/folder", i, "/**")), Issuer: "https://id.example", Client: fmt.Sprint("client ", client)}
+					g := grant.Grant{Permission: permission(
+						fmt.Sprint("file.read root/folder", i, "/**")),
+						Issuer: "https://id.example", Client: fmt.Sprint("client ", client)}
 					must(k.Grant(b.Context(), g))
 				}
 			}
@@ -370,7 +395,8 @@ func BenchmarkGrants(b *testing.B) {
 							must(0, s.SwitchTool(b.Context(), "tool", i%2 == 0, ada))
 							b.StartTimer()
 						}
-						if got := must2(k.Grants(b.Context(), "https://id.example", names[i%100])); len(got) != 10 {
+						if got := must2(k.Grants(
+							b.Context(), "https://id.example", names[i%100])); len(got) != 10 {
 							b.Fatal(got)
 						}
 					}

@@ -344,5 +344,6 @@ func (s *subscriptionState) expired() bool {
 
 func (s *subscriptionState) wants(k access.Kind) bool {
 	w := s.wanted
-	return w == nil || [...]bool{w.ToolsListChanged, w.PromptsListChanged, w.ResourcesListChanged}[k]
+	return w == nil || [...]bool{w.ToolsListChanged, w.PromptsListChanged,
+		w.ResourcesListChanged}[k]
 }

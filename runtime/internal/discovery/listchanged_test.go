@@ -212,7 +212,8 @@ func TestNilListChangedTellsNobody(t *testing.T) {
 func TestListsOfAnonymousCallersChangeWithASourceOnly(t *testing.T) {
 	for _, source := range []catalog.Source{nil, &shelf{}} {
 		l := watching(t, source, (*fakeHost)(nil)).ListChanged
-		if l.Tells(access.Principal{}) != (source != nil) || !l.Tells(caller("Viewer")) || l.Host != nil {
+		if l.Tells(access.Principal{}) != (source != nil) || !l.Tells(caller("Viewer")) ||
+			l.Host != nil {
 			t.Errorf("with source %v", source)
 		}
 	}
@@ -425,7 +426,10 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &shelf{}
 		put := func(tools ...string) {
-			source.set(func(s *shelf) { s.catalogs = []catalog.Found{{ID: "1", Name: "kit", Tools: tools}} })
+			source.set(func(s *shelf) {
+				s.catalogs = []catalog.Found{
+					{ID: "1", Name: "kit", Tools: tools}}
+			})
 		}
 		put("read")
 		c := watching(t, source, nil)
@@ -450,7 +454,12 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 		put("look", "read")
 		c.RecheckCatalogs()
 		c.want(t, "a tool more", "tool <nil>")
-		source.set(func(s *shelf) { s.fail = func(context.Context) error { return errors.New("away") } })
+		source.set(func(s *shelf) {
+			s.fail = func(
+				context.Context) error {
+				return errors.New("away")
+			}
+		})
 		put("look")
 		c.RecheckCatalogs()
 		c.want(t, "the source is away")

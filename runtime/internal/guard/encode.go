@@ -36,7 +36,8 @@ func (g *Guard) encode(next Next) Next {
 		case methods[m.Method].decides && m.event.Failure != audit.Denied:
 			return Answer{Report: a.Report}, notEncoded(m, err)
 		}
-		g.Log.ErrorContext(ctx, "a result cannot be sent", "method", m.Method, m.IDs(), "error", err)
+		g.Log.ErrorContext(ctx, "a result cannot be sent", "method", m.Method, m.IDs(), "error",
+			err)
 		return Answer{}, wire.InternalError()
 	}
 }

@@ -86,8 +86,8 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 }
 
 // initialize binds the session to the slot of its request, and keeps it at the version that it
-// negotiates: go-sdk answers a handshake for 2026-07-28, or for an unknown version, with 2025-11-25,
-// and then treats the session as one of the version that the client sent.
+// negotiates: go-sdk answers a handshake for 2026-07-28, or for an unknown version, with
+// 2025-11-25, and then treats the session as one of the version that the client sent.
 func (g *Guard) initialize(ctx context.Context, m *Message, next Next) (Answer, error) {
 	if !m.Conn.Bind(m.Session) {
 		return Answer{}, wire.InternalError()

@@ -88,7 +88,8 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
 	c.ctx = ctx
 	if c.Sandbox != nil {
-		inside, leave, err := c.Sandbox.Enter(ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
+		inside, leave, err := c.Sandbox.Enter(
+			ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
 		if err != nil {
 			return c.failed(ctx, err)
 		}
@@ -152,7 +153,8 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 		case made.SDK && string(out.Content.JSON) == "null":
 			out.Content = nil
 		case !made.SDK && out.Content.JSON[0] != '{':
-			err = errors.New("structured content that is not an object: return a value, not a nil pointer")
+			err = errors.New(
+				"structured content that is not an object: return a value, not a nil pointer")
 		}
 	}
 	switch {

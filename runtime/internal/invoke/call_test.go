@@ -55,7 +55,8 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			}
 			var late context.Context
 			got, report, err := called(r,
-				newTool(t, toolset.Tool{Timeout: 20 * time.Millisecond, Limits: toolset.Limits{Output: limit}},
+				newTool(t, toolset.Tool{Timeout: 20 * time.Millisecond,
+					Limits: toolset.Limits{Output: limit}},
 					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 						late = ctx
 						if !notify.Advise(ctx, 1, "hint") {
@@ -78,7 +79,8 @@ func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
 		for out, whole := range map[string]bool{"fine": true, "\xff": false} {
 			r, _ := newRunner(t)
 			r.Unread = unread
-			tool := newTool(t, toolset.Tool{}, returns(toolset.Wrapped(json.RawMessage(`"`+out+`"`), nil)))
+			tool := newTool(t, toolset.Tool{},
+				returns(toolset.Wrapped(json.RawMessage(`"`+out+`"`), nil)))
 			res, report, err := r.Tool(t.Context(), message(r, member), tool,
 				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if err != nil {
@@ -150,7 +152,8 @@ func TestOutputsAreNormalizedBySchema(t *testing.T) {
 		"a nil list":    {list, returns(toolset.Wrapped([]string(nil), nil)), `{"result":[]}`, ""},
 		"text of HTML":  {``, returns(toolset.Wrapped("<&>", nil)), `{"result":"<&>"}`, ""},
 		"nothing":       {``, returns(toolset.Done(nil)), ``, ""},
-		"a native list": {list, returns(toolset.NativeWrapped(nil, []string(nil), nil)), `{"result":[]}`,
+		"a native list": {list, returns(toolset.NativeWrapped(nil, []string(nil), nil)),
+			`{"result":[]}`,
 			""},
 		"native":      {person, returns(toolset.Native(nil, tagged{}, nil)), `{"tags":[]}`, ""},
 		"native null": {``, returns(toolset.Native(nil, (*tagged)(nil), nil)), ``, ""},
@@ -212,7 +215,8 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	for name, want := range map[string]bool{"": false, "a.B_-9": true, strings.Repeat("a", 128): true,
+	for name, want := range map[string]bool{"": false, "a.B_-9": true,
+		strings.Repeat("a", 128): true,
 		strings.Repeat("a", 129): false, "aéa": false, "\xff": false} {
 		if got := checkName(name) == nil; got != want {
 			t.Errorf("%q: %t", name, got)
@@ -222,7 +226,8 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 	for range 2 { // tools of one type share schemas, and one text is of both kinds
 		tool, err := NewTool(toolset.Tool{Name: "t", Title: "T", Input: header(`"b"`, `"a"`),
 			Output: header(`"b"`, `"a"`), Call: handle}, schemas)
-		if err != nil || tool.Timeout != DefaultTimeout || tool.output == nil || len(tool.headers) != 2 ||
+		if err != nil || tool.Timeout != DefaultTimeout || tool.output == nil ||
+			len(tool.headers) != 2 ||
 			tool.Public.Title != "T" || len(schemas) != 1 {
 			t.Fatalf("%+v %v, %d schemas", tool, err, len(schemas))
 		}

@@ -145,8 +145,9 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		t.Error(g.Defaults())
 	}
 	for want, permission := range map[string]grant.Permission{
-		"Options.GrantDefaults: ":                      {Type: grant.FileRead, Resource: "/etc"},
-		`there is no root "pubic"; the roots are docs`: {Type: grant.FileRead, Resource: "pubic/**"},
+		"Options.GrantDefaults: ": {Type: grant.FileRead, Resource: "/etc"},
+		`there is no root "pubic"; the roots are docs`: {
+			Type: grant.FileRead, Resource: "pubic/**"},
 	} {
 		if _, err := NewGrants(nil, []grant.Permission{permission}, newRoots(t)); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -170,7 +171,10 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		want   string
 		report string
 	}{
-		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}) }, "",
+		"granted": {func() {
+			p.put(grant.Permission{
+				Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
+		}, "",
 			"   by file.read of path"},
 		"none": {func() { p.put() }, `!permission_denied: file.read "docs/a": no grant allows it`,
 			"denied grant file.read (no_grant)"},
@@ -231,10 +235,12 @@ func TestRefusedCallLeavesNoFile(t *testing.T) {
 			return errors.New("it ran")
 		})
 	if got, _, _ := called(r, tool,
-		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got, "!permission_denied: queue.push") {
+		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(
+		got, "!permission_denied: queue.push") {
 		t.Error(got)
 	}
-	if got, report, _ := called(r, permitting(t, reading, func(context.Context) error { return nil }),
+	if got, report, _ := called(r, permitting(
+		t, reading, func(context.Context) error { return nil }),
 		`{"path":"docs/new"}`); report.Failure == "" {
 		t.Errorf("a refused call has made a file: %s", got)
 	}
@@ -246,8 +252,9 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
 	for name, named := range map[string][]toolset.Named{
-		"none":        {},
-		"another one": {{Argument: "to", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}}},
+		"none": {},
+		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
+			Values: []string{"docs/a"}}},
 		"another kind": {{Argument: "path", Kinds: []string{grant.FileWrite},
 			Values: []string{"docs/a"}}},
 		"no kind": {{Argument: "path", Values: []string{"docs/a"}}},
@@ -283,7 +290,8 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 		"set Options.Grants": {toolset.Tool{Allow: reading}, Dependencies{Roots: true}},
 		"set Options.Roots":  {toolset.Tool{Allow: reading}, Dependencies{Grants: true}},
 		"isolate=process of": {toolset.Tool{Isolate: "x"}, Dependencies{}},
-		"concurrency= and":   {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}}, Dependencies{}},
+		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
+			Dependencies{}},
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}},
 			Dependencies{}},
 		"isolate=process only":  {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
@@ -321,13 +329,15 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		reason    string // of the request that is made; empty for none
 	}{
 		"asked": {asks: true},
-		"declined": {responses: mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "decline"}},
+		"declined": {responses: mcp.InputResponseMap{
+			inputKey: &mcp.ElicitResult{Action: "decline"}},
 			want: refused},
 		//lint:ignore SA1019 older clients send it
 		"of another kind": {responses: mcp.InputResponseMap{inputKey: &mcp.ListRootsResult{}},
 			want: refused},
 		"accepted": {responses: accept("to index it"),
-			want: refused + "; an administrator has been asked, by request 1", reason: "to index it"},
+			want:   refused + "; an administrator has been asked, by request 1",
+			reason: "to index it"},
 		"without elicitation": {change: func(_ *Runner, i *request.Info) { i.Elicits = false },
 			want: refused},
 		"without requests": {change: func(r *Runner, _ *request.Info) { r.Requests = nil },
@@ -344,7 +354,10 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		r, _ := newRunner(t)
 		kept := grant.NewMemory()
 		r.Grants, r.Roots, r.Requests = newGrants(t, kept), newRoots(t, "a[1]"), kept
-		r.Event = func(i *request.Info) audit.Event { return audit.Event{Principal: i.Principal.Subject} }
+		r.Event = func(i *request.Info) audit.Event {
+			return audit.Event{
+				Principal: i.Principal.Subject}
+		}
 		info := message(r, member)
 		info.Elicits = true
 		if test.change != nil {
@@ -353,7 +366,8 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		tool := permitting(t, reading, func(context.Context) error { return errors.New("it ran") })
 		res, report, err := r.Tool(t.Context(), info, tool,
 			&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
-				Arguments: json.RawMessage(`{"path":"docs/./a[1]"}`), InputResponses: test.responses,
+				Arguments:      json.RawMessage(`{"path":"docs/./a[1]"}`),
+				InputResponses: test.responses,
 			}})
 		if err != nil || report.Failure != audit.Denied || report.Axis != audit.AxisGrant ||
 			report.Missing != "file.read (no_grant)" {
@@ -388,9 +402,10 @@ func TestPermissionsThatHoldASecretAreNotOffered(t *testing.T) {
 	info := message(r, member)
 	info.Elicits = true
 	tool := permitting(t, reading, func(context.Context) error { return nil })
-	res, _, err := r.Tool(t.Context(), info, tool, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
-		Arguments: json.RawMessage(`{"path":"docs/password=hunter2hunter2"}`),
-	}})
+	res, _, err := r.Tool(t.Context(), info, tool,
+		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
+			Arguments: json.RawMessage(`{"path":"docs/password=hunter2hunter2"}`),
+		}})
 	content, _ := json.Marshal(res.StructuredContent)
 	if err != nil || res.InputRequests != nil ||
 		strings.Contains(string(content)+text(res), "hunter2") ||
@@ -401,7 +416,8 @@ func TestPermissionsThatHoldASecretAreNotOffered(t *testing.T) {
 
 // A handler that ran may report a refusal itself, which is not an offer to ask.
 func TestHandlersDoNotMakeUpOffers(t *testing.T) {
-	made := &grant.Denied{Kind: grant.NetConnect, Resource: "made-up.example:1", Cause: grant.NoGrant,
+	made := &grant.Denied{Kind: grant.NetConnect, Resource: "made-up.example:1",
+		Cause:  grant.NoGrant,
 		Reason: "made up"}
 	r, _ := newRunner(t)
 	kept := grant.NewMemory()

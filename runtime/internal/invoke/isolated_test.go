@@ -74,7 +74,8 @@ func apart(t testing.TB, tool toolset.Tool) *Tool {
 		if len(tool.Allow) > 0 {
 			var err error
 			if ctx, err = call.Allow(ctx,
-				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}},
+				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead},
+					Values: []string{"docs/a"}},
 				toolset.Named{Argument: "argv", Kinds: []string{grant.SystemCommand},
 					Values: []string{"echo", "x"}},
 				toolset.Named{Argument: "host", Kinds: []string{grant.NetConnect},
@@ -194,7 +195,8 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Errored, "", "", false},
 		"one that is null": {"", words("\x00denied\x00null"), "!null", audit.Errored, "", "",
 			false},
-		"one of another kind": {"", words(isolate.Refused(made).Error()), `!{"Kind":"system.command"`,
+		"one of another kind": {"", words(isolate.Refused(made).Error()),
+			`!{"Kind":"system.command"`,
 			audit.Errored, "", "", false},
 		"a long one": {"", words(isolate.Refused(long).Error()), `!{"Kind":"net.connect"`,
 			audit.Errored, "", "", false},
@@ -303,7 +305,8 @@ func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
 func TestIsolatedHandlerSendsWhatIsWanted(t *testing.T) {
 	for caller, want := range map[string]bool{`{"log":"INFO","progress":true}`: true, `{}`: false} {
 		sent := 0
-		ctx, end := notify.Emitting(t.Context(), func(json.RawMessage, bool) bool { sent++; return true })
+		ctx, end := notify.Emitting(t.Context(),
+			func(json.RawMessage, bool) bool { sent++; return true })
 		ctx, err := ChildContext(ctx, json.RawMessage(caller), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -354,7 +357,8 @@ func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(dir, "files", "deep"), filepath.Join(dir, "link")); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "files", "deep"),
+		filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	roots, err := grant.OpenRoots(map[string]string{"files": filepath.Join(dir, "files")})

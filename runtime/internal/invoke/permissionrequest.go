@@ -54,7 +54,8 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	masked.Resource, masked.Reason = mask(denied.Resource), mask(denied.Reason)
 	text := masked.Error()
 	content := refusal{
-		Error: grant.Code, Kind: denied.Kind, Resource: masked.Resource, Cause: string(denied.Cause)}
+		Error: grant.Code, Kind: denied.Kind, Resource: masked.Resource,
+		Cause: string(denied.Cause)}
 	lacking, err := denied.Lacking()
 	lacking.Unrestricted = c.tool.Isolate == "" // the least with which the call works
 	secret := masked.Resource != denied.Resource || lacking.Resource != mask(lacking.Resource)

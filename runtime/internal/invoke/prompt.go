@@ -96,12 +96,14 @@ func (r *Runner) Complete(ctx context.Context, info *request.Info,
 	var unknown error
 	var arguments []toolset.Argument
 	if params.Ref.Type == "ref/prompt" {
-		j.kind, j.name, unknown = access.Prompts, params.Ref.Name, wire.UnknownPrompt(params.Ref.Name)
+		j.kind, j.name, unknown = access.Prompts, params.Ref.Name,
+			wire.UnknownPrompt(params.Ref.Name)
 		if p := r.Prompts[j.name]; p != nil {
 			own, arguments = true, p.Arguments
 		}
 	} else {
-		j.kind, j.name, unknown = access.Resources, params.Ref.URI, wire.UnknownResource(params.Ref.URI)
+		j.kind, j.name, unknown = access.Resources, params.Ref.URI,
+			wire.UnknownResource(params.Ref.URI)
 		if res := r.Resources.Named(j.name); res != nil && !res.Adopted {
 			own, arguments = true, res.completable
 		}
@@ -110,17 +112,18 @@ func (r *Runner) Complete(ctx context.Context, info *request.Info,
 		_, adopted := r.Policy.Table.Of(j.kind).Tool(j.name)
 		return nil, !adopted, Report{Failure: audit.Errored}, unknown
 	}
-	res, report, err = serve(ctx, j, unknown, func(ctx context.Context) (*mcp.CompleteResult, error) {
-		values, err := complete(ctx, arguments, params.Argument)
-		if err != nil {
-			return nil, err
-		}
-		res := &mcp.CompleteResult{}
-		res.Completion.Total = len(values)
-		res.Completion.HasMore = len(values) > maxCompletions
-		res.Completion.Values = append([]string{}, values[:min(len(values), maxCompletions)]...)
-		return res, nil
-	})
+	res, report, err = serve(ctx, j, unknown,
+		func(ctx context.Context) (*mcp.CompleteResult, error) {
+			values, err := complete(ctx, arguments, params.Argument)
+			if err != nil {
+				return nil, err
+			}
+			res := &mcp.CompleteResult{}
+			res.Completion.Total = len(values)
+			res.Completion.HasMore = len(values) > maxCompletions
+			res.Completion.Values = append([]string{}, values[:min(len(values), maxCompletions)]...)
+			return res, nil
+		})
 	return res, true, report, err
 }
 

@@ -79,7 +79,9 @@ func TestWhatAPromptComesTo(t *testing.T) {
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
 		"an input request": {prompts(toolset.PromptResult(asking, nil)),
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
-		"a panic": {func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("!") },
+		"a panic": {func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			panic("!")
+		},
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
 		"an error": {prompts(toolset.PromptText("", errors.New("no password=hunter2hunter2"))),
 			"", jsonrpc.CodeInternalError, "no password=" + redact.Mask, audit.Errored},
@@ -101,7 +103,8 @@ func TestWhatAPromptComesTo(t *testing.T) {
 			got = string(text)
 		}
 		var rpc *jsonrpc.Error
-		if got != test.want || report.Failure != test.status || (report.Err != nil) != (err != nil) ||
+		if got != test.want || report.Failure != test.status ||
+			(report.Err != nil) != (err != nil) ||
 			test.code != 0 &&
 				(!errors.As(err, &rpc) || rpc.Code != test.code || rpc.Message != test.err) {
 			t.Errorf("%s: %s, %+v, %v", name, got, report, err)
@@ -142,7 +145,8 @@ func TestWhatAResourceComesTo(t *testing.T) {
 		r, _ := newRunner(t)
 		resource := newResource(t,
 			toolset.Resource{URI: "note:{n}", MIMEType: "m",
-				Variables: []toolset.Variable{{Name: "n", Type: toolset.IntegerVariable}}}, test.read)
+				Variables: []toolset.Variable{{Name: "n", Type: toolset.IntegerVariable}}},
+			test.read)
 		res, report, err := r.Resource(t.Context(), message(r, member), resource, "note:7")
 		var parts []string
 		if err == nil {
@@ -178,9 +182,11 @@ func TestURIMeansOneResource(t *testing.T) {
 	read := reads(toolset.ResourceText("", nil))
 	any := func(string) (map[string]string, bool) { return map[string]string{"uri": "x"}, true }
 	all.Add(NewAdoptedResource("a:{+any}", any))
-	all.Add(newResource(t, toolset.Resource{URI: "x:{b}", Variables: []toolset.Variable{{Name: "b"}}},
+	all.Add(newResource(t, toolset.Resource{URI: "x:{b}",
+		Variables: []toolset.Variable{{Name: "b"}}},
 		read))
-	all.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
+	all.Add(newResource(t, toolset.Resource{URI: "x:{a}",
+		Variables: []toolset.Variable{{Name: "a"}}},
 		read))
 	all.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
 	all.Add(NewAdoptedResource("y:1", nil))
@@ -237,7 +243,8 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		return table
 	}
 	served := []*Resource{
-		newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}}, read),
+		newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
+			read),
 		newResource(t, toolset.Resource{URI: "x:1"}, read),
 	}
 	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
@@ -281,12 +288,15 @@ func TestCompletions(t *testing.T) {
 		own             bool
 		err             string
 	}{
-		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "AD", "[Admin adult] 2 false",
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "AD",
+			"[Admin adult] 2 false",
 			true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "x", "[] 0 false", true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "free", "", "[] 0 false", true, ""},
-		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "unknown", "", "[] 0 false", true, ""},
-		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "custom", "a", "[a!] 1 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "unknown", "", "[] 0 false", true,
+			""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "custom", "a", "[a!] 1 false", true,
+			""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "many", "",
 			fmt.Sprint(many[:maxCompletions], " ", len(many), " true"), true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "fails", "", "", true, "no"},
@@ -296,7 +306,8 @@ func TestCompletions(t *testing.T) {
 			`unknown prompt "none"`},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "adopted"}, "role", "", "", false,
 			`unknown prompt "adopted"`},
-		{mcp.CompleteReference{Type: "ref/resource", URI: "note:{n}"}, "n", "t", "[two] 1 false", true,
+		{mcp.CompleteReference{Type: "ref/resource", URI: "note:{n}"}, "n", "t", "[two] 1 false",
+			true,
 			""},
 		{mcp.CompleteReference{Type: "ref/resource", URI: "admin:{n}"}, "n", "", "", true,
 			"Resource not found"},
@@ -306,15 +317,18 @@ func TestCompletions(t *testing.T) {
 			"Resource not found"},
 	} {
 		res, own, report, err := r.Complete(t.Context(), message(r, member), &mcp.CompleteParams{
-			Ref: &test.ref, Argument: mcp.CompleteParamsArgument{Name: test.argument, Value: test.begun},
+			Ref: &test.ref, Argument: mcp.CompleteParamsArgument{
+				Name: test.argument, Value: test.begun},
 		})
 		got := ""
 		if res != nil {
-			got = fmt.Sprint(res.Completion.Values, " ", res.Completion.Total, " ", res.Completion.HasMore)
+			got = fmt.Sprint(res.Completion.Values, " ", res.Completion.Total, " ",
+				res.Completion.HasMore)
 		}
 		if got != test.want || own != test.own || (err != nil) != (test.err != "") || err != nil &&
 			err.Error() != test.err {
-			t.Errorf("%+v %s %q: %s, own %t, %+v, %v", test.ref, test.argument, test.begun, got, own, report,
+			t.Errorf("%+v %s %q: %s, own %t, %+v, %v", test.ref, test.argument, test.begun, got,
+				own, report,
 				err)
 		}
 	}

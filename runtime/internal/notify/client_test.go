@@ -286,7 +286,8 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 				}
 				close(read)
 				c.Close()
-				want := fmt.Sprintf("%s %d log messages were left out: more came than could be sent",
+				want := fmt.Sprintf(
+					"%s %d log messages were left out: more came than could be sent",
 					test.notice, test.messages-test.sent)
 				if len(s.order) != test.sent+2 || s.order[len(s.order)-1] != want {
 					t.Errorf("it was sent %d, the last is %q", len(s.order),

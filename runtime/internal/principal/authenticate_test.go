@@ -33,7 +33,8 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 			return id, err
 		})
 	}
-	known := identity.Identity{Principal: access.Principal{Subject: "ada"}, Roles: []string{"Admin"}}
+	known := identity.Identity{Principal: access.Principal{Subject: "ada"},
+		Roles: []string{"Admin"}}
 	named := func(issuer, subject, client string) identity.Identity {
 		return identity.Identity{Principal: access.Principal{
 			Issuer: issuer, Subject: subject, Client: client}}
@@ -51,7 +52,8 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 			"request without a credential refused"},
 		"no source": {nil, "", 401, `Bearer realm="team"`, "request without a credential refused"},
 		"no source, a credential": {nil, "Bearer x", 401,
-			`Bearer realm="team", error="invalid_token"`, "no identity source that could verify it"},
+			`Bearer realm="team", error="invalid_token"`,
+			"no identity source that could verify it"},
 		"a wrong scheme": {bearer(known, nil), "Basic x", 401,
 			`Bearer realm="team", error="invalid_token"`, "credential refused"},
 		"expired": {bearer(expired, nil), "Bearer x", 401,
@@ -61,7 +63,8 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 		"a C1 character": {bearer(named("", "ada", "cli\u009b31m"), nil), "Bearer x", 401,
 			`Bearer realm="team", error="invalid_token"`, `Client \"cli\\u009b31m\" is not`},
 		"DEL": {bearer(named("https://login.example/\x7f", "ada", ""), nil), "Bearer x", 401,
-			`Bearer realm="team", error="invalid_token"`, `Issuer \"https://login.example/\\x7f\" is not`},
+			`Bearer realm="team", error="invalid_token"`,
+			`Issuer \"https://login.example/\\x7f\" is not`},
 		"no UTF-8": {bearer(named("", "ada\x9b", ""), nil), "Bearer x", 401,
 			`Bearer realm="team", error="invalid_token"`, `Subject \"ada\\x9b\" is not`},
 		"no subject": {bearer(identity.Identity{}, nil), "Bearer x", 503, "", "without a Subject"},
@@ -176,7 +179,8 @@ func TestNamesHoldNoControlCharacter(t *testing.T) {
 		want := c < ' ' || 0x7f <= c && c < 0xa0 // C0, DEL, C1
 		for _, p := range []access.Principal{{Issuer: name}, {Subject: name}, {Client: name}} {
 			err := CheckNames(p)
-			if (err != nil) != want || err != nil && !strings.Contains(err.Error(), strconv.Quote(name)) {
+			if (err != nil) != want || err != nil &&
+				!strings.Contains(err.Error(), strconv.Quote(name)) {
 				t.Errorf("%q: %v", name, err)
 			}
 		}

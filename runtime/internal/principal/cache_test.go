@@ -154,11 +154,13 @@ func testMisbehaviour(t *testing.T) {
 		"an error that panics": {func(context.Context, access.Principal) (capability.Set, error) {
 			return capability.Set{}, (*brokenError)(nil)
 		}, "it panicked"},
-		"no answer, ctx heeded": {func(ctx context.Context, _ access.Principal) (capability.Set, error) {
+		"no answer, ctx heeded": {func(ctx context.Context, _ access.Principal) (
+			capability.Set, error) {
 			<-ctx.Done()
 			return capability.Set{}, ctx.Err()
 		}, ""},
-		"no answer, ctx unheeded": {func(context.Context, access.Principal) (capability.Set, error) {
+		"no answer, ctx unheeded": {func(context.Context, access.Principal) (
+			capability.Set, error) {
 			<-release
 			return capability.Set{}, nil
 		}, "the host gave no answer in time"},

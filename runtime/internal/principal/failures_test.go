@@ -331,7 +331,8 @@ func TestEventOfFailuresHoldsNoCredential(t *testing.T) {
 		e := g.sink.all()[0]
 		e.RequestID, e.Time = "", time.Time{}
 		want := audit.Event{Type: audit.Authentication, Action: "authenticate", Object: "192.0.2.1",
-			Status: audit.Failed, Failure: audit.Denied, Axis: "authentication", Missing: "a valid credential", Total: 1}
+			Status: audit.Failed, Failure: audit.Denied, Axis: "authentication",
+			Missing: "a valid credential", Total: 1}
 		if fmt.Sprint(e) != fmt.Sprint(want) {
 			g.Errorf("%+v", e)
 		}
@@ -368,7 +369,8 @@ func TestSinkThatFailsChangesNoAnswerAndLosesNoCount(t *testing.T) {
 				if got := g.fail(peer, freeFailures+1); got != 1 {
 					g.Errorf("refused for %d s", got)
 				}
-				if log := g.log.take(); !strings.Contains(log, "failed authentications could not be recorded") {
+				if log := g.log.take(); !strings.Contains(
+					log, "failed authentications could not be recorded") {
 					g.Errorf("the log: %s", log)
 				}
 				g.sink.breaks(nil)

@@ -128,7 +128,8 @@ func (h *Host) permit(ctx context.Context,
 		}
 		h.Log.Log(ctx, level, "the host's permissions could not be read; "+
 			"the caller may use only what is public", append(caller, "error", err)...)
-		return p, &request.Permissions{Unavailable: true, Current: func() bool { return false }}, nil
+		return p, &request.Permissions{Unavailable: true, Current: func() bool { return false }},
+			nil
 	}
 	h.Log.WarnContext(ctx, "an identity has no user of the host; "+h.withoutUser(),
 		append(caller, "reason", h.noUser(p, info.ClientItself, err))...)

@@ -65,11 +65,12 @@ func TestAttachSetsCallerAndPermissionsOnce(t *testing.T) {
 		unavailable bool
 		nothing     bool // no Permissions
 	}{
-		"a user":                       {user: "ada"},
-		"nobody":                       {err: errUnknown, user: "ada", unknown: true},
-		"nobody, with anonymous ones":  {err: errUnknown, anonymous: true, nothing: true},
-		"unavailable":                  {err: errDown, user: "ada", unavailable: true},
-		"unavailable, anonymous users": {err: errDown, anonymous: true, user: "ada", unavailable: true},
+		"a user":                      {user: "ada"},
+		"nobody":                      {err: errUnknown, user: "ada", unknown: true},
+		"nobody, with anonymous ones": {err: errUnknown, anonymous: true, nothing: true},
+		"unavailable":                 {err: errDown, user: "ada", unavailable: true},
+		"unavailable, anonymous users": {err: errDown, anonymous: true, user: "ada",
+			unavailable: true},
 	} {
 		s := &state{}
 		s.put(test.err, "host:a.view_b")
@@ -152,7 +153,8 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	}
 	s.put(errDown)
 	h.Invalidate(nil)
-	if p, now = h.Refresh(t.Context(), info); p.User != "ada" || p.Permits != nil || !now.Unavailable {
+	if p, now = h.Refresh(t.Context(), info); p.User != "ada" || p.Permits != nil ||
+		!now.Unavailable {
 		t.Errorf("unavailable: %+v, %+v", p, now)
 	}
 	s.put(errUnknown)
@@ -299,8 +301,9 @@ func TestViewIsAsOfAMessage(t *testing.T) {
 			`the host has no active user "ada"; it is treated as an anonymous caller`, false},
 		{eve, errUnknown, false, `it names no user of the host (user "ada"); ` + refused, true},
 		{access.Principal{}, nil, true, "", false},
-		{access.Principal{}, nil, false, "a caller without an identity is refused (401 over HTTP), " +
-			"since Options.Anonymous admits none", true},
+		{access.Principal{}, nil, false,
+			"a caller without an identity is refused (401 over HTTP), " +
+				"since Options.Anonymous admits none", true},
 	} {
 		s := &state{}
 		s.put(test.err)
@@ -362,8 +365,11 @@ func TestAdapterErrorsShowNoSecret(t *testing.T) {
 		return err
 	}
 	for name, f := range map[string]func() (int, error){
-		"an error": func() (int, error) { return 0, fmt.Errorf("%s: %w", secret, context.Canceled) },
-		"a panic":  func() (int, error) { panic(secret) },
+		"an error": func() (int, error) {
+			return 0,
+				fmt.Errorf("%s: %w", secret, context.Canceled)
+		},
+		"a panic": func() (int, error) { panic(secret) },
 	} {
 		if err := call(f); err == nil || strings.Contains(err.Error(), "hunter2") ||
 			errors.Is(err, context.Canceled) != (name == "an error") {
@@ -544,7 +550,8 @@ func TestChecksAtStartEndWithTheFirstQueryThatHangs(t *testing.T) {
 			c.Source = hanging{&source{query: fine}, &calls, hold}
 			for i := range 500 {
 				client := fmt.Sprint("client", i)
-				c.ServiceUsers = append(c.ServiceUsers, access.ServiceUser{Client: client, User: "ada"})
+				c.ServiceUsers = append(c.ServiceUsers,
+					access.ServiceUser{Client: client, User: "ada"})
 			}
 		})
 		synctest.Wait()

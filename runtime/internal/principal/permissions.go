@@ -83,9 +83,10 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 				"permission", permission, "user", p.User, "principal", p.Subject,
 				"issuer", p.Issuer, "error", h.Masker.Text(fmt.Sprint(err)))
 		}
-		return &permissions{set, h.Table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
-			return permitOf(set, rule.Permission, h.native[rule.Permission])
-		})}, nil
+		return &permissions{set, h.Table.Permits(
+			func(_ access.Kind, rule access.Rule) access.Permit {
+				return permitOf(set, rule.Permission, h.native[rule.Permission])
+			})}, nil
 	})
 }
 

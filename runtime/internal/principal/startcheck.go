@@ -46,9 +46,11 @@ func CheckOptions(aware bool, source capability.Source, users []access.ServiceUs
 		key := client{u.Client, u.Issuer}
 		switch {
 		case u.Client == "" || u.User == "":
-			found.add("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it", i)
+			found.add("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it",
+				i)
 		case seen[key] && u.Issuer == "":
-			found.add("Options.ServiceUsers names client %q of any issuer twice: remove one", u.Client)
+			found.add("Options.ServiceUsers names client %q of any issuer twice: remove one",
+				u.Client)
 		case seen[key]:
 			found.add("Options.ServiceUsers names client %q of issuer %q twice: remove one",
 				u.Client, u.Issuer)
@@ -258,7 +260,8 @@ func (h *Host) unknownNames(known []string) error {
 		checked[p] = true
 		suggestion := ""
 		// A third of the longer of action and object is a slip. With more, it is another action.
-		if near := editdistance.Nearest(name, known, max(len(p.Action), len(p.Object))/3); near != "" {
+		if near := editdistance.Nearest(name, known,
+			max(len(p.Action), len(p.Object))/3); near != "" {
 			suggestion = fmt.Sprintf(" (did you mean %s?)", near)
 		}
 		found.add("Options.Capabilities: the host has no permission %s, "+

@@ -184,8 +184,8 @@ func ClientOf(p *access.Principal) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
-// NewID returns a random id of a request: 26 lower-case letters and digits, of at least 128 bits. Upper
-// case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+// NewID returns a random id of a request: 26 lower-case letters and digits, of at least 128 bits.
+// Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
 // New returns the facts about a message of an authenticated caller. header has no credentials.

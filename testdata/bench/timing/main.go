@@ -55,7 +55,8 @@ func main() {
 	if *pairs < 2 || *trim < 0 || *trim >= 0.5 {
 		log.Fatal("timing: -n is at least 2, and -trim at least 0 and less than 0.5")
 	}
-	if err := run(os.Stdout, strings.Split(*tools, ","), *pairs, *trim, *seed, *sdkOnly); err != nil {
+	if err := run(os.Stdout, strings.Split(*tools, ","), *pairs, *trim, *seed,
+		*sdkOnly); err != nil {
 		log.Fatal("timing: ", err)
 	}
 }
@@ -132,7 +133,8 @@ func (r *row) pair(tool string, swap, counts bool) error {
 			return err
 		}
 		took[i] = float64(duration.Nanoseconds()) / 1e3
-		if bodies[i] = bytes.ReplaceAll(body, []byte(name), nil); !bytes.Contains(body, []byte("unknown tool")) {
+		if bodies[i] = bytes.ReplaceAll(body, []byte(name), nil); !bytes.Contains(
+			body, []byte("unknown tool")) {
 			return fmt.Errorf("the call of %s has the response %s", name, body)
 		}
 	}
@@ -175,7 +177,8 @@ func (r *row) estimate(trim float64) {
 // correct sets the intervals. Holm's method takes the smallest p-value at the level of all rows,
 // the next one at the level of one row less, and so on up to the first that is not significant.
 func correct(rows []*row) {
-	ordered := slices.SortedFunc(slices.Values(rows), func(a, b *row) int { return cmp.Compare(a.p, b.p) })
+	ordered := slices.SortedFunc(slices.Values(rows),
+		func(a, b *row) int { return cmp.Compare(a.p, b.p) })
 	tests := len(ordered)
 	for _, r := range ordered {
 		alpha := (1 - level) / float64(tests)
@@ -188,16 +191,20 @@ func correct(rows []*row) {
 }
 
 func print(out io.Writer, rows []*row, pairs int, trim float64) error {
-	fmt.Fprintf(out, "%d pairs a row, %g%% of the differences trimmed at each end; times in microseconds\n", pairs, 100*trim)
+	fmt.Fprintf(
+		out, "%d pairs a row, %g%% of the differences trimmed at each end; times in microseconds\n",
+		pairs, 100*trim)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "row\tmedian call\tdifference\tstd. error\tt\t99% interval\twidth\tcontains 0\t")
+	fmt.Fprintln(
+		w, "row\tmedian call\tdifference\tstd. error\tt\t99% interval\twidth\tcontains 0\t")
 	for _, r := range rows {
 		contains := "no"
 		if r.low <= 0 && 0 <= r.high {
 			contains = "yes"
 		}
 		fmt.Fprintf(w, "%s\t%.1f\t%+.2f\t%.2f\t%+.2f\t%+.2f to %+.2f\t%.2f\t%s\t\n", r.name,
-			r.durations[len(r.durations)/2], r.mean, r.se, r.mean/r.se, r.low, r.high, r.high-r.low, contains)
+			r.durations[len(r.durations)/2], r.mean, r.se, r.mean/r.se, r.low, r.high, r.high-r.low,
+			contains)
 	}
 	return w.Flush()
 }
@@ -225,7 +232,8 @@ func newRows(server *runtime.Server, web *httptest.Server) (rows []*row, err err
 			other := func(last string) func(string) string {
 				return func(hidden string) string { return hidden[:len(hidden)-1] + last }
 			}
-			rows = append(rows, &row{name: name + ", hidden", call: call, first: same, second: other("x")},
+			rows = append(rows, &row{name: name + ", hidden", call: call, first: same,
+				second: other("x")},
 				&row{name: name + ", control", call: call, first: other("q"), second: other("x")})
 		}
 	}
@@ -244,11 +252,13 @@ func callBody(version, tool string) string {
 }
 
 func initialize(version string) string {
-	return body(version, "initialize", `"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"timing","version":"1"}`)
+	return body(version, "initialize", `"protocolVersion":"`+version+
+		`","capabilities":{},"clientInfo":{"name":"timing","version":"1"}`)
 }
 
 // overHTTP opens a session if the version has sessions.
-func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, error), url, version string) (caller, error) {
+func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, error), url,
+	version string) (caller, error) {
 	session := ""
 	request := func(body, tool string) (*http.Request, error) {
 		r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
@@ -270,7 +280,8 @@ func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, erro
 		return r, nil
 	}
 	if version != modern {
-		for _, body := range []string{initialize(version), `{"jsonrpc":"2.0","method":"notifications/initialized"}`} {
+		for _, body := range []string{initialize(version),
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`} {
 			r, err := request(body, "")
 			if err != nil {
 				return nil, err
@@ -302,7 +313,8 @@ func (r *recorder) Header() http.Header { return r.header }
 func (r *recorder) WriteHeader(int)     {}
 func (r *recorder) Flush()              {}
 
-func inProcess(handler http.Handler) func(*http.Request) ([]byte, http.Header, time.Duration, error) {
+func inProcess(handler http.Handler) func(*http.Request) (
+	[]byte, http.Header, time.Duration, error) {
 	w := &recorder{header: http.Header{}}
 	return func(r *http.Request) ([]byte, http.Header, time.Duration, error) {
 		w.Reset()
@@ -332,7 +344,10 @@ func overTCP(client *http.Client) func(*http.Request) ([]byte, http.Header, time
 func overStdio(server *runtime.Server, version string) caller {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
-	go func() { out.CloseWithError(server.RunIO(context.Background(), in, out, principal("Viewer"))) }()
+	go func() {
+		out.CloseWithError(server.RunIO(
+			context.Background(), in, out, principal("Viewer")))
+	}()
 	lines := bufio.NewReader(fromServer)
 	exchange := func(line string) (time.Duration, []byte, error) {
 		text := []byte(line + "\n")
@@ -360,7 +375,8 @@ func principal(role string) access.Principal {
 }
 
 // hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds.
-var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic", "plan_everything"}
+var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic",
+	"plan_everything"}
 
 // newServer makes a server that records and logs each refusal, as servers do by default.
 func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
@@ -373,18 +389,23 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 	}
 	tools := []toolset.Tool{
 		{Name: hidden[0], Input: `{"type":"object"}`, Output: `{"type":"object"}`, Call: call},
-		{Name: hidden[1], SDK: true, Input: `{"type":"object"}`, Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			text := &mcp.TextContent{Text: toolset.Request[mcp.CallToolRequest](call).Params.Name}
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{text}}, nil, nil)
-		}},
+		{Name: hidden[1], SDK: true, Input: `{"type":"object"}`,
+			Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+				text := &mcp.TextContent{Text: toolset.Request[mcp.CallToolRequest](
+					call).Params.Name}
+				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{text}}, nil, nil)
+			}},
 		{Name: hidden[2], Input: `{"type":"object","properties":{"id":{"type":"string"}}}`,
 			Allow: []toolset.Allow{{Kind: grant.FileRead, Argument: "id"}},
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				named := toolset.Named{Argument: "id", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}}
+				named := toolset.Named{Argument: "id", Kinds: []string{grant.FileRead},
+					Values: []string{"docs/a"}}
 				_, err := call.Allow(ctx, named)
 				return toolset.Done(err)
 			}},
-		{Name: hidden[3], Input: `{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`, Call: call},
+		{Name: hidden[3],
+			Input: `{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`,
+			Call:  call},
 		{Name: hidden[4], Input: bigSchema(), Call: call},
 		{Name: "visible", Input: `{"type":"object"}`, Call: call},
 	}
@@ -398,19 +419,23 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 		table.Rules = append(table.Rules, rule)
 	}
 	return runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{identity.HashToken("viewer"): principal("Viewer")}),
-		Roots:    folders, GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("viewer"): principal("Viewer")}),
+		Roots: folders, GrantDefaults: []grant.Permission{
+			{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
 		Audit:   audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 		SDKOnly: sdkOnly,
 	}, toolset.NewToolset(toolset.Generated{
-		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"}, Table: table, Tools: tools}))
+		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"},
+		Table: table, Tools: tools}))
 }
 
 func bigSchema() string {
 	properties := map[string]any{}
 	for i := range 200 {
-		properties[fmt.Sprintf("property_%d", i)] = map[string]any{"type": "string", "description": strings.Repeat("x", 80)}
+		properties[fmt.Sprintf("property_%d", i)] = map[string]any{
+			"type": "string", "description": strings.Repeat("x", 80)}
 	}
 	text, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
 	if err != nil {
