@@ -162,7 +162,7 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 	}
 	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
 	eventually(t, "it says that it heard the signal", func() bool {
-		return strings.Contains(served.problems.String(), "SIGHUP: the next request of each caller asks the host anew")
+		return strings.Contains(served.problems.String(), "SIGHUP: the next request of each caller reads the host anew")
 	})
 	_ = c.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -55,6 +55,9 @@ func start(t testing.TB, cmd *exec.Cmd) *process {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
+		if t.Failed() { // it may wait for a signal that the test did not send
+			_ = cmd.Process.Kill()
+		}
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Logf("%s: %v\n%s", cmd.Path, err, problems)
 		}
