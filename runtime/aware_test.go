@@ -39,10 +39,11 @@ func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 		"ada_Viewer": "device_find device_get status whoami | triage | dcim://devices",
 		"ada_":       "status whoami | triage | dcim://devices",
 		"bob_Admin":  "device_find export status whoami |  | dcim://devices",
-		"root_Admin": "device_change device_find device_get device_wipe export status whoami | triage | dcim://devices dcim://sites/{id}",
-		"root_":      "export status whoami | triage | dcim://devices dcim://sites/{id}",
-		"":           "status |  | ",
-		"eve_Admin":  "status |  | ", // no user of the host: as anonymous
+		"root_Admin": "device_change device_find device_get device_wipe export status whoami | " +
+			"triage | dcim://devices dcim://sites/{id}",
+		"root_":     "export status whoami | triage | dcim://devices dcim://sites/{id}",
+		"":          "status |  | ",
+		"eve_Admin": "status |  | ", // no user of the host: as anonymous
 	} {
 		for _, era := range eras {
 			session := connectHTTP(t, url, token, era)
@@ -654,7 +655,8 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		e := events[1]
 		mu.Unlock()
 		if e.Principal != "sub-ada" || e.Axis != "permission" ||
-			e.Missing != "needs permission dcim.view_device; the host's permissions could not be read" {
+			e.Missing != "needs permission dcim.view_device; the host's permissions could not be "+
+				"read" {
 			t.Errorf("%s: %+v", name, e)
 		}
 		if !strings.Contains(log.String(), "the host's permissions could not be read") {

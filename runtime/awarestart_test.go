@@ -275,8 +275,12 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 		t.Errorf("%s", report)
 	}
 	for _, want := range []string{
-		"\nnobody (asked for), role Admin\n  problem: it names no user of the host; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees nothing: its requests are refused\n",
-		"\nan anonymous caller (asked for)\n  problem: a caller without an identity is refused (401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests are refused\n",
+		"\nnobody (asked for), role Admin\n  problem: it names no user of the host; it is " +
+			"refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees " +
+			"nothing: its requests are refused\n",
+		"\nan anonymous caller (asked for)\n  problem: a caller without an identity is refused " +
+			"(401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests " +
+			"are refused\n",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %s in\n%s", want, report)

@@ -211,7 +211,8 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 	})
 	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, set),
 		principalOf("Member"), "2025-11-25").call(t, "work", `{}`)
-	const text = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
+	const text = "the outcome of a call could not be recorded; it has run, and its answer is " +
+		"withheld"
 	if len(log.of(t, text)) != 1 {
 		t.Error(log.String())
 	}

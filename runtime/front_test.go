@@ -657,7 +657,8 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 		}
 		fmt.Fprintf(
 			conn,
-			"POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
+			"POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, "+
+				"text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		if err != nil || !strings.Contains(line, c.want) {

@@ -437,7 +437,8 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 	}
 	if heard := seen.taken(t, 1); heard.away != nil ||
 		outcome(
-			heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false 0/0 code=0" {
+			heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false "+
+			"0/0 code=0" {
 		t.Errorf("a challenge: %+v", heard)
 	}
 	c.send(t, "DELETE", "", nil)

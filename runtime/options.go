@@ -223,7 +223,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if _, ok := o.Grants.(grant.Requests); o.OfferRequests && !ok {
 		bad(
-			"Options.OfferRequests is set, and Options.Grants takes no requests: pass one that does, " +
+			"Options.OfferRequests is set, and Options.Grants takes no requests: pass one that " +
+				"does, " +
 				"as to stored.New of package grant/stored, or leave it out")
 	}
 	o.Denial = cmp.Or(o.Denial, access.Conceal)
@@ -258,7 +259,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxUserSessions < 0 {
 		bad(
-			"Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of MaxSessions",
+			"Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of "+
+				"MaxSessions",
 			o.MaxUserSessions)
 	} else if o.MaxUserSessions == 0 && o.Identity == nil {
 		o.MaxUserSessions = o.MaxSessions

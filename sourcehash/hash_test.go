@@ -206,7 +206,8 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"computed value", "\tUnrelated ", "\tLost = Booked + \"!\"\n\tUnrelated "},
 		{"added role", "\tClerk\n", "\tClerk\n\tBoss\n"},
 		{"new handler", "func helper",
-			"// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper"},
+			"// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc " +
+				"helper"},
 		{"new method of a served type", "func helper",
 			"func (s Service) New(_ context.Context) error { return nil }\n\nfunc helper"},
 		{
@@ -296,7 +297,9 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 		{"unexported func", map[string]string{"desk.go": replace(t, desk, "func helper",
 			"func hidden(ctx context.Context) error { return nil }\n\nfunc helper")}},
 		{"other shapes", map[string]string{"desk.go": replace(t, desk, "func helper",
-			"func A() error { return nil }\nfunc B(ctx context.Context) {}\nfunc C(n int) error { return nil }\nfunc D(ctx context.Context) int { return 0 }\nfunc E(ctx []int) error { return nil }\n\nfunc helper")}},
+			"func A() error { return nil }\nfunc B(ctx context.Context) {}\nfunc C(n int) error "+
+				"{ return nil }\nfunc D(ctx context.Context) int { return 0 }\nfunc E(ctx []int) "+
+				"error { return nil }\n\nfunc helper")}},
 		{"method of another type",
 			map[string]string{"desk.go": replace(t, desk, "func (l Lone) Lone",
 				"func (l Lone) Two(ctx context.Context) error { return nil }\n\nfunc (l Lone) Lone")}},
@@ -370,7 +373,9 @@ func TestAnImportedNameOfContextIsKnown(t *testing.T) {
 		hashes[h]++
 	}
 	if len(hashes) != 2 {
-		t.Errorf("an aliased and a dotted import of context should count alike, and differ from no handler: %v", hashes)
+		t.Errorf(
+			"an aliased and a dotted import of context should count alike, and differ from no "+
+				"handler: %v", hashes)
 	}
 }
 

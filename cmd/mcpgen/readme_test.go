@@ -175,7 +175,9 @@ func TestReadmeShowsTheDemo(t *testing.T) {
 	bin := t.TempDir()
 	output(
 		t, root, "go build -o "+bin+
-			" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow ./cmd/mcpgen")
+			" ./examples/team ./examples/team/tour ./examples/inventory "+
+			"./examples/inventory/visit ./examples/workspace ./examples/workspace/flow "+
+			"./cmd/mcpgen")
 	demo := output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
 		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
 		output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) + "\n" +

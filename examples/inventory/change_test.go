@@ -162,8 +162,8 @@ func TestTokenThatHasEndedIsRefusedAndAFreshOneIsNot(t *testing.T) {
 	}
 }
 
-// hearing waits until a session hears what it is told: its stream opens by itself, some time after
-// the session.
+// hearing waits until a session receives notifications. Its stream opens some time after the
+// session.
 func (w *world) hearing(c *client, user string) {
 	w.t.Helper()
 	orders, began := []string{"give", "take"}, time.Now()

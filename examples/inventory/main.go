@@ -47,7 +47,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		}
 		if !made {
 			logger.Info(
-				"-seed: the file has a host already, whose users and permissions are left as they are; remove the file for a fresh demonstration", "file", s.file)
+				"-seed: the file has a host already, whose users and permissions are left as "+
+					"they are; remove the file for a fresh demonstration", "file", s.file)
 		}
 	}
 	switch {
@@ -132,7 +133,8 @@ func audience(addr net.Addr) (string, error) {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return "",
 			fmt.Errorf(
-				"-http %s does not say what URL clients use, which tokens must be for: name it, -audience https://NAME%s", addr, runtime.PathMCP)
+				"-http %s does not say what URL clients use, which tokens must be for: name it, "+
+					"-audience https://NAME%s", addr, runtime.PathMCP)
 	}
 	return "http://" + addr.String() + runtime.PathMCP, nil
 }

@@ -61,8 +61,8 @@ func demonstration(t testing.TB) string {
 	return file
 }
 
-// TestDemonstrationIsAHostAsDjangoReadsIt holds the list of each user over stdio to what a real Django reads from
-// the tables that -seed has made.
+// TestDemonstrationIsAHostAsDjangoReadsIt holds the list of each user over stdio to what a real
+// Django reads from the tables that -seed has made.
 func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 	file := demonstration(t)
 	answers := hostOf(t, file).answers()
@@ -74,7 +74,8 @@ func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 			cmd := program(t, "-stdio", "-as", u.Name, "-role", role, "-db", file)
 			if !u.Active {
 				out, err := cmd.CombinedOutput()
-				if err == nil || !strings.Contains(string(out), fmt.Sprintf("the host has no active user %q", u.Name)) {
+				if err == nil || !strings.Contains(
+					string(out), fmt.Sprintf("the host has no active user %q", u.Name)) {
 					t.Errorf("%s: %v, %s", u.Name, err, out)
 				}
 				continue
@@ -91,12 +92,14 @@ func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 				"resources": {c.resources(), names(resources, role, u)},
 			} {
 				if slices.Sort(lists[0]); !slices.Equal(lists[0], lists[1]) {
-					t.Errorf("%s with role %q lists %s %q, Django says %q", u.Name, role, kind, lists[0], lists[1])
+					t.Errorf("%s with role %q lists %s %q, Django says %q", u.Name, role, kind,
+						lists[0], lists[1])
 				}
 			}
 			for name, p := range tools {
 				err := c.use("tool", name, p.ask)
-				if hidden := err != nil && strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", name)); hidden == p.may(role, u) {
+				if hidden := err != nil && strings.Contains(
+					err.Error(), fmt.Sprintf("unknown tool %q", name)); hidden == p.may(role, u) {
 					t.Errorf("%s with role %q calls %s: %v", u.Name, role, name, err)
 				}
 			}
@@ -111,7 +114,9 @@ func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
 	file := demonstration(t)
 	var got bytes.Buffer
 	// A host that is there already is left as it is.
-	if err := run(t.Context(), &got, []string{"-seed", "-doctor", "-db", file, "-role", "Member", "-client", "agent=dns-agent"}); err != nil {
+	if err := run(t.Context(), &got, []string{
+		"-seed", "-doctor", "-db", file, "-role", "Member", "-client",
+		"agent=dns-agent"}); err != nil {
 		t.Fatal(err)
 	}
 	golden := filepath.Join("testdata", "doctor.golden")
@@ -131,17 +136,21 @@ func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
 	if err := run(t.Context(), &got, []string{"-doctor", "-as", "nina", "-db", file}); err != nil {
 		t.Fatal(err)
 	}
-	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), issuer host, user nina of the host\n  not ") || strings.Contains(text, "sees") {
+	if text := got.String(); !strings.HasPrefix(
+		text, "nina (asked for), issuer host, user nina of the host\n  not ") ||
+		strings.Contains(text, "sees") {
 		t.Errorf("-as nina: %s", text)
 	}
 }
 
-// TestSignalHasTheHostAskedAnew runs the program as it is run: over HTTP, with tokens of a real provider.
+// TestSignalHasTheHostAskedAnew runs the program as it is run: over HTTP, with tokens of a real
+// provider.
 func TestSignalHasTheHostAskedAnew(t *testing.T) {
 	file := demonstration(t)
 	h := hostOf(t, file)
 	p := newProvider(t, map[string]claims{"agent": {}})
-	cmd := program(t, "-http", "127.0.0.1:0", "-db", file, "-django", "sqlite:"+file, "-issuer", p.issuer, "-client", "agent=dns-agent", "-cache", "1h", "-v")
+	cmd := program(t, "-http", "127.0.0.1:0", "-db", file, "-django", "sqlite:"+file, "-issuer",
+		p.issuer, "-client", "agent=dns-agent", "-cache", "1h", "-v")
 	served := start(t, cmd)
 	url, ok := strings.CutPrefix(served.line(), "serving ")
 	if !ok {
@@ -150,7 +159,8 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 	w := &world{t: t, provider: p, url: url}
 	c := w.connect(w.token("agent"), "2025-11-25")
 	before := c.tools()
-	if want := []string{"get_dns_record", "list_dns_records", "rename_device"}; !slices.Equal(before, want) {
+	if want := []string{"get_dns_record", "list_dns_records", "rename_device"}; !slices.Equal(
+		before, want) {
 		t.Fatalf("%q, want %q", before, want)
 	}
 	h.tell("take", "dns-agent", "dcim.rename_device")
@@ -160,9 +170,13 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
+	eventually(t, "rename_device is gone", func() bool {
+		return !slices.Contains(
+			c.tools(), "rename_device")
+	})
 	eventually(t, "it says that it heard the signal", func() bool {
-		return strings.Contains(served.problems.String(), "SIGHUP: the next request of each caller reads the host anew")
+		return strings.Contains(served.problems.String(),
+			"SIGHUP: the next request of each caller reads the host anew")
 	})
 	_ = c.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -178,34 +192,45 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.db")
 	db := testdb.SQLite(t)
 	for line, want := range map[string]string{
-		"":                                                   "want one of -http, -stdio and -doctor",
-		"-stdio -doctor":                                     "want one of -http, -stdio and -doctor",
-		"-stdio":                                             "-stdio needs -as",
-		"-http 127.0.0.1:0":                                  "-http needs -issuer",
-		"-doctor -issuer https://login":                      "-issuer goes with -http",
-		"-http x -issuer y -as ada":                          "-as and -role go with -stdio and -doctor",
-		"-http x -issuer y -role Admin":                      "-as and -role go with -stdio and -doctor",
-		"-doctor -django sqlite:x -netbox y":                 "want one host",
-		"-stdio -as x -netbox-release 9":                     "want 4.4 for it and later, 4.3,",
-		"-doctor -client x":                                  "want CLIENT=USER",
-		"-doctor -denial loud":                               "-denial loud: want conceal or forbid",
-		"-doctor more":                                       `"more": want flags only`,
-		"-nonsense":                                          "flag provided but not defined",
-		"-stdio -as bob -db " + file:                         `the host has no active user "bob"`,
-		"-stdio -as ada -role Boss -db " + file:              `the principal's role is "Boss"`,
-		"-doctor -client a=gone -db " + file:                 `the host has no active user "gone"`,
-		"-doctor -db " + db.File:                             db.File + " has no tables of one; -seed makes a demonstration",
-		"-doctor -db " + missing:                             missing + " is not there; -seed makes a demonstration in the file of -db, -django or -netbox names",
-		"-stdio -as ada -db " + missing:                      missing + " is not there; -seed makes a demonstration",
-		"-doctor -db /dev/null/file":                         "/dev/null/file: not a directory",
-		"-doctor -django sqlite:" + missing:                  missing + " is not there",
-		"-doctor -as gone -db " + file:                       "-doctor found problems: 1 of 1",
-		"-seed -db /no/such/place/file":                      "inventory /no/such/place/file",
-		"-http x -issuer https://login":                      "-http needs -user-claim, the claim of a token that names the user of the host, or -client",
+		"":                                      "want one of -http, -stdio and -doctor",
+		"-stdio -doctor":                        "want one of -http, -stdio and -doctor",
+		"-stdio":                                "-stdio needs -as",
+		"-http 127.0.0.1:0":                     "-http needs -issuer",
+		"-doctor -issuer https://login":         "-issuer goes with -http",
+		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
+		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
+		"-doctor -django sqlite:x -netbox y":    "want one host",
+		"-stdio -as x -netbox-release 9":        "want 4.4 for it and later, 4.3,",
+		"-doctor -client x":                     "want CLIENT=USER",
+		"-doctor -denial loud":                  "-denial loud: want conceal or forbid",
+		"-doctor more":                          `"more": want flags only`,
+		"-nonsense":                             "flag provided but not defined",
+		"-stdio -as bob -db " + file:            `the host has no active user "bob"`,
+		"-stdio -as ada -role Boss -db " + file: `the principal's role is "Boss"`,
+		"-doctor -client a=gone -db " + file:    `the host has no active user "gone"`,
+		"-doctor -db " + db.File: db.File +
+			" has no tables of one; -seed makes a demonstration",
+		"-doctor -db " + missing: missing +
+			" is not there; -seed makes a demonstration in the file of -db, -django or -netbox " +
+			"names",
+		"-stdio -as ada -db " + missing: missing +
+			" is not there; -seed makes a demonstration",
+		"-doctor -db /dev/null/file": "/dev/null/file: not a directory",
+		"-doctor -django sqlite:" + missing: missing +
+			" is not there",
+		"-doctor -as gone -db " +
+			file: "-doctor found problems: 1 of 1",
+		"-seed -db /no/such/place/file": "inventory " +
+			"/no/such/place/file",
+		"-http x -issuer https://login": "-http needs " +
+			"-user-claim, the claim of a token that names the user of the host, or -client",
 		"-http nonsense -user-claim u -issuer https://login": "nonsense",
-		"-http :0 -user-claim u -issuer https://login":       "does not say what URL clients use, which tokens must be for: name it, -audience https://NAME/mcp",
-		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login":      "-issuer https://login, -audience x and the flags of claims: oidc: Resource.URL",
-		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " + file: "http://127.0.0.1:1",
+		"-http :0 -user-claim u -issuer https://login": "does not say what " +
+			"URL clients use, which tokens must be for: name it, -audience https://NAME/mcp",
+		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login": "-issuer " +
+			"https://login, -audience x and the flags of claims: oidc: Resource.URL",
+		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " +
+			file: "http://127.0.0.1:1",
 	} {
 		err := run(t.Context(), io.Discard, strings.Fields(line))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -222,15 +247,21 @@ func TestMistypedFlagIsToldOnceAndFlagsOnlyWhenAskedFor(t *testing.T) {
 		status        int
 		out, problems string
 	}{
-		"-nonsense": {1, "", "inventory: flag provided but not defined: -nonsense; -h lists the flags\n"},
-		"-client=x": {1, "", "inventory: invalid value \"x\" for flag -client: want CLIENT=USER; -h lists the flags\n"},
-		"-h":        {0, "Usage of inventory:\n", ""},
+		"-nonsense": {
+			1, "", "inventory: flag provided but not defined: -nonsense; -h lists the flags\n"},
+		"-client=x": {
+			1, "",
+			"inventory: invalid value \"x\" for flag -client: want CLIENT=USER; -h lists the " +
+				"flags\n"},
+		"-h": {0, "Usage of inventory:\n", ""},
 	} {
 		cmd := program(t, arg)
 		var out, problems bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &problems
 		_ = cmd.Run() // its status says
-		if first, _, _ := strings.Cut(out.String(), "  -"); cmd.ProcessState.ExitCode() != want.status || first != want.out || problems.String() != want.problems {
+		if first, _, _ := strings.Cut(out.String(),
+			"  -"); cmd.ProcessState.ExitCode() != want.status || first != want.out ||
+			problems.String() != want.problems {
 			t.Errorf("%s: %s, %q, %q", arg, cmd.ProcessState, first, &problems)
 		}
 	}
@@ -239,7 +270,8 @@ func TestMistypedFlagIsToldOnceAndFlagsOnlyWhenAskedFor(t *testing.T) {
 func TestDoctorLooksAtAHostWithoutAnInventory(t *testing.T) {
 	file, missing := demonstration(t), filepath.Join(t.TempDir(), "missing.db")
 	var got bytes.Buffer
-	if err := run(t.Context(), &got, []string{"-doctor", "-as", "vera", "-db", missing, "-django", "sqlite:" + file}); err != nil {
+	if err := run(t.Context(), &got, []string{
+		"-doctor", "-as", "vera", "-db", missing, "-django", "sqlite:" + file}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.String(), "sees tool list_devices") {
@@ -250,19 +282,22 @@ func TestDoctorLooksAtAHostWithoutAnInventory(t *testing.T) {
 	}
 }
 
-// TestStatusOfDoctorSaysWhetherSomebodyHasAProblem: a user whom the host made inactive is none, unless it was asked for.
+// TestStatusOfDoctorSaysWhetherSomebodyHasAProblem: a user whom the host made inactive is none,
+// unless it was asked for.
 func TestStatusOfDoctorSaysWhetherSomebodyHasAProblem(t *testing.T) {
 	file := demonstration(t)
 	for as, status := range map[string]int{"": 0, "ada": 0, "gone": 1, "nobody": 1} {
 		cmd := program(t, "-doctor", "-as", as, "-db", file)
 		out, err := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != status || (status == 1) != strings.Contains(string(out), "-doctor found problems: 1 of 1") {
+		if got := cmd.ProcessState.ExitCode(); got != status ||
+			(status == 1) != strings.Contains(string(out), "-doctor found problems: 1 of 1") {
 			t.Errorf("-as %q: status %d, want %d: %v, %s", as, got, status, err, out)
 		}
 	}
 }
 
-// TestSuperuserWithoutARoleLacksWhatNeedsOne: the host lets ada do everything, and roles are a ceiling.
+// TestSuperuserWithoutARoleLacksWhatNeedsOne: the host lets ada do everything, and roles are a
+// ceiling.
 func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
 	file := demonstration(t)
 	for role, want := range map[string]string{
@@ -271,7 +306,9 @@ func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
 		"Manager": "sees tool delete_device\n",
 	} {
 		var got bytes.Buffer
-		if err := run(t.Context(), &got, []string{"-doctor", "-as", "ada", "-role", role, "-db", file}); err != nil || !strings.Contains(got.String(), want) {
+		if err := run(t.Context(), &got, []string{
+			"-doctor", "-as", "ada", "-role", role, "-db", file}); err != nil ||
+			!strings.Contains(got.String(), want) {
 			t.Errorf("-role %q: %v, %s", role, err, &got)
 		}
 	}
@@ -281,10 +318,13 @@ func TestSeedSaysThatItLeavesAHostAsItIs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo.db")
 	for _, again := range []bool{false, true} {
 		out, err := program(t, "-seed", "-db", file).CombinedOutput()
-		if err != nil || strings.Contains(string(out), "has a host already, whose users and permissions are left as they are; remove the file") != again {
+		if err != nil || strings.Contains(string(out),
+			"has a host already, whose users and permissions are left as they are; remove the file") != again {
 			t.Errorf("again %v: %v, %s", again, err, out)
 		}
-		if _, err := sqlOpen(t, file).Exec("DELETE FROM auth_user WHERE username = 'nina'"); err != nil {
+		if _,
+			err := sqlOpen(t, file).Exec(
+			"DELETE FROM auth_user WHERE username = 'nina'"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -310,11 +350,13 @@ func TestForeignTablesAreNotSeededOver(t *testing.T) {
 	if _, err := db.Exec("CREATE TABLE auth_group (id integer)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seed(t.Context(), db.File); err == nil || !strings.Contains(err.Error(), "auth_group") {
+	if _, err := seed(t.Context(), db.File); err == nil ||
+		!strings.Contains(err.Error(), "auth_group") {
 		t.Errorf("%v", err)
 	}
 	var n int
-	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'").Scan(&n); err != nil || n != 0 {
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'").Scan(
+		&n); err != nil || n != 0 {
 		t.Errorf("%d tables are left half made, %v", n, err)
 	}
 }

@@ -60,10 +60,14 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.addr, "http", "", "serve HTTP on this `address`; port 0 takes a free one")
 	flags.BoolVar(&s.stdio, "stdio", false, "serve over stdio, as the user that -as names")
 	flags.BoolVar(&s.doctor, "doctor", false,
-		"print what each known identity would see, and why not the rest: the clients of -client, and the users of the host or the one that -as names. Without -role they have no role, which hides what needs one even from a superuser. The exit status is 1 where somebody has a problem, inactive users of the host aside")
+		"print what each known identity would see, and why not the rest: the clients of -client, "+
+			"and the users of the host or the one that -as names. Without -role they have no "+
+			"role, which hides what needs one even from a superuser. The exit status is 1 where "+
+			"somebody has a problem, inactive users of the host aside")
 	flags.BoolVar(
 		&s.seed, "seed", false,
-		"first make a demonstration of it all in the file of -db: an inventory, and the tables of a Django host with users. A host that is there already is left as it is")
+		"first make a demonstration of it all in the file of -db: an inventory, and the tables "+
+			"of a Django host with users. A host that is there already is left as it is")
 
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
 	flags.StringVar(
@@ -151,7 +155,9 @@ func (s settings) check() error {
 			"-as and -role go with -stdio and -doctor: over HTTP the token says who is calling")
 	case s.addr != "" && s.userClaim == "" && len(s.clients) == 0:
 		return errors.New(
-			"-http needs -user-claim, the claim of a token that names the user of the host, or -client for clients whose own tokens name none, or both: nobody could be a user of the host")
+			"-http needs -user-claim, the claim of a token that names the user of the host, or " +
+				"-client for clients whose own tokens name none, or both: nobody could be a user " +
+				"of the host")
 	}
 	return nil
 }

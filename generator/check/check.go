@@ -66,8 +66,10 @@ func served(t model.Served, list *diag.List) {
 		len(a.Scopes) == 0:
 		list.Add(
 			diag.NoAccessRule, t.Pos,
-			"write authenticated, minrole= or scopes= beside it, or action= with an action of the host",
-			"%s %s has no access rule: action=none asks the host for nothing, and lets nobody in by itself", t.Kind, t.ID)
+			"write authenticated, minrole= or scopes= beside it, or action= with an action of "+
+				"the host",
+			"%s %s has no access rule: action=none asks the host for nothing, and lets nobody in "+
+				"by itself", t.Kind, t.ID)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
 		list.Add(
 			diag.NoAccessRule, t.Pos,
@@ -83,7 +85,8 @@ func served(t model.Served, list *diag.List) {
 	if a.Constrained && a.Permission == "" {
 		list.Add(
 			diag.Contradiction, t.Pos,
-			"write action= or object=, the permission whose constraints the handler honours, or remove constrained",
+			"write action= or object=, the permission whose constraints the handler honours, or "+
+				"remove constrained",
 			"%s %s is constrained, and asks for no permission that could have constraints", t.Kind,
 			t.ID)
 	}
@@ -99,7 +102,8 @@ func permissions(t model.Served, list *diag.List) {
 	if t.Access.Public && len(t.Allows) > 0 {
 		list.Add(diag.Contradiction, t.Allows[0].Pos,
 			"write authenticated in place of public, or remove //mcp:allow",
-			"tool %s is public, and a permission is granted to a client, which a caller without identity is not", t.Name)
+			"tool %s is public, and a permission is granted to a client, which a caller without "+
+				"identity is not", t.Name)
 	}
 	for _, a := range t.Allows {
 		if isTrue(t.Hints.ReadOnly) && slices.Contains(a.Kinds, "file.write") {

@@ -75,12 +75,14 @@ func TestPlans(t *testing.T) {
 		{"a pointer that leads back", "type Root struct { Next *Root; Two [2]*Root }",
 			"Root: Next=?*Root Two=[2]*Root(?*Root) minItems2 maxItems2"},
 		{"pointers to any value",
-			"import \"encoding/json\"\ntype Root struct { A *any; B []*json.RawMessage; C any; D json.RawMessage }",
+			"import \"encoding/json\"\ntype Root struct { A *any; B []*json.RawMessage; C any; D " +
+				"json.RawMessage }",
 			"Root: A=?*any B=[]*json.RawMessage(?*json.RawMessage) C=any D=json.RawMessage"},
 		{"pointers to values of some types",
 			"type Root struct { A *any `jsonschema:\"type=string\"`; B *any `jsonschema:\"anyof_type=string;null\"` }",
 			"Root: A=*any typestring B=?*any typestring,null"},
-		{"an own method", "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
+		{"an own method",
+			"type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
 			"A: p.T has its own UnmarshalJSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

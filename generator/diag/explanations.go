@@ -5,17 +5,25 @@ var explanations = []Explanation{
 	{
 		Code:  MissingDirective,
 		Title: "handler without directive",
-		Cause: "A package with //mcp: directives says of every exported handler whether it is served. A handler is a func whose first parameter is context.Context and whose last result is error, and every such method of a type that has a tool. A method counts as well if the type has it by embedding another type of the package. Silence would leave it open whether it was forgotten.",
+		Cause: "A package with //mcp: directives says of every exported handler whether it is " +
+			"served. A handler is a func whose first parameter is context.Context and whose last " +
+			"result is error, and every such method of a type that has a tool. A method counts " +
+			"as well if the type has it by embedding another type of the package. Silence would " +
+			"leave it open whether it was forgotten.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)
 
 func Purge(ctx context.Context) error`,
-		Cure: "Serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore reason=\"…\". Write the directive where the method is declared, or declare a method of that name on the type itself.",
+		Cure: "Serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore " +
+			"reason=\"…\". Write the directive where the method is declared, or declare a method " +
+			"of that name on the type itself.",
 	},
 	{
 		Code:  NoAccessRule,
 		Title: "tool without access rule",
-		Cause: "Every tool says who may use it: public, authenticated, minrole=, scopes=, action= or object=, on the tool itself or by //mcp:default on its type or package. action=none alone is no rule.",
+		Cause: "Every tool says who may use it: public, authenticated, minrole=, scopes=, " +
+			"action= or object=, on the tool itself or by //mcp:default on its type or package. " +
+			"action=none alone is no rule.",
 		Example: `//mcp:tool
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write the rule, as in //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
@@ -23,7 +31,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownDirective,
 		Title: "unknown directive",
-		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never skipped: it may be a rule with a typing error.",
+		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never " +
+			"skipped: it may be a rule with a typing error.",
 		Example: `//mcp:tol minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write one of the directives that the README lists; `mcpgen explain tool` shows one with its keys.",
@@ -31,7 +40,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownKey,
 		Title: "unknown key or flag",
-		Cause: "The directive has no such key. An unknown one is never skipped: it may be a rule with a typing error.",
+		Cause: "The directive has no such key. An unknown one is never skipped: it may be a rule " +
+			"with a typing error.",
 		Example: `//mcp:tool minrol=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists them.",
@@ -39,7 +49,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Duplicate,
 		Title: "written twice",
-		Cause: "A directive, a key or a list element stands twice where it can hold once, and only one of the two could count.",
+		Cause: "A directive, a key or a list element stands twice where it can hold once, and " +
+			"only one of the two could count.",
 		Example: `//mcp:tool minrole=Viewer minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove all but one.",
@@ -47,7 +58,9 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Misplaced,
 		Title: "misplaced directive",
-		Cause: "The directive does not apply to this declaration: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a test file, from which nothing is served.",
+		Cause: "The directive does not apply to this declaration: //mcp:tool on a type, " +
+			"//mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a " +
+			"test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
 		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
@@ -55,15 +68,19 @@ type Service struct{}`,
 	{
 		Code:  Malformed,
 		Title: "malformed directive",
-		Cause: "The directive cannot be read: a quote is not closed, a value is missing, a trailing // note or an invisible space stands among its arguments, or its name runs into what follows.",
+		Cause: "The directive cannot be read: a quote is not closed, a value is missing, a " +
+			"trailing // note or an invisible space stands among its arguments, or its name runs " +
+			"into what follows.",
 		Example: `//mcp:tool minrole=Viewer // read only
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write name, then flags and key=value apart by spaces. Values with spaces are Go string literals: title=\"Find a device\".",
+		Cure: "Write name, then flags and key=value apart by spaces. Values with spaces are Go " +
+			"string literals: title=\"Find a device\".",
 	},
 	{
 		Code:  BadValue,
 		Title: "malformed value",
-		Cause: "The key does not take this value: a duration that is none, a word outside the choices, a label with other characters than letters, digits and underscores.",
+		Cause: "The key does not take this value: a duration that is none, a word outside the " +
+			"choices, a label with other characters than letters, digits and underscores.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=fast
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -72,10 +89,12 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownRole,
 		Title: "unknown role",
-		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case included: a role with a typing error must never widen access.",
+		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, " +
+			"case included: a role with a typing error must never widen access.",
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a role of //mcp:roles (without one: Viewer, Member, Manager, Admin), or lowest or highest.",
+		Cure: "Write a role of //mcp:roles (without one: Viewer, Member, Manager, Admin), or " +
+			"lowest or highest.",
 	},
 	{
 		Code:  NearMiss,
@@ -97,7 +116,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Dangling,
 		Title: "directive on nothing",
-		Cause: "The directive does not belong to a declaration's doc comment: an empty line parts it from the declaration, or it stands within a body or behind code.",
+		Cause: "The directive does not belong to a declaration's doc comment: an empty line " +
+			"parts it from the declaration, or it stands within a body or behind code.",
 		Example: `//mcp:tool minrole=Viewer
 
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -106,7 +126,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  BadToolName,
 		Title: "invalid tool name",
-		Cause: "MCP tool names have 1 to 128 characters, which are ASCII letters, digits, underscore, hyphen and dot.",
+		Cause: "MCP tool names have 1 to 128 characters, which are ASCII letters, digits, " +
+			"underscore, hyphen and dot.",
 		Example: `//mcp:tool minrole=Viewer name="find device"
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write another name=, or another prefix= on //mcp:server.",
@@ -114,7 +135,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  DuplicateTool,
 		Title: "tool name used twice",
-		Cause: "Two tools of one server have the same name, and only one of them could be called. Packages whose //mcp:server has the same name= are one server.",
+		Cause: "Two tools of one server have the same name, and only one of them could be " +
+			"called. Packages whose //mcp:server has the same name= are one server.",
 		Example: `//mcp:tool minrole=Viewer
 func (s *Sites) Get(ctx context.Context) (Site, error)
 
@@ -125,7 +147,9 @@ func (s *Devices) Get(ctx context.Context) (Device, error)`,
 	{
 		Code:  BadShape,
 		Title: "unsupported handler shape",
-		Cause: "A tool takes context.Context first and returns error last, with at most one result before it; its parameters are one struct, plain values, or go-sdk's (*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error).",
+		Cause: "A tool takes context.Context first and returns error last, with at most one " +
+			"result before it; its parameters are one struct, plain values, or go-sdk's " +
+			"(*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error).",
 		Example: `//mcp:tool minrole=Viewer
 func Find(in FindInput) (Device, error)`,
 		Cure: "Bring the func into one of these shapes, or serve a small func that calls it.",
@@ -133,16 +157,28 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits. A named type that cannot be read is one finding a run, with the number of places that use it: where it is declared, or in the first place if another module declares it.",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex " +
+			"numbers, maps with keys that JSON cannot write, types that decode themselves, or " +
+			"that get the method for it from an embedded pointer, which is nil then. Or the type " +
+			"must hold itself again, so that no finite document fits. A named type that cannot " +
+			"be read is one finding a run, with the number of places that use it: where it is " +
+			"declared, or in the first place if another module declares it.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
-		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag json:\"-\". In place of a type of another module, use a type of your own. Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
+		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag " +
+			"json:\"-\". In place of a type of another module, use a type of your own. Where the " +
+			"type has to stay, write its schema by hand and name it with //mcp:schema input=FILE " +
+			"or output=FILE below //mcp:tool.",
 	},
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one. A struct tag that Go does not read to its end is an error as well, since the limits behind the mistake would be lost.",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of " +
+			"the type, or contradicts another; or a tag without a key, which would be a " +
+			"description, looks as if it was meant to have one. A struct tag that Go does not " +
+			"read to its end is an error as well, since the limits behind the mistake would be " +
+			"lost.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
@@ -151,7 +187,8 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnequalHierarchies,
 		Title: "unequal role hierarchies",
-		Cause: "Packages whose //mcp:server has the same name= are one server, and one server has one hierarchy. A role must not mean more in one package than in another.",
+		Cause: "Packages whose //mcp:server has the same name= are one server, and one server " +
+			"has one hierarchy. A role must not mean more in one package than in another.",
 		Example: `//mcp:server name=inventory
 //mcp:roles Guest < Owner
 package devices
@@ -174,7 +211,9 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 	{
 		Code:  NotBuilt,
 		Title: "not built yet",
-		Cause: "This version does not support the directive, key or value here: of the limits, prompts and resources have timeout= alone. It is refused: a limit or rule that is read and not enforced would be worse than none.",
+		Cause: "This version does not support the directive, key or value here: of the limits, " +
+			"prompts and resources have timeout= alone. It is refused: a limit or rule that is " +
+			"read and not enforced would be worse than none.",
 		Example: `//mcp:prompt minrole=Viewer
 //mcp:limit rate=10/s
 func Welcome(ctx context.Context) (string, error)`,
@@ -183,7 +222,13 @@ func Welcome(ctx context.Context) (string, error)`,
 	{
 		Code:  Contradiction,
 		Title: "contradicting rules",
-		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, constrained without a permission, action=none beside object=, //mcp:tool beside //mcp:ignore, //mcp:allow on a public tool (grants are a client's, and a public tool has callers without one), file.write on a readonly tool, memory= without isolate=process, a permission that capabilities= leaves no use for.",
+		Cause: "Two things that are written, or one written and one inherited, cannot both hold: " +
+			"public beside any other rule, readonly beside destructive, denial=challenge without " +
+			"scopes to ask for, constrained without a permission, action=none beside object=, " +
+			"//mcp:tool beside //mcp:ignore, //mcp:allow on a public tool (grants are a " +
+			"client's, and a public tool has callers without one), file.write on a readonly " +
+			"tool, memory= without isolate=process, a permission that capabilities= leaves no " +
+			"use for.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
@@ -191,27 +236,33 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Generic,
 		Title: "generic handler",
-		Cause: "A generic func or a method of a generic type is no single func: which instance answers is not in the source of the declaration.",
+		Cause: "A generic func or a method of a generic type is no single func: which instance " +
+			"answers is not in the source of the declaration.",
 		Example: `//mcp:tool minrole=Viewer
 func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
-		Cure: "Annotate the method in an interface that the instance satisfies, and pass the instance to Toolset.",
+		Cure: "Annotate the method in an interface that the instance satisfies, and pass the " +
+			"instance to Toolset.",
 	},
 	{
 		Code:  BuildConstraint,
 		Title: "tool under a build constraint",
-		Cause: "The tool, or a type that its schema reads, stands in a file with a build constraint or a system's name in its file name. The generated files hold for every system, so what they serve must exist in every build.",
+		Cause: "The tool, or a type that its schema reads, stands in a file with a build " +
+			"constraint or a system's name in its file name. The generated files hold for every " +
+			"system, so what they serve must exist in every build.",
 		Example: `//go:build linux
 
 package devices
 
 //mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Annotate a plain handler in a file without constraint, and let it call into the constrained one.",
+		Cure: "Annotate a plain handler in a file without constraint, and let it call into the " +
+			"constrained one.",
 	},
 	{
 		Code:  NameTaken,
 		Title: "generated name is taken",
-		Cause: "The package declares a name that the generated file has to declare: Toolset, or the constant of a tool name.",
+		Cause: "The package declares a name that the generated file has to declare: Toolset, or " +
+			"the constant of a tool name.",
 		Example: `const ToolFind = "x"
 
 //mcp:tool minrole=Viewer
@@ -219,16 +270,21 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Rename the declaration or the handler.",
 	},
 	{
-		Code:    Redeclared,
-		Title:   "predeclared name redeclared",
-		Cause:   "The package declares a name of its own for something that Go predeclares (string, error, true, …). Generated code in the same package would mean the package's one.",
+		Code:  Redeclared,
+		Title: "predeclared name redeclared",
+		Cause: "The package declares a name of its own for something that Go predeclares " +
+			"(string, error, true, …). Generated code in the same package would mean the " +
+			"package's one.",
 		Example: `type string struct{}`,
 		Cure:    "Rename the declaration.",
 	},
 	{
 		Code:  DoesNotCheck,
 		Title: "declaration does not type-check",
-		Cause: "A declaration has an error that the compiler would report as well, in a package with directives or in one that it imports. A constraint interface as the type of a parameter, a result or a field is such an error. Errors within function bodies do not count here.",
+		Cause: "A declaration has an error that the compiler would report as well, in a package " +
+			"with directives or in one that it imports. A constraint interface as the type of a " +
+			"parameter, a result or a field is such an error. Errors within function bodies do " +
+			"not count here.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Cure: "Fix it; `go build` shows the same error.",
@@ -241,16 +297,18 @@ func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Cure:    "Fix the syntax error.",
 	},
 	{
-		Code:    NotOurs,
-		Title:   "file in the way",
-		Cause:   "A file has the name of one that mcpgen writes, without the line \"// Code generated by mcpgen\". It is somebody's work and is not overwritten.",
+		Code:  NotOurs,
+		Title: "file in the way",
+		Cause: "A file has the name of one that mcpgen writes, without the line \"// Code " +
+			"generated by mcpgen\". It is somebody's work and is not overwritten.",
 		Example: "// mcp_gen.go, written by hand\npackage devices",
 		Cure:    "Rename the file, or delete it if it was generated.",
 	},
 	{
 		Code:  UnnamedParameter,
 		Title: "parameter without a name of its own",
-		Cause: "Plain parameters become properties of the input under their names. A blank or missing name, or two names that are the same in snake_case, leave no property to fill.",
+		Cause: "Plain parameters become properties of the input under their names. A blank or " +
+			"missing name, or two names that are the same in snake_case, leave no property to fill.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, _ string, limit int) (Device, error)`,
 		Cure: "Give every parameter a name of its own.",
@@ -258,7 +316,8 @@ func Find(ctx context.Context, _ string, limit int) (Device, error)`,
 	{
 		Code:  Variadic,
 		Title: "variadic handler",
-		Cause: "A variadic parameter is not part of the supported handler shapes: absent and empty would be the same to callers.",
+		Cause: "A variadic parameter is not part of the supported handler shapes: absent and " +
+			"empty would be the same to callers.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, names ...string) (Device, error)`,
 		Cure: "Take a slice instead: names []string.",
@@ -266,17 +325,20 @@ func Find(ctx context.Context, names ...string) (Device, error)`,
 	{
 		Code:  UnknownParameter,
 		Title: "//mcp:param names no parameter",
-		Cause: "The name after //mcp:param is none of the handler's plain parameters. Handlers with an input struct have none: their properties are described by the fields.",
+		Cause: "The name after //mcp:param is none of the handler's plain parameters. Handlers " +
+			"with an input struct have none: their properties are described by the fields.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:param limt maximum=10
 func Find(ctx context.Context, limit int) (Device, error)`,
-		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input struct.",
+		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input " +
+			"struct.",
 	},
 	{
 		Code:  MissingKey,
 		Title: "required key is missing",
 		Cause: "The directive does nothing, or means nothing, without this key. " +
-			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, //mcp:schema a file, " +
+			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, " +
+			"//mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
 			"//mcp:complete a ref= and an argument=. A package with object= " +
 			"needs app= on //mcp:server.",
@@ -287,7 +349,9 @@ func Purge(ctx context.Context) error`,
 	{
 		Code:  BadHierarchy,
 		Title: "malformed role hierarchy",
-		Cause: "//mcp:roles takes a chain of different names, lowest first, apart by <; or it stands bare on a const block of one named integer type whose constants have different values. lowest and highest are reserved.",
+		Cause: "//mcp:roles takes a chain of different names, lowest first, apart by <; or it " +
+			"stands bare on a const block of one named integer type whose constants have " +
+			"different values. lowest and highest are reserved.",
 		Example: `//mcp:roles Viewer < Admin < Viewer
 package devices`,
 		Cure: "Write each role once: //mcp:roles Viewer < Member < Admin.",
@@ -295,32 +359,48 @@ package devices`,
 	{
 		Code:  OutOfRange,
 		Title: "limit out of range",
-		Cause: "A timeout is at least a millisecond and at most a day, memory= is from 4MiB to 1024GiB, output= from 1KiB to 1GiB, and a rate has at most a million calls. Less ends every call before it begins, and more is no limit.",
+		Cause: "A timeout is at least a millisecond and at most a day, memory= is from 4MiB to " +
+			"1024GiB, output= from 1KiB to 1GiB, and a rate has at most a million calls. Less " +
+			"ends every call before it begins, and more is no limit.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=0s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a value within the range, or leave it out for the default, which `mcpgen explain limit` tells.",
 	},
 	{
-		Code:    HookedType,
-		Title:   "type writes its schema at run time",
-		Cause:   "The type has a method that invopop/jsonschema calls to make or change its schema (JSONSchema, JSONSchemaExtend, JSONSchemaProperty, JSONSchemaAlias). What it returns cannot be read from source.",
+		Code:  HookedType,
+		Title: "type writes its schema at run time",
+		Cause: "The type has a method that invopop/jsonschema calls to make or change its " +
+			"schema (JSONSchema, JSONSchemaExtend, JSONSchemaProperty, JSONSchemaAlias). What it " +
+			"returns cannot be read from source.",
 		Example: `func (Level) JSONSchema() *jsonschema.Schema`,
-		Cure:    "Write the schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool, or use a type without the method: describe it by tags, doc comments and constants.",
+		Cure: "Write the schema by hand and name it with //mcp:schema input=FILE or " +
+			"output=FILE below //mcp:tool, or use a type without the method: describe it by " +
+			"tags, doc comments and constants.",
 	},
 	{
 		Code:  BadSchemaFile,
 		Title: "schema by hand that cannot be used",
-		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter. A single struct is no plain parameter, not even one with an UnmarshalJSON of its own: the schema describes it, unless it has a property named as the parameter.",
+		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no " +
+			"JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, " +
+			"has a default that it refuses, or does not fit the handler: arguments are an object " +
+			"with a property for each plain parameter. A single struct is no plain parameter, " +
+			"not even one with an UnmarshalJSON of its own: the schema describes it, unless it " +
+			"has a property named as the parameter.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,
-		Cure: "Fix the file at the position in the message, or the name in the directive. Paths are relative to the package's directory.",
+		Cure: "Fix the file at the position in the message, or the name in the directive. Paths " +
+			"are relative to the package's directory.",
 	},
 	{
 		Code:  BadURI,
 		Title: "no URI and no URI template",
-		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them. The other forms of RFC 6570, as in {?q}, {/path}, {a,b}, {name*} and {name:3}, are not built: write out what they stand for, as in ?q={q}. Between two variables stands literal text, and each stands once.",
+		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. " +
+			"{name} stands for text without slashes, {+name} for text with them. The other forms " +
+			"of RFC 6570, as in {?q}, {/path}, {a,b}, {name*} and {name:3}, are not built: write " +
+			"out what they stand for, as in ?q={q}. Between two variables stands literal text, " +
+			"and each stands once.",
 		Example: `//mcp:resource uri=people/{id} minrole=Viewer
 func Person(ctx context.Context, id int) (string, error)`,
 		Cure: "Write the scheme and the variables: uri=team://people/{id}.",
@@ -328,7 +408,8 @@ func Person(ctx context.Context, id int) (string, error)`,
 	{
 		Code:  Unbound,
 		Title: "variable without parameter, or parameter without variable",
-		Cause: "The variables of a resource's URI are the handler's parameters, by the names that parameters have as properties: userID is {user_id}. Each has the other.",
+		Cause: "The variables of a resource's URI are the handler's parameters, by the names " +
+			"that parameters have as properties: userID is {user_id}. Each has the other.",
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
 func Person(ctx context.Context, name string) (string, error)`,
 		Cure: "Give both the same name.",
@@ -336,18 +417,22 @@ func Person(ctx context.Context, name string) (string, error)`,
 	{
 		Code:  Overlap,
 		Title: "one URI, two rules",
-		Cause: "A URI may be both resources', and their access differs: which of them decides would hang on the order in which they are tried. Resources that overlap have equal rules and an equal denial=.",
+		Cause: "A URI may be both resources', and their access differs: which of them decides " +
+			"would hang on the order in which they are tried. Resources that overlap have equal " +
+			"rules and an equal denial=.",
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
 func Person(ctx context.Context, id string) (string, error)
 
 //mcp:resource uri=team://people/salaries minrole=Admin
 func Salaries(ctx context.Context) (string, error)`,
-		Cure: "Change one URI so that they have none in common, as in team://salaries, or give both the same rule. Integers and booleans have fewer URIs than strings.",
+		Cure: "Change one URI so that they have none in common, as in team://salaries, or give " +
+			"both the same rule. Integers and booleans have fewer URIs than strings.",
 	},
 	{
 		Code:  UnknownReference,
 		Title: "//mcp:complete refers to nothing",
-		Cause: "ref= is the name of a prompt of this package, or the uri= of a resource as it is written there, and argument= one of its arguments or variables.",
+		Cause: "ref= is the name of a prompt of this package, or the uri= of a resource as it is " +
+			"written there, and argument= one of its arguments or variables.",
 		Example: `//mcp:complete ref=welcom argument=name
 func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 		Cure: "Correct the name; the fix suggests the nearest.",
@@ -355,32 +440,51 @@ func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 	{
 		Code:  Unbindable,
 		Title: "argument that cannot be bound",
-		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as clients see it: one that is there, of a string type, or for system.command of type []string or grant.Argv. It has one kind, or file.read and file.write. A plain parameter that is bound has a string type that no other parameter of the handler has, so that swapping two does not compile: a lone string will do, and not one beside another.",
+		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as " +
+			"clients see it: one that is there, of a string type, or for system.command of type " +
+			"[]string or grant.Argv. It has one kind, or file.read and file.write. A plain " +
+			"parameter that is bound has a string type that no other parameter of the handler " +
+			"has, so that swapping two does not compile: a lone string will do, and not one " +
+			"beside another.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path, encoding string) (string, error)`,
-		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or grant.Argv of runtime/grant; for a kind of your own, a named type, as in type Table string.",
+		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or " +
+			"grant.Argv of runtime/grant; for a kind of your own, a named type, as in type Table " +
+			"string.",
 	},
 	{
 		Code:  NotOpened,
 		Title: "file that is decided on and never taken",
-		Cause: "What a file permission is decided on is opened before the handler runs, and the handler takes that. One that opens the name again opens what stands there by then, which nobody has decided on. Looked for is a call of grant.File, grant.Dir or grant.TruePath with the argument's name, a literal or a constant of the package, in the handler's body, or in a func or method of the same package that is handed its context, or a context made of that. This is read from the source without types: it finds what was forgotten, not what was meant to get by. The bodies behind a method of an interface cannot be found.",
+		Cause: "What a file permission is decided on is opened before the handler runs, and the " +
+			"handler takes that. One that opens the name again opens what stands there by then, " +
+			"which nobody has decided on. Looked for is a call of grant.File, grant.Dir or " +
+			"grant.TruePath with the argument's name, a literal or a constant of the package, in " +
+			"the handler's body, or in a func or method of the same package that is handed its " +
+			"context, or a context made of that. This is read from the source without types: it " +
+			"finds what was forgotten, not what was meant to get by. The bodies behind a method " +
+			"of an interface cannot be found.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path grant.Path) (string, error) {
 	text, err := os.ReadFile(string(path))
 	return string(text), err
 }`,
-		Cure: "Take the file: f, err := grant.File(ctx, \"path\"), or grant.Dir for a directory, or grant.TruePath for what needs a path. On an interface, annotate the method of the type that answers.",
+		Cure: "Take the file: f, err := grant.File(ctx, \"path\"), or grant.Dir for a directory, " +
+			"or grant.TruePath for what needs a path. On an interface, annotate the method of " +
+			"the type that answers.",
 	},
 	{
 		Code:  NoWorker,
 		Title: "receiver that nobody makes",
-		Cause: "A method with isolate=process runs in a process of its own, which has nothing of the server's memory: its receiver is made there, by the one func of the package with //mcp:worker that returns its type.",
+		Cause: "A method with isolate=process runs in a process of its own, which has nothing of " +
+			"the server's memory: its receiver is made there, by the one func of the package " +
+			"with //mcp:worker that returns its type.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit isolate=process
 func (s *Service) Render(ctx context.Context, page string) (string, error)`,
-		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may take a context, or serve a func.",
+		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may " +
+			"take a context, or serve a func.",
 	},
 	{
 		Code:  MoreThanDeclared,
@@ -392,7 +496,8 @@ func Read(ctx context.Context, name string) (string, error) {
 	text, err := os.ReadFile(name)
 	return string(text), err
 }`,
-		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities= what is reached is recorded and not judged.",
+		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities= " +
+			"what is reached is recorded and not judged.",
 	},
 	{
 		Code:  Unprovable,
@@ -403,7 +508,9 @@ func Read(ctx context.Context, name string) (string, error) {
 func (s *Service) Render(ctx context.Context, page string) (string, error) {
 	return s.render(page) // a func value, set elsewhere
 }`,
-		Cure: "Call by name, or have the package that implements the interface imported by the handler's; or leave capabilities= out: what is reached is then recorded, with what is unknown of it, and not judged.",
+		Cure: "Call by name, or have the package that implements the interface imported by the " +
+			"handler's; or leave capabilities= out: what is reached is then recorded, with what " +
+			"is unknown of it, and not judged.",
 	},
 	{
 		Code:  WritesReadOnly,
@@ -413,12 +520,18 @@ func (s *Service) Render(ctx context.Context, page string) (string, error) {
 func Peek(ctx context.Context, name string) error {
 	return os.WriteFile(name, nil, 0o600)
 }`,
-		Cure: "Take readonly out, or do without the call. For reading, os.Open does, and os.OpenFile with os.O_RDONLY.",
+		Cure: "Take readonly out, or do without the call. For reading, os.Open does, and " +
+			"os.OpenFile with os.O_RDONLY.",
 	},
 	{
 		Code:  HiddenText,
 		Title: "text that people do not see",
-		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed. mcpgen leaves out comments of other modules that have such a character.",
+		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a " +
+			"character that a model reads and a person does not see: a bidirectional control, a " +
+			"tag character, a control character or another invisible one. It can hide " +
+			"instructions, or show the text in another order. Joiners and variation selectors " +
+			"within emoji and scripts are allowed. mcpgen leaves out comments of other modules " +
+			"that have such a character.",
 		Example: `// Find finds a device.\u202e
 //
 //mcp:tool minrole=Viewer title="Find\u200b"
@@ -428,7 +541,9 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  StrayConstant,
 		Title: "constant that an enum lacks",
-		Cause: "The enum of a string type is its const block with the most constants, of two or more. A constant of the type in another block, whose value that block lacks, would be refused as an argument. A constant that repeats a value of the block is no finding.",
+		Cause: "The enum of a string type is its const block with the most constants, of two or " +
+			"more. A constant of the type in another block, whose value that block lacks, would " +
+			"be refused as an argument. A constant that repeats a value of the block is no finding.",
 		Example: `type Color string
 
 const (
@@ -437,6 +552,7 @@ const (
 )
 
 const Green Color = "green"`,
-		Cure: "Move the constant into the block of the others, or declare it without the type. Where any text is valid, use string in place of the type.",
+		Cure: "Move the constant into the block of the others, or declare it without the type. " +
+			"Where any text is valid, use string in place of the type.",
 	},
 }

@@ -295,7 +295,8 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Labels:
 		if !scope.MatchString(p.text) {
 			return code,
-				"write scopes of printable ASCII without quotes and backslashes, apart by commas without spaces",
+				"write scopes of printable ASCII without quotes and backslashes, apart by commas " +
+					"without spaces",
 				k.Name + "= lists " + quoted + ", which is no scope"
 		}
 	case Catalogs:

@@ -136,7 +136,9 @@ var (
 	}
 	refusing = []Key{
 		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"},
-			Says: "how a refused call looks; the server's choice where nothing is written. challenge needs scopes=, and tells a caller who lacks nothing else which scopes would do"},
+			Says: "how a refused call looks; the server's choice where nothing is written. " +
+				"challenge needs scopes=, and tells a caller who lacks nothing else which scopes " +
+				"would do"},
 		{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
 	}
 )
@@ -157,14 +159,18 @@ var specs = []Spec{
 		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
 	},
 	{
-		Name:   "roles",
-		Says:   "declares the role hierarchy, lowest first; bare on a const block, its constants by ascending value. Without it: Viewer < Member < Manager < Admin",
+		Name: "roles",
+		Says: "declares the role hierarchy, lowest first; bare on a const block, its constants " +
+			"by ascending value. Without it: Viewer < Member < Manager < Admin",
 		Places: []Place{PackageDoc, ConstBlock}, Form: Chain,
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
-		Name:   "default",
-		Says:   "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on one of them replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
+		Name: "default",
+		Says: "is the access rule of tools, prompts and resources that write none, for the " +
+			"package or the methods of a type: authenticated, minrole= or scopes= on one of them " +
+			"replace it and do not add to it; action= and object= are inherited one by one; " +
+			"public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
@@ -179,7 +185,8 @@ var specs = []Spec{
 			{Name: "openworld", Kind: Hint, Says: "hint: reaches beyond the service"},
 		}, refusing, []Key{
 			{Name: "catalog", Kind: Catalogs,
-				Says: "the catalogs that the tool is in: a client that asks for one is listed its tools alone, as far as it may use them; being in one gives no access"},
+				Says: "the catalogs that the tool is in: a client that asks for one is listed " +
+					"its tools alone, as far as it may use them; being in one gives no access"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},
@@ -189,20 +196,23 @@ var specs = []Spec{
 		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
 	},
 	{
-		Name:   "resource",
-		Says:   "serves the handler as a resource, or as a family of them where the URI has {variables}, which are parameters of the handler",
+		Name: "resource",
+		Says: "serves the handler as a resource, or as a family of them where the URI has " +
+			"{variables}, which are parameters of the handler",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: slices.Concat([]Key{
 			{Name: "uri", Kind: Text, Must: true,
-				Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes"},
+				Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with " +
+					"slashes"},
 			{Name: "mimetype", Kind: Text,
 				Says: "the media type of the content, as in text/markdown"},
 		}, named, access, refusing),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
 	},
 	{
-		Name:   "complete",
-		Says:   "completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it",
+		Name: "complete",
+		Says: "completes an argument of a prompt or a variable of a resource, for whoever may " +
+			"use that; the values of enums are completed without it",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
 			{Name: "ref", Kind: Text, Must: true,
@@ -242,46 +252,57 @@ var specs = []Spec{
 		Places: []Place{Func, InterfaceMethod}, Below: true,
 		Keys: []Key{
 			{Name: "timeout", Kind: Duration,
-				Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
+				Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is " +
+					"written"},
 			{Name: "memory", Kind: Size, OfTool: true, Least: 4 * model.MiB, Most: 1024 * model.GiB,
-				Says: "the memory of a call with isolate=process, beyond what its process began with, from 4MiB to 1024GiB; 512MiB where nothing is written"},
+				Says: "the memory of a call with isolate=process, beyond what its process began " +
+					"with, from 4MiB to 1024GiB; 512MiB where nothing is written"},
 			{Name: "output", Kind: Size, OfTool: true, Least: model.KiB, Most: model.GiB,
 				Says: "how long the result may be, from 1KiB to 1GiB"},
 			{Name: "concurrency", Kind: Calls, OfTool: true,
 				Says: "how many calls of one client run at a time; one more is an error at once"},
 			{Name: "rate", Kind: Rate, OfTool: true,
-				Says: "how many calls of one client begin in a second, a minute or an hour; one more is an error at once"},
+				Says: "how many calls of one client begin in a second, a minute or an hour; one " +
+					"more is an error at once"},
 			{Name: "isolate", Kind: Choice, Choices: []string{"process"}, OfTool: true,
-				Says: "runs each call in a process of its own, with what is granted and nothing else"},
+				Says: "runs each call in a process of its own, with what is granted and nothing " +
+					"else"},
 			{Name: "capabilities", Kind: Choices,
 				Choices: []string{"files", "network", "exec", "none"}, OfTool: true,
-				Says: "what the handler's code reaches at most, or none of the three; without it that is recorded and not judged"},
+				Says: "what the handler's code reaches at most, or none of the three; without it " +
+					"that is recorded and not judged"},
 		},
 		Example: `//mcp:limit timeout=10s rate=100/m`,
 	},
 	{
 		Name: "allow",
-		Says: "binds an argument to a permission on a resource, which a client has by a grant: the call is decided on after decoding and before the handler. " +
-			"KIND is file.read or file.write, whose file the handler takes from grant.File, grant.Dir or grant.TruePath; system.command, of an argument that is a list of strings, from grant.Command; " +
+		Says: "binds an argument to a permission on a resource, which a client has by a grant: " +
+			"the call is decided on after decoding and before the handler. " +
+			"KIND is file.read or file.write, whose file the handler takes from grant.File, " +
+			"grant.Dir or grant.TruePath; system.command, of an argument that is a list of " +
+			"strings, from grant.Command; " +
 			"net.connect, from grant.Dial, grant.HTTP or grant.Connect; or a kind of one's own",
 		Places: []Place{Func, InterfaceMethod}, Form: Bindings, Repeat: true, OfTool: true,
 		Example: `//mcp:allow file.read={path}`,
 	},
 	{
-		Name:   "worker",
-		Says:   "makes the receiver of methods with isolate=process, in the process of a call: a func without parameters, or with a context, that returns it, or it and an error",
+		Name: "worker",
+		Says: "makes the receiver of methods with isolate=process, in the process of a call: a " +
+			"func without parameters, or with a context, that returns it, or it and an error",
 		Places: []Place{Func}, Form: Bare,
 		Example: `//mcp:worker`,
 	},
 	{
-		Name:   "schema",
-		Says:   "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
+		Name: "schema",
+		Says: "gives the tool schemas by hand, for types that cannot be read statically: JSON " +
+			"Schema 2020-12, in files of the module",
 		Places: []Place{Func, InterfaceMethod}, OfTool: true,
 		Keys: []Key{
 			{Name: "input", Kind: Text,
 				Says: "the file, relative to the package, of the schema of the arguments: an object"},
 			{Name: "output", Kind: Text,
-				Says: "the file of the schema of the result; one that is no object is sent as {\"result\": …}"},
+				Says: "the file of the schema of the result; one that is no object is sent as " +
+					"{\"result\": …}"},
 		},
 		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
 	},

@@ -84,8 +84,10 @@ func TestMarkersThatDoNotMatchAreLeftAlone(t *testing.T) {
 }
 
 func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
-	in := "# no heading\n<b> and <!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->   \nplain\n"
-	want := "\\# no heading\n\\<b> and \\<!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->\nplain"
+	in := "# no heading\n<b> and <!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code " +
+		"<!-- x -->   \nplain\n"
+	want := "\\# no heading\n\\<b> and \\<!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n   " +
+		" code <!-- x -->\nplain"
 	if got := prose(in); got != want {
 		t.Errorf("got %q", got)
 	}

@@ -125,12 +125,14 @@ func TestHintsAreSaidInWords(t *testing.T) {
 	yes, no := new(true), new(false)
 	all := model.Hints{ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes}
 	if got, want := hintWords(all),
-		"changes something, may destroy, has a further effect when repeated, reaches out to the world"; got != want {
+		"changes something, may destroy, has a further effect when repeated, reaches out to the "+
+			"world"; got != want {
 		t.Errorf("got %s", got)
 	}
 	all = model.Hints{ReadOnly: yes, Destructive: no, Idempotent: yes, OpenWorld: no}
 	if got, want := hintWords(all),
-		"changes nothing, destroys nothing, may be repeated without further effect, stays within this system"; got != want {
+		"changes nothing, destroys nothing, may be repeated without further effect, stays within "+
+			"this system"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -225,9 +227,11 @@ func TestResultsAreSaidInWords(t *testing.T) {
 			Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)},
 			"The result is an object whose `result` is one of `1`, `2`."},
 		{model.Output{Kind: model.ObjectOutput,
-			Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
+			Schema: schemaOf(
+				`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
 		{model.Output{Kind: model.WrappedOutput,
-			Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
+			Schema: schemaOf(
+				`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
 		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}},
 			"The result is an object whose `result` is any value."},
 	} {

@@ -71,7 +71,8 @@ func freight() testCase {
 			Tools: []model.Tool{
 				{
 					Name: "book_parcel", Const: "ToolBookParcel", Handler: desk("BookParcel"),
-					Description: "BookParcel books a parcel.\n\nThe desk answers with the parcel as booked: \"<id>\" & all.",
+					Description: "BookParcel books a parcel.\n\nThe desk answers with the parcel " +
+						"as booked: \"<id>\" & all.",
 					Access: model.Access{
 						MinRole: "Clerk", Scopes: []string{"freight:read", "freight:write"}},
 					Denial: "forbid", Hints: model.Hints{Destructive: no()},

@@ -345,7 +345,11 @@ func TestAnEnumIsTheLargestConstBlockOfAStringType(t *testing.T) {
 		t.Error("local packages are those of the main module")
 	}
 
-	prog = loadtest.Load(t, files("-- a.go --\npackage a\n\ntype S string\n\nconst (\n\tB S = \"b\"\n\t_ S = \"x\"\n\tA = S(\"a\")\n\tc = \"c\"\n)\n"))
+	prog = loadtest.Load(
+		t,
+		files(
+			"-- a.go --\npackage a\n\ntype S string\n\nconst (\n\tB S = \"b\"\n\t_ S = "+
+				"\"x\"\n\tA = S(\"a\")\n\tc = \"c\"\n)\n"))
 	var got []string
 	for _, c := range prog.Enum(prog.Roots[0].Types.Scope().Lookup("S").(*types.TypeName)) {
 		got = append(got, c.Name())

@@ -220,7 +220,8 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 	}
 	if work, err := goEnv(ctx, dir, "GOWORK"); err != nil || work != "" && work != "off" {
 		return nil, &Error{"the workspace " + work + " does not have " + module +
-			", and a workspace takes no other go.mod: run go get -tool github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
+			", and a workspace takes no other go.mod: run go get -tool " +
+			"github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
 	}
 	stand := filepath.Join(scratch, "go.mod")
 	for from, to := range map[string]string{mod: stand, strings.TrimSuffix(mod, "mod") +
@@ -300,7 +301,9 @@ func (r *Result) read(p Package, out string) error {
 	if last < len(p.Types)-1 || last >= 0 && !finished[last] {
 		t := p.Types[max(last, 0)]
 		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
-			Message: fmt.Sprintf("the Reflector crashes the process on it, so that %d types were not compared", len(p.Types)-max(last, 0))})
+			Message: fmt.Sprintf(
+				"the Reflector crashes the process on it, so that %d types were not compared",
+				len(p.Types)-max(last, 0))})
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ func (s *scanner) constants(block *decl, d *directive.Directive) {
 	list, typ := s.integers(block.block)
 	if typ == nil {
 		bad(d.Pos, "give every constant of the block one named integer type of this package",
-			"//mcp:roles stands on constants without one named integer type")
+			"//mcp:roles is above constants that do not share a named integer type")
 		return
 	}
 	if len(list) == 0 {

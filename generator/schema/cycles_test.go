@@ -61,9 +61,13 @@ func TestAPointerThatLeadsBackTakesNull(t *testing.T) {
 			[]string{`"L":{"anyOf":[{"items":{"$ref"`}, nil},
 		{"generic", "type N[T any] struct { Next *N[T]; V T }\ntype Root struct { N N[int] }",
 			[]string{orNull + `N_int"}`}, nil},
-		{"text of its own", "type T struct { Next *T }\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { T *T }", nil, []string{"null"}},
-		{"replaced", "type X struct { V int }\ntype Root struct { Next *Root `jsonschema:\"oneof_ref=#/$defs/X\"` }", nil, []string{`"null"`}},
-		{"groups", "type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B int `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", nil, []string{"null"}},
+		{"text of its own",
+			"type T struct { Next *T }\nfunc (*T) UnmarshalText([]byte) error { return nil " +
+				"}\ntype Root struct { T *T }", nil, []string{"null"}},
+		{"replaced",
+			"type X struct { V int }\ntype Root struct { Next *Root `jsonschema:\"oneof_ref=#/$defs/X\"` }", nil, []string{`"null"`}},
+		{"groups",
+			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B int `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", nil, []string{"null"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -111,11 +115,15 @@ func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 			"no finite document fits: each item must hold Kids again"},
 		{"minItems of pointers", "type Root struct { Kids []*Root `jsonschema:\"minItems=1\"` }",
 			"Root.Kids", "no finite document fits"},
-		{"below", "type N struct { V int; Kids []N `jsonschema:\"minItems=2\"` }\ntype Root struct { A int; N N }", "Root.N.Kids", "no finite document fits"},
-		{"two types", "type N struct { Up []Root `jsonschema:\"minItems=1\"` }\ntype Root struct { N N }", "Root.N.Up", "no finite document fits"},
+		{"below",
+			"type N struct { V int; Kids []N `jsonschema:\"minItems=2\"` }\ntype Root struct { A int; N N }", "Root.N.Kids", "no finite document fits"},
+		{"two types",
+			"type N struct { Up []Root `jsonschema:\"minItems=1\"` }\ntype Root struct { N N }",
+			"Root.N.Up", "no finite document fits"},
 		{"named list", "type L []Root\ntype Root struct { L L `jsonschema:\"minItems=1\"` }",
 			"Root.L", "no finite document fits"},
-		{"groups", "type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A", "no finite document fits: A must hold itself again"},
+		{"groups",
+			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A", "no finite document fits: A must hold itself again"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			problems, _ := problemsOf(t, test.src, false)

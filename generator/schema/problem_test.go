@@ -53,14 +53,21 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 			"0 Root.I: an interface with methods cannot be filled"},
 		{"pointer to itself", "type P *P\ntype Root struct { P P }", true,
 			"0 Root.P: the type refers to itself"},
-		{"own UnmarshalJSON", "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A []*T }", false, "0 Root.A[]: p.T has its own UnmarshalJSON"},
-		{"own MarshalJSON", "type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
+		{"own UnmarshalJSON",
+			"type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root " +
+				"struct { A []*T }", false, "0 Root.A[]: p.T has its own UnmarshalJSON"},
+		{"own MarshalJSON",
+			"type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root " +
+				"struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
 		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false,
 			"0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
 		{"text on the pointer",
-			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
+			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype " +
+				"Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
 		{"text on the pointer, in a map of a cycle",
-			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true, "0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
+			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype " +
+				"N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true,
+			"0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
 		{"big.Int by value", "import \"math/big\"\ntype Root struct { A big.Int }", true,
 			"0 Root.A: big.Int has MarshalJSON on its pointer"},
 		{"embedded pointer to unexported", "type in struct { X int }\ntype Root struct { *in }",
@@ -71,11 +78,15 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 			"0 Time: the arguments of a tool are an object, and a string is not"},
 		{"no object, recursive", "type Root []Root", false,
 			"0 Root: the arguments of a tool are an object, and an array is not"},
-		{"GetFieldDocString", "type T struct{}\nfunc (T) GetFieldDocString(string) string { return \"\" }\ntype Root struct { A T }", true, "2 Root.A: p.T has a method GetFieldDocString"},
+		{"GetFieldDocString",
+			"type T struct{}\nfunc (T) GetFieldDocString(string) string { return \"\" }\ntype " +
+				"Root struct { A T }", true, "2 Root.A: p.T has a method GetFieldDocString"},
 		{"JSONSchemaProperty",
 			"type Root struct{ A int }\nfunc (Root) JSONSchemaProperty(string) any { return nil }",
 			false, "2 Root: p.Root has a method JSONSchemaProperty"},
-		{"JSONSchemaAlias", "type T int\nfunc (T) JSONSchemaAlias() any { return nil }\ntype Root struct { A *T }", false, "2 Root.A: p.T has a method JSONSchemaAlias"},
+		{"JSONSchemaAlias",
+			"type T int\nfunc (T) JSONSchemaAlias() any { return nil }\ntype Root struct { A *T }",
+			false, "2 Root.A: p.T has a method JSONSchemaAlias"},
 		{"two of one name", "type Root struct { A int `json:\"x\"`; B int `json:\"x\"` }", false,
 			"1 Root.B: x is the name of A as well"},
 		{"string option on a string", "type Root struct { A string `json:\",string\"` }", false,
@@ -122,22 +133,28 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 		{"interface of a result", "type Root struct { E error }", true, `"E":{}`},
 		{"text behind a pointer",
 			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A []T; B *T }", true, `"A":{"items":{"type":"string"},"type":"array"},"B":{"anyOf":[{"type":"string"},{"type":"null"}]}`},
-		{"text keys", "type T struct{}\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { M map[T]bool }", true, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
+		{"text keys",
+			"type T struct{}\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { M map[T]bool }", true, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
 		{"open argument", "type Root any", false, `{"properties":{},"type":"object"}`},
 		{"raw argument", "import \"encoding/json\"\ntype Root = json.RawMessage", false,
 			`{"properties":{},"type":"object"}`},
 		{"bytes with methods",
 			"type B byte\nfunc (B) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { L []B }", true, `"L":{"items":{"type":"string"},"type":"array"}`},
-		{"list of pointers", "type Root struct { L []*bool; M map[string]*bool; O *bool `json:\",omitempty\"` }", true,
+		{"list of pointers",
+			"type Root struct { L []*bool; M map[string]*bool; O *bool `json:\",omitempty\"` }",
+			true,
 			`{"properties":{"L":{"items":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"array"},"M":{"additionalProperties":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"object"},"O":{"type":"boolean"}}`},
 		{"pointer result", "type Root *bool", true,
 			`{"properties":{"result":{"anyOf":[{"type":"boolean"},{"type":"null"}]}},`},
 		{"enum keys without a source", "type S string\ntype Root struct { M map[S]bool }", false,
 			`"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
-		{"unsigned option", "type Root struct { A uint `json:\",string\" jsonschema:\"default=7\"` }", false, `"A":{"type":"string","pattern":"^(0|[1-9][0-9]*)$","default":"7"}`},
+		{"unsigned option",
+			"type Root struct { A uint `json:\",string\" jsonschema:\"default=7\"` }", false,
+			`"A":{"type":"string","pattern":"^(0|[1-9][0-9]*)$","default":"7"}`},
 		{"embeds itself", "type Root struct { *Root; A bool }", false,
 			`{"properties":{"A":{"type":"boolean"}}`},
-		{"embedded twice", "type E struct { X int }\ntype A struct { E }\ntype B struct { E }\ntype Root struct { A; B; Y bool }", false, `{"properties":{"Y":{"type":"boolean"}}`},
+		{"embedded twice",
+			"type E struct { X int }\ntype A struct { E }\ntype B struct { E }\ntype Root struct { A; B; Y bool }", false, `{"properties":{"Y":{"type":"boolean"}}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -326,8 +343,10 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 
 func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
 	for tag, want := range map[string]string{
-		"default=1h":               "Root.A: default=1h is not an integer\n\twrite nanoseconds: 3600000000000\n",
-		"minimum=1m30s":            "Root.A: minimum=1m30s is not a number\n\twrite nanoseconds: 90000000000\n",
+		"default=1h": "Root.A: default=1h is not an integer\n\twrite nanoseconds: " +
+			"3600000000000\n",
+		"minimum=1m30s": "Root.A: minimum=1m30s is not a number\n\twrite nanoseconds: " +
+			"90000000000\n",
 		"default=soon":             "Root.A: default=soon is not an integer\n\twrite an integer\n",
 		"maximum=1000,default=0.1": "Root.A: default=0.1 is not an integer\n\twrite an integer\n",
 	} {
@@ -406,7 +425,8 @@ func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
 func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
 	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
 	if got, want := said(problems),
-		"RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of its constants\n"; got != want {
+		"RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of "+
+			"its constants\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -490,7 +510,8 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:c,omitempty jsonschema:"minimum=3"`, 0,
 			`the value of the tag key json has no double quotes (write json:"c,omitempty")`},
-		{`the count`, 0, `the struct tag is no list of pairs from "the" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`the count`, 0,
+			`the struct tag is no list of pairs from "the" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
 		{`yaml:c json:"c"`, 0,
 			`the value of the tag key yaml has no double quotes (write yaml:"c")`},
 	}
@@ -574,7 +595,8 @@ func TestMalformedTagsOfOtherModulesAreProblemsIfALimitIsLost(t *testing.T) {
 // A method that is promoted through an embedded pointer panics on the value that encoding/json
 // makes, whose pointer is nil.
 func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
-	const base = "import (\n\"encoding\"\n\"encoding/json\"\n)\nvar _ encoding.TextUnmarshaler; var _ json.Unmarshaler\n" +
+	const base = "import (\n\"encoding\"\n\"encoding/json\"\n)\nvar _ encoding.TextUnmarshaler; " +
+		"var _ json.Unmarshaler\n" +
 		"type Base struct{ V int }\nfunc (*Base) UnmarshalText([]byte) error { return nil }\n" +
 		"type Own struct{ V int }\nfunc (*Own) UnmarshalJSON([]byte) error { return nil }\n"
 	const text = "%s has UnmarshalText from the embedded %s, which is nil when a value is read"
@@ -607,7 +629,8 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 	}
 	for _, src := range []string{
 		"type T struct { Base }\ntype Root struct { A T }",
-		"type T struct { *Base }\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { A T; B map[T]int }",
+		"type T struct { *Base }\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype " +
+			"Root struct { A T; B map[T]int }",
 		"type T struct { *Own }\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
 		"type T struct { P *Base }\ntype Root struct { A T }",
 	} {
@@ -616,7 +639,8 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		}
 	}
 	// A result may have what it embeds.
-	text2 := "type W struct{}\nfunc (*W) MarshalText() ([]byte, error) { return nil, nil }\ntype T struct { *W }\ntype Root struct { A *T }"
+	text2 := "type W struct{}\nfunc (*W) MarshalText() ([]byte, error) { return nil, nil }\ntype " +
+		"T struct { *W }\ntype Root struct { A *T }"
 	if problems, _ := problemsOf(t, text2, true); len(problems) > 0 {
 		t.Error(said(problems))
 	}

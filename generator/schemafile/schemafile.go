@@ -98,7 +98,9 @@ func (w Schema) Wrapped() (Schema, error) {
 	}
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
 		return Schema{}, &Error{0,
-			fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
+			fmt.Sprintf(
+				"the reference %s leads elsewhere once the result is wrapped as {\"result\": …}",
+				ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
 	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") +

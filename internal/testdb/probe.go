@@ -57,8 +57,9 @@ func (p *Probe) Asked() []Query {
 // CutAfter lets n more rows through, over all queries, and then fails with [ErrLost].
 func (p *Probe) CutAfter(n int) { p.rows.Store(int64(n)) }
 
-// CutAtEachRow calls run with the connection lost after 0 rows, 1 row and so on, until run succeeds,
-// and returns the error of each call. It fails the test if run still fails after 1,000 rows.
+// CutAtEachRow calls run with the connection lost after 0 rows, 1 row and so on, until run
+// succeeds, and returns the error of each call. It fails the test if run still fails after 1,000
+// rows.
 func (p *Probe) CutAtEachRow(t testing.TB, run func() error) []error {
 	t.Helper()
 	var failures []error
@@ -107,7 +108,8 @@ type conn struct {
 	probe *Probe
 }
 
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
+	driver.Rows, error) {
 	c.probe.ask(query, args)
 	found, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 	if err != nil {

@@ -46,7 +46,8 @@ func Compose(parts ...Part) (Table, error) {
 			errs = append(errs, checkRoles(part)...)
 		} else if !slices.Equal(roles, part.Table.Roles) {
 			errs = append(errs, fmt.Errorf(
-				"packages %s and %s have different role hierarchies (%s; %s): write the same //mcp:roles in both, or leave it out of one whose rules name no role",
+				"packages %s and %s have different role hierarchies (%s; %s): write the same "+
+					"//mcp:roles in both, or leave it out of one whose rules name no role",
 				from, part.Package, strings.Join(roles, " < "),
 				strings.Join(part.Table.Roles, " < ")))
 		}

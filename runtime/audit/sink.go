@@ -163,7 +163,8 @@ func (d *Degraded) Lost() int64 { return d.lost.Load() }
 func (d *Degraded) Record(ctx context.Context, e Event) error {
 	if d.sink == nil || d.logger == nil {
 		return errors.New(
-			"audit.Degrade has no sink or no logger: give it both, or the loss of a record would be silent")
+			"audit.Degrade has no sink or no logger: give it both, or the loss of a record would " +
+				"be silent")
 	}
 	if err := d.sink.Record(ctx, e); err != nil {
 		d.logger.ErrorContext(ctx,

@@ -151,7 +151,8 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 	}
 	return Bound{},
 		fmt.Errorf(
-			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} at the handler, with the argument's name as clients see it; %s",
+			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} at the handler, with the "+
+				"argument's name as clients see it; %s",
 			call, argument, ErrNotBound, kinds, argument, are)
 }
 

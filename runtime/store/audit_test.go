@@ -184,11 +184,13 @@ func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 			"REPLACE INTO audit_events SELECT * FROM audit_events",
 			"INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events",
 			"UPDATE OR REPLACE audit_events SET id = 2",
-			"INSERT INTO audit_events SELECT * FROM audit_events WHERE TRUE ON CONFLICT (id) DO UPDATE SET event = '{}'",
+			"INSERT INTO audit_events SELECT * FROM audit_events WHERE TRUE ON CONFLICT (id) DO " +
+				"UPDATE SET event = '{}'",
 		},
 		false: {
 			"TRUNCATE audit_events", "TRUNCATE audit_events CASCADE",
-			"INSERT INTO audit_events OVERRIDING SYSTEM VALUE SELECT * FROM audit_events ON CONFLICT (id) DO UPDATE SET event = '{}'",
+			"INSERT INTO audit_events OVERRIDING SYSTEM VALUE SELECT * FROM audit_events ON " +
+				"CONFLICT (id) DO UPDATE SET event = '{}'",
 			"MERGE INTO audit_events USING (SELECT 1) AS one ON TRUE WHEN MATCHED THEN DELETE",
 		},
 	}

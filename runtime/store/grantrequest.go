@@ -128,7 +128,8 @@ type tooMany int
 
 func (n tooMany) Error() string {
 	return fmt.Sprintf(
-		"all clients together have %d requests open, which is the most: approve or deny some of them first", int(n))
+		"all clients together have %d requests open, which is the most: approve or deny some of "+
+			"them first", int(n))
 }
 
 func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }

@@ -317,7 +317,9 @@ func TestMigrationThatOrphansRowsIsRefused(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		bad := fstest.MapFS{
 			"00001_a.sql": script(
-				"CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id));\nINSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);", "DROP TABLE b;\nDROP TABLE a;"),
+				"CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES "+
+					"a (id));\nINSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);",
+				"DROP TABLE b;\nDROP TABLE a;"),
 			"00002_b.sql": script("DELETE FROM a;", "INSERT INTO a VALUES (1);"),
 		}
 		if err := store.MigrateBy(t.Context(), url, bad, 1); err != nil {

@@ -23,7 +23,9 @@ func TestRequestsOfAllClientsThatAreOpenAreBounded(t *testing.T) {
 			must(ask(client))
 		}
 		_, err := ask("d")
-		if want := "store: request permission: all clients together have 3 requests open, which is the most: approve or deny some of them first"; !errors.Is(err, grant.ErrTooMany) || err.Error() != want {
+		if want := "store: request permission: all clients together have 3 requests open, which " +
+			"is the most: approve or deny some of them first"; !errors.Is(err, grant.ErrTooMany) ||
+			err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if again, err := ask("b"); err != nil || again.ID != "2" {

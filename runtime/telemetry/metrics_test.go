@@ -160,10 +160,13 @@ func TestManyAtOnce(t *testing.T) {
 	for _, span := range o.spans.GetSpans() {
 		names[span.Name]++
 	}
-	if n := points["mcpgen.requests{gen_ai.tool.name=get mcp.method.name=tools/call mcpgen.status=success}"]; n != clients*calls || names["tools/call get"] != clients*calls {
+	if n := points["mcpgen.requests{gen_ai.tool.name=get mcp.method.name=tools/call "+
+		"mcpgen.status=success}"]; n != clients*calls || names["tools/call get"] != clients*calls {
 		t.Errorf("%d calls of get, %d spans", n, names["tools/call get"])
 	}
-	if n := points["mcpgen.denials{gen_ai.tool.name=wipe mcp.method.name=tools/call mcpgen.denial.axis=permission}"]; n != clients*calls || names["tools/call wipe"] != clients*calls {
+	if n := points["mcpgen.denials{gen_ai.tool.name=wipe mcp.method.name=tools/call "+
+		"mcpgen.denial.axis=permission}"]; n != clients*calls ||
+		names["tools/call wipe"] != clients*calls {
 		t.Errorf("%d denials of wipe, %d spans", n, names["tools/call wipe"])
 	}
 }
@@ -178,28 +181,36 @@ func TestOutcomesThatNobodyNamed(t *testing.T) {
 		failed  bool
 	}{
 		{observe.Message{}, observe.Outcome{Failure: audit.Errored, Code: -32601}, "_OTHER",
-			"error.type=-32601 mcp.method.name=_OTHER mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32601", false},
+			"error.type=-32601 mcp.method.name=_OTHER mcpgen.failure=error mcpgen.status=failed " +
+				"rpc.response.status_code=-32601", false},
 		{observe.Message{Method: "ping"}, observe.Outcome{}, "ping",
 			"mcp.method.name=ping mcpgen.status=success", false},
 		{observe.Message{Method: "prompts/get"},
 			observe.Outcome{Kind: access.Prompts, Name: "a", Failure: audit.Errored, Code: -32603},
 			"prompts/get a",
-			"error.type=-32603 gen_ai.prompt.name=a mcp.method.name=prompts/get mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32603", true},
+			"error.type=-32603 gen_ai.prompt.name=a mcp.method.name=prompts/get " +
+				"mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32603", true},
 		{observe.Message{Method: "resources/read"},
 			observe.Outcome{Failure: audit.Errored, Code: 42}, "resources/read",
-			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=_OTHER", false},
+			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error " +
+				"mcpgen.status=failed rpc.response.status_code=_OTHER", false},
 		{observe.Message{Method: "resources/read"}, observe.Outcome{Failure: audit.Errored},
 			"resources/read",
-			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error mcpgen.status=failed", false},
+			"error.type=_OTHER mcp.method.name=resources/read mcpgen.failure=error " +
+				"mcpgen.status=failed", false},
 		{observe.Message{Method: "prompts/get"},
 			observe.Outcome{Failure: audit.Errored, Code: -32603, Cancelled: true}, "prompts/get",
-			"error.type=cancelled mcp.method.name=prompts/get mcpgen.failure=error mcpgen.status=failed rpc.response.status_code=-32603", false},
+			"error.type=cancelled mcp.method.name=prompts/get mcpgen.failure=error " +
+				"mcpgen.status=failed rpc.response.status_code=-32603", false},
 		{observe.Message{Method: "tools/call"},
 			observe.Outcome{Failure: audit.Errored, Cancelled: true}, "tools/call",
-			"error.type=cancelled gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.failure=error mcpgen.status=failed", false},
+			"error.type=cancelled gen_ai.operation.name=execute_tool mcp.method.name=tools/call " +
+				"mcpgen.failure=error mcpgen.status=failed", false},
 		{observe.Message{Method: "tools/call"},
 			observe.Outcome{Failure: audit.Denied, Code: -32603}, "tools/call",
-			"error.type=-32603 gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.failure=denied mcpgen.status=failed rpc.response.status_code=-32603", false},
+			"error.type=-32603 gen_ai.operation.name=execute_tool mcp.method.name=tools/call " +
+				"mcpgen.failure=denied mcpgen.status=failed rpc.response.status_code=-32603",
+			false},
 	} {
 		o := open(t, telemetry.Options{}, nil, nil)
 		observer, err := telemetry.New(telemetry.Options{

@@ -179,7 +179,9 @@ func TestSpansOverStdio(t *testing.T) {
 	span := o.one(t, "tools/call")
 	if got := line(
 		span.Attributes,
-		"mcpgen.request.id"); got != "gen_ai.operation.name=execute_tool gen_ai.tool.name=get mcp.method.name=tools/call mcp.protocol.version=2025-11-25 mcpgen.status=success network.transport=pipe" {
+		"mcpgen.request.id"); got != "gen_ai.operation.name=execute_tool gen_ai.tool.name=get "+
+		"mcp.method.name=tools/call mcp.protocol.version=2025-11-25 mcpgen.status=success "+
+		"network.transport=pipe" {
 		t.Error(got)
 	}
 	if span.Parent.SpanID() != spanIDs(t, inMeta).SpanID() {

@@ -197,7 +197,8 @@ func (r *request) checkQuery() error {
 	for name, values := range query {
 		if len(values) != 1 || values[0] == "" && name != "catalog" && name != "catalog_id" {
 			return problem(http.StatusBadRequest,
-				"the query has a parameter twice, or one without a value: send each once, or leave it out")
+				"the query has a parameter twice, or one without a value: send each once, or "+
+					"leave it out")
 		}
 	}
 	return nil

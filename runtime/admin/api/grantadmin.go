@@ -147,7 +147,8 @@ func (a *API) grantsOfAll() {
 	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke",
 		"Take a permission, or all of a type, from a client", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "It counts from the client's next request on. Where the client has no such grant nothing is revoked, and the answer is 404 and says which it has."
+	op.Description = "It counts from the client's next request on. Where the client has no such " +
+		"grant nothing is revoked, and the answer is 404 and says which it has."
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (
 		*struct{ Body Revoked }, error) {
 		if err := first(i.Body.check(), plain("body.type", i.Body.Type),
@@ -178,8 +179,8 @@ func (a *API) grantsOfAll() {
 	})
 }
 
-// noneToRevoke says to an admin why a revocation took nothing away, and what there is in its place:
-// who is told of a success stops looking, and the client goes on.
+// noneToRevoke returns an error with the reason why a revocation removed nothing, and the grants
+// that the client has. After a success, the admin would stop looking, and the client would go on.
 func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
 	if i.Resource != "" {
 		if _, everybodys := grant.Revoke(a.server.GrantDefaults(), i.Type, i.Resource); len(

@@ -37,7 +37,8 @@ func TestBodyThatDoesNotEndHoldsNothing(t *testing.T) {
 		conn := must(net.Dial("tcp", web.Listener.Addr().String()))
 		fmt.Fprintf(
 			conn,
-			"%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", c.line, c.who)
+			"%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+				"application/json\r\nContent-Length: 100\r\n\r\n{", c.line, c.who)
 		must(0, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status) {

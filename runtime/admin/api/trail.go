@@ -87,7 +87,8 @@ func (a *API) trail() {
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events",
 		"List what was recorded, the newest first")
-	op.Description = "That the trail is read is recorded in it. The intent of a call is left out if its outcome is there, unless request_id is given."
+	op.Description = "That the trail is read is recorded in it. The intent of a call is left out " +
+		"if its outcome is there, unless request_id is given."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record],
 		error) {
 		page, err := i.ids()
@@ -112,7 +113,8 @@ func (a *API) trail() {
 	op = in.operation(http.MethodPost, "prune-audit-events", auditPath+"/prune",
 		"Delete the oldest part of the audit trail")
 	op.DefaultStatus = http.StatusOK
-	op.Description = "What goes is recorded before anything is deleted, so that the rest still verifies. Where it ends early, send it again: it goes on."
+	op.Description = "What goes is recorded before anything is deleted, so that the rest still " +
+		"verifies. Where it ends early, send it again: it goes on."
 	register(a, op, auditors, func(ctx context.Context, r *request,
 		i *struct{ Body Pruning }) (*struct{ Body Pruned }, error) {
 		n, err := a.store.PruneEvents(ctx, i.Body.Before, r.by())

@@ -102,7 +102,8 @@ func (f faults) name(field, text string, needed bool) {
 		f.add(
 			field,
 			fmt.Sprintf(
-				"Write at most %d bytes of characters that can be seen, and no space at the start or the end.", grant.MaxIdentity))
+				"Write at most %d bytes of characters that can be seen, and no space at the "+
+					"start or the end.", grant.MaxIdentity))
 	}
 }
 

@@ -101,8 +101,8 @@ func onOff(is bool) string {
 	return "not active"
 }
 
-// retyped reports whether a form is shown again because of an error. Others are told as they are,
-// before anything else is asked of the store: what is said of a change is about that change.
+// retyped reports whether a form is shown again because of an error. Other errors are shown at
+// once, without a further query of the store, so that the page is about the change that failed.
 func retyped(err error) bool {
 	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) ||
 		errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrLimit)
@@ -142,10 +142,14 @@ func (v *visit) after(name string) int64 {
 
 // The rules of what is typed, for people.
 const (
-	ruleName    = "Write a name of at most 256 bytes: characters that can be seen, and no space at its start or end."
+	ruleName = "Write a name of at most 256 bytes: characters that can be seen, and no space " +
+		"at its start or end."
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
-	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
-	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
-	ruleLimit   = "There are as many here as there may be. Remove one that is not needed any more, and try again."
+	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, " +
+		"underscore and hyphen. A module has at most 256 bytes."
+	ruleMember = "Write a subject, and an issuer where tokens have one, each of at most 512 " +
+		"bytes of characters that can be seen, and choose a standing."
+	ruleLimit = "There are as many here as there may be. Remove one that is not needed any " +
+		"more, and try again."
 	ruleVersion = "This form does not say what it was made of. Open the page again."
 )

@@ -35,7 +35,8 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
 	page(t, w.get("token-admin", "/console"), http.StatusOK, `href="/console/requests"`, `href="/console/grants"`, `<span class="n">0</span>open requests`, "No client waits")
-	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "No client waits for a decision")
+	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "No client waits for a "+
+		"decision")
 	r := w.requestPermission("desk", "file.read", "reports/**", "The numbers of May.\nPlease.")
 	w.gives("desk", "file.read", "public/a")
 	w.gives("desk", "file.write", "never/shown")
@@ -54,14 +55,16 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	// Less than was asked for, for a time, and inside isolation.
 	before := time.Now()
 	led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May alone")), "/console/requests?done=request-approved")
-	equal(t, w.has("desk"), []string{"file.read public/a unrestricted", "file.write never/shown unrestricted", "file.read reports/may/* restricted"})
+	equal(t, w.has("desk"), []string{"file.read public/a unrestricted", "file.write never/shown " +
+		"unrestricted", "file.read reports/may/* restricted"})
 	g := must(w.keeper.List(t.Context(), grant.Filter{Client: "desk", Type: "file.read"}))[1]
 	if g.By != "ada" || g.Reason != "May alone" || g.Issuer != issuer || g.Expires.Before(before.Add(24*time.Hour-2*time.Second)) || g.Expires.After(time.Now().Add(24*time.Hour)) {
 		t.Errorf("%+v", g)
 	}
 	page(t, w.get("token-admin", "/console/requests?done=request-approved"), http.StatusOK, "The request is approved", "No client waits")
 	page(t, w.get("token-admin", "/console/requests?status=approved"), http.StatusOK, `aria-current="true">Approved`, at, "reports/**", "by ada")
-	body = page(t, w.get("token-admin", at), http.StatusOK, "<b>approved</b>", "by <span class=\"name\">ada</span>", "May alone")
+	body = page(t, w.get("token-admin", at), http.StatusOK, "<b>approved</b>", "by <span "+
+		"class=\"name\">ada</span>", "May alone")
 	if strings.Contains(body, "/approve") || strings.Contains(body, "/deny") {
 		t.Errorf("it can be decided on again: %s", body)
 	}
@@ -127,7 +130,8 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 	}{
 		{"more than was asked for", at, []any{"resource", "**", "lasts", "1d"}, "resource", []string{"This is more than the request, which is reports/**"}},
 		{"a pattern that is none", at, []any{"resource", "reports/[a", "lasts", "1d"}, "resource", []string{`<span class="name">reports/[a<mark>◂</mark>`, "At byte 10: a class is not closed"}},
-		{"nothing", at, []any{"lasts", "1d"}, "resource", []string{"it is empty, and empty is nothing"}},
+		{"nothing", at, []any{"lasts", "1d"}, "resource", []string{"it is empty, and empty is " +
+			"nothing"}},
 		{"no time", at, []any{"resource", "reports/**", "lasts", "soon"}, "lasts", []string{"Choose how long"}},
 		{"a time that is none", at, []any{"resource", "reports/**", "lasts", "1d", "until", "soon"}, "until", []string{"This is no time"}},
 		{"a time that has passed", at, []any{"resource", "reports/**", "lasts", "1d", "until", "2001-01-01T00:00"}, "until", []string{"This time has passed"}},
@@ -175,7 +179,8 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 	if strings.Contains(body, "END") || strings.Count(body, "<p></p>") > 20 {
 		t.Errorf("all of it is shown: %s", body)
 	}
-	body = page(t, w.get("token-admin", "/console/requests/odd-2"), http.StatusOK, "and more, which is not shown")
+	body = page(t, w.get("token-admin", "/console/requests/odd-2"), http.StatusOK, "and more, "+
+		"which is not shown")
 	if n := strings.Count(body, "ö"); n != 1000 || strings.Contains(body, "cannot be seen") {
 		t.Errorf("%d of its characters are shown", n)
 	}
@@ -255,7 +260,8 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	list := func(done string) string {
 		return "/console/grants?" + form("client", "desk", "issuer", issuer, "done", done).Encode()
 	}
-	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "Nothing has been granted to any client")
+	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "Nothing has been granted to "+
+		"any client")
 	page(t, w.get("token-admin", "/console/grants/new"), http.StatusOK, `name="issuer" value="`+issuer+`"`, `<option value="file.read">`, `name="unrestricted" type="checkbox">`)
 	page(t, w.get("token-admin", "/console/grants/new?client=desk"), http.StatusOK, `name="client" value="desk"`, `name="issuer" value=""`)
 	until := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04")
@@ -266,15 +272,19 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	w.machine.defaults = grant.Default(grant.Minimal("public")...)
 	at := strings.Replace(until, "T", " ", 1) + " UTC"
 	got := rows(t, page(t, w.get("token-admin", list("granted")), http.StatusOK, "The permission is granted", `href="/console/grants/new?client=desk&amp;issuer=https`))
-	equal(t, got[1:3], []string{"everybody|file.read|public/** isolated only|never|by configuration||not to be revoked here", "everybody|system.command|echo ** isolated only|never|by configuration||not to be revoked here"})
+	equal(t, got[1:3], []string{"everybody|file.read|public/** isolated only|never|by " +
+		"configuration||not to be revoked here", "everybody|system.command|echo ** isolated " +
+		"only|never|by configuration||not to be revoked here"})
 	var cut []string
 	for _, row := range got[3:] {
 		cells := strings.Split(row, "|")
 		cut = append(cut, strings.Join(append(slices.Delete(cells, 4, 5), ""), "|"))
 	}
 	equal(t, cut, []string{
-		"desk|file.read|public/a also outside isolation|" + at + "|for May|Revoke …(file.read public/a of desk)|", "desk|file.read|public/b also outside isolation|" + at + "|for May|Revoke …(file.read public/b of desk)|",
-		"desk|net.connect|api.example.com:443 also outside isolation|" + at + "|for May|Revoke …(net.connect api.example.com:443 of desk)|",
+		"desk|file.read|public/a also outside isolation|" + at + "|for May|Revoke …(file.read " +
+			"public/a of desk)|", "desk|file.read|public/b also outside isolation|" + at + "|for May|Revoke …(file.read public/b of desk)|",
+		"desk|net.connect|api.example.com:443 also outside isolation|" + at + "|for May|Revoke " +
+			"…(net.connect api.example.com:443 of desk)|",
 	})
 	body := page(t, w.get("token-admin", "/console/grants?type=file.read"), http.StatusOK, "Show all", "everybody", "desk", "other", "isolated only")
 	if strings.Contains(body, "api.example.com") || strings.Contains(body, "echo") {
@@ -364,7 +374,8 @@ func TestKeeperThatTakesNothing(t *testing.T) {
 		"/console/grants": given, approve: form("resource", "reports/**", "lasts", "1d"), "/console/grants/revoke": form("client", "desk", "issuer", issuer, "type", "file.read", "reason", "r"),
 	} {
 		w.keeper.meanwhile = func() { w.keeper.failure = errBroken }
-		body := page(t, w.post("token-admin", at, f), http.StatusInternalServerError, "Something failed")
+		body := page(t, w.post("token-admin", at, f), http.StatusInternalServerError, "Something "+
+			"failed")
 		if strings.Contains(body, "disk") || !strings.Contains(w.log.String(), "the disk is gone") {
 			t.Errorf("%s: %s", at, body)
 		}

@@ -71,7 +71,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 // TestNameThatCodeDeclaresIsTaken: clients would never get a global catalog of that name, as the API says.
 func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	w := onSQLite(t)
-	const says = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool catalog=): take another name, or remove it there."
+	const says = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool " +
+		"catalog=): take another name, or remove it there."
 	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
 	at := fmt.Sprint("/console/catalogs/", w.global.ID)
 	page(t, w.post("token-admin", at, form("version", w.global.Version, "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
@@ -91,7 +92,8 @@ func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 	w := onSQLite(t)
 	for _, c := range []struct {
 		method, says string
-	}{{"GET", "No answer in time: try again; nothing was changed."}, {"POST", "No answer in time: try again; a change may have been made or not: look before you send it again."}} {
+	}{{"GET", "No answer in time: try again; nothing was changed."}, {"POST", "No answer in " +
+		"time: try again; a change may have been made or not: look before you send it again."}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		rec := httptest.NewRecorder()

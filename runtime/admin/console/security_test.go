@@ -52,8 +52,9 @@ func TestPolicyAllowsNoScriptAndNoOtherHost(t *testing.T) {
 			cache = "public, max-age=31536000, immutable"
 		}
 		for header, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; " +
+				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 			"Referrer-Policy": "same-origin", "Cache-Control": cache,
 			"Cross-Origin-Opener-Policy":   "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin",

@@ -88,7 +88,8 @@ func TestTrailIsSearched(t *testing.T) {
 				"Download what is found", "Show all")
 			equal(t, rows(t, body)[1:],
 				[]string{
-					"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: denied|needs role Manager"})
+					"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: " +
+						"denied|needs role Manager"})
 			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK,
 				"No event matches")
 			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all",

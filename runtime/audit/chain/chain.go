@@ -108,11 +108,13 @@ func New(sink audit.Sink, options Options) (*Chain, error) {
 	case len(options.Key) < MinKey:
 		return nil,
 			fmt.Errorf(
-				"chain.New: the key has %d bytes: make one of at least %d, as by openssl rand -hex %d", len(options.Key), MinKey, MinKey)
+				"chain.New: the key has %d bytes: make one of at least %d, as by openssl rand "+
+					"-hex %d", len(options.Key), MinKey, MinKey)
 	case !replicaName.MatchString(options.Replica):
 		return nil,
 			fmt.Errorf(
-				"chain.New: %.100q does not name a replica: use 1 to 64 letters, digits, hyphens and underscores", options.Replica)
+				"chain.New: %.100q does not name a replica: use 1 to 64 letters, digits, hyphens "+
+					"and underscores", options.Replica)
 	case options.Every < 0 || options.Interval < 0:
 		return nil, errors.New("chain.New: Every and Interval are not negative: 0 is the default")
 	}

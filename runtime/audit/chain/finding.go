@@ -26,7 +26,8 @@ const (
 	// Disordered: so much is wrong that the rest was not looked at.
 	Disordered Kind = "disordered"
 
-	// Torn: a crash has left a part of a line, and no caller got an acknowledgement for it. It is no sign of tampering.
+	// Torn: a crash has left a part of a line, and no caller got an acknowledgement for it. It is
+	// no sign of tampering.
 	Torn Kind = "torn"
 	// Unproven: a record is older than the range that was verified, and the record before it is
 	// gone. A checkpoint proves the records after it, not the ones that it counts. It is no sign of
@@ -74,15 +75,21 @@ func (f Finding) String() string {
 }
 
 const (
-	cureMissing   = "find the files or rows that have them; if older files were deleted as configured, name a checkpoint from before which nothing is asked for"
+	cureMissing = "find the files or rows that have them; if older files were deleted as " +
+		"configured, name a checkpoint from before which nothing is asked for"
 	cureAltered   = "compare it with another copy of the trail; it does not prove what it says"
 	cureReordered = "compare the order with another copy of the trail"
-	cureTwice     = "give each file once, and a trail in one form; if it is so within a file, compare it with another copy"
-	cureForeign   = "use the key of the server that wrote it; if this is it, somebody without it wrote this"
-	cureUnchained = "trust it as far as the place it was kept in; if the trail is older than its chain, say that such records are expected"
-	cureTorn      = "nothing: it was never acknowledged"
-	cureForged    = "compare it with another copy of the trail; pruning and the deletion of old files leave no such record, and where somebody put it in, it does not prove what it says"
-	cureEmpty     = "look at what was read: a trail that was verified before has records, and an export that failed has none"
+	cureTwice     = "give each file once, and a trail in one form; if it is so within a file, " +
+		"compare it with another copy"
+	cureForeign = "use the key of the server that wrote it; if this is it, somebody without it " +
+		"wrote this"
+	cureUnchained = "trust it as far as the place it was kept in; if the trail is older than its " +
+		"chain, say that such records are expected"
+	cureTorn   = "nothing: it was never acknowledged"
+	cureForged = "compare it with another copy of the trail; pruning and the deletion of old " +
+		"files leave no such record, and where somebody put it in, it does not prove what it says"
+	cureEmpty = "look at what was read: a trail that was verified before has records, and an " +
+		"export that failed has none"
 	cureNoOutcome = "the server was killed, its sink failed, or the call still runs: " +
 		"find out what it has done before you repeat it"
 	cureUnproven = "nothing, or name an earlier checkpoint and give the files before"

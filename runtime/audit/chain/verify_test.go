@@ -333,7 +333,8 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 				"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
 		"gone": {[]string{""},
 			[]string{
-				"chain ID seq 1: missing: nothing is there of its records up to 10, which the checkpoint of"}},
+				"chain ID seq 1: missing: nothing is there of its records up to 10, which the " +
+					"checkpoint of"}},
 		"torn": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), `{"timestamp":`},
 			[]string{"f1:1: torn: the last line is unfinished"}},
 		"garbage": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "garbage\n"},

@@ -172,7 +172,9 @@ func (s *Source) MapAction(permission string) (string, error) {
 		permission, func(r rune) bool { return r <= ' ' }) {
 		return "",
 			fmt.Errorf(
-				"django: %q is no permission of Django's: it has the form app.codename, as in \"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
+				"django: %q is no permission of Django's: it has the form app.codename, as in "+
+					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= "+
+					"on the tool", permission)
 	}
 	return permission, nil
 }

@@ -85,7 +85,8 @@ func TestNameOfTwoUsersIsRefused(t *testing.T) {
 			for _, err := range []error{capabilitiesErr, resolveErr} {
 				if err == nil || !strings.Contains(
 					err.Error(),
-					"names more than one active user: look users up in a column whose values are unique") {
+					"names more than one active user: look users up in a column whose values are "+
+						"unique") {
 					t.Errorf("%v", err)
 				}
 			}

@@ -235,7 +235,8 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 		noEngine: func() (*objectperm.Source, error) {
 			return objectperm.New(db, 0, objectperm.NetBox(), objectperm.Options{})
 		},
-		"objectperm: Layout.Users names nothing: start from objectperm.NetBox() or objectperm.Nautobot()": func() (*objectperm.Source, error) {
+		"objectperm: Layout.Users names nothing: start from objectperm.NetBox() or " +
+			"objectperm.Nautobot()": func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.Layout{}, objectperm.Options{})
 		},
 		`objectperm: Options.ExemptView: "site" is no model: write it as in EXEMPT_VIEW_PERMISSIONS, "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {

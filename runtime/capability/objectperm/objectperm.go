@@ -120,7 +120,10 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 		app, name, _ := strings.Cut(model, ".")
 		if p, ok := parse(app + "." + view + "_" + name); !ok || p.object() != model ||
 			strings.Contains(model, capability.Any) {
-			return nil, fmt.Errorf("objectperm: Options.ExemptView: %q is no model: write it as in EXEMPT_VIEW_PERMISSIONS, \"dcim.site\", or \"*\" for all", model)
+			return nil,
+				fmt.Errorf(
+					"objectperm: Options.ExemptView: %q is no model: write it as in "+
+						"EXEMPT_VIEW_PERMISSIONS, \"dcim.site\", or \"*\" for all", model)
 		}
 		s.exempt[model] = true
 	}
@@ -133,7 +136,10 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 	}
 	for name, constraints := range defaults {
 		if _, ok := parse(name); !ok {
-			return nil, fmt.Errorf("objectperm: DefaultPermissions: %q is no permission: write it as in DEFAULT_PERMISSIONS, \"users.view_token\"", name)
+			return nil,
+				fmt.Errorf(
+					"objectperm: DefaultPermissions: %q is no permission: write it as in "+
+						"DEFAULT_PERMISSIONS, \"users.view_token\"", name)
 		}
 		g := &grant{}
 		for _, c := range constraints {
@@ -239,7 +245,11 @@ func (s *Source) MapAction(permission string) (string, error) {
 		return "", malformed(permission)
 	}
 	if first, _, more := strings.Cut(p.action, "_"); more && slices.Contains(verbs, first) {
-		return "", fmt.Errorf("objectperm: %q is the action %q on the model %q to this host, which reads the model behind the last underscore: name a model without underscores", permission, p.action, p.object())
+		return "",
+			fmt.Errorf(
+				"objectperm: %q is the action %q on the model %q to this host, which reads the "+
+					"model behind the last underscore: name a model without underscores",
+				permission, p.action, p.object())
 	}
 	return permission, nil
 }
@@ -257,14 +267,22 @@ func (s *Source) MapPermission(p access.Permission) (string, error) {
 	case !ok:
 		return "", malformed(name)
 	case read != permission{p.App, p.Action, p.Object}:
-		return "", fmt.Errorf("objectperm: this host reads %q as the action %q on the model %q, and it was written as %q on %q: a model has no underscores; write object= as django_content_type has it",
-			name, read.action, read.object(), p.Action, p.Type())
+		return "",
+			fmt.Errorf(
+				"objectperm: this host reads %q as the action %q on the model %q, and it was "+
+					"written as %q on %q: a model has no underscores; write object= as "+
+					"django_content_type has it",
+				name, read.action, read.object(), p.Action, p.Type())
 	}
 	return name, nil
 }
 
 func malformed(name string) error {
-	return fmt.Errorf("objectperm: %q is no permission of this host: it has the form app.action_model with the model in lower case and without underscores, as in \"dcim.napalm_read_device\" or \"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the tool", name)
+	return fmt.Errorf(
+		"objectperm: %q is no permission of this host: it has the form app.action_model with the "+
+			"model in lower case and without underscores, as in \"dcim.napalm_read_device\" or "+
+			"\"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the "+
+			"tool", name)
 }
 
 // grant is the union of all grants of one permission. Without constraints and not free it covers

@@ -157,7 +157,8 @@ func (r *accountReader) constraints(v value, at string) (list []capability.Const
 	if len(v.items) == 0 {
 		r.bad.add(
 			v.line, at,
-			"has no constraint: write one, or move the permission to permissions if it covers all objects")
+			"has no constraint: write one, or move the permission to permissions if it covers "+
+				"all objects")
 	}
 	for i, item := range v.items {
 		at := decode.Pointer(at, strconv.Itoa(i))
@@ -166,7 +167,8 @@ func (r *accountReader) constraints(v value, at string) (list []capability.Const
 		case len(item.members) == 0:
 			r.bad.add(
 				item.line, at,
-				"constrains nothing: say what objects it is about, or move the permission to permissions if it covers all")
+				"constrains nothing: say what objects it is about, or move the permission to "+
+					"permissions if it covers all")
 		default:
 			list = append(list, item.appendJSON(nil))
 		}
@@ -230,7 +232,8 @@ func (r *accountReader) known(name string) string {
 func (r *accountReader) name(name string) string {
 	if name == "" || name != strings.TrimSpace(name) ||
 		strings.ContainsFunc(name, unicode.IsControl) {
-		return "is no name: write one without control characters, and without white space at its ends"
+		return "is no name: write one without control characters, and without white space at its " +
+			"ends"
 	}
 	return ""
 }

@@ -98,7 +98,9 @@ func TestUsersHaveWhatTheFileGivesThemAndTheirGroups(t *testing.T) {
 	for name, text := range map[string]string{"a.yaml": team, "a.yml": team, "a.json": teamJSON} {
 		s := open(t, name, text)
 		for user, want := range map[string]string{
-			"ada":    "dcim.change_device {\"site\":\"ams\"} {\"site\":\"rtm\"}\ndcim.view_device\nexempt dcim.device napalm_read\nexempt dcim.site view\n",
+			"ada": "dcim.change_device {\"site\":\"ams\"} " +
+				"{\"site\":\"rtm\"}\ndcim.view_device\nexempt dcim.device napalm_read\nexempt " +
+				"dcim.site view\n",
 			"bob":    "billing.export\ndcim.change_device\nexempt dcim.site view\n",
 			"nobody": "exempt dcim.site view\n",
 		} {

@@ -167,7 +167,8 @@ func TestRefusalsOfInputNameTheProblem(t *testing.T) {
 		}
 	}
 	if got := call(t, desk, "request_permission",
-		input); got != "!too many of your requests are open: wait until an administrator has decided on some" {
+		input); got != "!too many of your requests are open: wait until an administrator has "+
+		"decided on some" {
 		t.Error(got)
 	}
 }

@@ -285,7 +285,8 @@ func testPeek(t *testing.T) {
 }
 
 func TestViewIsAsOfAMessage(t *testing.T) {
-	const refused = "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
+	const refused = "it is refused (403 over HTTP), since Options.Anonymous admits nobody " +
+		"without one"
 	eve := access.Principal{Subject: "eve"}
 	for _, test := range []struct {
 		p         access.Principal
