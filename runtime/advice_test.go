@@ -138,7 +138,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id",
 				Message: "is missing"}}))
 		}},
-		{Name: "timeout", Timeout: 10 * time.Millisecond,
+		{Name: "timeout", Timeout: 150 * time.Millisecond,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				runtime.Advise(ctx, 0.5, "look there")
 				<-ctx.Done()
@@ -176,7 +176,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 			more    []string
 		}{
 			"arguments": {"is missing", true, nil},
-			"timeout":   {"timed out after 10ms", true, []string{advice}},
+			"timeout":   {"timed out after 150ms", true, []string{advice}},
 			"output":    {"its limit on output", true, nil},
 			"advised":   {"its limit on output", true, []string{advice}},
 			"rate":      {"its limit on rate", true, nil},

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -203,7 +204,13 @@ func newPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *p
 	go func() { done <- s.RunIO(context.Background(), in, out, p) }()
 	c := &pipe{toServer, bufio.NewScanner(fromServer)}
 	c.lines.Buffer(nil, 1<<21)
+	hang := time.AfterFunc(3*time.Minute, func() {
+		t.Error("the session over lines is still in use after 3 minutes")
+		toServer.Close()
+		fromServer.Close()
+	})
 	t.Cleanup(func() {
+		hang.Stop()
 		toServer.Close()
 		go func() {
 			for c.lines.Scan() { // what was still on its way
