@@ -97,10 +97,14 @@ func bothDoors(call func(context.Context, toolset.Call) (toolset.Result, error))
 		{Name: "held", Input: `{"type":"object"}`, SDK: true, Call: call}})
 }
 
-// later calls a tool, and returns the channel of its answer.
+// later calls a tool, and returns the channel of its answer. A call without an answer fails the
+// test and closes the channel.
 func (c *raw) later(t *testing.T, tool string) chan reply {
 	got := make(chan reply, 1)
-	go func() { got <- c.call(t, tool, "", nil) }()
+	go func() {
+		defer close(got)
+		got <- c.call(t, tool, "", nil)
+	}()
 	return got
 }
 

@@ -400,7 +400,8 @@ func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 	}
 }
 
-// TestCallsStillRunningAtTheEndOfTheGraceAreAnswered: the program closes all connections after it.
+// TestCallsStillRunningAtTheEndOfTheGraceAreAnswered shuts the HTTP server down after it: net/http
+// sends the end of a response after the handler has returned.
 func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 	for _, era := range eras {
 		started := make(chan struct{}, 2)
@@ -422,7 +423,11 @@ func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 			t.Errorf("%s: shutdown: %v", era, err)
 		}
 		cancel()
-		ts.Config.Close()
+		leaving, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := ts.Config.Shutdown(leaving); err != nil {
+			t.Error(err)
+		}
+		stop()
 		for door, answer := range answers {
 			if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
 				!strings.Contains(got.body, "isError") {
