@@ -25,8 +25,15 @@ HOSTS = postgresql python3-django python3-psycopg2 chromium
 # Without root, sudo must work without a password.
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
+# The modules of go.work without the root, and those of testdata, which are in no workspace, since
+# they would lift the versions of all others. ./... of the root contains none of these.
+NESTED = $(shell sed -n 's,^	\./,,p' go.work)
+APART = testdata/bench testdata/browser testdata/clients testdata/corpus
+# mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
+SERVED = ./... ./examples/... ./runtime/sandbox/...
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
+.PHONY: help modules tidy version demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients
 
@@ -45,13 +52,13 @@ demo: ## serve the team directory, the inventory and the workspace, and visit th
 	bin/flow bin/workspace
 
 test: ## run all tests
-	$(GO) test -p 3 -timeout 20m ./...
+	$(GO) test -p 3 -timeout 20m work
 	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck check prove examples demo corpus benchtest browser \
+	@for step in setup fmt modules vet staticcheck check prove examples demo corpus benchtest browser \
 		clients decoderoracle cover fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
@@ -61,9 +68,7 @@ ci: ## everything that must hold before a change lands
 
 setup: ## download what later targets need
 	$(GO) mod download
-	cd testdata/corpus && $(GO) mod download
-	cd testdata/browser && $(GO) mod download
-	cd testdata/clients && $(GO) mod download
+	@for module in $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
 	$(GO) run $(STATICCHECK) -version
 	$(GO) run $(GOFUMPT) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
@@ -74,8 +79,20 @@ setup: ## download what later targets need
 	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
 
 generate: ## regenerate what mcpgen writes in this repository
-	$(GO) generate ./...
-	cd testdata/bench && $(GO) generate ./...
+	$(GO) generate work
+	cd testdata/bench && GOWORK=off $(GO) generate ./...
+
+modules: ## build each module of the workspace without the workspace, as a release of it is built
+	@for module in . $(NESTED); do \
+		echo "build $$module"; \
+		(cd $$module && GOWORK=off $(GO) build ./... && GOWORK=off $(GO) mod tidy -diff) || exit 1; \
+	done
+
+tidy: ## go mod tidy in every module
+	@for module in . $(NESTED) $(APART); do (cd $$module && GOWORK=off $(GO) mod tidy) || exit 1; done
+
+version: ## write VERSION=v1.2.3 into the go.mod files for a release, see VERSIONING.md
+	sed -i -E 's,(github\.com/mcpgen/mcpgen[^ ]*) v[^ ]+,\1 $(VERSION),' $(addsuffix /go.mod,$(NESTED) $(APART))
 
 build: ## build the command into bin/
 	$(GO) build -o bin/ ./cmd/mcpgen
@@ -86,16 +103,16 @@ fmt: ## fail where gofmt would change a file, or gofumpt a generated one
 		test -z "$$files" || { echo "gofumpt would change:"; echo "$$files"; exit 1; }
 
 vet: ## go vet
-	$(GO) vet ./...
+	$(GO) vet work
 
 staticcheck: ## staticcheck, generated code included
-	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(STATICCHECK) work
 
 walls: ## the walls between packages, and the threat list's tests, which race runs as well
 	$(GO) test -count=1 -run 'TestWalls|TestThreats' ./cmd/mcpgen
 
 check: ## fail where generated files are stale or a handler is unannotated
-	$(GO) tool mcpgen check ./...
+	$(GO) tool mcpgen check $(SERVED)
 
 prove: ## fail where handlers of the example that declares it reach more than they declare
 	$(GO) tool mcpgen prove --check ./examples/workspace/...
@@ -108,7 +125,7 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # transport run without the detector. make vet has vetted all these packages and tests, but for those
 # without cgo.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
-DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /testdata -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
+DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /testdata -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /systemtest/secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
@@ -116,7 +133,8 @@ CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|R
 having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
 # The runs without the detector write which statements they ran, with those of the programs that
 # tests start as the test binary. Under the detector, counting makes tests up to nine times slower.
-PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash
+PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
+	$(patsubst %,./%/...,$(filter-out examples,$(NESTED)))
 empty =
 comma = ,
 COVERED = bin/cover
@@ -129,35 +147,35 @@ race: ## run all tests, and those of what runs at once under the race detector a
 	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
-	$(GO) test -race -p 3 -timeout 60m $$($(GO) list ./... | grep -v /cmd/)
+	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
 
 corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
-	cd testdata/corpus && $(GO) vet ./... && $(GO) test -count=1 -v .
+	cd testdata/corpus && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 benchtest: ## vet and test the benchmarks against other servers, without measuring
-	cd testdata/bench && $(GO) vet ./... && $(GO) test ./...
+	cd testdata/bench && export GOWORK=off && $(GO) vet ./... && $(GO) test ./...
 
 browser: ## drive the console in headless Chromium
-	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
+	cd testdata/browser && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 clients: ## drive examples/conformance with stock clients: go-sdk, mcp-go, TypeScript SDK, Inspector
-	cd testdata/clients && $(GO) vet ./... && $(GO) test -count=1 -v .
+	cd testdata/clients && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 conformance: ## count the checks of the official conformance suite that examples/conformance passes
 	$(GO) test -count=1 -v -run TestConformance ./examples/conformance
 
 bench: ## measure against other servers, in one run, and print the table of ratios
-	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
+	cd testdata/bench && GOWORK=off $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
 benchscale: ## measure mcpgen on many packages, and what generated code costs (SCALEFLAGS)
-	cd testdata/bench && $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
-	cd testdata/bench && $(GO) run ./scale $(SCALEFLAGS)
+	cd testdata/bench && GOWORK=off $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
+	cd testdata/bench && GOWORK=off $(GO) run ./scale $(SCALEFLAGS)
 
 benchreadme: ## write the results of make bench into the README
-	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
+	cd testdata/bench && GOWORK=off $(GO) run ./table -from bench.out -readme ../../README.md
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
-	cd testdata/bench && $(GO) run ./timing $(TIMINGFLAGS)
+	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...

@@ -21,9 +21,21 @@ type Proof struct {
 	Files []emit.File
 }
 
-// Prove analyses what the handlers of the packages reach, and writes nothing. It takes seconds a package; progress, unless it is nil, is
-// called with what is being done. It fails as Run does.
-func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, error) {
+// Analysis finds what the handlers of loaded packages reach.
+type Analysis interface {
+	Platform() string // GOOS/GOARCH of the analysis
+	// Tools returns a row for each tool of a service, in their order.
+	Tools(model.Service) ([]model.Proven, error)
+}
+
+// Analyse loads packages by their import paths for an analysis. dir is the working directory of the
+// go command. The list contains the errors of the author's packages.
+type Analyse func(ctx context.Context, dir string, paths []string) (Analysis, diag.List, error)
+
+// Prove compares what the handlers of the packages reach with their directives. It writes nothing and
+// takes seconds a package. If progress is not nil, Prove calls it with a text for each step. It
+// fails as Run does.
+func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing string)) (Proof, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
@@ -43,7 +55,7 @@ func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, 
 		return p, nil
 	}
 	progress("reading the packages and all that they import")
-	bodies, found, err := prove.Load(ctx, o.Dir, paths)
+	bodies, found, err := analyse(ctx, o.Dir, paths)
 	if err != nil || len(found) > 0 {
 		p.Diagnostics = found
 		return p, err
@@ -54,7 +66,7 @@ func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, 
 		}
 		s := &p.Services[i]
 		progress("following the calls of " + s.Package)
-		proof := model.Proof{Platform: bodies.Platform, Current: true}
+		proof := model.Proof{Platform: bodies.Platform(), Current: true}
 		if proof.Tools, err = bodies.Tools(*s); err != nil {
 			return p, err
 		}

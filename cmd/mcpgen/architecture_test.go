@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // namedFunc is a function in a page: `guard.(*Guard).steps`, `worker.Run`, `runtime.Options.withDefaults`.
@@ -17,7 +19,7 @@ var namedFunc = regexp.MustCompile("`([a-z]+)\\.(?:\\(\\*(\\w+)\\)\\.)?(\\w+)(?:
 // TestArchitectureNamesWhatExists checks each function, method and type that the page names in
 // code font against the declarations of its package.
 func TestArchitectureNamesWhatExists(t *testing.T) {
-	root := repository(t)
+	root := testrepo.Root(t)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)

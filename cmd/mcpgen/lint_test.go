@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // deprecated is a service whose source uses deprecated declarations of another package.
@@ -48,7 +51,7 @@ type Old struct {
 // TestGeneratedCodeIsCleanForLinters runs staticcheck and gofumpt, in the versions of the Makefile, on
 // what mcpgen writes for a service that uses deprecated declarations.
 func TestGeneratedCodeIsCleanForLinters(t *testing.T) {
-	root := repository(t)
+	root := testrepo.Root(t)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,7 @@ func TestGeneratedCodeIsCleanForLinters(t *testing.T) {
 		return string(m[1])
 	}
 	dir := t.TempDir()
-	if err := writeModule(root, "example.com/scratch", dir); err != nil {
+	if err := testrepo.WriteModule(root, "example.com/scratch", dir); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
@@ -90,7 +93,7 @@ func TestGeneratedCodeIsCleanForLinters(t *testing.T) {
 		out, err := linter.CombinedOutput()
 		if strings.Contains(string(out), "no required module provides") ||
 			strings.Contains(string(out), "dial tcp") {
-			missing(t, args[0]+" is not here: run make setup")
+			testdb.Unavailable(t, "%s is not installed: run make setup", args[0])
 		}
 		if err != nil || len(out) > 0 {
 			t.Errorf("%s: %v\n%s", args[0], err, out)

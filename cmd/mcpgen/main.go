@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -14,17 +12,15 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/internal/commandline"
 )
 
-// The exit codes of the command.
-const (
-	exitOK       = 0
-	exitFindings = 1 // diagnostics, stale files, unparsable source
-	exitFailure  = 2 // usage, or the command could not do its work
+var (
+	errFindings = commandline.ErrFindings
+	report      = commandline.Report
+	relative    = commandline.Relative
 )
-
-// errFindings ends a command whose findings are already printed.
-var errFindings = errors.New("findings")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,19 +45,7 @@ func collectFrom(size int64) {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errFindings):
-		return exitFindings
-	}
-	fmt.Fprintln(stderr, "mcpgen:", err)
-	return exitFailure
+	return commandline.Run(ctx, newRoot(), args, stdout, stderr)
 }
 
 func newRoot() *cobra.Command {

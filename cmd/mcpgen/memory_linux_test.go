@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/scaletest"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 func init() { commands["peakmemory"] = peakMemory }
@@ -35,7 +36,7 @@ func TestMemoryOfManyPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := scaletest.Write(dir, repository(t), 200, 20); err != nil {
+	if err := scaletest.Write(dir, testrepo.Root(t), 200, 20); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"./..."}, {"check", "./..."}} {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // validSchemas checks every schema of the manifests below a directory against the meta-schema of draft
@@ -72,7 +74,7 @@ func validSchema(text string) error {
 // TestEverySchemaOfTheRepositoryPassesTheMetaSchema reads the manifests of the examples and goldens;
 // TestScripts does the same for what each script has generated.
 func TestEverySchemaOfTheRepositoryPassesTheMetaSchema(t *testing.T) {
-	count, err := validSchemas(repository(t))
+	count, err := validSchemas(testrepo.Root(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,118 +1,59 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"runtime/debug"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/model"
 )
 
+// prover is the command that analyses. Its module requires the libraries of the analysis, and only
+// users of prove add it.
+const prover = "mcpgen-prove"
+
 func newProve() *cobra.Command {
-	var check bool
-	command := &cobra.Command{
-		Use:   "prove [packages]",
+	return &cobra.Command{
+		Use:   "prove [--check] [packages]",
 		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
-		Long: `prove follows the calls of each tool's handler, through all packages, to what opens files,
-reaches the network or starts programs. It is an error where that is more than capabilities=
-declares, where it cannot be told and capabilities= is written, and where a tool with readonly starts
-programs or may write files. Without capabilities= what is reached is recorded and not judged.
+		Long: `prove runs mcpgen-prove with the same arguments. mcpgen-prove is a module of its own, since its
+libraries are large. Add it to the go.mod that has mcpgen as a tool:
 
-What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
-from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
-package or of those of its module that it imports, go.mod or go.sum. Edits below vendor/ or in the
-module cache are not seen: prove again after one. It takes seconds a package, since all source is read,
-the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
+  go get -tool -modfile=tools/go.mod github.com/mcpgen/mcpgen/cmd/mcpgen-prove
 
-With --check nothing is written. It also fails if an mcp.proven.json is not up to date; without
-the file, only findings count. Run it for the system that the server runs on:
-the record names it.
+prove finds the tool in the go.mod of the working directory, and in tools/go.mod beside that file.
 
-Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work could not be done.`,
+mcpgen-prove follows the calls of each tool's handler and records in mcp.proven.json what it reaches:
+files, the network or other programs. If that is more than the directives declare, it fails.
+go tool mcpgen-prove --help has the details.
+
+Exit codes: those of mcpgen-prove; 2 if it is not a tool of the module.`,
 		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
-  mcpgen                        copy what is proven into MCP.md
-  mcpgen prove --check ./...    what CI runs
-  mcpgen explain MCP043         what a finding means and how to fix it`,
-		RunE: func(cmd *cobra.Command, patterns []string) error {
-			// Source of all packages at once is a heap of a gigabyte, which the setting of short runs would double.
-			if os.Getenv("GOGC") == "" {
-				debug.SetGCPercent(100)
+  mcpgen prove --check ./...    what CI runs`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
+				return cmd.Help()
 			}
-			stderr := cmd.ErrOrStderr()
-			progress := func(doing string) {
-				if isTerminal(stderr) {
-					fmt.Fprintf(stderr, "mcpgen: %s …\n", doing)
-				}
-			}
-			proof, err := generator.Prove(cmd.Context(), generator.Options{Patterns: patterns}, progress)
+			module, err := exec.CommandContext(cmd.Context(), "go", "env", "GOMOD").Output()
 			if err != nil {
 				return err
 			}
-			writeReached(cmd, proof.Services)
-			if check {
-				err = staleProof(cmd, proof)
-			} else {
-				err = commitProof(cmd, proof)
+			tools := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "tools", "go.mod")
+			for _, flags := range [][]string{nil, {"-modfile=" + tools}} {
+				goTool := slices.Concat([]string{"tool"}, flags)
+				found := exec.CommandContext(cmd.Context(), "go", slices.Concat(goTool, []string{"-n", prover})...)
+				if found.Run() != nil {
+					continue
+				}
+				run := exec.CommandContext(cmd.Context(), "go", slices.Concat(goTool, []string{prover}, args)...)
+				run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+				return run.Run()
 			}
-			if reported := report(cmd, generator.Result{Services: proof.Services, Diagnostics: proof.Diagnostics}); reported != nil {
-				return reported
-			}
-			return err
+			return errors.New("prove needs the tool " + prover + ", which go.mod and tools/go.mod do not have: run" +
+				" go get -tool -modfile=tools/go.mod github.com/mcpgen/mcpgen/cmd/" + prover)
 		},
 	}
-	command.Flags().BoolVar(&check, "check", false, "fail where a record is stale as well; write nothing")
-	return command
-}
-
-// writeReached prints a row a tool: what it reaches, and what it declares.
-func writeReached(cmd *cobra.Command, services []model.Service) {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, s := range services {
-		if len(services) > 1 {
-			fmt.Fprintln(w, s.Package)
-		}
-		for _, t := range s.Tools {
-			row, analysed := s.Proof.Of(t)
-			if !analysed {
-				continue
-			}
-			declared := "declares nothing"
-			if c := t.Limits.Capabilities; c != nil {
-				declared = "declares " + strings.Join(c, ",")
-			}
-			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","), declared)
-		}
-	}
-	w.Flush() // a write error shows in the next write
-}
-
-func commitProof(cmd *cobra.Command, proof generator.Proof) error {
-	changed, err := proof.Write()
-	for i, path := range changed {
-		next := ""
-		if i == len(changed)-1 {
-			next = "; run mcpgen to copy it into MCP.md"
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", relative(path), next)
-	}
-	return err
-}
-
-func staleProof(cmd *cobra.Command, proof generator.Proof) error {
-	differences, err := proof.Stale()
-	if err != nil {
-		return err
-	}
-	for _, d := range differences {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s", relative(d.Path), d.State, d.Diff)
-	}
-	if len(differences) > 0 {
-		return errFindings
-	}
-	return nil
 }

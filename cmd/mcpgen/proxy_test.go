@@ -5,13 +5,15 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // newProxy starts a module proxy that says "not found" of mcpgen, which is not published, and
 // sends everything else to the proxy of this machine. Some proxies refuse to answer for what
 // they do not have, and `go get` then gives up where it should look on.
 func newProxy(t *testing.T) (url string) {
-	upstream, _, _ := strings.Cut(goEnv(t, "GOPROXY"), ",")
+	upstream, _, _ := strings.Cut(testrepo.GoEnv(t, "GOPROXY"), ",")
 	upstream, _, _ = strings.Cut(upstream, "|")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/"+modulePath) || !strings.HasPrefix(upstream, "http") {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 const clock = `// Package clock tells the time.
@@ -38,7 +40,7 @@ type step struct {
 
 func TestExitCodesAndStreams(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeModule(repository(t), "example.com/clock", dir); err != nil {
+	if err := testrepo.WriteModule(testrepo.Root(t), "example.com/clock", dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"flag"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 var update = flag.Bool("update", false, "write what the scripts print into their wanted files")
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testscript.Main(m, commands) }
 // TestScripts runs the built command as a user does, in scratch modules outside the tree, and
 // compares its exact output. The scripts are testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
-	root := repository(t)
+	root := testrepo.Root(t)
 	proxy := newProxy(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join(root, "testdata", "script"),
@@ -28,8 +28,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB", "GOPRIVATE", "GOTOOLCHAIN"} {
-				env.Setenv(name, goEnv(t, name))
+			for _, name := range testrepo.Environment {
+				env.Setenv(name, testrepo.GoEnv(t, name))
 			}
 			env.Setenv("REPOSITORY", root)
 			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"module":  module,
-			"replace": replace,
+			"replace": testrepo.Replace,
 		},
 	})
 }
@@ -59,21 +59,6 @@ func module(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		dir = ts.MkAbs(args[1])
 	}
-	ts.Check(writeModule(ts.Getenv("REPOSITORY"), args[0], dir))
-}
-
-// replace edits a file as an author would:
-//
-//	replace file old new
-func replace(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: replace file old new")
-	}
-	unquote := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
-	old, with := unquote.Replace(args[1]), unquote.Replace(args[2])
-	text := ts.ReadFile(args[0])
-	if strings.Count(text, old) != 1 {
-		ts.Fatalf("%s holds %q %d times, not once", args[0], old, strings.Count(text, old))
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, old, with, 1)), 0o666))
+	// Generated code of isolated tools imports the sandbox.
+	ts.Check(testrepo.WriteModule(ts.Getenv("REPOSITORY"), args[0], dir, "runtime/sandbox"))
 }

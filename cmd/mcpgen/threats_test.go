@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 var (
@@ -17,7 +19,7 @@ var (
 // TestThreatsNameTheirTests holds SECURITY.md to its word: every numbered line names tests, and
 // every named test is there.
 func TestThreatsNameTheirTests(t *testing.T) {
-	root := repository(t)
+	root := testrepo.Root(t)
 	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // kernel is package runtime and the packages under runtime/internal, from top to bottom. Each of
@@ -162,8 +164,11 @@ func sdkServerTypesIn(t *testing.T, name string, source any) (used []string) {
 func runtimePackages(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, p := range packagesOf(t, "-e", "./runtime/...") {
-		names = append(names, strings.TrimPrefix(p.ImportPath, modulePath+"/"))
+	for _, p := range packagesOf(t, "-e", "work") {
+		name := strings.TrimPrefix(p.ImportPath, modulePath+"/")
+		if within(name, "runtime/...") {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -171,7 +176,7 @@ func runtimePackages(t *testing.T) []string {
 // sourcesOf returns the files of a package for all systems, without its tests.
 func sourcesOf(t *testing.T, name string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(repository(t), name, "*.go"))
+	files, err := filepath.Glob(filepath.Join(testrepo.Root(t), name, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"fmt"
 	"go/types"
 	"os"
 	"os/exec"
@@ -10,57 +9,22 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// repository is the root of the checkout: the nearest directory above the test with a go.mod.
-func repository(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = parent
-	}
-}
-
-// newScratch makes a module example.com that uses this repository by a replace directive and
-// knows the modules that it needs, so that nothing is looked up.
+// newScratch makes a module example.com that uses this repository by replace directives and requires
+// the modules that it needs, so that the go command does not resolve anything.
 func newScratch(t *testing.T) string {
 	t.Helper()
-	root, dir := repository(t), t.TempDir()
-	own, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	dir := t.TempDir()
+	err := testrepo.WriteModule(testrepo.Root(t), "example.com", dir, "runtime/sandbox")
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := modfile.Parse("go.mod", own, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mod strings.Builder
-	fmt.Fprintf(&mod, "module example.com\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %[2]s => %s\n\n",
-		parsed.Go.Version, parsed.Module.Mod.Path, modfile.AutoQuote(root))
-	for _, r := range parsed.Require {
-		fmt.Fprintf(&mod, "require %s %s // indirect\n", r.Mod.Path, r.Mod.Version)
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "go.mod"), []byte(mod.String()))
-	write(t, filepath.Join(dir, "go.sum"), sums)
 	return dir
 }
 

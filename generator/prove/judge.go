@@ -1,3 +1,6 @@
+// Package prove compares what handlers reach with what their directives declare, and keeps the result
+// in a record beside the source. The analysis is in package reach of cmd/mcpgen-prove, a module of
+// its own.
 package prove
 
 import (

@@ -191,9 +191,3 @@ func TestJudgement(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatWasNotReadIsAnError(t *testing.T) {
-	if _, err := (&prove.Program{}).Tools(model.Service{Package: "nowhere"}); err == nil {
-		t.Error("a package that was not read is analysed")
-	}
-}

@@ -1,7 +1,8 @@
 // Package testdb gives tests databases of their own: SQLite in a file of the test's, and
 // PostgreSQL in a private cluster that ends with the test binary.
 //
-// It is for tests alone: it links drivers, and no package of the runtime may import it.
+// It is for tests alone. It links no drivers, so that the root module requires none: the test binary
+// links "pgx" and "sqlite" by runtime/store or by internal/systemtest/drivers.
 package testdb
 
 import (
@@ -11,9 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite", in Go alone
 )
 
 // Database is an empty database that is the test's alone. It is closed and removed when the test

@@ -4,7 +4,11 @@ module github.com/mcpgen/mcpgen/testdata/bench
 
 go 1.26.0
 
-replace github.com/mcpgen/mcpgen => ../..
+replace (
+	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
+	github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
+)
 
 // goose names a newer one in passing, for a package that nothing here links, and not every proxy has it.
 replace golang.org/x/exp => golang.org/x/exp v0.0.0-20220921023135-46d9e7742f1e
@@ -16,7 +20,7 @@ require (
 	github.com/cedar-policy/cedar-go v1.9.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/mark3labs/mcp-go v1.2.1
-	github.com/mcpgen/mcpgen v0.0.0-00010101000000-000000000000
+	github.com/mcpgen/mcpgen v0.0.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/open-policy-agent/opa v1.22.2
 )
@@ -32,11 +36,9 @@ require (
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/ettle/strcase v0.2.0 // indirect
-	github.com/fatih/color v1.18.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/gobwas/glob v1.0.0 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
-	github.com/google/capslock v0.2.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/invopop/jsonschema v0.14.0 // indirect
@@ -51,8 +53,9 @@ require (
 	github.com/lestrrat-go/httprc/v3 v3.0.6 // indirect
 	github.com/lestrrat-go/jwx/v3 v3.3.0 // indirect
 	github.com/lestrrat-go/option/v2 v2.0.0 // indirect
-	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
+	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
@@ -82,7 +85,6 @@ require (
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect

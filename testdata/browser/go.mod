@@ -20,6 +20,10 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/examples v0.0.0
+	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
+	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
+	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
@@ -42,3 +46,13 @@ require (
 )
 
 replace github.com/mcpgen/mcpgen => ../..
+
+replace github.com/mcpgen/mcpgen/examples => ../../examples
+
+replace github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
+
+replace github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
+
+replace github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
+
+replace github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin

@@ -278,8 +278,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		binary = filepath.Join(dir, "conformance")
-		build := exec.Command("go", "build", "-o", binary, "./examples/conformance")
-		build.Dir = filepath.Join("..", "..")
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Dir = filepath.Join("..", "..", "examples", "conformance")
 		if out, err := build.CombinedOutput(); err != nil {
 			panic(string(out))
 		}

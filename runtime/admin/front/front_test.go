@@ -17,10 +17,12 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -275,5 +277,33 @@ func TestGrantsAreNamedForTheAudit(t *testing.T) {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestChangeByAnAdministratorIsRecordedOnce makes the change as the API and the console do. The
+// store's own trail records all other changes.
+func TestChangeByAnAdministratorIsRecordedOnce(t *testing.T) {
+	for name, engine := range testdb.Stores {
+		t.Run(name, func(t *testing.T) {
+			s := must(store.Open(t.Context(), engine(t)))
+			defer s.Close()
+			k := stored.New(s, stored.Options{})
+			err := front.Change(t.Context(), k, s.Audit(), slog.Default(),
+				audit.Event{Principal: "carol"}, func(ctx context.Context) (
+					action, object string, err error) {
+					_, err = k.Grant(ctx, grant.Grant{
+						Permission: must(grant.Parse("file.read a/** unrestricted")),
+						Client:     "x", By: "carol"})
+					return "grant permission", "as the front has it", err
+				})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, _, err := s.Events(t.Context(), store.Page[int64]{})
+			if err != nil || len(events) != 1 || events[0].Principal != "carol" ||
+				events[0].Object != `grant 1: file.read a/** unrestricted to client "x"` {
+				t.Errorf("%+v, %v", events, err)
+			}
+		})
 	}
 }

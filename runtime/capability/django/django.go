@@ -36,10 +36,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
-	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostuser"
 )
 

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"log"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 )
 
 func ExampleNew() {
+	// import _ "github.com/jackc/pgx/v5/stdlib"
 	db, err := sql.Open("pgx", "host=/run/postgresql dbname=shop user=mcp_reader")
 	if err != nil {
 		log.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
-	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 )
 
 // Options name the tables of a host whose users are a model of its own. The zero Options are

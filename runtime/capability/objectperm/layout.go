@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
-	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 )
 
 // Layout names the tables in which a host keeps users, groups and object permissions, and the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/capability"
-	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 )
 
 // NetBox returns the layout of NetBox 4.4 and later. The migration users.0011_concrete_objecttype

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
-	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/stored"
@@ -276,29 +274,6 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	})
-}
-
-// TestChangeByAnAdministratorIsRecordedOnce makes it as the API and the console do, with the
-// store's own trail for all else that they record.
-func TestChangeByAnAdministratorIsRecordedOnce(t *testing.T) {
-	stores(t, func(t *testing.T, url string, s *store.Store) {
-		k := stored.New(s, stored.Options{})
-		err := front.Change(t.Context(), k, s.Audit(), slog.Default(),
-			audit.Event{Principal: "carol"}, func(ctx context.Context) (
-				action, object string, err error) {
-				_, err = k.Grant(ctx, grant.Grant{
-					Permission: permission("file.read a/**"), Client: "x", By: "carol"})
-				return "grant permission", "as the front has it", err
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
-		events, _, err := s.Events(t.Context(), store.Page[int64]{})
-		if err != nil || len(events) != 1 || events[0].Principal != "carol" ||
-			events[0].Object != `grant 1: file.read a/** unrestricted to client "x"` {
-			t.Errorf("%+v, %v", events, err)
 		}
 	})
 }

@@ -1,0 +1,140 @@
+// Command mcpgen-prove compares what handlers reach with what their directives declare. It is a module
+// of its own, so that a module that uses mcpgen does not require the libraries of the analysis.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/cmd/mcpgen-prove/reach"
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/commandline"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return commandline.Run(ctx, newProve(), args, stdout, stderr)
+}
+
+func analyse(
+	ctx context.Context, dir string, paths []string,
+) (generator.Analysis, diag.List, error) {
+	return reach.Load(ctx, dir, paths)
+}
+
+func newProve() *cobra.Command {
+	var check bool
+	command := &cobra.Command{
+		Use:   "mcpgen-prove [packages]",
+		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
+		Long: `prove follows the calls of each tool's handler, through all packages, to what opens files,
+reaches the network or starts programs. It is an error where that is more than capabilities=
+declares, where it cannot be told and capabilities= is written, and where a tool with readonly starts
+programs or may write files. Without capabilities= what is reached is recorded and not judged.
+
+What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
+from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
+package or of those of its module that it imports, go.mod or go.sum. Edits below vendor/ or in the
+module cache are not seen: prove again after one. It takes seconds a package, since all source is read,
+the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
+
+With --check nothing is written. It also fails if an mcp.proven.json is not up to date; without
+the file, only findings count. Run it for the system that the server runs on:
+the record names it.
+
+Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work could not be done.`,
+		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
+  mcpgen                        copy what is proven into MCP.md
+  mcpgen prove --check ./...    what CI runs
+  mcpgen explain MCP043         what a finding means and how to fix it`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			stderr := cmd.ErrOrStderr()
+			progress := func(doing string) {
+				if commandline.IsTerminal(stderr) {
+					fmt.Fprintf(stderr, "mcpgen: %s …\n", doing)
+				}
+			}
+			proof, err := generator.Prove(cmd.Context(), generator.Options{Patterns: patterns}, analyse, progress)
+			if err != nil {
+				return err
+			}
+			writeReached(cmd, proof.Services)
+			if check {
+				err = staleProof(cmd, proof)
+			} else {
+				err = commitProof(cmd, proof)
+			}
+			if reported := commandline.Report(cmd, generator.Result{Services: proof.Services, Diagnostics: proof.Diagnostics}); reported != nil {
+				return reported
+			}
+			return err
+		},
+	}
+	command.Flags().BoolVar(&check, "check", false, "fail where a record is stale as well; write nothing")
+	return command
+}
+
+// writeReached prints a row a tool: what it reaches, and what it declares.
+func writeReached(cmd *cobra.Command, services []model.Service) {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, s := range services {
+		if len(services) > 1 {
+			fmt.Fprintln(w, s.Package)
+		}
+		for _, t := range s.Tools {
+			row, analysed := s.Proof.Of(t)
+			if !analysed {
+				continue
+			}
+			declared := "declares nothing"
+			if c := t.Limits.Capabilities; c != nil {
+				declared = "declares " + strings.Join(c, ",")
+			}
+			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","), declared)
+		}
+	}
+	w.Flush() // a write error shows in the next write
+}
+
+func commitProof(cmd *cobra.Command, proof generator.Proof) error {
+	changed, err := proof.Write()
+	for i, path := range changed {
+		next := ""
+		if i == len(changed)-1 {
+			next = "; run mcpgen to copy it into MCP.md"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", commandline.Relative(path), next)
+	}
+	return err
+}
+
+func staleProof(cmd *cobra.Command, proof generator.Proof) error {
+	differences, err := proof.Stale()
+	if err != nil {
+		return err
+	}
+	for _, d := range differences {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s", commandline.Relative(d.Path), d.State, d.Diff)
+	}
+	if len(differences) > 0 {
+		return commandline.ErrFindings
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package reach
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/capslock/analyzer"
+	"github.com/google/capslock/interesting"
+	cpb "github.com/google/capslock/proto"
+	"golang.org/x/tools/go/callgraph"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+const (
+	runtimePath = "github.com/mcpgen/mcpgen/runtime"
+	grantPath   = runtimePath + "/grant"
+	sandboxPath = runtimePath + "/sandbox"
+	sdkPath     = "github.com/modelcontextprotocol/go-sdk"
+)
+
+// classes says what a func has by its name alone: capslock's map, and before it ours. It is an analyzer.Classifier, and sees
+// by that the edges of the call graph, which the analyzer keeps to itself.
+type classes struct {
+	theirs *interesting.Classifier
+	seen   map[*callgraph.Node]bool
+}
+
+func newClasses() *classes {
+	return &classes{theirs: analyzer.GetClassifier(false), seen: map[*callgraph.Node]bool{}}
+}
+
+// IncludeCall is capslock's choice.
+func (c *classes) IncludeCall(edge *callgraph.Edge) bool {
+	c.seen[edge.Caller], c.seen[edge.Callee] = true, true
+	return c.theirs.IncludeCall(edge)
+}
+
+// FunctionCategory says where the analysis stops: at what is named here.
+func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
+	if category, known := ours[name]; known {
+		return category
+	}
+	if category, known := ourPackages[pkg]; known {
+		return category
+	}
+	if pkg == sdkPath || strings.HasPrefix(pkg, sdkPath+"/") {
+		return cpb.Capability_CAPABILITY_SAFE
+	}
+	category := c.theirs.FunctionCategory(pkg, name)
+	if pkg != "database/sql" || category != cpb.Capability_CAPABILITY_UNSPECIFIED {
+		return category
+	}
+	for _, of := range []string{"DB", "Conn", "Tx", "Stmt", "Rows", "Row"} {
+		if strings.HasPrefix(name, "(*database/sql."+of+").") {
+			return cpb.Capability_CAPABILITY_NETWORK
+		}
+	}
+	return category
+}
+
+// ours are funcs that capslock does not know, or not well enough.
+//
+// Of package grant each has what its call hands out; how a file is opened says the //mcp:allow of its argument. A
+// pool of database/sql leads to its driver by an interface and to code that nobody calls by name: it counts as network,
+// which is what most are.
+var ours = map[string]cpb.Capability{
+	grantPath + ".File":     cpb.Capability_CAPABILITY_FILES,
+	grantPath + ".Dir":      cpb.Capability_CAPABILITY_FILES,
+	grantPath + ".TruePath": cpb.Capability_CAPABILITY_FILES,
+	grantPath + ".Command":  cpb.Capability_CAPABILITY_EXEC,
+	grantPath + ".Dial":     cpb.Capability_CAPABILITY_NETWORK,
+	grantPath + ".Connect":  cpb.Capability_CAPABILITY_NETWORK,
+	grantPath + ".HTTP":     cpb.Capability_CAPABILITY_NETWORK,
+
+	grantPath + ".OpenRoots":                  cpb.Capability_CAPABILITY_FILES,
+	"(*" + grantPath + ".Dialer).DialContext": cpb.Capability_CAPABILITY_NETWORK,
+	"(*" + grantPath + ".Dialer).Client":      cpb.Capability_CAPABILITY_NETWORK,
+
+	"(*" + sandboxPath + ".ClientWorkspace).Dir":   cpb.Capability_CAPABILITY_FILES,
+	"(*" + sandboxPath + ".ClientWorkspace).Room":  cpb.Capability_CAPABILITY_FILES,
+	"(*" + sandboxPath + ".ClientWorkspace).Clear": cpb.Capability_CAPABILITY_FILES,
+	"(*" + sandboxPath + ".Pool).Run":              cpb.Capability_CAPABILITY_EXEC,
+
+	"(*os.Process).Kill":       cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Release":    cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Signal":     cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Wait":       cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).WithHandle": cpb.Capability_CAPABILITY_EXEC,
+
+	"database/sql.Open":   cpb.Capability_CAPABILITY_NETWORK,
+	"database/sql.OpenDB": cpb.Capability_CAPABILITY_NETWORK,
+
+	// Nothing of these leaves the process.
+	"net/http.StatusText":              cpb.Capability_CAPABILITY_SAFE,
+	"net/http.NewRequest":              cpb.Capability_CAPABILITY_SAFE,
+	"net/http.NewRequestWithContext":   cpb.Capability_CAPABILITY_SAFE,
+	"net/http.CanonicalHeaderKey":      cpb.Capability_CAPABILITY_SAFE,
+	"net/http.DetectContentType":       cpb.Capability_CAPABILITY_SAFE,
+	"net/http.ParseTime":               cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Add":            cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Clone":          cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Del":            cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Get":            cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Set":            cpb.Capability_CAPABILITY_SAFE,
+	"(net/http.Header).Values":         cpb.Capability_CAPABILITY_SAFE,
+	"(*net/http.Request).SetBasicAuth": cpb.Capability_CAPABILITY_SAFE,
+}
+
+// ourPackages are the server's own side of a call: what it does to answer the client, to decide and to record is the server's, and
+// not what a handler reaches.
+var ourPackages = map[string]cpb.Capability{
+	runtimePath:                 cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/access":     cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/audit":      cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/capability": cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/catalog":    cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/decode":     cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/identity":   cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/redact":     cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/toolset":    cpb.Capability_CAPABILITY_SAFE,
+	grantPath:                   cpb.Capability_CAPABILITY_SAFE,
+	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
+}
+
+// capabilityOf maps a class of capslock's. The state of the process and the system, as its environment and working directory, is none of what
+// capabilities= names, and neither is what the analyzer stops at because it calls what it is handed: that is looked for
+// where it is handed over. why is of Unknown alone.
+func capabilityOf(class cpb.Capability) (capability, why string) {
+	switch class {
+	case cpb.Capability_CAPABILITY_FILES, cpb.Capability_CAPABILITY_OPERATING_SYSTEM: // the latter is what package os has beside what capslock lists: files
+		return model.Files, ""
+	case cpb.Capability_CAPABILITY_NETWORK:
+		return model.Network, ""
+	case cpb.Capability_CAPABILITY_EXEC:
+		return model.Exec, ""
+	case cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION:
+		return model.Unknown, "a func without a body in Go"
+	case cpb.Capability_CAPABILITY_CGO:
+		return model.Unknown, "C code"
+	case cpb.Capability_CAPABILITY_UNSAFE_POINTER:
+		return model.Unknown, "an unsafe.Pointer"
+	case cpb.Capability_CAPABILITY_REFLECT:
+		return model.Unknown, "reflection"
+	case cpb.Capability_CAPABILITY_SYSTEM_CALLS:
+		return model.Unknown, "a system call"
+	}
+	return "", ""
+}
+
+// writers are the funcs that write files, beside those that are told by their arguments: os.OpenFile and the like by their flags, grant.File and
+// the like by the permission of theirs.
+var writers = func() []string {
+	list := []string{"(*" + sandboxPath + ".ClientWorkspace).Clear"}
+	for of, names := range map[string]string{
+		"os.":         "Chmod Chown Chtimes CopyFS Create CreateTemp Lchown Link Mkdir MkdirAll MkdirTemp Remove RemoveAll Rename Symlink Truncate WriteFile",
+		"(*os.File).": "Chmod Chown ReadFrom Truncate Write WriteAt WriteString",
+		"(*os.Root).": "Chmod Chown Chtimes Create Lchown Link Mkdir MkdirAll Remove RemoveAll Rename Symlink WriteFile",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			list = append(list, of+name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}()
+
+func writes(name string) bool {
+	_, found := slices.BinarySearch(writers, name)
+	return found
+}
+
+// interfaces of the standard library whose methods have a capability, whoever implements them.
+var interfaces = map[string]string{"net": model.Network, "net/http": model.Network, "io/fs": model.Files}
+
+// calledBack are methods that the standard library looks for in values that it is handed.
+var calledBack = strings.Fields(`As Close Error Format GoString Is Len Less LogValue MarshalBinary MarshalJSON MarshalText MarshalXML
+	Pop Push Read ReadFrom Scan Seek String Swap UnmarshalBinary UnmarshalJSON UnmarshalText UnmarshalXML Unwrap Value Write WriteString WriteTo`)

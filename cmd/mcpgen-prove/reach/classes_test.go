@@ -1,0 +1,135 @@
+package reach
+
+import (
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	cpb "github.com/google/capslock/proto"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// A class that a later capslock adds is not mapped in silence.
+func TestEveryClassIsMapped(t *testing.T) {
+	want := map[cpb.Capability]string{
+		cpb.Capability_CAPABILITY_UNSPECIFIED:         "",
+		cpb.Capability_CAPABILITY_SAFE:                "",
+		cpb.Capability_CAPABILITY_FILES:               model.Files,
+		cpb.Capability_CAPABILITY_NETWORK:             model.Network,
+		cpb.Capability_CAPABILITY_RUNTIME:             "",
+		cpb.Capability_CAPABILITY_READ_SYSTEM_STATE:   "",
+		cpb.Capability_CAPABILITY_MODIFY_SYSTEM_STATE: "",
+		cpb.Capability_CAPABILITY_OPERATING_SYSTEM:    model.Files,
+		cpb.Capability_CAPABILITY_SYSTEM_CALLS:        model.Unknown,
+		cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION: model.Unknown,
+		cpb.Capability_CAPABILITY_CGO:                 model.Unknown,
+		cpb.Capability_CAPABILITY_UNANALYZED:          "",
+		cpb.Capability_CAPABILITY_UNSAFE_POINTER:      model.Unknown,
+		cpb.Capability_CAPABILITY_REFLECT:             model.Unknown,
+		cpb.Capability_CAPABILITY_EXEC:                model.Exec,
+	}
+	for number, name := range cpb.Capability_name {
+		mapped, known := want[cpb.Capability(number)]
+		if !known {
+			t.Errorf("%s is new: say what it is", name)
+			continue
+		}
+		capability, why := capabilityOf(cpb.Capability(number))
+		if capability != mapped || (capability == model.Unknown) != (why != "") {
+			t.Errorf("%s is %q for %q, want %q", name, capability, why, mapped)
+		}
+	}
+}
+
+func TestWhatIsKnownByName(t *testing.T) {
+	c := newClasses()
+	for name, want := range map[string]string{
+		"os os.Open":                                               model.Files,
+		"os (*os.Root).WriteFile":                                  model.Files, // capslock does not list it
+		"os os.Getenv":                                             "",
+		"os/exec os/exec.Command":                                  model.Exec,
+		"os (*os.Process).Kill":                                    model.Exec,
+		"net net.Dial":                                             model.Network,
+		"net/http (*net/http.Client).Do":                           model.Network,
+		"net/http (net/http.Header).Set":                           "",
+		"database/sql (*database/sql.DB).Query":                    model.Network,
+		"database/sql (database/sql.Null).Value":                   "",
+		"syscall syscall.Mount":                                    model.Unknown,
+		grantPath + " " + grantPath + ".File":                      model.Files,
+		grantPath + " " + grantPath + ".Command":                   model.Exec,
+		grantPath + " " + grantPath + ".Parse":                     "",
+		runtimePath + " " + runtimePath + ".New":                   "",
+		sdkPath + "/mcp (*" + sdkPath + "/mcp.ServerSession).Ping": "",
+	} {
+		pkg, fn, _ := strings.Cut(name, " ")
+		if got, _ := capabilityOf(c.FunctionCategory(pkg, fn)); got != want {
+			t.Errorf("%s is %q, want %q", fn, got, want)
+		}
+	}
+}
+
+// What these do is not to write: a method that Go adds is on one list or the other.
+var readers = map[string]string{
+	"os.":         "DirFS Lstat NewFile Open OpenFile OpenInRoot OpenRoot Pipe ReadDir ReadFile Readlink SameFile Stat",
+	"(*os.File).": "Chdir Close Fd Name Read ReadAt ReadDir Readdir Readdirnames Seek SetDeadline SetReadDeadline SetWriteDeadline Stat Sync SyscallConn WriteTo",
+	"(*os.Root).": "Close FS Lstat Name Open OpenFile OpenRoot ReadFile Readlink Stat",
+}
+
+func TestWhatIsNamedIsThere(t *testing.T) {
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports},
+		"os", "net/http", "database/sql", grantPath, sandboxPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, p := range loaded {
+		scope := p.Types.Scope()
+		for _, name := range scope.Names() {
+			switch o := scope.Lookup(name).(type) {
+			case *types.Func:
+				if !o.Exported() {
+					continue
+				}
+				there[o.FullName()] = true
+			case *types.TypeName:
+				if named, ok := o.Type().(*types.Named); ok {
+					for m := range named.Methods() {
+						if m.Exported() {
+							there[m.FullName()] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	for name := range ours {
+		if !there[name] {
+			t.Errorf("there is no %s to be classified", name)
+		}
+	}
+	reading := map[string]bool{}
+	for of, names := range readers {
+		for name := range strings.FieldsSeq(names) {
+			reading[of+name] = true
+		}
+	}
+	c := newClasses()
+	for _, name := range append(slices.Clone(writers), slices.Collect(maps.Keys(reading))...) {
+		if !there[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for name := range there {
+		of := name[:strings.LastIndex(name, ".")+1]
+		if _, listed := readers[of]; !listed || reading[name] || writes(name) {
+			continue
+		}
+		if capability, _ := capabilityOf(c.FunctionCategory("os", name)); capability == model.Files {
+			t.Errorf("%s is neither among those that write nor among those that do not", name)
+		}
+	}
+}

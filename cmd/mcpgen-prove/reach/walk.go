@@ -1,0 +1,324 @@
+package reach
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"os"
+	"slices"
+	"strings"
+
+	cpb "github.com/google/capslock/proto"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// walk looks from one handler for what it reaches, breadth first: what it finds first is on a shortest way.
+type walk struct {
+	*graph
+	tool  model.Tool
+	from  map[*ssa.Function]call
+	queue []*ssa.Function
+	found map[string]model.Reach
+}
+
+// call is how a func was reached.
+type call struct {
+	by *ssa.Function // nil for a handler
+	at token.Pos
+}
+
+// walked are the capabilities of a tool's handler, in the order of model.Summary's words.
+func (g *graph) walked(tool model.Tool, handlers []*ssa.Function) model.Proven {
+	w := &walk{graph: g, tool: tool, from: map[*ssa.Function]call{}, found: map[string]model.Reach{}}
+	for _, h := range handlers {
+		w.reach(h, call{})
+	}
+	for len(w.queue) > 0 {
+		f := w.queue[0]
+		w.queue = w.queue[1:]
+		w.visit(f)
+	}
+	if len(handlers) == 0 {
+		w.found[model.Unknown] = model.Reach{
+			Capability: model.Unknown, Why: "a method of an interface that nothing here implements",
+			Path: []model.Step{{Func: tool.Handler.String()}},
+		}
+	}
+	proven := model.Proven{Tool: tool.Name, Handler: tool.Handler.String()}
+	for _, c := range []string{model.Exec, model.Files, model.Network, model.Unknown, model.Writes} {
+		if r, found := w.found[c]; found {
+			proven.Reaches = append(proven.Reaches, r)
+		}
+	}
+	return proven
+}
+
+func (w *walk) reach(f *ssa.Function, from call) {
+	if _, known := w.from[f]; !known {
+		w.from[f] = from
+		w.queue = append(w.queue, f)
+	}
+}
+
+// note keeps the first way to a capability. f is the last func on it, called from there.
+func (w *walk) note(capability, why, last string, from call) {
+	if _, known := w.found[capability]; known || capability == "" {
+		return
+	}
+	r := model.Reach{Capability: capability, Why: why}
+	if last != "" {
+		r.Path = []model.Step{{Func: last, At: w.position(from.at)}}
+	}
+	for f := from.by; f != nil; {
+		from := w.from[f]
+		r.Path = append(r.Path, model.Step{Func: f.String(), At: w.position(from.at)})
+		f = from.by
+	}
+	slices.Reverse(r.Path)
+	w.found[capability] = r
+}
+
+// visit follows what a func calls. Within the standard library it follows calls by name alone: the rest is of values that were handed to it, and
+// is looked for where they are.
+func (w *walk) visit(f *ssa.Function) {
+	standard := w.standard(f)
+	if !standard {
+		if class, found := w.graph.found[f]; found {
+			capability, why := capabilityOf(class)
+			w.note(capability, why, "", call{by: f})
+		}
+	}
+	for _, block := range f.Blocks {
+		for _, instr := range block.Instrs {
+			if site, ok := instr.(ssa.CallInstruction); ok {
+				w.call(f, site, standard)
+			}
+			if !standard {
+				w.handed(f, instr)
+			}
+		}
+	}
+}
+
+// call follows one call.
+func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
+	common := site.Common()
+	if callee := common.StaticCallee(); callee != nil {
+		w.step(callee, common, call{f, site.Pos()}, standard)
+		return
+	}
+	if _, builtin := common.Value.(*ssa.Builtin); builtin || standard {
+		return
+	}
+	var callees []*ssa.Function
+	if node := w.nodes[f]; node != nil {
+		for _, edge := range node.Out {
+			if edge.Site == site && w.classes.theirs.IncludeCall(edge) {
+				callees = append(callees, edge.Callee.Func)
+			}
+		}
+	}
+	if !common.IsInvoke() {
+		if len(callees) == 0 {
+			w.note(model.Unknown, "a func value that nothing here sets", common.Signature().String(), call{f, site.Pos()})
+		}
+		for _, callee := range ordered(callees) {
+			w.step(callee, common, call{f, site.Pos()}, false)
+		}
+		return
+	}
+	declared := ""
+	if p := common.Method.Pkg(); p != nil {
+		declared = p.Path()
+	}
+	ofStandard := declared == "" || w.std[declared] // error is of no package
+	if capability := interfaces[declared]; capability != "" {
+		w.note(capability, "", common.Method.FullName(), call{f, site.Pos()})
+	}
+	if len(callees) == 0 {
+		callees = w.implementing(common)
+	}
+	if len(callees) == 0 && !ofStandard && w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
+		w.note(model.Unknown, "an interface that nothing here implements", common.Method.FullName(), call{f, site.Pos()})
+	}
+	for _, callee := range ordered(callees) {
+		// What the standard library's types work on was opened by name, and counted there.
+		if !w.standard(callee) {
+			w.step(callee, common, call{f, site.Pos()}, false)
+		}
+	}
+}
+
+// step goes on to a func that is called, unless its name says all.
+func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, standard bool) {
+	class := w.class(callee)
+	if class == cpb.Capability_CAPABILITY_UNSPECIFIED {
+		w.reach(callee, from)
+		return
+	}
+	capability, why := capabilityOf(class)
+	if capability == model.Unknown && standard {
+		return // the standard library has ways of its own, and those to files, network and programs are known by name
+	}
+	name := nameOf(callee)
+	if capability == model.Files && ofProcess(common) {
+		return
+	}
+	w.note(capability, why, name, from)
+	if capability == model.Files && w.writing(name, common) {
+		w.note(model.Writes, "", name, from)
+	}
+}
+
+func nameOf(f *ssa.Function) string {
+	if o, ok := f.Object().(*types.Func); ok && f.Synthetic != "" {
+		return o.FullName()
+	}
+	return f.String()
+}
+
+// ofProcess reports whether a method of *os.File is called on the process's own standard streams.
+func ofProcess(common *ssa.CallCommon) bool {
+	if len(common.Args) == 0 {
+		return false
+	}
+	load, ok := common.Args[0].(*ssa.UnOp)
+	if !ok {
+		return false
+	}
+	global, ok := load.X.(*ssa.Global)
+	return ok && slices.Contains([]string{"os.Stdin", "os.Stdout", "os.Stderr"}, global.String())
+}
+
+// writing reports whether a call with the files capability may write. What it cannot tell, it takes for a yes.
+func (w *walk) writing(name string, common *ssa.CallCommon) bool {
+	switch name {
+	case "os.OpenFile", "(*os.Root).OpenFile":
+		const flags = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREATE | os.O_TRUNC
+		at := 1
+		if name != "os.OpenFile" {
+			at = 2
+		}
+		if at >= len(common.Args) {
+			return true // by a value: its arguments are those of another call
+		}
+		flag, ok := common.Args[at].(*ssa.Const)
+		if !ok || flag.Value == nil || flag.Value.Kind() != constant.Int {
+			return true
+		}
+		return flag.Int64()&int64(flags) != 0
+	case grantPath + ".File", grantPath + ".Dir", grantPath + ".TruePath":
+		var argument *string
+		if len(common.Args) == 2 {
+			if c, ok := common.Args[1].(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.String {
+				text := constant.StringVal(c.Value)
+				argument = &text
+			}
+		}
+		for _, a := range w.tool.Allows {
+			if (argument == nil || a.Argument == *argument) && slices.ContainsFunc(a.Kinds, func(kind string) bool {
+				return strings.HasPrefix(kind, "file.") && kind != "file.read"
+			}) {
+				return true
+			}
+		}
+		return false
+	}
+	return writes(name)
+}
+
+// handed follows what a func may have others call: funcs that it makes or names as values, and methods of its values that the standard
+// library is handed.
+func (w *walk) handed(f *ssa.Function, instr ssa.Instruction) {
+	if _, debug := instr.(*ssa.DebugRef); debug {
+		return
+	}
+	var callee *ssa.Value
+	if site, ok := instr.(ssa.CallInstruction); ok && !site.Common().IsInvoke() {
+		callee = &site.Common().Value
+	}
+	for _, operand := range instr.Operands(nil) {
+		if operand == nil || operand == callee {
+			continue
+		}
+		if value, ok := (*operand).(*ssa.Function); ok {
+			w.step(value, &ssa.CallCommon{}, call{f, instr.Pos()}, false)
+		}
+	}
+	made, ok := instr.(*ssa.MakeInterface)
+	if !ok {
+		return
+	}
+	names := slices.Clone(calledBack)
+	if named, ok := types.Unalias(made.Type()).(*types.Named); ok {
+		if p := named.Obj().Pkg(); p != nil && !w.std[p.Path()] {
+			return // who calls it is found by the graph
+		}
+	}
+	iface := made.Type().Underlying().(*types.Interface)
+	for method := range iface.Methods() {
+		names = append(names, method.Name())
+	}
+	methods := w.prog.MethodSets.MethodSet(made.X.Type())
+	for i := range methods.Len() {
+		selection := methods.At(i)
+		if !slices.Contains(names, selection.Obj().Name()) {
+			continue
+		}
+		if callee := w.prog.MethodValue(selection); callee != nil && !w.standard(callee) {
+			w.reach(callee, call{f, instr.Pos()})
+		}
+	}
+}
+
+// implementing are the methods of the author's own types that a call through an interface may mean.
+func (w *walk) implementing(common *ssa.CallCommon) []*ssa.Function {
+	iface, ok := common.Value.Type().Underlying().(*types.Interface)
+	if !ok {
+		return nil
+	}
+	return w.implementers(iface, common.Method.Name())
+}
+
+// implementers are the methods of that name of the author's own types with the interface.
+func (g *graph) implementers(iface *types.Interface, name string) []*ssa.Function {
+	var list []*ssa.Function
+	for _, pkg := range g.own {
+		for _, declared := range pkg.Scope().Names() {
+			t, ok := pkg.Scope().Lookup(declared).(*types.TypeName)
+			if !ok || t.IsAlias() || types.IsInterface(t.Type()) {
+				continue
+			}
+			if named, ok := t.Type().(*types.Named); !ok || named.TypeParams().Len() > 0 {
+				continue
+			}
+			pointer := types.NewPointer(t.Type())
+			if !types.Implements(pointer, iface) {
+				continue
+			}
+			if f := g.method(pointer, pkg, name); f != nil {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+func (g *graph) method(of types.Type, pkg *types.Package, name string) *ssa.Function {
+	selection := g.prog.MethodSets.MethodSet(of).Lookup(pkg, name)
+	if selection == nil {
+		return nil
+	}
+	if f := g.prog.FuncValue(selection.Obj().(*types.Func)); f != nil {
+		return f // the method itself, without the wrapper that leads to it from a pointer
+	}
+	return g.prog.MethodValue(selection)
+}
+
+// ordered puts funcs in the order of their names.
+func ordered(list []*ssa.Function) []*ssa.Function {
+	slices.SortStableFunc(list, func(a, b *ssa.Function) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(list)
+}

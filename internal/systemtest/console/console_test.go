@@ -1,0 +1,168 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/examples/team/directory"
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+var (
+	cell = regexp.MustCompile(`(?s)<t[dh][ >].*?</t[dh]>|<t[dh]>.*?</t[dh]>`)
+	tag  = regexp.MustCompile(`(?s)<[^>]*>`)
+)
+
+// rows returns the text of the cells of a page's tables, by rows.
+func rows(body string) (all [][]string) {
+	for _, row := range strings.Split(body, "<tr")[1:] {
+		var cells []string
+		for _, c := range cell.FindAllString(row, -1) {
+			cells = append(cells, html.UnescapeString(
+				strings.Join(strings.Fields(tag.ReplaceAllString(c, " ")), " ")))
+		}
+		all = append(all, cells)
+	}
+	return all
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// browser says where a form comes from.
+type browser struct{ http.RoundTripper }
+
+func (b browser) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		r = r.Clone(r.Context())
+		r.Header.Set("Origin", "http://"+r.URL.Host)
+	}
+	return b.RoundTripper.RoundTrip(r)
+}
+
+// The console on a real server over real HTTP, with a client that keeps cookies as browsers do.
+func TestConsoleOfAServer(t *testing.T) {
+	ctx := t.Context()
+	dir := must(directory.Open(ctx, "Orange", filepath.Join(t.TempDir(), "team.db")))
+	defer dir.Close()
+	s := must(store.Open(ctx, testdb.Stores["sqlite"](t)))
+	defer s.Close()
+	const token = "token-of-ada-0123456789"
+	log := new(bytes.Buffer)
+	var a *authority.Authority
+	server := must(runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
+		Catalogs: stored.New(s, stored.Stored),
+		Admin: func(server *runtime.Server) (http.Handler, error) {
+			a = authority.New(server, s, stored.Stored)
+			return console.New(server, s, a, console.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		},
+	}, directory.Toolset(dir)))
+	defer func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	web := httptest.NewServer(server.Handler())
+	defer web.Close()
+	client := web.Client()
+	client.Jar = must(cookiejar.New(nil))
+	client.Transport = browser{client.Transport}
+	read := func(res *http.Response) (body string) {
+		t.Helper()
+		defer res.Body.Close()
+		var b bytes.Buffer
+		must(b.ReadFrom(res.Body))
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("%d: %s", res.StatusCode, &b)
+		}
+		return strings.ReplaceAll(b.String(), "<wbr>", "")
+	}
+	says := func(body string, want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%q is not on the page: %s", text, body)
+			}
+		}
+	}
+	says(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "MCP server", `value="/console/matrix"`)
+	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))), "does not take this token")
+	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {token}, "next": {"/console/matrix"}}))), "Signed in as <b>ada</b>", "promote_to_manager", "401 over HTTP")
+	for _, at := range []string{"/console", "/console/"} {
+		says(read(must(client.Get(web.URL+at))), "<h1>Overview</h1>")
+	}
+	// The document that mcpgen draws of the same code says the same.
+	document := strings.NewReplacer("`", "", "✓", "yes", " ", "").Replace(string(must(os.ReadFile("../../../examples/team/directory/MCP.md"))))
+	drawn := 0
+	for _, cells := range rows(read(must(client.Get(web.URL + "/console/matrix")))) {
+		if len(cells) == 1 {
+			continue // of a kind
+		}
+		line := "|"
+		for _, cell := range cells[:len(cells)-1] {
+			if strings.HasPrefix(cell, "-") {
+				cell = ""
+			}
+			line += strings.ReplaceAll(cell, " ", "") + "|"
+		}
+		if drawn++; drawn > 1 && !strings.Contains(document, line) {
+			t.Errorf("MCP.md does not say %s", line)
+		}
+	}
+	if drawn != 12 {
+		t.Errorf("%d rows", drawn)
+	}
+
+	says(read(must(client.PostForm(web.URL+"/console/catalogs", url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))), "The catalog is there", `<option value="update">`)
+	says(read(must(client.Get(web.URL+"/console/catalogs"))), "kit", "onboarding")
+	says(read(must(client.Get(web.URL+"/console/declared?name=onboarding"))), "code:onboarding", "get_by_id")
+	says(read(must(client.PostForm(web.URL+"/console/tools", url.Values{"tool": {"update"}, "off": {"yes"}}))), "The tool is switched off")
+	says(read(must(client.Get(web.URL+"/console/principal?show=1&subject=mel&role=Manager"))), "switched off", "needs role Admin")
+
+	// Who asked is in the audit, with the request's id and what the form said by digest.
+	events, _, err := s.Events(ctx, store.Page[int64]{})
+	if err != nil || len(events) != 2 {
+		t.Fatalf("%v, %v", events, err)
+	}
+	e := events[0]
+	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || e.Role != "Admin" || e.RequestID == "" || e.Action != "create catalog" || len(e.Arguments) != 3 || e.Arguments[1].Name != "name" || e.Arguments[1].Bytes != 5 || time.Since(e.Time) > time.Hour {
+		t.Errorf("%+v", e)
+	}
+	if strings.Contains(log.String(), token) {
+		t.Errorf("the token is in the log: %s", log)
+	}
+
+	for want, make := range map[string]func() (http.Handler, error){
+		"there is no server":    func() (http.Handler, error) { return console.New(nil, s, a, console.Options{}) },
+		"there is no store":     func() (http.Handler, error) { return console.New(server, nil, a, console.Options{}) },
+		"there is no authority": func() (http.Handler, error) { return console.New(server, s, nil, console.Options{}) },
+	} {
+		if h, err := make(); h != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v, want %s", h, err, want)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package systemtest
+
+import (
+	"bufio"
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
+)
+
+// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio with
+// the official MCP Inspector, which judges in strict mode whether their schemas suit all clients. `make setup`
+// installs it, with a node that is new enough; without it the test is skipped, and in CI it fails.
+func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
+	inspect := newInspector(t)
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", bin, "./examples/quickstart", "./examples/team")
+	build.Dir = testrepo.Root(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tests := []struct {
+		name    string
+		command []string
+		lists   string // a tool that only the highest role sees
+	}{
+		{"quickstart", []string{"env", "QUICKSTART_ROLE=Admin", filepath.Join(bin, "quickstart")}, `"count_words"`},
+		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db", filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			listed, findings := inspect(t, test.command...)
+			if !strings.Contains(listed, test.lists) {
+				t.Errorf("the Inspector does not list %s:\n%s", test.lists, listed)
+			}
+			if findings != "" {
+				t.Errorf("the Inspector warns:\n%s", findings)
+			}
+		})
+	}
+	t.Run("a tool that does not suit all clients", func(t *testing.T) {
+		server := filepath.Join(t.TempDir(), "server.mjs")
+		if err := os.WriteFile(server, []byte(questionable), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, findings := inspect(t, inspectorNode(t), server); !strings.Contains(findings, "inputSchema.properties.either") {
+			t.Errorf("the Inspector does not warn: %q", findings)
+		}
+	})
+}
+
+// TestInspectorListsACatalogByTheURLAlone holds that a stock client, which knows nothing of catalogs, can be given one.
+// The catalog is made through the API, on both engines.
+func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
+	inspect := newInspector(t)
+	bin := filepath.Join(t.TempDir(), "team")
+	build := exec.Command("go", "build", "-o", bin, "./examples/team")
+	build.Dir = testrepo.Root(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for engine, kept := range testdb.Stores {
+		t.Run(engine, func(t *testing.T) {
+			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept(t))
+			out, err := server.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+			line, err := bufio.NewReader(out).ReadString('\n')
+			endpoint, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
+			if err != nil || !ok {
+				t.Fatalf("%q, %v", line, err)
+			}
+			for _, step := range [][2]string{{"", `{"name":"research kit"}`}, {"/1/entries", `{"tool_name":"get_all"}`}} {
+				req, err := http.NewRequest("POST", strings.TrimSuffix(endpoint, "/mcp")+"/api/v1/admin/mcp/tool_catalogs"+step[0], strings.NewReader(step[1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer demo-ada")
+				req.Header.Set("Content-Type", "application/json")
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != http.StatusCreated {
+					t.Fatalf("%s: %s", step[1], res.Status)
+				}
+			}
+			listed, findings := inspect(t, endpoint+"?catalog=research+kit", "--transport", "http", "--header", "Authorization: Bearer demo-ada")
+			if strings.Count(listed, `"inputSchema"`) != 1 || !strings.Contains(listed, `"get_all"`) || findings != "" {
+				t.Errorf("%s\n%s", listed, findings)
+			}
+		})
+	}
+}
+
+// questionable is a server whose only tool draws a warning: a test that cannot fail would prove nothing.
+const questionable = `
+let text = '';
+process.stdin.on('data', data => {
+	text += data;
+	for (let end; (end = text.indexOf('\n')) >= 0; text = text.slice(end + 1)) {
+		const message = JSON.parse(text.slice(0, end));
+		if (message.id === undefined) continue;
+		let result = {};
+		if (message.method === 'initialize') {
+			result = {protocolVersion: message.params.protocolVersion, capabilities: {tools: {}}, serverInfo: {name: 'questionable', version: '1'}};
+		} else if (message.method === 'tools/list') {
+			result = {tools: [{name: 'ask', inputSchema: {type: 'object', properties: {either: {type: ['string', 'null']}}}}]};
+		}
+		process.stdout.write(JSON.stringify({jsonrpc: '2.0', id: message.id, result}) + '\n');
+	}
+});
+`
+
+// newInspector returns a func that lists the tools of a server, which is a command or a URL with flags of the
+// Inspector's, and what strict mode has to say of them.
+func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, findings string) {
+	t.Helper()
+	launcher := filepath.Join(testrepo.Root(t), ".tools", "node_modules", ".bin", "mcp-inspector")
+	if _, err := os.Stat(launcher); err != nil {
+		missing(t, "the MCP Inspector is not installed: run make setup, which needs npm")
+	}
+	node, home := inspectorNode(t), t.TempDir()
+	return func(t *testing.T, command ...string) (listed, findings string) {
+		t.Helper()
+		args := []string{launcher, "--cli", "--strict", "--method", "tools/list"}
+		if !strings.HasPrefix(command[0], "http://") {
+			args = append(args, "--") // flags of the server's own may follow
+		}
+		args = append(args, command...)
+		cmd := exec.CommandContext(t.Context(), node, args...)
+		cmd.Env = append(os.Environ(), "HOME="+home) // it keeps a catalog there
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%v: %v\n%s", cmd, err, stderr.String())
+		}
+		for line := range strings.Lines(stderr.String()) {
+			if strings.HasPrefix(line, "time=") || loggedByDefault.MatchString(line) {
+				continue // the log of a server of ours, as slog writes it or as package log does, which the Inspector passes on
+			}
+			findings += line
+		}
+		return stdout.String(), strings.TrimSpace(findings)
+	}
+}
+
+// loggedByDefault is how slog's default logger begins a line at info level.
+var loggedByDefault = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d INFO `)
+
+// missing skips the test where a part that make setup installs is not there, and says how to
+// get it. In CI, where make setup has run, it fails.
+func missing(t *testing.T, how string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(how)
+	}
+	t.Skip(how)
+}
+
+// inspectorNode is the node that make setup has installed, or else the machine's own.
+func inspectorNode(t *testing.T) string {
+	t.Helper()
+	own, err := filepath.Glob(filepath.Join(testrepo.Root(t), ".tools", "node_modules", "node-*", "bin", "node"))
+	if err == nil && len(own) > 0 {
+		return own[0]
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing(t, "there is no node: run make setup, which needs npm")
+	}
+	return node
+}

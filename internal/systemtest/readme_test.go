@@ -1,0 +1,163 @@
+package systemtest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
+)
+
+var update = flag.Bool("update", false, "write what the demo prints into the README")
+
+// TestReadmeServerOfAnIssuerIsMade builds the README's examples of runtime/identity/oidc and of the
+// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It
+// makes a server with a service user of the host.
+func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
+	root := testrepo.Root(t)
+	dir := t.TempDir()
+	if err := testrepo.WriteModule(root, "example.com/netops", dir,
+		"examples", "runtime/identity/oidc"); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"netops_test.go": `package netops
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+
+	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/capability/static"
+)
+
+var _ capability.Source = endpoint{}
+
+func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
+	replies := map[string]func(http.ResponseWriter){
+		"ada": func(w http.ResponseWriter) {
+			io.WriteString(w, "{\"id\":\"7\",\"permissions\":[\"dcim.view_device\"]}")
+		},
+		"o/k?":   func(w http.ResponseWriter) { io.WriteString(w, "{\"id\":\"8\"}") },
+		"broken": func(w http.ResponseWriter) { w.WriteHeader(500) },
+		"torn": func(w http.ResponseWriter) {
+			io.WriteString(w, "{\"permissions\":[\"dcim.view_device\"")
+		},
+	}
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply := replies[r.URL.Path[len("/mcp-permissions/"):]]
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(401)
+		} else if reply == nil {
+			w.WriteHeader(404)
+		} else {
+			reply(w)
+		}
+	}))
+	defer host.Close()
+	e := endpoint{host.URL + "/mcp-permissions/", "secret", host.Client()}
+	for user, want := range map[string]struct {
+		id               string
+		has, fails, none bool
+	}{
+		"ada": {"7", true, false, false}, "o/k?": {"8", false, false, false},
+		"broken": {"", false, true, false}, "torn": {"", false, true, false},
+		"bob": {"", false, true, true}, "": {"", false, true, true},
+	} {
+		p := access.Principal{User: user}
+		set, err := e.Capabilities(t.Context(), p)
+		if set.Has("dcim.view_device") != want.has || (err != nil) != want.fails ||
+			errors.Is(err, capability.ErrNoUser) != want.none {
+			t.Errorf("%s: %v, %v", user, set, err)
+		}
+		if u, err := e.Resolve(t.Context(), p); u.ID != want.id || (err != nil) != want.fails {
+			t.Errorf("%s: %v, %v", user, u, err)
+		}
+	}
+	e.token = "other"
+	_, err := e.Capabilities(t.Context(), access.Principal{User: "ada"})
+	if err == nil || errors.Is(err, capability.ErrNoUser) {
+		t.Error(err)
+	}
+	if got, err := e.MapAction("dcim.view_device"); got != "dcim.view_device" || err != nil {
+		t.Error(got, err)
+	}
+	if _, err := e.MapAction("view_device"); err == nil {
+		t.Error("a permission without an app was accepted")
+	}
+}
+
+func TestServerIsMade(t *testing.T) {
+	inventory, err := dcim.Open(t.Context(), ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inventory.Close()
+	for user, made := range map[string]bool{"svc-nightly": true, "somebody": false} {
+		host, err := static.OpenFS(fstest.MapFS{"a.yaml": {Data: []byte("users: {" + user + ": {}}")}}, "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newServer(host, dcim.Toolset(inventory), slog.New(slog.DiscardHandler)); (err == nil) != made {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+}
+
+func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
+	if _, err := djangoHost(); err != nil {
+		t.Error(err)
+	}
+	if _, err := netboxHost(); err != nil {
+		t.Error(err)
+	}
+}
+`}
+	for name, page := range map[string]string{"oidc": "README.md", "adapter": "README.md",
+		"source": "docs/howto/mirroring-permissions.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, found := strings.Cut(string(text), "<!-- "+name+" -->\n```go\n")
+		snippet, _, closed := strings.Cut(rest, "```\n<!-- /"+name+" -->")
+		if !found || !closed {
+			t.Fatalf("%s has no Go example %q", page, name)
+		}
+		files[name+".go"] = snippet
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{"gofmt -l .", "go vet ./...", "go test ./..."} {
+		if out := testrepo.Output(t, dir, command); command == "gofmt -l ." && out != "" {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+}
+
+// TestReadmeShowsTheDemo holds the README to what `make demo` prints, moments aside.
+func TestReadmeShowsTheDemo(t *testing.T) {
+	root := testrepo.Root(t)
+	bin := t.TempDir()
+	testrepo.Output(
+		t, root, "go build -o "+bin+
+			" ./examples/team ./examples/team/tour ./examples/inventory "+
+			"./examples/inventory/visit ./examples/workspace ./examples/workspace/flow "+
+			"./cmd/mcpgen")
+	demo := testrepo.Output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
+		testrepo.Output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
+		testrepo.Output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) + "\n" +
+		testrepo.Output(t, root, filepath.Join(bin, "flow")+" "+filepath.Join(bin, "workspace"))
+	testrepo.Section(t, *update, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
+}
