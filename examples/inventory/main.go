@@ -11,11 +11,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 )
@@ -72,7 +70,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return nil
 }
 
-// serveHTTP answers until ctx ends, and then lets running calls finish.
+// serveHTTP serves until ctx ends, and then lets running calls finish.
 func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logger) error {
 	// The address is taken first: tokens must be for it, where nothing else is said.
 	listener, err := net.Listen("tcp", s.addr)
@@ -100,31 +98,19 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
 	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
-	web := &http.Server{Handler: app.server.Handler(),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	done := make(chan error, 1)
-	go func() { done <- web.Serve(listener) }()
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-changed:
-			app.server.InvalidateCapabilities(nil)
-			logger.InfoContext(ctx, "SIGHUP: the next request of each caller reads the host anew")
-		case <-ctx.Done():
-			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			err := app.server.Shutdown(grace)
-			// What is left are connections without a request. net/http takes one that never had any
-			// for busy, for five seconds.
-			idle, stop := context.WithTimeout(grace, time.Second)
-			defer stop()
-			if web.Shutdown(idle) != nil {
-				err = errors.Join(err, web.Close())
+	go func() {
+		for {
+			select {
+			case <-changed:
+				app.server.InvalidateCapabilities(nil)
+				logger.InfoContext(ctx,
+					"SIGHUP: the next request of each caller reads the host anew")
+			case <-ctx.Done():
+				return
 			}
-			return err
 		}
-	}
+	}()
+	return runtime.Serve(ctx, listener, app.server)
 }
 
 // audience is the URL of a server on an address, as far as the address tells it: clients elsewhere

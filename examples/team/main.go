@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -151,7 +150,7 @@ func run(ctx context.Context, args []string) error {
 	return serve(ctx, server, *addr)
 }
 
-// serve answers HTTP until ctx ends, and then lets running calls finish.
+// serve serves HTTP until ctx ends, and then lets running calls finish.
 func serve(ctx context.Context, server *runtime.Server, addr string) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -161,24 +160,5 @@ func serve(ctx context.Context, server *runtime.Server, addr string) error {
 	if server.Catalogs() != nil {
 		fmt.Printf("console at http://%s/console\n", listener.Addr())
 	}
-	web := &http.Server{Handler: server.Handler(),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	done := make(chan error, 1)
-	go func() { done <- web.Serve(listener) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err = server.Shutdown(grace)
-	// What is left are connections without a request. net/http takes one that never had any for
-	// busy, for five seconds.
-	idle, stop := context.WithTimeout(grace, time.Second)
-	defer stop()
-	if web.Shutdown(idle) != nil {
-		err = errors.Join(err, web.Close())
-	}
-	return err
+	return runtime.Serve(ctx, listener, server)
 }

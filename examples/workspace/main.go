@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/mcpgen/mcpgen/examples/workspace/desk"
 	"github.com/mcpgen/mcpgen/runtime"
@@ -179,7 +177,7 @@ func (s settings) sealed(ctx context.Context, db *store.Store) (*chain.Chain, er
 // replica names the process in the trail. Several on one store would each have a name of its own.
 const replica = "workspace"
 
-// listen answers HTTP until ctx ends, and then lets running calls finish.
+// listen serves HTTP until ctx ends, and then lets running calls finish.
 func listen(ctx context.Context, server *runtime.Server, addr string) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -187,24 +185,5 @@ func listen(ctx context.Context, server *runtime.Server, addr string) error {
 	}
 	fmt.Printf("serving http://%s/mcp\nconsole at http://%s/console\n", listener.Addr(),
 		listener.Addr())
-	web := &http.Server{Handler: server.Handler(),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	done := make(chan error, 1)
-	go func() { done <- web.Serve(listener) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err = server.Shutdown(grace)
-	// What is left are connections without a request. net/http takes one that never had any for
-	// busy, for five seconds.
-	idle, stop := context.WithTimeout(grace, time.Second)
-	defer stop()
-	if web.Shutdown(idle) != nil {
-		err = errors.Join(err, web.Close())
-	}
-	return err
+	return runtime.Serve(ctx, listener, server)
 }

@@ -1,0 +1,277 @@
+//go:build unix
+
+package runtime_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// serving serves on a free port, and returns the base URL and the result of Serve.
+func serving(t *testing.T, ctx context.Context, s *runtime.Server,
+	opts ...runtime.ListenOption) (url string, ended chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended = make(chan error, 1)
+	go func() { ended <- runtime.Serve(ctx, l, s, opts...) }()
+	return "http://" + l.Addr().String(), ended
+}
+
+func statusOf(t *testing.T, client *http.Client, url string) int {
+	t.Helper()
+	got, err := client.Get(url)
+	if err != nil {
+		return 0
+	}
+	got.Body.Close()
+	return got.StatusCode
+}
+
+func toSelf(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A signal or the end of the context lets the running call end, while new messages get 503.
+func TestServeEndsAfterItsRunningCalls(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, context.CancelFunc){
+		"SIGINT":  func(t *testing.T, _ context.CancelFunc) { toSelf(t, syscall.SIGINT) },
+		"SIGTERM": func(t *testing.T, _ context.CancelFunc) { toSelf(t, syscall.SIGTERM) },
+		"context": func(_ *testing.T, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHeld()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			url, ended := serving(t, ctx, newServer(t, runtime.Options{}, h.tools()))
+			c := newRaw(t, url+"/mcp", tokens["Member"], "2026-07-28")
+			ready := http.Client{Timeout: 20 * time.Second}
+			if got := statusOf(t, &ready, url+"/readyz"); got != 200 {
+				t.Fatal(got)
+			}
+			running := c.later(t, "hold")
+			<-h.started
+			end(t, cancel)
+			for statusOf(t, &ready, url+"/readyz") != 503 {
+				time.Sleep(time.Millisecond)
+			}
+			if got := c.call(t, "hold", "", nil); got.status != 503 {
+				t.Errorf("a new call: %s", got)
+			}
+			h.release <- struct{}{}
+			if got := <-running; got.status != 200 || strings.Contains(got.body, "isError") {
+				t.Errorf("the running call: %s", got)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if got := statusOf(t, &ready, url+"/readyz"); got != 0 {
+				t.Errorf("the listener is open: %d", got)
+			}
+		})
+	}
+}
+
+func TestSecondSignalEndsServeAtOnce(t *testing.T) {
+	for _, signals := range []bool{false, true} {
+		ctx := t.Context()
+		if signals { // the context ends at the first signal
+			var stop func()
+			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+		}
+		h := newHeld()
+		s := newServer(t, runtime.Options{}, h.tools())
+		url, ended := serving(t, ctx, s, runtime.ShutdownTimeout(time.Hour))
+		client := connectHTTP(t, url+"/mcp", tokens["Member"], "2026-07-28")
+		running := make(chan error)
+		go func() {
+			_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "hold"})
+			running <- err
+		}()
+		<-h.started
+		toSelf(t, syscall.SIGTERM)
+		for statusOf(t, http.DefaultClient, url+"/readyz") != 503 {
+			time.Sleep(time.Millisecond)
+		}
+		toSelf(t, syscall.SIGINT)
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "second interrupt") {
+			t.Error(err)
+		}
+		if err := <-running; err == nil {
+			t.Error("the call has an answer")
+		}
+		h.release <- struct{}{}
+	}
+}
+
+func TestCallsAreCancelledAfterTheShutdownTimeout(t *testing.T) {
+	h := newHeld()
+	ctx, cancel := context.WithCancel(t.Context())
+	url, ended := serving(t, ctx, newServer(t, runtime.Options{}, h.tools()),
+		runtime.ShutdownTimeout(time.Millisecond))
+	running := newRaw(t, url+"/mcp", tokens["Member"], "2026-07-28").later(t, "hold")
+	<-h.started
+	cancel()
+	if err := <-h.ended; err == nil {
+		t.Error("the context of the call has not ended")
+	}
+	if err := <-ended; err != context.DeadlineExceeded {
+		t.Error(err)
+	}
+	<-running
+}
+
+func TestListenErrors(t *testing.T) {
+	s := newServer(t, runtime.Options{}, newHeld().tools())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().String()
+	ok := http.NotFoundHandler()
+	for _, test := range []struct {
+		addr, want string
+		opts       []runtime.ListenOption
+	}{
+		{taken, "the MCP server cannot listen: listen tcp " + taken + ": bind: address already in use",
+			nil},
+		{"127.0.0.1:0", "runtime.TLSFiles: open no.pem: no such file",
+			[]runtime.ListenOption{runtime.TLSFiles("no.pem", "no.key")}},
+		{"127.0.0.1:0", "runtime.Mount: ", []runtime.ListenOption{runtime.Mount("GET /", ok),
+			runtime.Mount("a b c", ok)}},
+	} {
+		err := runtime.ListenAndServe(t.Context(), test.addr, s, test.opts...)
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newServer(t, runtime.Options{}, newHeld().tools())
+	url, ended := serving(t, ctx, s, runtime.Mount("GET /metrics",
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(299) })))
+	for path, want := range map[string]int{"/metrics": 299, "/readyz": 200, "/mcp": 401} {
+		if got := statusOf(t, http.DefaultClient, url+path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// certificate is a certificate and its key in PEM.
+func certificate(t *testing.T, serial int64) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := &x509.Certificate{SerialNumber: big.NewInt(serial),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{{127, 0, 0, 1}}}
+	der, err := x509.CreateCertificate(rand.Reader, text, text, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+}
+
+func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	// replace renames: a server reads an old or a new file, never a part of one.
+	replace := func(name string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(name+".new", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	certs, keys := [3][]byte{}, [3][]byte{}
+	for i := range certs {
+		certs[i], keys[i] = certificate(t, int64(i+1))
+	}
+	replace(cert, certs[0])
+	replace(key, keys[0])
+	var log lines
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, newHeld().tools())
+	url, ended := serving(t, ctx, s, runtime.TLSFiles(cert, key))
+	url = strings.Replace(url, "http:", "https:", 1) + "/healthz"
+	served := func(want int64) {
+		t.Helper()
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		got, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if n := got.TLS.PeerCertificates[0].SerialNumber.Int64(); n != want {
+			t.Errorf("certificate %d, want %d", n, want)
+		}
+	}
+	served(1)
+	const kept = "the changed TLS certificate cannot be used; the server keeps the old one"
+	replace(cert, certs[1]) // without its key
+	served(1)
+	served(1)
+	replace(key, keys[1])
+	served(2)
+	replace(key, []byte("no key"))
+	served(2)
+	if err := os.Remove(cert); err != nil {
+		t.Fatal(err)
+	}
+	served(2)
+	replace(cert, certs[2])
+	replace(key, keys[2])
+	served(3)
+	if n := len(log.of(t, kept)); n != 3 || strings.Contains(log.String(), "PRIVATE KEY") {
+		t.Errorf("%d errors in the log: %s", n, log.String())
+	}
+	if n := len(log.of(t, "the TLS certificate was read again")); n != 2 {
+		t.Errorf("%d changes in the log", n)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
