@@ -347,7 +347,7 @@ func (s *Server) buildTransport() {
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
-		SessionTimeout: opts.SessionTimeout,
+		SessionTimeout: opts.SessionTimeout, StdioValue: opts.StdioValue,
 		Sessions: transport.SessionLimits{
 			Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
 		Ready: transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
