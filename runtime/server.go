@@ -3,7 +3,7 @@
 //
 // [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
 // [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their
-// caller and their client with [Caller], [Logger], [Progress] and [Advise].
+// caller and their client with [Caller], [CallerValue], [Logger], [Progress] and [Advise].
 package runtime
 
 import (

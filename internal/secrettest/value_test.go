@@ -126,10 +126,13 @@ func (s *valued) leak(ctx context.Context, arguments json.RawMessage) (toolset.R
 	return leaks[in.Do](ctx, text)
 }
 
-func (s *valued) failing(ctx context.Context) error {
+func (s *valued) failing(ctx context.Context, plain bool) error {
 	text, err := s.held(ctx, "exchanged")
 	if err != nil {
 		return err
+	}
+	if plain {
+		return errors.New(text)
 	}
 	return &jsonrpc.Error{Code: -32052, Message: text, Data: json.RawMessage(quoted(text))}
 }
@@ -141,7 +144,7 @@ func (s *valued) toolset() toolset.Toolset {
 	leak := func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		return s.leak(ctx, call.Arguments)
 	}
-	complete := func(ctx context.Context, _ string) ([]string, error) { return nil, s.failing(ctx) }
+	complete := func(ctx context.Context, _ string) ([]string, error) { return nil, s.failing(ctx, true) }
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/valued", Server: toolset.ServerInfo{Name: "valued", Version: "1"},
 		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{first, second, third}, Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
@@ -149,10 +152,10 @@ func (s *valued) toolset() toolset.Toolset {
 			{Name: "leak", Input: `{"type":"object"}`, Call: leak}, {Name: "sdk", Input: `{"type":"object"}`, Call: leak, SDK: true}},
 		Prompts: []toolset.Prompt{{Name: "p", Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
 			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
-				return toolset.PromptAnswer{}, s.failing(ctx)
+				return toolset.PromptAnswer{}, s.failing(ctx, true)
 			}}},
 		Resources: []toolset.Resource{{URI: "planted://v", Name: "v", Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceAnswer{}, s.failing(ctx)
+			return toolset.ResourceAnswer{}, s.failing(ctx, false)
 		}}},
 	})
 }
