@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -19,9 +20,20 @@ import (
 )
 
 // Caller returns the principal that a handler acts for; an anonymous caller is the zero Principal.
-// It reports false outside of a call. The context holds no credential: auth.TokenInfoFromContext of
-// go-sdk finds nothing, because in a session it would be that of the session's creator.
+// It reports false outside of a call. auth.TokenInfoFromContext of go-sdk finds nothing, because in
+// a session it would be that of the session's creator. See [CallerValue].
 func Caller(ctx context.Context) (access.Principal, bool) { return request.Caller(ctx) }
+
+// CallerValue returns what the identity source has given the handlers of this message
+// (identity.Identity.Value, and Options.StdioValue on stdio), if it has the type T. In a session it
+// is that of the message at hand, and not of the one that opened the session. It reports false
+// without such a value, once the message has its answer, and in an isolated process
+// (isolate=process). The server masks the value's secrets in its log and errors, not in your log.
+func CallerValue[T any](ctx context.Context) (T, bool) {
+	id, _ := credential.From(ctx).Identity(ctx)
+	value, ok := id.Value.Content().(T)
+	return value, ok
+}
 
 // GuardedTools returns the tools with //mcp:allow that the caller of a handler may use now, in the
 // order of their names. It decides as a call of each tool does: Options.ListAll and catalogs do not

@@ -3,7 +3,7 @@
 //
 // [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
 // [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their
-// caller and their client with [Caller], [Logger], [Progress] and [Advise].
+// caller and their client with [Caller], [CallerValue], [Logger], [Progress] and [Advise].
 package runtime
 
 import (
@@ -347,7 +347,7 @@ func (s *Server) buildTransport() {
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
-		SessionTimeout: opts.SessionTimeout,
+		SessionTimeout: opts.SessionTimeout, StdioValue: opts.StdioValue,
 		Sessions: transport.SessionLimits{
 			Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
 		Ready: transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),

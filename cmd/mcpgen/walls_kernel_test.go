@@ -28,6 +28,7 @@ var kernel = []string{
 	"runtime/internal/principal",
 	"runtime/internal/wire",
 	"runtime/internal/request",
+	"runtime/internal/credential",
 	"runtime/internal/worker",
 }
 

@@ -37,6 +37,7 @@ func Bearer(verify Verifier, options ...BearerOption) Source {
 type bearer struct {
 	verify Verifier
 	users  bool
+	keep   bool
 }
 
 // BearerOption says more of a verifier than its type does.
@@ -46,6 +47,11 @@ type BearerOption func(*bearer)
 // token acts for. Permission-aware discovery needs it, or a mapping of clients to users: a server
 // does not start where nobody could be a user of the host.
 func NamesUsers() BearerOption { return func(b *bearer) { b.users = true } }
+
+// KeepToken gives the token to handlers as a [Token], if the verifier sets no Identity.Value:
+// runtime.CallerValue[identity.Token]. MCP forbids a server to pass the received token on to another
+// service; oidc.Exchange gets another token for it.
+func KeepToken() BearerOption { return func(b *bearer) { b.keep = true } }
 
 // NamesUsers implements [UserNamer].
 func (b bearer) NamesUsers() bool { return b.users }
@@ -70,6 +76,9 @@ func (b bearer) Identify(r *http.Request) (Identity, error) {
 		id.Scheme = "Bearer"
 	}
 	id.Claims = withoutToken(id.Claims, token)
+	if b.keep && id.Value.IsZero() {
+		id.Value = NewValue(NewToken(token))
+	}
 	return id, nil
 }
 

@@ -34,6 +34,9 @@ type Identity struct {
 	// Claims are what the credential says of the caller, as JSON knows values: for debug tools, which mask what is
 	// secret in them, and for nothing that decides. nil where there are none. Nobody changes it.
 	Claims map[string]any
+	// Value is for the handlers of the message (runtime.CallerValue), such as a credential for calls
+	// to another service. The zero Value is none.
+	Value Value
 	// Expires is when the credential ends. Streams end with it. The zero time never ends.
 	Expires time.Time
 }

@@ -17,6 +17,13 @@ func Handler(next slog.Handler) slog.Handler { return Masker{}.Handler(next) }
 // Next gets values of slog's own kinds, and of [Masker.Any]'s types in place of others; errors stay errors, with their text masked.
 func (m Masker) Handler(next slog.Handler) slog.Handler { return handler{next: next, m: m} }
 
+// WithTexts returns a context whose records [Masker.Handler] masks with further Masker.Texts.
+func WithTexts(ctx context.Context, texts func() []string) context.Context {
+	return context.WithValue(ctx, textsKey{}, texts)
+}
+
+type textsKey struct{}
+
 type handler struct {
 	next slog.Handler
 	m    Masker
@@ -42,6 +49,9 @@ func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	if texts, ok := ctx.Value(textsKey{}).(func() []string); ok {
+		h.m = h.m.WithTexts(texts)
+	}
 	labelled := false
 	r.Attrs(func(a slog.Attr) bool {
 		labelled = h.m.labelledBy(a)

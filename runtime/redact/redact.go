@@ -59,6 +59,20 @@ type Masker struct {
 	// Values are further forms: what one matches is masked wherever it stands. They see a text as
 	// it is, but for its PEM blocks, and take nothing away from what is masked without them.
 	Values []*regexp.Regexp
+	// Texts, if not nil, returns further texts that are secret wherever they stand: as they are, as
+	// JSON, Go and URLs escape them, and as the end of a text that was cut. It is called for each
+	// text, from many goroutines at once. Texts of fewer than 4 bytes are ignored.
+	Texts func() []string
+}
+
+// WithTexts returns a masker that masks further Texts.
+func (m Masker) WithTexts(texts func() []string) Masker {
+	if own := m.Texts; own != nil {
+		m.Texts = func() []string { return append(texts(), own()...) }
+	} else {
+		m.Texts = texts
+	}
+	return m
 }
 
 // Name reports whether what goes by a name is secret whatever it looks like.

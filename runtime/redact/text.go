@@ -2,6 +2,8 @@ package redact
 
 import (
 	"cmp"
+	"encoding/json"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +20,13 @@ func (m Masker) Text(s string) string {
 	return t.result()
 }
 
-// further are the places of m.Values in a text, in their order.
+// further are the places of m.Values and m.Texts in a text.
 func (m Masker) further(s string) (found []span) {
+	if m.Texts != nil {
+		for _, text := range m.Texts() {
+			found = append(found, places(s, text)...)
+		}
+	}
 	for _, form := range m.Values {
 		if form == nil {
 			continue
@@ -28,6 +35,41 @@ func (m Masker) further(s string) (found []span) {
 			// What is masked already may match as well, and stays.
 			if at[0] < at[1] && !strings.Contains(Mask, s[at[0]:at[1]]) {
 				found = append(found, span{at[0], at[1], Mask})
+			}
+		}
+	}
+	return found
+}
+
+const (
+	minText = 4 // bytes of the shortest of Masker.Texts that counts
+	minCut  = 8 // bytes of one at the end of a text that was cut
+)
+
+// places are where a text stands in s, as it is or escaped.
+func places(s, text string) (found []span) {
+	if len(text) < minText {
+		return nil
+	}
+	inJSON, _ := json.Marshal(text) // of a string
+	inGo := strconv.Quote(text)
+	forms := []string{text, string(inJSON[1 : len(inJSON)-1]), inGo[1 : len(inGo)-1],
+		url.QueryEscape(text), url.PathEscape(text)}
+	slices.Sort(forms)
+	for _, form := range slices.Compact(forms) {
+		from := 0
+		for {
+			i := strings.Index(s[from:], form)
+			if i < 0 {
+				break
+			}
+			found = append(found, span{from + i, from + i + len(form), Mask})
+			from += i + len(form)
+		}
+		for n := min(len(form)-1, len(s)-from); n >= minCut; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				found = append(found, span{len(s) - n, len(s), Mask})
+				break
 			}
 		}
 	}

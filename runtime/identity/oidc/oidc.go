@@ -79,6 +79,8 @@ type Options struct {
 	Resource identity.Resource
 	// Issuers are whose tokens are taken: at least one.
 	Issuers []Issuer
+	// KeepToken gives the token to handlers, as identity.KeepToken does. [Exchange] needs it.
+	KeepToken bool
 	// Leeway is how far the clocks of an issuer and of this server may be apart. Zero is
 	// DefaultLeeway; more than MaxLeeway is refused.
 	Leeway time.Duration
@@ -150,7 +152,9 @@ func New(o Options) *Source {
 	s := &Source{resource: o.Resource, leeway: o.Leeway, broken: o.check()}
 	s.resource.Scopes = slices.Clone(o.Resource.Scopes)
 	s.resource.AuthorizationServers = slices.Clone(o.Resource.AuthorizationServers)
-	s.Source = identity.Bearer(s.Verify)
+	if s.Source = identity.Bearer(s.Verify); o.KeepToken {
+		s.Source = identity.Bearer(s.Verify, identity.KeepToken())
+	}
 	if s.broken != nil {
 		return s
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -56,7 +57,8 @@ func startProvider(t *testing.T) *real {
 	if err != nil {
 		missing("there is no node: run make setup, which needs npm")
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node, filepath.Join("testdata", "provider.mjs"), library)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node,
+		filepath.Join("testdata", "provider.mjs"), library, encode(jwk("signer", ecKey())))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -290,6 +292,58 @@ func TestIDTokensOfARealProviderAreRefused(t *testing.T) {
 	}
 	if _, err := s.Verify(t.Context(), id); !isInvalid(err) || !strings.Contains(err.Error(), "ID token") {
 		t.Errorf("the ID token: %v", err)
+	}
+}
+
+// The provider checks the client's credential, and knows whose the exchanged token is.
+func TestARealProviderExchangesTokens(t *testing.T) {
+	p := startProvider(t)
+	const resource = "https://mcp.example/opaque"
+	subject, _ := p.tokensOf("ada", resource)
+	for _, test := range []struct {
+		client, secret string
+		key            *oidc.PrivateKey
+		code           string
+	}{
+		{"exchanger", "exchanger secret/+", nil, ""},
+		{"signer", "", &oidc.PrivateKey{Key: ecKey(), ID: "signer"}, ""},
+		{"exchanger", "wrong", nil, "invalid_client"},
+		{"signer", "", &oidc.PrivateKey{Key: rsaKey(), ID: "signer"}, "invalid_client"},
+	} {
+		x, err := oidc.NewExchange(oidc.ExchangeOptions{TokenURL: p.issuer + "/token",
+			ClientID: test.client, ClientSecret: test.secret, PrivateKey: test.key,
+			Target: oidc.Target{Audiences: []string{"https://api.example"},
+				Scopes: []string{"openid"}},
+			Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, _ := call(t, func(i *identity.Identity) {
+			i.Value = identity.NewValue(identity.NewToken(subject))
+		})
+		got, err := x.TokenSource(ctx).Token()
+		var failed *oidc.ExchangeError
+		if test.code != "" {
+			if !errors.As(err, &failed) || failed.Code != test.code {
+				t.Errorf("%s: %v, %+v", test.client, err, failed)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v, %+v", test.client, err, errors.As(err, &failed))
+			continue
+		}
+		about := p.post("/token/introspection", "server", "server+secret%2F%2B",
+			url.Values{"token": {got.AccessToken}})
+		if about["active"] != true || about["sub"] != "ada" || about["client_id"] != test.client ||
+			got.AccessToken == subject {
+			t.Errorf("%s: %v", test.client, about)
+		}
+		ctx, _ = call(t, nil) // with a token that the provider has not issued
+		if _, err := x.TokenSource(ctx).Token(); !errors.As(err, &failed) ||
+			failed.Code != "invalid_grant" {
+			t.Errorf("%s: of nobody: %v", test.client, err)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -149,7 +150,7 @@ func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 		e.Milliseconds = float64(time.Since(m.Started)) / float64(time.Millisecond)
 	}
 	ctx = request.ForHandler(context.WithoutCancel(ctx), m.Info, &m.Principal) // without TokenInfo
-	return g.write(ctx, e)
+	return g.write(credential.With(ctx, nil), e)
 }
 
 // write writes an event. It waits at most for Options.AuditTimeout.

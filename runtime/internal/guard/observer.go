@@ -41,7 +41,7 @@ func (o *Observer) start(ctx context.Context,
 	if in = ctx; o == nil {
 		return in, nil
 	}
-	mask := m.Server.Masker
+	mask := m.Mask(m.Server.Masker)
 	about := observe.Message{Transport: m.Transport(), RequestID: m.ID, Protocol: m.Protocol,
 		Meta:   request.Exported(trace, mask),
 		Header: request.Exported(request.TraceInHeader(m.Header), mask)}

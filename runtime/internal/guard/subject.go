@@ -76,7 +76,7 @@ func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]stri
 func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 	e, name := m.event, redact.Shorten[string]
 	if d.Axis == access.AxisUnknown {
-		name = g.Masker.TextWithin
+		name = m.Mask(g.Masker).TextWithin
 	}
 	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
 	e.Arguments = g.argumentsOf(m, s, d.Allowed)
@@ -107,7 +107,7 @@ func (g *Guard) argumentsOf(m *Message, s subject, allowed bool) []audit.Argumen
 	case err != nil || len(raw) == 0 || string(raw) == "null":
 		return nil
 	case allowed:
-		return g.recordArguments(raw)
+		return recordArguments(raw, m.Mask(g.Masker))
 	}
 	return []audit.Argument{{Bytes: len(raw), Digest: audit.DigestOf(raw)}}
 }
@@ -115,7 +115,7 @@ func (g *Guard) argumentsOf(m *Message, s subject, allowed bool) []audit.Argumen
 const maxRecordedArguments, maxRecordedName = 64, 64 // names in bytes
 
 // recordArguments returns what the audit keeps of arguments: names, sizes and digests.
-func (g *Guard) recordArguments(raw []byte) []audit.Argument {
+func recordArguments(raw []byte, mask redact.Masker) []audit.Argument {
 	type member struct{ name, value []byte }
 	var few [12]member
 	members := few[:0]
@@ -129,7 +129,7 @@ func (g *Guard) recordArguments(raw []byte) []audit.Argument {
 	members = members[:min(len(members), maxRecordedArguments)]
 	list := make([]audit.Argument, len(members))
 	for i, m := range members { // clients invent names too, so they are masked before they are cut
-		name := redact.Shorten(g.Masker.Text(string(redact.Shorten(m.name, 4<<10))),
+		name := redact.Shorten(mask.Text(string(redact.Shorten(m.name, 4<<10))),
 			maxRecordedName)
 		list[i] = audit.Argument{Name: name, Bytes: len(m.value), Digest: audit.DigestOf(m.value)}
 	}

@@ -67,7 +67,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	out.Killed = c.killed.Load()
 	switch {
 	case out.Err != nil:
-		return withAdvice(wire.FailureResult(r.Masker, out.Err), c.advice.Take()), out.Report, nil
+		return withAdvice(wire.FailureResult(c.mask(), out.Err), c.advice.Take()), out.Report, nil
 	case out.Failure == audit.Crashed:
 		out.result = wire.ErrorResult("internal error")
 	}
@@ -169,7 +169,7 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	}
 	if err == nil && out.result.IsError {
 		var masked mcp.Result
-		masked, err = wire.MaskResult(c.Masker, out.result)
+		masked, err = wire.MaskResult(c.mask(), out.result)
 		out.result, _ = masked.(*mcp.CallToolResult)
 		out.Failure = audit.Errored
 	}

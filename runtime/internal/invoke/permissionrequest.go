@@ -49,7 +49,7 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 		out.Failure = audit.Errored // the handler ran until it needed the permission
 	}
 	// Part by part: in the whole text, a name before a colon would pass for that of a secret.
-	mask := c.Masker.Text
+	mask := c.mask().Text
 	masked := *denied
 	masked.Resource, masked.Reason = mask(denied.Resource), mask(denied.Reason)
 	text := masked.Error()
@@ -111,7 +111,7 @@ func (c *call) offerRequest(ctx context.Context, denied *grant.Denied,
 	reason, _ := form.Content["reason"].(string)
 	made, err := c.Requests.Ask(audit.Acting(ctx, c.Event(c.info)), grant.Request{
 		Permission: lacking, Issuer: client.Issuer, Client: client.ID,
-		Principal: c.caller.Subject, Tool: c.name, Reason: c.Masker.TextWithin(reason, 1000)})
+		Principal: c.caller.Subject, Tool: c.name, Reason: c.mask().TextWithin(reason, 1000)})
 	if err != nil {
 		c.log(ctx, slog.LevelWarn, "a permission request was not accepted", "error", err)
 		return nil, ""

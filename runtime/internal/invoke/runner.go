@@ -78,6 +78,9 @@ type job struct {
 	caller  access.Principal // set by authorize
 }
 
+// mask returns the masker of the message.
+func (j *job) mask() redact.Masker { return j.info.Mask(j.Masker) }
+
 func (j *job) log(ctx context.Context, level slog.Level, message string, attrs ...any) {
 	j.Log.Log(ctx, level, message, append([]any{j.label, j.name, j.info.IDs()}, attrs...)...)
 }
@@ -244,7 +247,7 @@ func serve[R any](ctx context.Context, j *job, unknown error,
 		if errors.As(out.Err, new(*decode.Error)) {
 			rpc.Code = jsonrpc.CodeInvalidParams
 		}
-		rpc.Message = wire.MaskedWords(j.Masker, out.Err)
+		rpc.Message = wire.MaskedWords(j.mask(), out.Err)
 		return none, out.Report, wire.MaskedError{RPC: rpc}
 	case out.Failure == audit.Crashed:
 		out.err = wire.InternalError()

@@ -41,7 +41,7 @@ func Advise(ctx context.Context, priority float64, text string) bool {
 	}
 	a, info := from[Advice](ctx), request.From(ctx)
 	return a != nil && info != nil &&
-		a.Add(wire.ForModel(priority, info.Server.Masker.Text(text)))
+		a.Add(wire.ForModel(priority, info.Mask(info.Server.Masker).Text(text)))
 }
 
 // Add adds a content. It reports false if the run is over or has too many.

@@ -69,7 +69,8 @@ func (o *ChildOutput) Take(ctx context.Context, raw json.RawMessage) {
 		Progress(o.ctx).Report(p.Done, p.Total, legible(p.Message))
 	}
 	if a := e.Advice; a != nil {
-		o.advice.Add(wire.ForModel(a.Priority, o.info.Server.Masker.Text(legible(a.Text))))
+		mask := o.info.Mask(o.info.Server.Masker)
+		o.advice.Add(wire.ForModel(a.Priority, mask.Text(legible(a.Text))))
 	}
 	if e.Dropped > 0 {
 		r := slog.NewRecord(time.Now(), slog.LevelWarn,

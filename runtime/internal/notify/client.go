@@ -95,7 +95,7 @@ func (c *Client) prepare() {
 	token := c.Meta["progressToken"]
 	n, isNumber := token.(float64)
 	if _, ok := token.(string); ok || isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
-		c.reporter = newReporter(c.Info.Server.Masker, func(p progress, _ bool) {
+		c.reporter = newReporter(c.Info.Mask(c.Info.Server.Masker), func(p progress, _ bool) {
 			c.report(token, p)
 		})
 	}

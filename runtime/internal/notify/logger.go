@@ -64,11 +64,15 @@ func handlerOf(ctx context.Context, group string) slog.Handler {
 	if group != "" {
 		server = server.WithGroup(group)
 	}
+	mask := info.Mask(info.Server.Masker)
+	if info.Credential != nil { // of calls without a context too, which the server's own does not mask
+		server = mask.Handler(server)
+	}
 	if client == nil || info.Notifier == nil {
 		return server
 	}
 	out := &jsonOutput{id: info.ID, limit: maxLogBytes, wants: client.wants, send: client.log}
-	return slog.NewMultiHandler(info.Server.Masker.Handler(newJSONHandler(out)), server)
+	return slog.NewMultiHandler(mask.Handler(newJSONHandler(out)), server)
 }
 
 // Levels are the log levels that clients have set for their sessions (logging/setLevel).

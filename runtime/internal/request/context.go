@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 )
 
 type infoKey struct{}
@@ -13,7 +14,7 @@ type callerKey struct{} // of the principal that a handler runs for
 
 // With returns the context of a message.
 func With(ctx context.Context, info *Info) context.Context {
-	return context.WithValue(ctx, infoKey{}, info)
+	return context.WithValue(credential.With(ctx, info.Credential), infoKey{}, info)
 }
 
 // From returns the facts about the message that a context belongs to, nil for none.

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -37,7 +38,8 @@ type Info struct {
 	Catalog      CatalogQuery
 	Arguments    []byte // of a prompt, the URI, or the argument to complete, as sent; nil for none
 	Conn         Conn
-	CanChallenge bool // a refusal can be an HTTP status
+	CanChallenge bool             // a refusal can be an HTTP status
+	Credential   *credential.Held // for the handler; nil if there is none, or the message runs none
 
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
@@ -193,6 +195,18 @@ func New(id identity.Identity, header http.Header) *Info {
 	return &Info{ID: NewID(), Started: time.Now(), Principal: id.Principal,
 		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
 }
+
+// RunsHandler reports whether messages of a method run a handler, which may read the caller's value.
+func RunsHandler(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read", "completion/complete":
+		return true
+	}
+	return false
+}
+
+// Mask returns a masker that also masks the secrets of the message.
+func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
 
 // Begin notes that the message has reached the guard.
 func (i *Info) Begin() { i.begun.Store(true) }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -52,6 +53,7 @@ type Config struct {
 	AllowedOrigins, AllowedHosts []string
 	MaxBodyBytes                 int64
 	SessionTimeout               time.Duration
+	StdioValue                   func(context.Context) (identity.Value, error) // nil for none
 	Sessions                     SessionLimits
 	BodyReadTimeout, StreamAfter time.Duration
 	// Direct is the guard's chain without go-sdk's server; nil if every message passes through it.
@@ -145,6 +147,9 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		info.Catalog = wire.CatalogInHTTP(r, h.Masker)
 	}
 	info.MessageID, info.Arguments = checked.ID, checked.Arguments
+	if request.RunsHandler(checked.Method) {
+		info.Credential = credential.Hold(id, info.ID)
+	}
 	w.info = info
 	attaching := r.Context()
 	if isPost && inSession { // a call goes on when its connection has ended

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -218,6 +219,9 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		info := request.New(c.caller, nil)
 		info.MessageID = checked.ID
 		info.Catalog, info.Arguments = checked.Catalog, checked.Arguments
+		if c.StdioValue != nil && request.RunsHandler(checked.Method) {
+			info.Credential = credential.Later(c.caller, info.ID, c.value)
+		}
 		if c.startDirect(info, checked) {
 			return nil, nil
 		}
@@ -230,6 +234,16 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		return nil, nil
 	}
 	return nil, c.write(refused.Response(c.Masker))
+}
+
+// value returns the caller's value for one message.
+func (c *lineConn) value(ctx context.Context) (identity.Value, error) {
+	v, err := c.StdioValue(ctx)
+	if err != nil {
+		c.Log.ErrorContext(ctx, "Options.StdioValue failed; the handler has no value",
+			"error", err)
+	}
+	return v, err
 }
 
 // message returns a message as go-sdk takes it.
