@@ -58,6 +58,40 @@ func isResult(t types.Type) bool {
 	return isPointer(t) && isNamed(pointee(t), sdkPath, "CallToolResult")
 }
 
+// isContent recognises mcp.Content, the contents of tools that implement it, and a slice of these.
+func isContent(t types.Type) bool {
+	if slice, ok := types.Unalias(t).(*types.Slice); ok {
+		t = slice.Elem()
+	}
+	if isNamed(t, sdkPath, "Content") {
+		return true
+	}
+	return isPointer(t) && slices.ContainsFunc(contents, func(name string) bool {
+		return isNamed(pointee(t), sdkPath, name)
+	})
+}
+
+// contents are the types of go-sdk's that a result of a tool may have as content.
+var contents = []string{
+	"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource",
+}
+
+// isText reports a string type that encoding/json writes as the string itself.
+func isText(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	if !ok || basic.Kind() != types.String {
+		return false
+	}
+	methods := types.NewMethodSet(types.NewPointer(t))
+	return methods.Lookup(nil, "MarshalJSON") == nil && methods.Lookup(nil, "MarshalText") == nil
+}
+
+// isBytes recognises []byte.
+func isBytes(t types.Type) bool {
+	slice, ok := types.Unalias(t).(*types.Slice)
+	return ok && types.Identical(slice.Elem(), types.Typ[types.Byte])
+}
+
 // callable returns a handler's parameters without the context and its results without the
 // error, or reports why it cannot serve.
 func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
@@ -128,10 +162,6 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		return
 	case len(out) > 1:
 		bad(diag.BadShape, "return one result and an error; a struct holds several", "%s returns %d results and an error", name, len(out))
-		return
-	case len(out) == 1 && isResult(out[0].Type()):
-		bad(diag.BadShape, "take *mcp.CallToolRequest as well: func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
-			"%s returns *mcp.CallToolResult and has not go-sdk's shape", name)
 		return
 	}
 	s.input(d, t, in)
