@@ -224,17 +224,25 @@ func isObject(t types.Type) bool {
 }
 
 // isDocument reports whether a single parameter is the whole input although its type hides its
-// fields: a struct that decodes itself, described by a schema by hand. A schema that has a property
-// named as the parameter describes plain parameters, of which it is one.
+// fields, and a schema by hand describes it: a struct that decodes itself, a map with string keys,
+// or json.RawMessage. If the schema has a property with the parameter's name, the parameter is a
+// plain one.
 func (s *scanner) isDocument(in *types.Var) bool {
 	w, t := s.hand.input, pointee(in.Type())
-	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) || schema.Standard(t) {
+	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) {
 		return false
 	}
-	if _, ok := t.Underlying().(*types.Struct); !ok {
-		return false
+	if isNamed(t, "encoding/json", "RawMessage") {
+		return true
 	}
-	return types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return types.Identical(u.Key(), types.Typ[types.String])
+	case *types.Struct:
+		return !schema.Standard(t) &&
+			types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
+	}
+	return false
 }
 
 // invalid reports whether the type holds one that did not check.
