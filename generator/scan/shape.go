@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -74,6 +75,56 @@ func isContent(t types.Type) bool {
 // contents are the types of go-sdk's that a result of a tool may have as content.
 var contents = []string{
 	"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource",
+}
+
+// sdkCure is the cure of a handler that takes *mcp.CallToolRequest and has not go-sdk's shape.
+func sdkCure(in, out []*types.Var) string {
+	switch {
+	case len(in) == 1:
+		return "write func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) " +
+			"(*mcp.CallToolResult, any, error) for a tool without arguments, or leave out req"
+	case len(in) == 2 && len(out) == 1 && isResult(out[0].Type()):
+		return "return (*mcp.CallToolResult, any, error), or leave out req"
+	}
+	return "leave out req, or write func(ctx context.Context, req *mcp.CallToolRequest, in In) " +
+		"(*mcp.CallToolResult, Out, error)"
+}
+
+// foreign describes the types of a handler that another MCP SDK declares, or that go-sdk has as
+// pointers, and returns the cure. It is empty for other types.
+func (s *scanner) foreign(in, out []*types.Var) (wrong, cure string) {
+	var other []string
+	sdk := ""
+	for _, v := range slices.Concat(in, out) {
+		t := pointee(v.Type())
+		if slice, ok := types.Unalias(t).(*types.Slice); ok {
+			t = pointee(slice.Elem())
+		}
+		n, ok := types.Unalias(t).(*types.Named)
+		if !ok || n.Obj().Pkg() == nil || s.prog.Local(n.Obj().Pkg()) {
+			continue
+		}
+		pkg, name := n.Obj().Pkg(), n.Obj().Name()
+		switch {
+		case pkg.Path() == sdkPath && !isPointer(v.Type()) && (name == "CallToolResult" ||
+			slices.Contains(contents, name) || isRequest(types.NewPointer(t))):
+			if _, isSlice := types.Unalias(v.Type()).(*types.Slice); isSlice {
+				continue
+			}
+			if name == "ServerRequest" {
+				name = "CallToolRequest"
+			}
+			return "mcp." + name + " by value", "write *mcp." + name
+		case pkg.Path() != sdkPath && pkg.Scope().Lookup("CallToolResult") != nil:
+			other, sdk = append(other, pkg.Name()+"."+name), pkg.Path()
+		}
+	}
+	if sdk == "" {
+		return "", ""
+	}
+	return strings.Join(other, " and ") + " of " + sdk + ", which is another SDK",
+		"return *mcp.CallToolResult of " + sdkPath + ", a string or a struct; and take a struct, " +
+			"plain parameters, or args map[string]any with //mcp:schema input=FILE"
 }
 
 // isText reports a string type that encoding/json writes as the string itself.
@@ -148,10 +199,14 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
 	}
 	name := handlerName(d)
+	if wrong, cure := s.foreign(in, out); wrong != "" {
+		bad(diag.BadShape, cure, "%s has %s", name, wrong)
+		return
+	}
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
-			bad(diag.BadShape, "write func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
+			bad(diag.BadShape, sdkCure(in, out),
 				"%s takes *mcp.CallToolRequest and has not go-sdk's shape", name)
 			return
 		}
@@ -159,6 +214,10 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.params(d, nil)
 		s.structInput(d, t, in[1])
 		s.sdkOutput(d, t, out[1])
+		return
+	case len(out) == 2 && isResult(out[0].Type()):
+		bad(diag.BadShape, "return *mcp.CallToolResult alone, or take req *mcp.CallToolRequest before the input",
+			"%s returns *mcp.CallToolResult and an Out, and has not go-sdk's shape", name)
 		return
 	case len(out) > 1:
 		bad(diag.BadShape, "return one result and an error; a struct holds several", "%s returns %d results and an error", name, len(out))

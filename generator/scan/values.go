@@ -165,6 +165,11 @@ func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 	if wrapped {
 		t.Output.Kind = model.WrappedOutput
 	}
+	for i := range problems {
+		if p := &problems[i]; strings.HasSuffix(p.Cure, schema.ByHand) {
+			p.Cure += ", or write output=none"
+		}
+	}
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, out) })
 }
 
@@ -187,9 +192,9 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 	code := diag.Contradiction
 	switch {
 	case own && made:
-		wrong, cure = "the handler returns content", "remove output="
+		wrong, cure = "returns content", "remove output="
 	case own && plain && s.hand.output != nil:
-		wrong, cure = "//mcp:schema has an output schema", "remove one of the two"
+		wrong, cure = "an output schema by hand", "remove one of the two"
 	case made && isResult(typ):
 		o.Kind = model.SDKOutput
 		if s.hand.output != nil {
@@ -204,14 +209,14 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 		}
 	case made && s.hand.output != nil:
 		arg = s.hand.output.arg
-		wrong, cure = "the handler returns content, which has no schema", "remove output="
+		wrong, cure = "returns content, which has no schema", "remove output="
 	case made:
 		o.Kind = model.ContentOutput
 	case !plain || s.hand.output != nil:
 		return s.noMediaType(d, o, false)
 	case mode == "text" && t.Handler.SDK:
 		code = diag.BadShape
-		wrong, cure = "the handler has go-sdk's shape", "write output=none, or write the text "+
+		wrong, cure = "go-sdk's shape", "write output=none, or write the text "+
 			"into the *mcp.CallToolResult"
 	case isText(typ) && !t.Handler.SDK:
 		o.Kind = model.TextOutput
@@ -221,10 +226,10 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 		o.Kind = model.BytesOutput
 	default:
 		code = diag.BadShape
-		wrong, cure = "the handler returns neither a string nor a []byte", "write output=none"
+		wrong, cure = "returns neither a string nor a []byte", "write output=none"
 	}
 	if wrong != "" {
-		s.report(code, arg.Pos, arg.End, cure, "%s has output=, and %s", handlerName(d), wrong)
+		s.report(code, arg.Pos, arg.End, cure, "%s has output= and %s", handlerName(d), wrong)
 	}
 	t.Output = o
 	return s.noMediaType(d, o, true)
