@@ -96,21 +96,18 @@ func (s *scanner) foreign(in, out []*types.Var) (wrong, cure string) {
 	var other []string
 	sdk := ""
 	for _, v := range slices.Concat(in, out) {
-		t := pointee(v.Type())
+		t := v.Type()
 		if slice, ok := types.Unalias(t).(*types.Slice); ok {
-			t = pointee(slice.Elem())
+			t = slice.Elem()
 		}
-		n, ok := types.Unalias(t).(*types.Named)
+		n, ok := types.Unalias(pointee(t)).(*types.Named)
 		if !ok || n.Obj().Pkg() == nil || s.prog.Local(n.Obj().Pkg()) {
 			continue
 		}
 		pkg, name := n.Obj().Pkg(), n.Obj().Name()
 		switch {
-		case pkg.Path() == sdkPath && !isPointer(v.Type()) && (name == "CallToolResult" ||
+		case pkg.Path() == sdkPath && !isPointer(t) && (name == "CallToolResult" ||
 			slices.Contains(contents, name) || isRequest(types.NewPointer(t))):
-			if _, isSlice := types.Unalias(v.Type()).(*types.Slice); isSlice {
-				continue
-			}
 			if name == "ServerRequest" {
 				name = "CallToolRequest"
 			}
