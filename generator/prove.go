@@ -17,8 +17,17 @@ import (
 type Proof struct {
 	Services    []model.Service // with tools, each with its Proof
 	Diagnostics diag.List       // sorted: of the source, or of what its handlers reach
+	// Unknown has a line for each tool of which it is unknown what it reaches: the call, and why.
+	Unknown []Unknown
 	// Files are the records of packages without findings.
 	Files []emit.File
+}
+
+// Unknown is why it is unknown what a tool's handler reaches.
+type Unknown struct {
+	Tool string
+	At   model.Position // of the last call in the author's packages
+	Why  string         // the cause, and the way to it
 }
 
 // Analysis finds what the handlers of loaded packages reach.
@@ -74,6 +83,12 @@ func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing 
 			return p, err
 		}
 		s.Proof = &proof
+		for j, tool := range s.Tools {
+			at, why, unknown := prove.Unknown(tool, proof.Tools[j], directories(program, *s))
+			if unknown {
+				p.Unknown = append(p.Unknown, Unknown{tool.Name, at, why})
+			}
+		}
 		findings := prove.Judge(s.Tools, proof.Tools, directories(program, *s))
 		if len(findings) > 0 {
 			p.Diagnostics = append(p.Diagnostics, findings...)

@@ -237,6 +237,13 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		"big": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 			return toolset.Wrapped(strings.Repeat("é<", 200+5*len(call.Arguments)), nil)
 		},
+		"text": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			return toolset.Unstructured("a\n\u2028<&>"+string(call.Arguments), nil)
+		},
+		"contents": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Unstructured([]mcp.Content{&mcp.TextContent{Text: "<&>"},
+				&mcp.ResourceLink{URI: "lib://hall", Name: "hall"}}, nil)
+		},
 		"limited": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(nil)
 		},
@@ -314,6 +321,10 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			tool.Timeout = 2 * time.Second
 		case "big":
 			tool.Limits.Output = 1024
+		case "text":
+			tool.Returns = toolset.Text
+		case "contents":
+			tool.Returns = toolset.Contents
 		case "limited":
 			tool.Limits.Concurrency = 1
 		case "isolated":

@@ -44,8 +44,12 @@ func newProve() *cobra.Command {
 		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
 		Long: `prove follows the calls of each tool's handler, through all packages, to what opens files,
 reaches the network or starts programs. It is an error where that is more than capabilities=
-declares, where it cannot be told and capabilities= is written, and where a tool with readonly starts
+declares, where it is unknown and capabilities= is written, and where a tool with readonly starts
 programs or may write files. Without capabilities= what is reached is recorded and not judged.
+
+For each tool with the verdict "unknown", prove prints the call, its line, the cause and the way
+to it. Causes are a func value that nothing sets, an interface that nothing implements, reflection,
+unsafe.Pointer, a system call, C and assembly. A method value on a concrete type is followed.
 
 What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
 from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
@@ -76,6 +80,10 @@ Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 
 				return err
 			}
 			writeReached(cmd, proof.Services)
+			for _, u := range proof.Unknown {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s:%d:%d: %s is unknown: %s\n",
+					commandline.Relative(u.At.File), u.At.Line, u.At.Col, u.Tool, u.Why)
+			}
 			if check {
 				err = staleProof(cmd, proof)
 			} else {

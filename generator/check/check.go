@@ -236,10 +236,15 @@ func duplicates(server []model.Service, list *diag.List) {
 				first[key] = owner{t, s.Package}
 				continue
 			}
-			what, fix := "the "+t.Kind+" name",
-				"give one of them a name=, or their packages different prefixes"
-			if t.Kind == "resource" {
+			what, fix := "the "+t.Kind+" name", "write another name= on one of them"
+			switch recv := t.Handler.Recv; {
+			case t.Kind == "resource":
 				what, fix = "the URI", "give one of them another uri="
+			case other.pkg != s.Package:
+				fix = "write prefix= on //mcp:server of one package, as in prefix=" + s.Name +
+					"_, or another name= on one of them"
+			case recv != "" && recv != other.Handler.Recv:
+				fix += ", as in name=" + strcase.ToSnake(recv) + "_" + t.ID
 			}
 			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID,
 				other.Handler, other.where(s.Package))

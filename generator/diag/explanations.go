@@ -63,7 +63,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
-		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
+		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs into " +
+			"the comment directly above the package clause.",
 	},
 	{
 		Code:  Malformed,
@@ -121,7 +122,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Example: `//mcp:tool minrole=Viewer
 
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Put it into the doc comment, directly above the declaration.",
+		Cure: "Put it into the doc comment, directly above the declaration. //mcp:server, and the " +
+			"//mcp:default and //mcp:roles of a package, belong directly above the package clause.",
 	},
 	{
 		Code:  BadToolName,
@@ -142,17 +144,23 @@ func (s *Sites) Get(ctx context.Context) (Site, error)
 
 //mcp:tool minrole=Viewer
 func (s *Devices) Get(ctx context.Context) (Device, error)`,
-		Cure: "Give one of them a name=, or the packages different prefixes.",
+		Cure: "Write name= on one of them, as in name=sites_get. For two packages, write prefix= on " +
+			"//mcp:server of one of them.",
 	},
 	{
 		Code:  BadShape,
 		Title: "unsupported handler shape",
 		Cause: "A tool takes context.Context first and returns error last, with at most one " +
 			"result before it; its parameters are one struct, plain values, or go-sdk's " +
-			"(*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error).",
+			"(*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error). The result is a " +
+			"value, content of go-sdk's or its *mcp.CallToolResult, and with output=text a string " +
+			"or a []byte. Types of other MCP SDKs are no results.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(in FindInput) (Device, error)`,
-		Cure: "Bring the func into one of these shapes, or serve a small func that calls it.",
+		Cure: "Bring the func into one of these shapes, or serve a small func that calls it. A " +
+			"handler that makes its whole result is func(ctx context.Context, in In) " +
+			"(*mcp.CallToolResult, error), with plain parameters instead of in, and with go-sdk's " +
+			"mcp. In go-sdk's shape, the input of a tool without arguments is _ struct{}.",
 	},
 	{
 		Code:  UnsupportedType,
@@ -169,7 +177,7 @@ func Find(in FindInput) (Device, error)`,
 		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag " +
 			"json:\"-\". In place of a type of another module, use a type of your own. Where the " +
 			"type has to stay, write its schema by hand and name it with //mcp:schema input=FILE " +
-			"or output=FILE below //mcp:tool.",
+			"or output=FILE below //mcp:tool. A result with output=none needs no schema.",
 	},
 	{
 		Code:  BadTag,
@@ -228,7 +236,8 @@ func Welcome(ctx context.Context) (string, error)`,
 			"//mcp:tool beside //mcp:ignore, //mcp:allow on a public tool (grants are a " +
 			"client's, and a public tool has callers without one), file.write on a readonly " +
 			"tool, memory= without isolate=process, a permission that capabilities= leaves no " +
-			"use for.",
+			"use for, output= beside a result that is content or has a schema by hand, mimetype= " +
+			"without a []byte and output=text.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
@@ -337,10 +346,10 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 		Code:  MissingKey,
 		Title: "required key is missing",
 		Cause: "The directive does nothing, or means nothing, without this key. " +
-			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, " +
+			"//mcp:limit needs a limit, //mcp:default a rule or output=, //mcp:allow a permission, " +
 			"//mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
-			"//mcp:complete a ref= and an argument=. A package with object= " +
+			"//mcp:complete a ref= and an argument=, a []byte with output=text a mimetype=. A package with object= " +
 			"needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,

@@ -202,7 +202,7 @@ func ofToolsAlone(key string) bool {
 // bare are the directives that do nothing without any key. Without one the author has forgotten
 // what the directive was for. A bare //mcp:server does something: its package takes part.
 var bare = map[string]struct{ message, fix string }{
-	"default": {"has no access rule", "write the rule"},
+	"default": {"has no access rule and no output=", "write one of them"},
 	"limit":   {"limits nothing", "write a limit"},
 	"param":   {"describes nothing", "write what the parameter has"},
 	"schema":  {"names no file", "write input=, output= or both"},

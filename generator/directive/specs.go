@@ -127,6 +127,11 @@ var access = []Key{
 		Says: "the object of the host's permission; needs app= on //mcp:server"},
 }
 
+// output is how the result of a tool is sent.
+func output(says string, choices ...string) Key {
+	return Key{Name: "output", Kind: Choice, Choices: choices, Says: says}
+}
+
 // named and refusing are what tools, prompts and resources say besides their access rule.
 var (
 	named = []Key{
@@ -171,7 +176,9 @@ var specs = []Spec{
 			"package or the methods of a type: authenticated, minrole= or scopes= on one of them " +
 			"replace it and do not add to it; action= and object= are inherited one by one; " +
 			"public inherits nothing",
-		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
+		Places: []Place{PackageDoc, TypeDoc},
+		Keys: slices.Concat(access, []Key{output("the output= of tools that write none, public ones included",
+			"none", "structured")}),
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
@@ -187,6 +194,13 @@ var specs = []Spec{
 			{Name: "catalog", Kind: Catalogs,
 				Says: "the catalogs that the tool is in: a client that asks for one is listed " +
 					"its tools alone, as far as it may use them; being in one gives no access"},
+			output("how the result is sent. structured, the default: with an output schema, and "+
+				"as structured content. none: as text without an output schema; a string as it "+
+				"is, and other results as JSON. text: the same for a string or a []byte only",
+				"none", "structured", "text"),
+			{Name: "mimetype", Kind: Text,
+				Says: "the media type of a []byte with output=text, as in image/png: the server " +
+					"sends an image, audio or an embedded resource"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},

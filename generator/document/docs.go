@@ -302,6 +302,16 @@ func resultWords(out model.Output) string {
 		return "The result is empty."
 	case out.File != "":
 		return fmt.Sprintf("The schema of the result is written by hand, in %s.", code(out.File))
+	case out.Kind == model.TextOutput:
+		return "The result is plain text."
+	case out.Kind == model.JSONOutput:
+		return "The result is text without a schema."
+	case out.Kind == model.BytesOutput:
+		return fmt.Sprintf("The result is %s.", code(out.MIMEType))
+	case out.Kind == model.ContentOutput:
+		return "The result is content that the handler makes."
+	case out.Kind == model.SDKOutput:
+		return "The handler makes the whole result."
 	case out.Schema == nil:
 		return "The result may be anything."
 	case out.Kind == model.WrappedOutput:

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/invopop/jsonschema"
@@ -47,6 +48,9 @@ type manifestTool struct {
 	Catalogs    []string       `json:"catalogs"` // by name
 	Input       any            `json:"input"`    // a JSON Schema
 	Output      any            `json:"output"`   // null where the tool promises none
+	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
+	// "content", "result" for one that the handler makes, or a media type.
+	Returns string `json:"returns,omitempty"`
 }
 
 type manifestPrompt struct {
@@ -192,6 +196,10 @@ func manifestOf(tool model.Tool) manifestTool {
 	case tool.Input.Schema == nil:
 		m.Input = &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema}
 	}
+	m.Returns = cmp.Or(tool.Output.MIMEType, map[model.OutputKind]string{
+		model.TextOutput: "text", model.JSONOutput: "json", model.ContentOutput: "content",
+		model.SDKOutput: "result",
+	}[tool.Output.Kind])
 	switch {
 	case tool.Output.Written != "":
 		m.Output = json.RawMessage(tool.Output.Written)

@@ -212,6 +212,13 @@ func TestResultsAreSaidInWords(t *testing.T) {
 	}{
 		{model.Output{}, "The result is empty."},
 		{model.Output{Kind: model.ObjectOutput}, "The result may be anything."},
+		{model.Output{Kind: model.TextOutput}, "The result is plain text."},
+		{model.Output{Kind: model.JSONOutput}, "The result is text without a schema."},
+		{model.Output{Kind: model.BytesOutput, MIMEType: "image/png"}, "The result is `image/png`."},
+		{model.Output{Kind: model.ContentOutput}, "The result is content that the handler makes."},
+		{model.Output{Kind: model.SDKOutput}, "The handler makes the whole result."},
+		{model.Output{Kind: model.SDKOutput, File: "a.json"},
+			"The schema of the result is written by hand, in `a.json`."},
 		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object"}`)},
 			"The result is an object."},
 		{model.Output{Kind: model.ObjectOutput,

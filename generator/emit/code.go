@@ -167,26 +167,40 @@ func (p *plan) answer(tool model.Tool) []jen.Code {
 			jen.Id(read).Call(r, jen.Op("&").Id(p.in)))
 	}
 	if finish == nil {
-		return []jen.Code{row("Call", p.answering(tool, "Result", result(tool)))}
+		var fields []jen.Code
+		if tool.Output.Kind != model.NoOutput && !tool.Output.Kind.Structured() {
+			fields = returns(tool.Output)
+		}
+		return append(fields, row("Call", p.answering(tool, "Result", result(tool))))
 	}
 	body = append(body, jen.If(jen.Id(p.err).Op(":=").Add(finish),
 		jen.Id(p.err).Op("!=").Nil()).Block(
 		jen.Return(jen.Nil(), jen.Id(p.err)),
 	))
-	var fields []jen.Code
-	switch tool.Output.Kind {
-	case model.NoOutput:
-		fields = append(fields, row("Returns", jen.Qual(toolsetPath, "Nothing")))
+	if tool.Output.Kind == model.NoOutput {
 		body = append(body, jen.Return(jen.Nil(), handler))
-	case model.WrappedOutput:
-		fields = append(fields, row("Returns", jen.Qual(toolsetPath, "Value")))
-		body = append(body, jen.Return(handler))
-	default:
+	} else {
 		body = append(body, jen.Return(handler))
 	}
-	return append(fields, row("Answer", jen.Func().Params(
+	return append(returns(tool.Output), row("Answer", jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), r.Clone().Op("*").Qual(decodePath, "Reader"),
 	).Params(jen.Any(), jen.Error()).Block(body...)))
+}
+
+// returns writes the rows of the form of a result, unless it is an object.
+func returns(o model.Output) (fields []jen.Code) {
+	form := map[model.OutputKind]string{
+		model.NoOutput: "Nothing", model.WrappedOutput: "Value", model.TextOutput: "Text",
+		model.JSONOutput: "JSON", model.BytesOutput: "Bytes", model.ContentOutput: "Contents",
+		model.SDKOutput: "SDKResult",
+	}[o.Kind]
+	if form != "" {
+		fields = append(fields, row("Returns", jen.Qual(toolsetPath, form)))
+	}
+	if o.MIMEType != "" {
+		fields = append(fields, row("MIMEType", jen.Lit(o.MIMEType)))
+	}
+	return fields
 }
 
 // annotations writes the hints that the author wrote.
@@ -297,8 +311,10 @@ func result(tool model.Tool) string {
 		return "Done"
 	case tool.Output.Kind == model.WrappedOutput:
 		return "Wrapped"
+	case tool.Output.Kind == model.ObjectOutput:
+		return "Structured"
 	}
-	return "Structured"
+	return "Unstructured"
 }
 
 // duration writes a duration in the largest unit that holds it without a fraction.

@@ -119,14 +119,25 @@ type Param struct {
 	Required bool
 }
 
-// OutputKind says how a result becomes structured content.
+// OutputKind is how the server sends a result.
 type OutputKind int
 
 const (
 	NoOutput      OutputKind = iota // the handler returns an error alone
 	ObjectOutput                    // the result is a JSON object
 	WrappedOutput                   // anything else, sent as {"result": …}
+
+	// The kinds below have no schema, unless the author writes one for a SDKOutput.
+
+	TextOutput    // a string, sent as text content
+	JSONOutput    // output=none: any result, sent as JSON in text content
+	BytesOutput   // a []byte of MIMEType, sent as an image, audio or an embedded resource
+	ContentOutput // go-sdk's content, or a list of it
+	SDKOutput     // go-sdk's *mcp.CallToolResult
 )
+
+// Structured reports whether the server sends results of the kind as structured content.
+func (k OutputKind) Structured() bool { return k == ObjectOutput || k == WrappedOutput }
 
 // Output is what a tool returns.
 type Output struct {
@@ -136,4 +147,5 @@ type Output struct {
 	Schema *jsonschema.Schema // of what is sent, the wrapping included; nil for any
 	// Written and File are as in Input; the text includes the wrapping.
 	Written, File string
+	MIMEType      string // of a BytesOutput
 }

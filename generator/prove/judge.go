@@ -69,6 +69,13 @@ func place(tool model.Tool, r model.Reach, dirs []string) model.Position {
 	return tool.Handler.Pos
 }
 
+// Unknown explains why it is unknown what a handler reaches: the last call that the author has
+// written, and the cause with the way to it. ok is false for a handler whose reach is known.
+func Unknown(tool model.Tool, row model.Proven, dirs []string) (at model.Position, why string, ok bool) {
+	r, ok := row.Reach(model.Unknown)
+	return place(tool, r, dirs), r.Why + ": " + way(r), ok
+}
+
 // within reports whether a file is in the directory itself.
 func within(file, dir string) bool {
 	rest, ok := strings.CutPrefix(file, dir)

@@ -154,12 +154,18 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 
 // defaults reads //mcp:default of the package and of its types.
 func (s *scanner) defaults() {
-	s.packageRule = s.rule(s.single("default"))
+	found := s.single("default")
+	s.packageRule = s.rule(found)
 	s.typeRules, s.inherits = map[string]rule{}, map[string]bool{}
+	s.outputs = map[string]string{}
+	if found != nil {
+		s.outputs[""] = found.Text("output")
+	}
 	for _, d := range s.decls {
 		if d.place == directive.TypeDoc {
 			if found := d.find("default"); found != nil {
 				s.typeRules[d.name.Name] = s.rule(found)
+				s.outputs[d.name.Name] = found.Text("output")
 			}
 		}
 	}

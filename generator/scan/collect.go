@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -206,7 +207,7 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 		c.outside(found)
 		return
 	case !found.Spec.Stands(d.place):
-		c.report(diag.Misplaced, found.Pos, found.End, "put it on "+found.Spec.Where(), "//mcp:%s does not stand on %s", found.Name, d.place)
+		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec), "//mcp:%s does not stand on %s", found.Name, d.place)
 		return
 	}
 	if other := d.find(found.Name); other != nil && !found.Spec.Repeat {
@@ -261,8 +262,20 @@ func (c *collector) orphans() {
 			}
 			c.opted = true
 			d, _ := directive.Parse(comment)
-			c.report(diag.Dangling, d.Pos, d.End, "put it into the doc comment directly above the declaration, without an empty line between",
-				"//mcp:%s belongs to no declaration", d.Name)
+			fix := "put it into the doc comment directly above the declaration, without an empty line between"
+			if d.Spec.Stands(directive.PackageDoc) {
+				fix = "put it " + where(d.Spec) + ", without an empty line between"
+			}
+			c.report(diag.Dangling, d.Pos, d.End, fix, "//mcp:%s belongs to no declaration", d.Name)
 		}
 	}
+}
+
+// where names the places of a directive. The package doc is the comment above the package clause.
+func where(s directive.Spec) string {
+	others, ok := strings.CutPrefix(s.Where(), directive.PackageDoc.String())
+	if !ok {
+		return "on " + s.Where()
+	}
+	return "directly above the package clause" + strings.Replace(others, " or ", ", or above ", 1)
 }

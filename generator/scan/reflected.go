@@ -96,7 +96,7 @@ func contract(sig *types.Signature, tool model.Tool) []types.Type {
 			list = append(list, v.Type())
 		}
 	}
-	if tool.Output.File == "" {
+	if tool.Output.File == "" && tool.Output.Kind.Structured() {
 		for v := range sig.Results().Variables() {
 			list = append(list, v.Type())
 		}

@@ -130,7 +130,8 @@ type scanner struct {
 	// The access rules of //mcp:default, on the package and on types by name.
 	packageRule rule
 	typeRules   map[string]rule
-	inherits    map[string]bool // types of which a tool has looked at the default
+	inherits    map[string]bool   // types of which a tool has looked at the default
+	outputs     map[string]string // output= of //mcp:default, by type; that of the package by ""
 	handlers    []*types.Func
 	bases       []string          // types of the package that served types embed
 	hand        *byHand           // of the tool at hand

@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -56,6 +57,87 @@ func isRequest(t types.Type) bool {
 
 func isResult(t types.Type) bool {
 	return isPointer(t) && isNamed(pointee(t), sdkPath, "CallToolResult")
+}
+
+// isContent recognises mcp.Content, the contents of tools that implement it, and a slice of these.
+func isContent(t types.Type) bool {
+	if slice, ok := types.Unalias(t).(*types.Slice); ok {
+		t = slice.Elem()
+	}
+	if isNamed(t, sdkPath, "Content") {
+		return true
+	}
+	return isPointer(t) && slices.ContainsFunc(contents, func(name string) bool {
+		return isNamed(pointee(t), sdkPath, name)
+	})
+}
+
+// contents are the types of go-sdk's that a result of a tool may have as content.
+var contents = []string{
+	"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource",
+}
+
+// sdkCure is the cure of a handler that takes *mcp.CallToolRequest and has not go-sdk's shape.
+func sdkCure(in, out []*types.Var) string {
+	switch {
+	case len(in) == 1:
+		return "write func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) " +
+			"(*mcp.CallToolResult, any, error) for a tool without arguments, or leave out req"
+	case len(in) == 2 && len(out) == 1 && isResult(out[0].Type()):
+		return "return (*mcp.CallToolResult, any, error), or leave out req"
+	}
+	return "leave out req, or write func(ctx context.Context, req *mcp.CallToolRequest, in In) " +
+		"(*mcp.CallToolResult, Out, error)"
+}
+
+// foreign describes the types of a handler that another MCP SDK declares, or that go-sdk has as
+// pointers, and returns the cure. It is empty for other types.
+func (s *scanner) foreign(in, out []*types.Var) (wrong, cure string) {
+	var other []string
+	sdk := ""
+	for _, v := range slices.Concat(in, out) {
+		t := v.Type()
+		if slice, ok := types.Unalias(t).(*types.Slice); ok {
+			t = slice.Elem()
+		}
+		n, ok := types.Unalias(pointee(t)).(*types.Named)
+		if !ok || n.Obj().Pkg() == nil || s.prog.Local(n.Obj().Pkg()) {
+			continue
+		}
+		pkg, name := n.Obj().Pkg(), n.Obj().Name()
+		switch {
+		case pkg.Path() == sdkPath && !isPointer(t) && (name == "CallToolResult" ||
+			slices.Contains(contents, name) || isRequest(types.NewPointer(t))):
+			if name == "ServerRequest" {
+				name = "CallToolRequest"
+			}
+			return "mcp." + name + " by value", "write *mcp." + name
+		case pkg.Path() != sdkPath && pkg.Scope().Lookup("CallToolResult") != nil:
+			other, sdk = append(other, pkg.Name()+"."+name), pkg.Path()
+		}
+	}
+	if sdk == "" {
+		return "", ""
+	}
+	return strings.Join(other, " and ") + " of " + sdk + ", which is another SDK",
+		"return *mcp.CallToolResult of " + sdkPath + ", a string or a struct; and take a struct, " +
+			"plain parameters, or args map[string]any with //mcp:schema input=FILE"
+}
+
+// isText reports a string type that encoding/json writes as the string itself.
+func isText(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	if !ok || basic.Kind() != types.String {
+		return false
+	}
+	methods := types.NewMethodSet(types.NewPointer(t))
+	return methods.Lookup(nil, "MarshalJSON") == nil && methods.Lookup(nil, "MarshalText") == nil
+}
+
+// isBytes recognises []byte.
+func isBytes(t types.Type) bool {
+	slice, ok := types.Unalias(t).(*types.Slice)
+	return ok && types.Identical(slice.Elem(), types.Typ[types.Byte])
 }
 
 // callable returns a handler's parameters without the context and its results without the
@@ -114,10 +196,14 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
 	}
 	name := handlerName(d)
+	if wrong, cure := s.foreign(in, out); wrong != "" {
+		bad(diag.BadShape, cure, "%s has %s", name, wrong)
+		return
+	}
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
-			bad(diag.BadShape, "write func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
+			bad(diag.BadShape, sdkCure(in, out),
 				"%s takes *mcp.CallToolRequest and has not go-sdk's shape", name)
 			return
 		}
@@ -126,12 +212,12 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.structInput(d, t, in[1])
 		s.sdkOutput(d, t, out[1])
 		return
+	case len(out) == 2 && isResult(out[0].Type()):
+		bad(diag.BadShape, "return *mcp.CallToolResult alone, or take req *mcp.CallToolRequest before the input",
+			"%s returns *mcp.CallToolResult and an Out, and has not go-sdk's shape", name)
+		return
 	case len(out) > 1:
 		bad(diag.BadShape, "return one result and an error; a struct holds several", "%s returns %d results and an error", name, len(out))
-		return
-	case len(out) == 1 && isResult(out[0].Type()):
-		bad(diag.BadShape, "take *mcp.CallToolRequest as well: func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
-			"%s returns *mcp.CallToolResult and has not go-sdk's shape", name)
 		return
 	}
 	s.input(d, t, in)
@@ -194,17 +280,25 @@ func isObject(t types.Type) bool {
 }
 
 // isDocument reports whether a single parameter is the whole input although its type hides its
-// fields: a struct that decodes itself, described by a schema by hand. A schema that has a property
-// named as the parameter describes plain parameters, of which it is one.
+// fields, and a schema by hand describes it: a struct that decodes itself, a map with string keys,
+// or json.RawMessage. If the schema has a property with the parameter's name, the parameter is a
+// plain one.
 func (s *scanner) isDocument(in *types.Var) bool {
 	w, t := s.hand.input, pointee(in.Type())
-	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) || schema.Standard(t) {
+	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) {
 		return false
 	}
-	if _, ok := t.Underlying().(*types.Struct); !ok {
-		return false
+	if isNamed(t, "encoding/json", "RawMessage") {
+		return true
 	}
-	return types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return types.Identical(u.Key(), types.Typ[types.String])
+	case *types.Struct:
+		return !schema.Standard(t) &&
+			types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
+	}
+	return false
 }
 
 // invalid reports whether the type holds one that did not check.

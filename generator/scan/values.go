@@ -1,10 +1,12 @@
 package scan
 
 import (
+	"cmp"
 	"encoding/json"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,8 +147,15 @@ func tags(d *directive.Directive) []schema.Tag {
 
 // output reads a handler's result.
 func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
+	if !s.unstructured(d, t, out.Type()) {
+		s.structured(d, t, out)
+	}
+}
+
+// structured reads a result with a schema.
+func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 	sch, wrapped, problems := s.walker.Output(out.Type())
-	if s.handOutput(d, t, out) {
+	if s.handOutput(d, t, out.Type()) {
 		return
 	}
 	t.Output = model.Output{
@@ -156,17 +165,108 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 	if wrapped {
 		t.Output.Kind = model.WrappedOutput
 	}
+	for i := range problems {
+		if p := &problems[i]; strings.HasSuffix(p.Cure, schema.ByHand) {
+			p.Cure += ", or write output=none"
+		}
+	}
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, out) })
+}
+
+// unstructured reads a result that the server does not send as structured content: content of
+// go-sdk's, or a result with output=none or output=text. It is false for any other result.
+func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
+	tool := d.find("tool")
+	mode := s.outputs[""]
+	if d.recv != nil {
+		mode = cmp.Or(s.outputs[d.recv.Name()], mode)
+	}
+	arg, own := tool.Arg("output")
+	if own {
+		mode = tool.Text("output")
+	}
+	o := model.Output{Type: gotype.Expr(typ, s.pkg.Types), MIMEType: tool.Text("mimetype")}
+	made := !t.Handler.SDK && (isResult(typ) || isContent(typ))
+	plain := mode == "none" || mode == "text"
+	var wrong, cure string
+	code := diag.Contradiction
+	switch {
+	case own && made:
+		wrong, cure = "returns content", "remove output="
+	case own && plain && s.hand.output != nil:
+		wrong, cure = "an output schema by hand", "remove one of the two"
+	case made && isResult(typ):
+		o.Kind = model.SDKOutput
+		if s.hand.output != nil {
+			s.handOutput(d, t, typ)
+			if t.Output.Kind == model.WrappedOutput {
+				s.report(diag.BadSchemaFile, s.hand.output.arg.Pos, s.hand.output.arg.End,
+					`write "type": "object" at the root of the schema`,
+					"%s returns *mcp.CallToolResult, and the schema is not one of an object",
+					handlerName(d))
+			}
+			o, o.Kind = t.Output, model.SDKOutput
+		}
+	case made && s.hand.output != nil:
+		arg = s.hand.output.arg
+		wrong, cure = "returns content, which has no schema", "remove output="
+	case made:
+		o.Kind = model.ContentOutput
+	case !plain || s.hand.output != nil:
+		return s.noMediaType(d, o, false)
+	case mode == "text" && t.Handler.SDK:
+		code = diag.BadShape
+		wrong, cure = "go-sdk's shape", "write output=none, or write the text "+
+			"into the *mcp.CallToolResult"
+	case isText(typ) && !t.Handler.SDK:
+		o.Kind = model.TextOutput
+	case mode == "none":
+		o.Kind = model.JSONOutput
+	case isBytes(typ):
+		o.Kind = model.BytesOutput
+	default:
+		code = diag.BadShape
+		wrong, cure = "returns neither a string nor a []byte", "write output=none"
+	}
+	if wrong != "" {
+		s.report(code, arg.Pos, arg.End, cure, "%s has output= and %s", handlerName(d), wrong)
+	}
+	t.Output = o
+	return s.noMediaType(d, o, true)
+}
+
+// noMediaType reports a mimetype= that is missing, has no effect or is malformed, and returns done.
+func (s *scanner) noMediaType(d *decl, o model.Output, done bool) bool {
+	tool := d.find("tool")
+	arg, ok := tool.Arg("mimetype")
+	_, _, err := mime.ParseMediaType(o.MIMEType)
+	switch wanted := o.Kind == model.BytesOutput; {
+	case wanted && !ok:
+		arg, _ = tool.Arg("output")
+		s.report(diag.MissingKey, arg.Pos, arg.End, "write mimetype=, as in mimetype=image/png",
+			"%s returns a []byte with output=text and has no mimetype=", handlerName(d))
+	case ok && !wanted:
+		s.report(diag.Contradiction, arg.Pos, arg.End,
+			"return a []byte and write output=text, or remove mimetype=",
+			"mimetype= is for a []byte with output=text")
+	case ok && (err != nil || !strings.Contains(o.MIMEType, "/")):
+		s.report(diag.BadValue, arg.Pos, arg.End, "write TYPE/SUBTYPE, as in mimetype=image/png",
+			"%q is no media type", o.MIMEType)
+	}
+	return done
 }
 
 // sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
 // made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
 func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
+	if s.unstructured(d, t, out.Type()) {
+		return
+	}
 	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && s.hand.output == nil {
 		t.Output = model.Output{Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types)}
 		return
 	}
-	s.output(d, t, out)
+	s.structured(d, t, out)
 	if t.Output.Kind == model.WrappedOutput {
 		pos, end := s.placeOf(d, out)
 		s.report(diag.BadShape, pos, end, "return a struct or a map, or write the handler without *mcp.CallToolRequest",

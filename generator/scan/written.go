@@ -160,14 +160,14 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 }
 
 // handOutput gives a tool the result that its schema by hand describes.
-func (s *scanner) handOutput(d *decl, t *model.Tool, out *types.Var) bool {
+func (s *scanner) handOutput(d *decl, t *model.Tool, out types.Type) bool {
 	w := s.hand.output
 	if w == nil {
 		return false
 	}
 	t.Output = model.Output{
-		Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types),
-		Name: s.base("out ", d, out.Type(), w.Known, "Result"), Schema: w.Known, Written: w.Text, File: w.file,
+		Kind: model.ObjectOutput, Type: gotype.Expr(out, s.pkg.Types),
+		Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known, Written: w.Text, File: w.file,
 	}
 	if !w.Object {
 		t.Output.Kind = model.WrappedOutput
@@ -175,8 +175,14 @@ func (s *scanner) handOutput(d *decl, t *model.Tool, out *types.Var) bool {
 	return true
 }
 
-// handNothing reports an output= for a handler that returns none.
+// handNothing reports an output= for a handler that returns no result.
 func (s *scanner) handNothing(d *decl) {
+	for _, key := range []string{"output", "mimetype"} {
+		if arg, ok := d.find("tool").Arg(key); ok {
+			s.report(diag.Contradiction, arg.Pos, arg.End, "remove "+key+"=",
+				"%s returns nothing but an error", handlerName(d))
+		}
+	}
 	if w := s.hand.output; w != nil {
 		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=", "%s returns nothing that a schema could describe", handlerName(d))
 	}

@@ -83,7 +83,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
 			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", Describe(p.resolve(s))),
-				"take a struct, or plain parameters, whose names become the properties")
+				"take a struct, or _ struct{} for a tool without arguments")
 		}
 	}
 	p.ends(s)

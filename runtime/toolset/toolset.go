@@ -134,8 +134,12 @@ type Tool struct {
 	Returns Form
 
 	// Call is for handlers that need more than their arguments: a request of go-sdk's, permissions
-	// on what the arguments name, or a process of their own.
+	// on what the arguments name, or a process of their own. If Returns is Text or a later form,
+	// its results have that form.
 	Call func(context.Context, Call) (Result, error)
+
+	// MIMEType is the media type of a handler's output of the form Bytes.
+	MIMEType string
 }
 
 // Form is the form of a handler's output.
@@ -146,6 +150,14 @@ const (
 	Object  Form = iota // a JSON object
 	Value               // any other JSON; the server sends it as {"result": …}
 	Nothing             // the handler returns an error only
+
+	// The forms below have no structured content, unless the handler makes it.
+
+	Text      // a string; the server sends it as text content
+	JSON      // any JSON; the server sends it as text content
+	Bytes     // a []byte of Tool.MIMEType; the server sends an image, audio or embedded resource
+	Contents  // a mcp.Content of go-sdk's, or a slice of these
+	SDKResult // a *mcp.CallToolResult of go-sdk's
 )
 
 // Annotations are the hints of a tool for clients, as the protocol defines them. A server does not
@@ -184,6 +196,11 @@ func Structured(out any, err error) (Result, error) {
 func Wrapped(out any, err error) (Result, error) {
 	return Result{Out: out, HasOut: true, Wrapped: true}, err
 }
+
+// Unstructured returns a result of the form that Returns of the tool names.
+//
+//go:noinline
+func Unstructured(out any, err error) (Result, error) { return Result{Out: out, HasOut: true}, err }
 
 // Done returns the result of a handler that returns an error only.
 func Done(err error) (Result, error) { return Result{}, err }

@@ -15,8 +15,10 @@ import (
 	"github.com/google/capslock/analyzer"
 	cpb "github.com/google/capslock/proto"
 	"golang.org/x/tools/go/callgraph"
+	"golang.org/x/tools/go/callgraph/vta"
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -87,6 +89,7 @@ type graph struct {
 	classes *classes
 	prog    *ssa.Program
 	nodes   map[*ssa.Function]*callgraph.Node
+	whole   map[*ssa.Function]*callgraph.Node // of the whole program; nil until a call needs it
 	// found are funcs outside the standard library in whose body the analyzer has found something.
 	found map[*ssa.Function]cpb.Capability
 	std   map[string]bool // import paths
@@ -161,6 +164,18 @@ func packagePath(f *ssa.Function) string {
 		return packagePath(parent)
 	}
 	return ""
+}
+
+// node returns the node of a func that calls a func value. nodes lacks the funcs that have no way to
+// any capability: of these, only the whole graph has the callees.
+func (g *graph) node(f *ssa.Function) *callgraph.Node {
+	if node := g.nodes[f]; node != nil {
+		return node
+	}
+	if g.whole == nil {
+		g.whole = vta.CallGraph(ssautil.AllFunctions(g.prog), nil).Nodes
+	}
+	return g.whole[f]
 }
 
 func (g *graph) standard(f *ssa.Function) bool { return g.std[packagePath(f)] }

@@ -113,7 +113,11 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 		return
 	}
 	var callees []*ssa.Function
-	if node := w.nodes[f]; node != nil {
+	node := w.nodes[f]
+	if !common.IsInvoke() {
+		node = w.node(f)
+	}
+	if node != nil {
 		for _, edge := range node.Out {
 			if edge.Site == site && w.classes.theirs.IncludeCall(edge) {
 				callees = append(callees, edge.Callee.Func)

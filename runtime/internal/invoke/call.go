@@ -147,14 +147,20 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 		return out, fmt.Errorf("a result of type %T", made.Native)
 	}
 	if made.HasOut && (res == nil || res.InputRequests == nil) {
-		out.Content, err = wire.EncodeContent(made.Out, made.Wrapped, c.tool.output)
-		switch {
-		case err != nil:
-		case made.SDK && string(out.Content.JSON) == "null":
+		switch form := c.tool.Returns; form {
+		case toolset.Contents, toolset.SDKResult, toolset.Bytes:
+			res, err = c.contents(made.Out)
+		case toolset.Text, toolset.JSON:
+			out.Content, err = textOf(form, made)
+		default:
+			out.Content, err = wire.EncodeContent(made.Out, made.Wrapped, c.tool.output)
+			if err == nil && !made.SDK && out.Content.JSON[0] != '{' {
+				err = errors.New(
+					"structured content that is not an object: return a value, not a nil pointer")
+			}
+		}
+		if err == nil && made.SDK && out.Content != nil && string(out.Content.JSON) == "null" {
 			out.Content = nil
-		case !made.SDK && out.Content.JSON[0] != '{':
-			err = errors.New(
-				"structured content that is not an object: return a value, not a nil pointer")
 		}
 	}
 	switch {
@@ -181,10 +187,13 @@ func native(res mcp.CallToolResult, output *wire.Content) (_ *mcp.CallToolResult
 	switch {
 	case res.InputRequests == nil:
 		if output != nil {
-			res.StructuredContent = json.RawMessage(output.JSON)
-		}
-		if output != nil && res.Content == nil {
-			res.Content = []mcp.Content{&mcp.TextContent{Text: string(output.JSON)}}
+			whole := output.Result(false)
+			if whole.StructuredContent != nil {
+				res.StructuredContent = whole.StructuredContent
+			}
+			if res.Content == nil {
+				res.Content = whole.Content
+			}
 		}
 		res.Content = append([]mcp.Content{}, res.Content...)
 	case len(res.Content) > 0 || res.StructuredContent != nil:

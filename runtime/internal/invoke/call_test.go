@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -241,4 +242,123 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 func header(a, b string) string {
 	return `{"type":"object","properties":{"a":{"x-mcp-header":` + a +
 		`},"b":{"x-mcp-header":` + b + `}}}`
+}
+
+func TestOutputsWithoutStructuredContent(t *testing.T) {
+	type word string
+	texts := func(list ...string) (contents []mcp.Content) {
+		for _, text := range list {
+			contents = append(contents, &mcp.TextContent{Text: text})
+		}
+		return contents
+	}
+	own := &mcp.CallToolResult{Content: texts("a"), StructuredContent: map[string]int{"n": 1}}
+	asking := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{}}}
+	isolated := func(text string) any { return json.RawMessage(text) }
+	for name, test := range map[string]struct {
+		form toolset.Form
+		mime string
+		out  any
+		want string // the encoded result; empty for an internal error
+	}{
+		"text":        {toolset.Text, "", "a <b>\n", `[{"type":"text","text":"a <b>\n"}]`},
+		"empty text":  {toolset.Text, "", "", `[{"type":"text","text":""}]`},
+		"named text":  {toolset.Text, "", word("a"), `[{"type":"text","text":"a"}]`},
+		"from apart":  {toolset.Text, "", isolated(`"a\"b"`), `[{"type":"text","text":"a\"b"}]`},
+		"no text":     {toolset.Text, "", 7, ``},
+		"no JSON":     {toolset.Text, "", isolated(`{`), ``},
+		"JSON":        {toolset.JSON, "", []int{1}, `[{"type":"text","text":"[1]"}]`},
+		"null":        {toolset.JSON, "", nil, `[{"type":"text","text":"null"}]`},
+		"JSON, apart": {toolset.JSON, "", isolated(`[1]`), `[{"type":"text","text":"[1]"}]`},
+		"no encoding": {toolset.JSON, "", func() {}, ``},
+		"image": {toolset.Bytes, "image/png", []byte("ab"),
+			`[{"type":"image","mimeType":"image/png","data":"YWI="}]`},
+		"image, apart": {toolset.Bytes, "image/png", isolated(`"YWI="`),
+			`[{"type":"image","mimeType":"image/png","data":"YWI="}]`},
+		"audio": {toolset.Bytes, "Audio/wav", []byte(nil),
+			`[{"type":"audio","mimeType":"Audio/wav","data":""}]`},
+		"a text resource": {toolset.Bytes, "text/csv", []byte("a,b"),
+			`[{"type":"resource","resource":{"uri":"tool:t","mimeType":"text/csv","text":"a,b"}}]`},
+		"a text resource that is not UTF-8": {toolset.Bytes, "text/csv", []byte("\xff"),
+			`[{"type":"resource","resource":{"uri":"tool:t","mimeType":"text/csv","blob":"/w=="}}]`},
+		"a resource": {toolset.Bytes, "application/pdf", []byte(nil),
+			`[{"type":"resource","resource":{"uri":"tool:t","mimeType":"application/pdf","blob":""}}]`},
+		"no bytes":           {toolset.Bytes, "image/png", "ab", ``},
+		"no bytes, apart":    {toolset.Bytes, "image/png", isolated(`7`), ``},
+		"a content":          {toolset.Contents, "", texts("a")[0], `[{"type":"text","text":"a"}]`},
+		"contents":           {toolset.Contents, "", texts("a", "b"), `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`},
+		"no contents":        {toolset.Contents, "", []mcp.Content(nil), `[]`},
+		"contents of a type": {toolset.Contents, "", []*mcp.TextContent{{Text: "a"}}, `[{"type":"text","text":"a"}]`},
+		"contents, apart":    {toolset.Contents, "", isolated(`[{"type":"text","text":"a"}]`), `[{"type":"text","text":"a"}]`},
+		"a content, apart":   {toolset.Contents, "", isolated(`{"type":"text","text":"a"}`), `[{"type":"text","text":"a"}]`},
+		"a nil content":      {toolset.Contents, "", (*mcp.TextContent)(nil), ``},
+		"a nil in a list":    {toolset.Contents, "", []mcp.Content{nil}, ``},
+		"null, apart":        {toolset.Contents, "", isolated(`null`), ``},
+		"another type":       {toolset.Contents, "", 7, ``},
+		"a result": {toolset.SDKResult, "", own,
+			`[{"type":"text","text":"a"}],"structuredContent":{"n":1}`},
+		"a nil result":          {toolset.SDKResult, "", (*mcp.CallToolResult)(nil), `[]`},
+		"a result that asks":    {toolset.SDKResult, "", asking, ``},
+		"a result of no result": {toolset.SDKResult, "", 7, ``},
+	} {
+		for _, unread := range []bool{false, true} {
+			r, _ := newRunner(t)
+			r.Unread = unread
+			tool := newTool(t, toolset.Tool{Returns: test.form, MIMEType: test.mime},
+				returns(toolset.Unstructured(test.out, nil)))
+			res, report, err := r.Tool(t.Context(), message(r, member), tool,
+				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want == "" {
+				if !res.IsError || report.Failure != audit.Crashed {
+					t.Errorf("%s: %+v %+v", name, res, report)
+				}
+				continue
+			}
+			encoded, err := wire.EncodeResult(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"content":` + test.want + `}`
+			if !unread { // go-sdk escapes HTML
+				want = strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(want)
+			}
+			if got := string(encoded.Body); got != want || res.IsError {
+				t.Errorf("%s, unread %t: %s", name, unread, got)
+			}
+			if shown := wire.Shown(res).(*mcp.CallToolResult); len(test.want) > 2 &&
+				len(shown.Content) == 0 {
+				t.Errorf("%s, unread %t: middleware sees no content", name, unread)
+			}
+		}
+	}
+	if own.Content[0].(*mcp.TextContent).Text != "a" {
+		t.Error("the handler's value is written to")
+	}
+}
+
+func TestSDKHandlersOutputAsText(t *testing.T) {
+	for want, handle := range map[string]handler{
+		`[{"type":"text","text":"{\"n\":1}"}]`: returns(
+			toolset.Native(nil, map[string]int{"n": 1}, nil)),
+		`[{"type":"text","text":"one"}]`: returns(toolset.Native(&mcp.CallToolResult{
+			Content: []mcp.Content{&mcp.TextContent{Text: "one"}}}, map[string]int{"n": 1}, nil)),
+		`[{"type":"text","text":"{\"n\":2}"}],"structuredContent":3`: returns(toolset.Native(
+			&mcp.CallToolResult{StructuredContent: 3}, map[string]int{"n": 2}, nil)),
+		`[]`: returns(toolset.Native(nil, (*struct{})(nil), nil)),
+	} {
+		r, _ := newRunner(t)
+		tool := newTool(t, toolset.Tool{Returns: toolset.JSON, SDK: true}, handle)
+		res, _, err := r.Tool(t.Context(), message(r, member), tool,
+			&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := wire.EncodeResult(res)
+		if err != nil || string(encoded.Body) != `{"content":`+want+`}` {
+			t.Errorf("%s: %s %v", want, encoded.Body, err)
+		}
+	}
 }

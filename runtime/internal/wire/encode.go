@@ -26,14 +26,19 @@ func Marshal(v any) ([]byte, error) {
 // Content is structured content, encoded once together with the result around it: the same JSON as
 // text and as itself. A result that nobody reads before the guard encodes it has the Content itself
 // as its StructuredContent, and an empty Content. [Shown] fills them in.
+//
+// The Content of [NewText] is one text content without structured content.
 type Content struct {
-	JSON    []byte  // a part of the encoded result
+	JSON    []byte  // a part of the encoded result; the plain text if textOnly is set
 	Encoded Encoded // the result; without Body if JSON is not UTF-8
+
+	textOnly bool
 }
 
 const (
 	beforeText    = `{"content":[{"type":"text","text":`
 	beforeContent = `}],"structuredContent":`
+	afterText     = `}]}`
 )
 
 // EncodeContent encodes the output of a handler, in an object if it is wrapped, and with nulls as
@@ -68,6 +73,16 @@ func NewContent(content []byte) *Content {
 		Encoded: Encoded{Body: append(out, '}'), ResultType: complete, last: true}}
 }
 
+// NewText returns a result of one text content.
+func NewText(text string) *Content {
+	c := &Content{JSON: []byte(text), textOnly: true}
+	if utf8.Valid(c.JSON) {
+		body := append(appendText([]byte(beforeText), c.JSON), afterText...)
+		c.Encoded = Encoded{Body: body, ResultType: complete, last: true}
+	}
+	return c
+}
+
 // appendText appends valid UTF-8 as a JSON string (RFC 8259, section 7).
 func appendText(out, text []byte) []byte {
 	const digits = "0123456789abcdef"
@@ -79,9 +94,12 @@ func appendText(out, text []byte) []byte {
 		}
 		out = append(out, text[from:i]...)
 		from = i + 1
-		if c < ' ' {
+		switch {
+		case c == '\n':
+			out = append(out, '\\', 'n')
+		case c < ' ':
 			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		} else {
+		default:
 			out = append(out, '\\', c)
 		}
 	}
@@ -99,9 +117,11 @@ func (c *Content) Result(unread bool) *mcp.CallToolResult {
 	if unread && c.Encoded.Body != nil {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}
 	}
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(c.JSON)}},
-		StructuredContent: json.RawMessage(c.JSON)}
+	text := []mcp.Content{&mcp.TextContent{Text: string(c.JSON)}}
+	if c.textOnly {
+		return &mcp.CallToolResult{Content: text}
+	}
+	return &mcp.CallToolResult{Content: text, StructuredContent: json.RawMessage(c.JSON)}
 }
 
 // Shown returns a result that everybody can read: a copy if it contains a Content, and else res.
