@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -337,13 +338,16 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 	if _, err = page("Member", first.NextCursor); err == nil {
 		t.Error("a cursor of other values pages on")
 	}
+	all := serve(t, newServer(t, runtime.Options{ListAll: true}, crew()))
 	for user, want := range map[string]string{"Viewer": "[list]", "Admin": "[list add delete]"} {
-		list, err := page(user, "")
-		if err != nil {
-			t.Fatal(err)
+		session := connectHTTP(t, url, tokens[user], "")
+		if got := fmt.Sprint(mcptest.Values(t, session, "manage", "action")); got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
 		}
-		if schema := fmt.Sprint(list.Tools[0].InputSchema); !strings.Contains(schema, "enum:"+want) {
-			t.Errorf("%s: %s", user, schema)
+		session = connectHTTP(t, all, tokens[user], "")
+		got := fmt.Sprint(mcptest.Values(t, session, "manage", "action"))
+		if got != "[list add delete]" {
+			t.Errorf("%s with ListAll: %s", user, got)
 		}
 	}
 
