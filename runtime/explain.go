@@ -34,8 +34,13 @@ func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kin
 func (s *Server) explain(view principal.View, k access.Kind, name string) Explanation {
 	table, off := s.table.Of(k), s.policy.IsOff(k, name)
 	d := table.Decide(view.Principal, name)
+	allowed := d.Allowed && !view.Refused
+	if rule, ok := table.Tool(name); ok && k == access.Values {
+		tool := s.explain(view, access.Tools, rule.Tool)
+		off, allowed = tool.Off, allowed && tool.Allowed
+	}
 	return Explanation{
-		Kind: k, Name: name, Off: off, Allowed: d.Allowed && !off && !view.Refused,
+		Kind: k, Name: name, Off: off, Allowed: allowed && !off,
 		Listed:  s.policy.Listed(view.Principal, k).Contains(name) && !view.Refused,
 		Missing: d.Missing(), Verdicts: table.Explain(view.Principal, name)}
 }

@@ -148,7 +148,7 @@ func crew() toolset.Toolset {
 }
 
 func TestRulesOfValuesHoldForEveryRoleValueTransportAndDoor(t *testing.T) {
-	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, sdkOnly := range []bool{false, true} {
 			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, SDKOnly: sdkOnly}, crew())
 			url := serve(t, s)
@@ -377,6 +377,7 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 			"send, has add, list"},
 		{access.Values, "manage action=add", true, "role holds: needs Member"},
 		{access.Values, "manage action=delete", false, "role fails: needs Admin, has Member"},
+		{access.Values, "manage action=erase", false, "unknown fails: needs a value that exists"},
 	} {
 		e := s.ExplainOf(context.Background(), principalOf("Member"), test.kind, test.name)
 		if e.Allowed != test.allowed || e.Listed != test.allowed ||
