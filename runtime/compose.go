@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,6 +72,9 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 		return composed{}, errors.Join(append(errs, err)...)
 	}
 	c.table = table
+	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
+		errs = append(errs, c.tools[name].BindValues(table))
+	}
 	return c, errors.Join(append(errs, invoke.CheckOverlaps(c.served, table))...)
 }
 

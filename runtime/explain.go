@@ -21,7 +21,8 @@ func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) E
 	return s.ExplainOf(ctx, p, access.Tools, tool)
 }
 
-// ExplainOf is [Server.Explain] for any kind. The name of a resource is its URI or template.
+// ExplainOf is [Server.Explain] for any kind. The name of a resource is its URI or template, and
+// that of a value the [access.Rule.Name] of its rule.
 func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
 	name string) Explanation {
 	view := s.host.View(ctx, p, s.opts.Anonymous)
@@ -33,8 +34,13 @@ func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kin
 func (s *Server) explain(view principal.View, k access.Kind, name string) Explanation {
 	table, off := s.table.Of(k), s.policy.IsOff(k, name)
 	d := table.Decide(view.Principal, name)
+	allowed := d.Allowed && !view.Refused
+	if rule, ok := table.Tool(name); ok && k == access.Values {
+		tool := s.explain(view, access.Tools, rule.Tool)
+		off, allowed = tool.Off, allowed && tool.Allowed
+	}
 	return Explanation{
-		Kind: k, Name: name, Off: off, Allowed: d.Allowed && !off && !view.Refused,
+		Kind: k, Name: name, Off: off, Allowed: allowed && !off,
 		Listed:  s.policy.Listed(view.Principal, k).Contains(name) && !view.Refused,
 		Missing: d.Missing(), Verdicts: table.Explain(view.Principal, name)}
 }
@@ -81,7 +87,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 		}
 	}
 	d.Problem = strings.Join(problems, "; ")
-	for _, k := range request.Kinds {
+	for _, k := range append(request.Kinds[:], access.Values) {
 		for _, rule := range s.table.Of(k).Rules {
 			if e := s.explain(view, k, rule.Name()); e.Listed {
 				d.Seen = append(d.Seen, e)

@@ -19,13 +19,14 @@ func newList() *cobra.Command {
 		Short: "Print every tool, prompt and resource: name, access, handler, place",
 		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
 are deliberately not served. It reads the source, not the generated files, and writes nothing.
-The end of a row names the permissions that a call needs on what its arguments name, the catalogs
-that a tool is in, and whether it runs in a process of its own, and says why generated code cannot decode
+The end of a row names the permissions that a call needs on what its arguments name, the values
+with rules of their own, the catalogs that a tool is in, and whether it runs in a process of its own, and says why generated code cannot decode
 its arguments, so that the schema validator does it at every call.`,
 		Example: `  mcpgen list ./...
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
   read_log                   minrole=Member  ReadLog     shop.go:61  file.read={path}; isolate=process
+  manage_port                minrole=Member  ManagePort  shop.go:27  action=delete minrole=Admin
   set_port                   minrole=Member  SetPort     shop.go:34  catalog=harbour,"night shift"
   (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
   (resource) shop://hours    public          Desk.Hours  desk.go:18
@@ -48,6 +49,9 @@ its arguments, so that the schema validator does it at every call.`,
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Tool), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
 					notes := t.Permissions()
+					for _, v := range t.Ruled() {
+						notes = append(notes, v.Name()+" "+rule(model.Tool{Access: v.Access}))
+					}
 					if t.Limits.Isolate != "" {
 						notes = append(notes, "isolate="+t.Limits.Isolate)
 					}

@@ -347,6 +347,7 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 		Title: "required key is missing",
 		Cause: "The directive does nothing, or means nothing, without this key. " +
 			"//mcp:limit needs a limit, //mcp:default a rule or output=, //mcp:allow a permission, " +
+			"//mcp:rule an argument, its values and a rule, " +
 			"//mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
 			"//mcp:complete a ref= and an argument=, a []byte with output=text a mimetype=. A package with object= " +
@@ -454,13 +455,15 @@ func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 			"[]string or grant.Argv. It has one kind, or file.read and file.write. A plain " +
 			"parameter that is bound has a string type that no other parameter of the handler " +
 			"has, so that swapping two does not compile: a lone string will do, and not one " +
-			"beside another.",
+			"beside another. //mcp:rule ARGUMENT=VALUE names an enum of strings by the same name: " +
+			"one that is required or has a default, is not null and not bound by //mcp:allow, in " +
+			"a schema that generated code decodes.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path, encoding string) (string, error)`,
 		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or " +
 			"grant.Argv of runtime/grant; for a kind of your own, a named type, as in type Table " +
-			"string.",
+			"string. For //mcp:rule, give the argument a string type with constants.",
 	},
 	{
 		Code:  NotOpened,

@@ -91,3 +91,62 @@ func checkKind(kind string) (fix, message string) {
 	}
 	return "", ""
 }
+
+// valued reads ARGUMENT=VALUE,… at the start of //mcp:rule.
+func (l *lexer) valued() {
+	const write = "write ARGUMENT=VALUE first, as in "
+	spec := l.d.Spec
+	w, done := l.next()
+	_, isKey := spec.key(w.key)
+	switch {
+	case done && !l.d.Broken:
+		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos), write+spec.Example,
+			"//mcp:"+spec.Name+" names no argument")
+		return
+	case done:
+		return
+	case isKey:
+		l.problem(diag.MissingKey, w.start, w.end, write+spec.Example+
+			"; an argument of the name "+w.key+" needs another name",
+			"//mcp:"+spec.Name+" names no argument before the access key "+w.key)
+		return
+	case !w.assigned || w.key == "":
+		l.problem(diag.Malformed, w.start, max(w.end, w.start+1), write+spec.Example,
+			fmt.Sprintf("%q is no ARGUMENT=VALUE", l.text[w.start:w.end]))
+		return
+	}
+	l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.start + len(w.key)})
+	for _, p := range w.parts {
+		v := l.value(p)
+		switch {
+		case p.text == "" && !p.quoted:
+			l.problem(diag.Malformed, w.start, max(w.end, w.start+1),
+				"write the values, apart by commas without spaces; the empty one is \"\"",
+				w.key+"= lists a value without text")
+			return
+		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == v.Text }):
+			l.problem(diag.Duplicate, p.start, p.end, "remove one of the two",
+				fmt.Sprintf("%s= lists %q twice", w.key, v.Text))
+			return
+		}
+		l.d.Chain = append(l.d.Chain, v)
+	}
+}
+
+// beyondValues reports keys of //mcp:tool that the rule of a value cannot have.
+func (l *lexer) beyondValues(w word) bool {
+	switch w.key {
+	case "action", "object", "permission":
+		l.problem(diag.NotBuilt, w.start, w.end, "write minrole=, scopes= or authenticated, or "+
+			"serve these values by a tool of their own; ARGUMENT=VALUE stands first and once",
+			"the rule of a value has no permission of the host: action= and object= of //mcp:tool "+
+				"count for all values")
+	case "public":
+		l.problem(diag.Contradiction, w.start, w.end, "remove it, or write public on //mcp:tool and "+
+			"a rule for the other values", "the rule of a value only narrows that of the tool, and "+
+			"public asks for nothing")
+	default:
+		return false
+	}
+	return true
+}

@@ -22,9 +22,11 @@ type Directive struct {
 	Spec Spec // zero when the name is unknown
 	// Pos is the comment's first slash, End the end of its last argument.
 	Pos, End token.Pos
-	Subject  Value   // the word of a Named directive
-	Chain    []Value // the words of a Chain directive, as written; empty when it stands bare
-	Args     []Arg   // what was understood, in the order of the source, each key once; of Bindings each pair once
+	Subject  Value // the word of a Named directive, the argument of a Valued one
+	// Chain is the words of a Chain directive, as written, and the values of a Valued one. It is
+	// empty when the directive stands bare.
+	Chain []Value
+	Args  []Arg // what was understood, in the order of the source, each key once; of Bindings each pair once
 	// Broken says that a part was not understood and is missing here. What follows from
 	// its absence is no finding of its own.
 	Broken bool

@@ -16,6 +16,8 @@ func (s Spec) Synopsis() string {
 		b.WriteString(" NAME")
 	case Bindings:
 		b.WriteString(" KIND={ARGUMENT} …")
+	case Valued:
+		b.WriteString(" ARGUMENT=VALUE,…")
 	}
 	for _, k := range s.Keys {
 		if k.Must {

@@ -124,7 +124,7 @@ type head struct {
 func nearestHead(line string) head {
 	best := head{edits: mostEdits + 1}
 	for _, h := range heads(line) {
-		h.spec, h.inPrefix, h.edits = nearestSpec(h.letters)
+		h.spec, h.inPrefix, h.edits = nearestSpec(h.letters, h.rest)
 		if h.edits < best.edits {
 			best = h
 		}
@@ -216,8 +216,9 @@ func begins(letters []rune) bool {
 }
 
 // nearestSpec returns the directive that is the nearest to letters, the edits in its prefix, and
-// all edits. Without a near directive these are more than mostEdits.
-func nearestSpec(letters []rune) (spec *Spec, inPrefix, edits int) {
+// all edits. Without a near directive these are more than mostEdits. Of two that are equally near,
+// as of roles and rule for rules, it is the one that the rest of the line looks like arguments of.
+func nearestSpec(letters []rune, rest string) (spec *Spec, inPrefix, edits int) {
 	edits = mostEdits + 1
 	for _, prefix := range []string{"mcp", "mcpgen"} {
 		for n := len(prefix) - 1; n <= len(prefix)+1 && n < len(letters); n++ {
@@ -228,7 +229,9 @@ func nearestSpec(letters []rune) (spec *Spec, inPrefix, edits int) {
 			for i := range specs {
 				name := specs[i].Name
 				d := editdistance.Between(string(letters[n:]), name)
-				if d <= len(name)/3 && p+d < edits {
+				tie := p+d == edits && spec != nil && d > 0 &&
+					!spec.argues(rest, false) && specs[i].argues(rest, false)
+				if d <= len(name)/3 && (p+d < edits || tie) {
 					spec, inPrefix, edits = &specs[i], p, p+d
 				}
 			}
@@ -255,6 +258,11 @@ func (s *Spec) argues(text string, exact bool) bool {
 		return m != nil &&
 			(exact || slices.Contains(kinds, m[1]) || strings.HasPrefix(text[len(m[0]):], "{"))
 	case s.Form == Named && len(words) > 0:
+		words = words[1:]
+	case s.Form == Valued:
+		if len(words) == 0 || !strings.ContainsAny(words[0], "=＝") || exact {
+			return len(words) > 0 && strings.ContainsAny(words[0], "=＝")
+		}
 		words = words[1:]
 	}
 	near := func(word string, flag bool) bool {

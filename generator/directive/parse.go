@@ -59,6 +59,10 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		l.chain()
 	case Bindings:
 		l.bindings()
+	case Valued:
+		l.valued()
+		l.args()
+		l.required()
 	default:
 		l.args()
 		l.required()
@@ -132,6 +136,8 @@ func (l *lexer) arg(w word) {
 		switch {
 		case spec.Form == Bare:
 			fix = "write //mcp:" + spec.Name + " alone"
+		case spec.Form == Valued && l.beyondValues(w):
+			return
 		case ofToolsAlone(w.key):
 			fix = "write it on a //mcp:tool, the only directive that has it, or leave it out"
 		}
@@ -205,6 +211,7 @@ var bare = map[string]struct{ message, fix string }{
 	"default": {"has no access rule and no output=", "write one of them"},
 	"limit":   {"limits nothing", "write a limit"},
 	"param":   {"describes nothing", "write what the parameter has"},
+	"rule":    {"has no access rule", "write the rule"},
 	"schema":  {"names no file", "write input=, output= or both"},
 }
 

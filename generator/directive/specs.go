@@ -69,6 +69,7 @@ const (
 	Named                // one bare word, then keys
 	Chain                // words apart by <, or nothing at all; no keys
 	Bindings             // KIND={argument}, once or several times; no keys
+	Valued               // ARGUMENT=VALUES, then keys
 	Bare                 // nothing at all
 )
 
@@ -298,6 +299,22 @@ var specs = []Spec{
 			"net.connect, from grant.Dial, grant.HTTP or grant.Connect; or a kind of one's own",
 		Places: []Place{Func, InterfaceMethod}, Form: Bindings, Repeat: true, OfTool: true,
 		Example: `//mcp:allow file.read={path}`,
+	},
+	{
+		Name: "rule",
+		Says: "is the access rule of some values of an argument, an enum: it adds to the rule of " +
+			"the tool, so that it only narrows. A caller who may not send a value finds it neither " +
+			"in the tool's schema nor by a call; who may send none does not find the tool. " +
+			"A value has at most one rule",
+		Places: []Place{Func, InterfaceMethod}, Form: Valued, Repeat: true, OfTool: true,
+		Keys: []Key{
+			{Name: "authenticated", Kind: Flag, Says: "every caller with an identity"},
+			{Name: "minrole", Kind: Text,
+				Says: "callers whose role is this one or higher; lowest and highest fit any " +
+					"hierarchy"},
+			{Name: "scopes", Kind: Labels, Says: "callers whose token has all of these scopes"},
+		},
+		Example: `//mcp:rule action=delete,purge minrole=Admin`,
 	},
 	{
 		Name: "worker",

@@ -82,7 +82,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	}
 	b.WriteString(head + "\n" + rule + "\n")
 	for _, row := range m.rows {
-		fmt.Fprintf(b, "| `%s` |", row.tool)
+		fmt.Fprintf(b, "| %s |", cell(code(row.tool)))
 		for _, may := range row.may {
 			if may {
 				b.WriteString(" ✓ |")
@@ -121,6 +121,9 @@ func codes(texts []string) []string {
 
 func writeTool(b *strings.Builder, tool model.Tool) {
 	writeServed(b, tool.Name, tool)
+	for _, v := range tool.Ruled() {
+		fmt.Fprintf(b, "- Value %s: %s\n", code(v.Name()), accessWords(model.Tool{Access: v.Access}))
+	}
 	if words := hintWords(tool.Hints); words != "" {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)
 	}

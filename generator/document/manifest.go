@@ -42,12 +42,14 @@ type manifestTool struct {
 	Params      []string       `json:"params"` // plain parameters in the order of the signature
 	Description string         `json:"description"`
 	Access      manifestAccess `json:"access"`
-	Denial      string         `json:"denial"`
-	Hints       manifestHints  `json:"hints"` // those that are written
-	Limits      manifestLimits `json:"limits"`
-	Catalogs    []string       `json:"catalogs"` // by name
-	Input       any            `json:"input"`    // a JSON Schema
-	Output      any            `json:"output"`   // null where the tool promises none
+	// Values are those that a //mcp:rule is about, with the rule of the tool included.
+	Values   []manifestValue `json:"values,omitempty"`
+	Denial   string          `json:"denial"`
+	Hints    manifestHints   `json:"hints"` // those that are written
+	Limits   manifestLimits  `json:"limits"`
+	Catalogs []string        `json:"catalogs"` // by name
+	Input    any             `json:"input"`    // a JSON Schema
+	Output   any             `json:"output"`   // null where the tool promises none
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
 	Returns string `json:"returns,omitempty"`
@@ -98,6 +100,12 @@ type manifestAccess struct {
 	// Constrained is left out where it is false: only a handler that honours object
 	// constraints is open to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
+}
+
+type manifestValue struct {
+	Argument string         `json:"argument"`
+	Value    string         `json:"value"`
+	Access   manifestAccess `json:"access"`
 }
 
 type manifestHints struct {
@@ -187,6 +195,9 @@ func manifestOf(tool model.Tool) manifestTool {
 		Input:       tool.Input.Schema,
 	}
 	m.Access.Allow = listed(tool.Permissions())
+	for _, v := range tool.Ruled() {
+		m.Values = append(m.Values, manifestValue{v.Argument, v.Value, accessOf(v.Access)})
+	}
 	for _, param := range tool.Input.Params {
 		m.Params = append(m.Params, param.Name)
 	}

@@ -21,7 +21,7 @@ type matrix struct {
 
 type matrixRow struct {
 	kind string   // "tool", "prompt" or "resource"
-	tool string   // its name, or the URI
+	tool string   // its name, or the URI; for a value with a rule, its argument and itself behind it
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
 	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the
@@ -45,36 +45,70 @@ func matrixOf(s model.Service) matrix {
 	m := matrix{callers: append([]string{anonymous, noRole}, roles...)}
 	for _, tool := range s.Served() {
 		a := tool.Access
-		row := matrixRow{kind: tool.Kind, tool: tool.ID, may: make([]bool, len(m.callers))}
-		from := len(m.callers) // the first column that is let in; none for a rule without anything
-		switch {
-		case a.Public:
-			from = 0
-		case a.MinRole != "":
-			from = 2 + minRole(a.MinRole, s.Roles)
-		case a.Authenticated, len(a.Scopes) > 0, a.Permission != "":
-			from = 1
+		from := m.from(a, s.Roles)
+		for _, least := range m.leastOf(tool.Values, s.Roles) {
+			from = max(from, least)
 		}
-		for i := range row.may {
-			row.may[i] = i >= from
-		}
-		for _, scope := range a.Scopes {
-			row.also = append(row.also, fmt.Sprintf("scope `%s`", scope))
-		}
-		switch {
-		case a.Permission != "":
-			row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-				withPermissionAware))
-		case a.Action == model.NoAction:
-			row.also = append(row.also, "nothing of the host")
+		row := m.row(tool.Kind, tool.ID, a, from)
+		for _, argument := range tool.Closed() {
+			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
 		row.also = append(row.also, permissionWords(tool.Tool)...)
 		if s.Proof != nil && tool.Kind == "tool" {
 			row.proven = provenWords(s.Proof, tool.Tool)
 		}
 		m.rows = append(m.rows, row)
+		for _, v := range tool.Ruled() {
+			row := m.row(tool.Kind, tool.ID+" "+v.Name(), v.Access, m.from(v.Access, s.Roles))
+			row.proven = m.rows[len(m.rows)-1].proven
+			m.rows = append(m.rows, row)
+		}
 	}
 	return m
+}
+
+// from is the first column that a rule lets in. It is beyond the last one for an empty rule.
+func (m matrix) from(a model.Access, roles model.Roles) int {
+	switch {
+	case a.Public:
+		return 0
+	case a.MinRole != "":
+		return 2 + minRole(a.MinRole, roles)
+	case a.Authenticated, len(a.Scopes) > 0, a.Permission != "":
+		return 1
+	}
+	return len(m.callers)
+}
+
+// leastOf is, for each argument, the first column that may send one of its values.
+func (m matrix) leastOf(values []model.Value, roles model.Roles) map[string]int {
+	least := map[string]int{}
+	for _, v := range values {
+		from := m.from(v.Access, roles)
+		if other, has := least[v.Argument]; !has || from < other {
+			least[v.Argument] = from
+		}
+	}
+	return least
+}
+
+// row is a row of the matrix, as far as an access rule decides it.
+func (m matrix) row(kind, name string, a model.Access, from int) matrixRow {
+	row := matrixRow{kind: kind, tool: name, may: make([]bool, len(m.callers))}
+	for i := range row.may {
+		row.may[i] = i >= from
+	}
+	for _, scope := range a.Scopes {
+		row.also = append(row.also, fmt.Sprintf("scope `%s`", scope))
+	}
+	switch {
+	case a.Permission != "":
+		row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
+			withPermissionAware))
+	case a.Action == model.NoAction:
+		row.also = append(row.also, "nothing of the host")
+	}
+	return row
 }
 
 // provenWords say what a handler reaches, as capabilities= does, where that is proven.

@@ -231,13 +231,14 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 		jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
 	)
 	arguments := jen.Id(p.call).Dot("Arguments")
+	choices := jen.Id(p.call).Dot("Choices").Call()
 	var decoded *jen.Statement // only for its error
 	switch {
 	case tool.Input.Kind == model.NoInput:
 		decoded = jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments)
 	case tool.Limits.Isolate != "" && len(tool.Allows) == 0:
 		decoded = jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(
-			p.decoders.call(tool, arguments))
+			p.decoders.call(tool, arguments, choices))
 	}
 	var body []jen.Code
 	if decoded != nil {
@@ -246,7 +247,7 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 		))
 	} else {
 		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
-			p.decoders.call(tool, arguments)), fails)
+			p.decoders.call(tool, arguments, choices)), fails)
 	}
 	body = append(body, p.allowing(tool, fails)...)
 	var answers jen.Code

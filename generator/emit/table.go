@@ -36,14 +36,20 @@ func (p *plan) table() *jen.Statement {
 			rows(rules...))))
 	}
 	var tools, prompts, resources []jen.Code
+	var values []jen.Code
 	for _, tool := range p.Tools {
-		tools = append(tools, p.rule("Tool", tool))
+		tools = append(tools, p.rule(tool, row("Tool", jen.Id(tool.Const))))
+		for _, v := range tool.Values {
+			value := model.Tool{Access: v.Access}
+			values = append(values, p.rule(value, row("Tool", jen.Id(tool.Const)),
+				row("Argument", jen.Lit(v.Argument)), row("Value", jen.Lit(v.Value))))
+		}
 	}
 	for _, prompt := range p.Prompts {
-		prompts = append(prompts, p.rule("Prompt", prompt.Tool))
+		prompts = append(prompts, p.rule(prompt.Tool, row("Prompt", jen.Id(prompt.Const))))
 	}
 	for _, r := range p.Resources {
-		resources = append(resources, p.rule("Resource", r.Tool))
+		resources = append(resources, p.rule(r.Tool, row("Resource", jen.Id(r.Const))))
 	}
 	if len(tools) > 0 || len(prompts)+len(resources) == 0 {
 		list("Rules", tools)
@@ -54,12 +60,14 @@ func (p *plan) table() *jen.Statement {
 	if len(resources) > 0 {
 		list("Resources", resources)
 	}
+	if len(values) > 0 {
+		list("Values", values)
+	}
 	return jen.Qual(accessPath, "Table").Add(rows(fields...))
 }
 
-// rule writes one row of the table. What is not set is not written.
-func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
-	fields := []jen.Code{row(kind, jen.Id(tool.Const))}
+// rule writes one row of the table, which begins with fields. What is not set is not written.
+func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	a := tool.Access
 	if a.Public {
 		fields = append(fields, row("Public", jen.True()))

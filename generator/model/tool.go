@@ -1,6 +1,10 @@
 package model
 
-import "github.com/invopop/jsonschema"
+import (
+	"slices"
+
+	"github.com/invopop/jsonschema"
+)
 
 // Tool is one annotated handler.
 type Tool struct {
@@ -14,6 +18,7 @@ type Tool struct {
 	Hints       Hints
 	Limits      Limits
 	Allows      []Allow  // by argument; of tools alone
+	Values      []Value  // of the arguments whose values have rules; of tools alone
 	Worker      *Worker  // makes the receiver of a method that runs in a process of its own
 	Catalogs    []string // names, sorted; of tools alone
 	Input       Input
@@ -64,6 +69,41 @@ type Access struct {
 	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in
 	// "device.go:4"; empty where the object is the tool's own.
 	ObjectFrom string
+}
+
+// Value is one value of an argument whose values have rules by //mcp:rule.
+type Value struct {
+	Argument string // as clients name it
+	Value    string
+	Ruled    bool   // a //mcp:rule is about it; any other value has the rule of the tool
+	Access   Access // the rule of the tool included
+}
+
+// Name is the value with its argument, as in action=delete.
+func (v Value) Name() string { return v.Argument + "=" + v.Value }
+
+// Ruled returns the values that a //mcp:rule is about.
+func (t Tool) Ruled() (values []Value) {
+	for _, v := range t.Values {
+		if v.Ruled {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// Closed returns the arguments all of whose values have a //mcp:rule: a caller who may send none
+// of them may not use the tool.
+func (t Tool) Closed() (arguments []string) {
+	for _, v := range t.Values {
+		free := slices.ContainsFunc(t.Values, func(o Value) bool {
+			return o.Argument == v.Argument && !o.Ruled
+		})
+		if !free && !slices.Contains(arguments, v.Argument) {
+			arguments = append(arguments, v.Argument)
+		}
+	}
+	return arguments
 }
 
 // NoAction is the action that takes a tool out of the host's permissions: action=none.

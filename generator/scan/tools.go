@@ -190,6 +190,7 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 	s.hand = s.byHand(d)
 	s.signature(d, &t)
 	s.allows(d, &t)
+	s.values(d, &t)
 	s.capable(d, &t)
 	s.isolated(d, &t)
 	if written.Broken {

@@ -21,11 +21,12 @@ type index struct {
 	// levels holds what is visible at each level: 0 for anonymous callers, 1 for known ones
 	// without a role, then one for each role. What permissions take away is not in it.
 	levels []level
+	values []entry // of the values, by position; of tools alone
 }
 
 type level struct {
 	free   Set   // visible whatever the scopes
-	scoped []int // visible to those that hold the rule's scopes
+	scoped []int // visible to some: those that hold the rule's scopes, or may send a value
 }
 
 // Compose joins tables into one: rules sorted by name, the reserved roles resolved,
@@ -56,7 +57,7 @@ func Compose(parts ...Part) (Table, error) {
 		roles = DefaultRoles()
 	}
 	t := Table{Roles: slices.Clone(roles)}
-	for _, k := range []Kind{Tools, Prompts, Resources} {
+	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		rules, ruleErrs := t.compose(k, parts)
 		errs = append(errs, ruleErrs...)
 		switch k {
@@ -66,15 +67,27 @@ func Compose(parts ...Part) (Table, error) {
 			t.Prompts = rules
 		case Resources:
 			t.Resources = rules
+		case Values:
+			t.Values = rules
+			errs = append(errs, t.checkValues()...)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Table{}, err
 	}
-	prompts, resources := t.Of(Prompts), t.Of(Resources)
-	t.index = newIndex(&t)
-	t.parts = &[2]index{*newIndex(&prompts), *newIndex(&resources)}
+	t.compile()
 	return t, nil
+}
+
+// compile makes the index of each kind.
+func (t *Table) compile() {
+	t.index, t.parts = nil, nil
+	prompts, resources, values := t.Of(Prompts), t.Of(Resources), t.Of(Values)
+	t.parts = &[3]index{*newIndex(&prompts), *newIndex(&resources), *newIndex(&values)}
+	t.index = newIndex(t)
+	for i := range values.Rules {
+		t.index.values = append(t.index.values, values.entry(i))
+	}
 }
 
 // compose joins the rules of one kind, sorted by name, and reports what is wrong with them.
@@ -105,6 +118,7 @@ var apart = map[Kind]string{
 	Tools:     "rename one with name= or give one package a prefix=",
 	Prompts:   "rename one with name= or give one package a prefix=",
 	Resources: "give one another uri=",
+	Values:    "run go generate",
 }
 
 func checkRoles(part Part) []error {
@@ -199,7 +213,7 @@ func newIndex(t *Table) *index {
 			var d Decision
 			switch t.decideSelf(e, &p, rank, &d); {
 			case !d.Allowed:
-			case hasScopes:
+			case hasScopes, e.from < e.to:
 				l.scoped = append(l.scoped, i)
 			default:
 				l.free.add(i)

@@ -19,6 +19,8 @@ const (
 	AxisPermission Axis = "permission"
 	// the host lets the caller do it to some objects only, and the handler knows no constraints
 	AxisConstraint Axis = "constraints"
+	// the values of an argument: the caller may send none of them
+	AxisValues Axis = "values"
 )
 
 // Decision is the answer to one question: may this caller use this tool?
@@ -40,6 +42,7 @@ type Decision struct {
 	stranger   bool     // a user of the host
 	permission bool     // the rule's permission
 	bounded    bool     // the same without constraints
+	argument   string   // a value of this argument
 }
 
 // Missing says what the caller lacks, in words fit for the caller: "needs role Manager",
@@ -48,6 +51,9 @@ type Decision struct {
 func (d Decision) Missing() string {
 	if d.Allowed || d.Axis == AxisUnknown {
 		return ""
+	}
+	if d.Axis == AxisValues {
+		return "needs more for each value of its argument " + d.argument
 	}
 	if d.Axis == AxisRole && !d.scoped && !d.stranger && !d.permission && !d.bounded {
 		return "needs role " + d.role // in one piece: a hidden tool takes as long as an unknown one
@@ -120,7 +126,8 @@ func holds(held []string, scope string) bool { return scope != "" && slices.Cont
 //
 // Names of tools and roles match exactly. A role that the hierarchy does not have, an empty
 // scope list and an empty rule all deny. A public tool is everybody's. On an aware table the
-// permission of the rule must be among the principal's Permits as well.
+// permission of the rule must be among the principal's Permits as well. A tool is denied also if
+// the caller may send no value of an argument whose values have rules.
 func (t Table) Decide(p Principal, tool string) (d Decision) {
 	e, known := t.lookup(tool)
 	if !known {
@@ -140,6 +147,9 @@ func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
 	t.decideSelf(e, p, rank, d)
 	if t.aware && e.is&public == 0 {
 		t.decidePermission(e, p, d)
+	}
+	if e.from < e.to && (d.Allowed || d.LacksScopesOnly()) {
+		t.decideValues(e, p, rank, d)
 	}
 }
 

@@ -9,6 +9,8 @@ type entry struct {
 	need   int32 // its MinRole as a rank of the hierarchy, or 0
 	denial int32
 	is     trait
+	// The rules of the values of the tool's arguments are within this range of Table.Values.
+	from, to int32
 }
 
 type trait uint8
@@ -30,6 +32,14 @@ func (t *Table) entry(i int) entry {
 	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped}, {rule.Permission.Asked(), asks}} {
 		if trait.has {
 			e.is |= trait.is
+		}
+	}
+	for j := range t.Values {
+		if t.Values[j].Tool == rule.Tool {
+			if e.from == e.to {
+				e.from = int32(j)
+			}
+			e.to = int32(j + 1)
 		}
 	}
 	return e

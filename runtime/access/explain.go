@@ -37,7 +37,8 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	rule := &t.Rules[i]
 	switch {
 	case rule.Public:
-		return []Verdict{{Axis: AxisPublic, Holds: true, Needs: nothing, Has: caller(p)}}
+		all := []Verdict{{Axis: AxisPublic, Holds: true, Needs: nothing, Has: caller(p)}}
+		return append(all, t.explainValues(&p, i)...)
 	case !t.enforced(rule):
 		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits somebody", Has: "an empty one"}}
 	}
@@ -58,7 +59,7 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	default:
 		all = append(all, t.explainPermission(&p, i)...)
 	}
-	return all
+	return append(all, t.explainValues(&p, i)...)
 }
 
 // explainPermission judges what the host lets a principal do.

@@ -29,7 +29,7 @@ func (p Permit) String() string {
 // each rule. They are made by [Table.Permits], never changed, and fit that table and what
 // Aware and Of make of it; any other table takes them for none.
 type Permits struct {
-	kinds [3]permitSet
+	kinds [4]permitSet
 }
 
 // permitSet holds the permits of the rules of one kind, by position.
@@ -48,7 +48,7 @@ type permitSet struct {
 // a permission, and not after Permits has returned.
 func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 	p := &Permits{}
-	for _, k := range []Kind{Tools, Prompts, Resources} {
+	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		part := t.Of(k)
 		words := (len(part.Rules) + 63) / 64
 		set := permitSet{
@@ -100,7 +100,7 @@ func (p *Permits) Equal(q *Permits) bool {
 // of returns the permits for a table's rules. It returns nil if they were compiled for another
 // table, or not at all.
 func (p *Permits) of(t *Table) *permitSet {
-	if p == nil || t.kind < Tools || t.kind > Resources {
+	if p == nil || t.kind < Tools || t.kind > Values {
 		return nil
 	}
 	set := &p.kinds[t.kind]
@@ -153,9 +153,7 @@ func (t Table) Aware() Table {
 	if t.index == nil {
 		return t
 	}
-	prompts, resources := t.Of(Prompts), t.Of(Resources)
-	t.index = newIndex(&t)
-	t.parts = &[2]index{*newIndex(&prompts), *newIndex(&resources)}
+	t.compile()
 	return t
 }
 

@@ -182,7 +182,7 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 	}
 	copied := false
 	for _, i := range base.scoped {
-		if !t.shows(t.entry(i), p, rank, server) {
+		if !t.shows(t.index.byName[t.index.names[i]], p, rank, server) {
 			continue
 		}
 		if !copied {

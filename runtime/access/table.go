@@ -46,6 +46,9 @@ const (
 	Tools     Kind = iota
 	Prompts        // by name
 	Resources      // by URI or URI template
+	// Values are of arguments of tools, as in "manage_team action=delete". A server lists none by
+	// themselves: the schema of a tool contains those that its caller may send.
+	Values
 )
 
 // String is the kind's word for messages, in the singular.
@@ -57,17 +60,22 @@ func (k Kind) String() string {
 		return "prompt"
 	case Resources:
 		return "resource"
+	case Values:
+		return "value"
 	}
 	return "unknown"
 }
 
-// Rule is what a caller must have to use one tool, prompt or resource. All that is set must
-// hold; a rule with nothing set denies everybody.
+// Rule is what a caller must have to use one tool, prompt or resource, or to send one value of an
+// argument of a tool. All that is set must hold; a rule with nothing set denies everybody.
 type Rule struct {
-	// One of these is set, that of the list the rule stands in.
+	// One of these is set, as the list of the rule requires. The rule of a value has its tool.
 	Tool     string
 	Prompt   string
 	Resource string // the URI, or the URI template as it is written
+
+	Argument string // of the tool; set in the rule of a value, and empty in all others
+	Value    string // of the argument
 
 	Public        bool // everybody, anonymous callers included; stands alone
 	Authenticated bool
@@ -81,9 +89,12 @@ type Rule struct {
 	Denial      Denial
 }
 
-// Name is what the rule is about: the tool, the prompt, or the URI or URI template.
+// Name is what the rule is about: the tool, the prompt, the URI or URI template, or a value with
+// its tool and argument, as in "manage_team action=delete".
 func (r Rule) Name() string {
 	switch {
+	case r.Argument != "":
+		return r.Tool + " " + r.Argument + "=" + r.Value
 	case r.Tool != "":
 		return r.Tool
 	case r.Prompt != "":
@@ -92,10 +103,12 @@ func (r Rule) Name() string {
 	return r.Resource
 }
 
-// Kind returns the kind of what the rule is about: a prompt or a resource if one is set, and
-// otherwise a tool.
+// Kind returns the kind of what the rule is about: a value, a prompt or a resource if one is set,
+// and otherwise a tool.
 func (r Rule) Kind() Kind {
 	switch {
+	case r.Argument != "":
+		return Values
 	case r.Prompt != "":
 		return Prompts
 	case r.Resource != "":
@@ -123,8 +136,8 @@ func (r Rule) Same(other Rule) bool {
 
 // of reports whether the rule names something of a kind, and of no other.
 func (r *Rule) of(k Kind) bool {
-	return (r.Tool != "") == (k == Tools) && (r.Prompt != "") == (k == Prompts) &&
-		(r.Resource != "") == (k == Resources)
+	return (r.Tool != "") == (k == Tools || k == Values) && (r.Prompt != "") == (k == Prompts) &&
+		(r.Resource != "") == (k == Resources) && (r.Argument != "") == (k == Values)
 }
 
 // enforced reports whether the rule says anything that the table can check. On an aware table a
@@ -155,10 +168,15 @@ type Table struct {
 	Prompts   []Rule
 	Resources []Rule
 
+	// Values are the rules of all values of those arguments of tools whose values have rules of
+	// their own. Each needs at least what its tool needs: it narrows the tool's rule. A value of
+	// such an argument that is not among them is nobody's.
+	Values []Rule
+
 	kind  Kind // of Rules
 	aware bool // permissions are enforced
 	index *index
-	parts *[2]index // of prompts and of resources; nil in a table that was not composed
+	parts *[3]index // of the other kinds; nil in a table that was not composed
 }
 
 // NewTable returns a table of rules of any kind, in their order. [Compose] checks it.
@@ -172,6 +190,8 @@ func NewTable(rules ...Rule) Table {
 			t.Prompts = append(t.Prompts, rule)
 		case Resources:
 			t.Resources = append(t.Resources, rule)
+		case Values:
+			t.Values = append(t.Values, rule)
 		}
 	}
 	return t
@@ -182,7 +202,7 @@ func NewTable(rules ...Rule) Table {
 // do not fit the clone.
 func (t Table) Clone() Table {
 	t.Roles = slices.Clone(t.Roles)
-	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources} {
+	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values} {
 		*rules = slices.Clone(*rules)
 		for i := range *rules {
 			(*rules)[i].Scopes = slices.Clone((*rules)[i].Scopes)
@@ -192,16 +212,20 @@ func (t Table) Clone() Table {
 }
 
 // Of returns the part of the table that speaks of one kind: a table whose "tools" are the
-// prompts or the resources. [Table.Decide] of Of(Prompts) takes the name of a prompt, that of
-// Of(Resources) a URI or a URI template as its rule has it, not one that matches it.
+// prompts, the resources or the values. [Table.Decide] of Of(Prompts) takes the name of a prompt,
+// that of Of(Resources) a URI or a URI template as its rule has it, not one that matches it, and
+// that of Of(Values) the [Rule.Name] of a value's rule.
 func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:
-		return Table{Roles: t.Roles, Rules: t.Rules, kind: t.kind, aware: t.aware, index: t.index}
+		return Table{Roles: t.Roles, Rules: t.Rules, Values: t.Values,
+			kind: t.kind, aware: t.aware, index: t.index}
 	case Prompts:
 		return t.part(t.Prompts, k)
 	case Resources:
 		return t.part(t.Resources, k)
+	case Values:
+		return t.part(t.Values, k)
 	}
 	return Table{Roles: t.Roles, aware: t.aware}
 }

@@ -77,7 +77,7 @@ func (o *Object) Next() bool {
 			r.fail(twice(name))
 			break
 		}
-		r.at = append(r.at, step{name: name, optional: i >= o.required})
+		r.at = append(r.at, step{name: name, optional: i >= o.required && !o.demands(name)})
 		if i >= 0 {
 			o.Property = i
 			return true
@@ -186,6 +186,7 @@ func (o *Object) has(i int) bool {
 // end notes the required properties that were absent.
 func (o *Object) end() {
 	o.forms()
+	o.chosen()
 	if n := o.required; n < 64 && o.seen&(1<<n-1) == 1<<n-1 {
 		return
 	}

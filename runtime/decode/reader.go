@@ -59,6 +59,7 @@ type Reader struct {
 	fault    *fault
 	problems []Problem
 	orNull   bool // the next value may be null as well, which messages say
+	choices  *Choices
 
 	// What was read last, for the limits that are asked afterwards.
 	literal []byte // a string's or number's JSON text

@@ -200,6 +200,9 @@ func (t *Text) OneOf(choices ...string) *Text {
 	if t == nil {
 		return nil
 	}
+	if t.choices != nil {
+		choices = t.choices.narrow((*Reader)(t), choices)
+	}
 	for _, choice := range choices {
 		if choice == t.str {
 			return t

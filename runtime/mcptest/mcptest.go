@@ -114,6 +114,27 @@ func Tools(t testing.TB, session *mcp.ClientSession) []string {
 	return names
 }
 
+// Values returns the enum of a tool's argument, as a session is listed it: nil if the tool is not
+// listed, or the argument has no enum. With //mcp:rule it depends on the caller.
+func Values(t testing.TB, session *mcp.ClientSession, tool, argument string) (values []string) {
+	t.Helper()
+	for listed, err := range session.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema, _ := listed.InputSchema.(map[string]any)
+		properties, _ := schema["properties"].(map[string]any)
+		property, _ := properties[argument].(map[string]any)
+		enum, _ := property["enum"].([]any)
+		for _, value := range enum {
+			if text, ok := value.(string); ok && listed.Name == tool {
+				values = append(values, text)
+			}
+		}
+	}
+	return values
+}
+
 // Text returns the text of a result's contents, joined by line ends.
 func Text(result *mcp.CallToolResult) string {
 	text := ""

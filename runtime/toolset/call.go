@@ -3,6 +3,8 @@ package toolset
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // Call is one authorized call on its way to a handler.
@@ -30,7 +32,8 @@ func (e constantError) Error() string { return string(e) }
 //
 // If run has a method Allow(context.Context, []Named) (context.Context, error), [Call.Allow] calls
 // it. If it has a method Isolated(context.Context) (json.RawMessage, error), [Call.Isolated] calls
-// it. If it has a method Request() *mcp.CallToolRequest, [Request] calls it.
+// it. If it has a method Request() *mcp.CallToolRequest, [Request] calls it. If it has a method
+// Choices() *decode.Choices, [Call.Choices] calls it.
 func NewCall(arguments json.RawMessage, run any) Call {
 	return Call{Arguments: arguments, run: run}
 }
@@ -60,6 +63,15 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		return nil, ErrOutsideServer
 	}
 	return run.Isolated(ctx)
+}
+
+// Choices returns the values of arguments that the caller may send, where //mcp:rule decides on
+// values. It is nil for any other tool. Generated code decodes the arguments with it.
+func (c Call) Choices() *decode.Choices {
+	if run, ok := c.run.(interface{ Choices() *decode.Choices }); ok {
+		return run.Choices()
+	}
+	return nil
 }
 
 // Request returns the request of a call, for handlers that have go-sdk's signature. R is

@@ -45,6 +45,12 @@ func (g Generated) Check(aware bool) error {
 			}
 		}
 	}
+	for _, rule := range g.Table.Values {
+		if _, has := g.Table.Tool(rule.Tool); !has {
+			bad("the rule of %s %q is of no tool of the package: run go generate",
+				access.Values, rule.Name())
+		}
+	}
 	if g.Server.Name == "" {
 		bad("the server has no name: write //mcp:server name= and run go generate")
 	}

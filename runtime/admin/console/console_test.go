@@ -151,11 +151,10 @@ var by = audit.Event{Principal: "seed"}
 
 func table(t testing.TB, rules ...access.Rule) access.Table {
 	t.Helper()
-	composed, err := access.Compose(access.Part{Package: "p", Table: access.Table{
-		Roles: []string{"Viewer", "Member", "Manager", "Admin"}, Rules: rules,
-		Prompts:   []access.Rule{{Prompt: "greet", Authenticated: true}},
-		Resources: []access.Rule{{Resource: "team://people/{id}", MinRole: 2}},
-	}})
+	own := access.NewTable(append(rules, access.Rule{Prompt: "greet", Authenticated: true},
+		access.Rule{Resource: "team://people/{id}", MinRole: 2})...)
+	own.Roles = access.DefaultRoles()
+	composed, err := access.Compose(access.Part{Package: "p", Table: own})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,11 @@ const (
 	somebody  = "somebody"
 )
 
+// kinds are the parts of the page. Values are those of tools' arguments with rules of their own.
+func kinds() []access.Kind {
+	return []access.Kind{access.Tools, access.Values, access.Prompts, access.Resources}
+}
+
 // callersOf are the columns of a matrix.
 func callersOf(roles []string) []column {
 	all := []column{{anonymous, access.Principal{}}, {noRole, access.Principal{Subject: somebody}}}
@@ -79,7 +84,7 @@ func callersOf(roles []string) []column {
 // matrixOf draws a table. off are the tools that are switched off, and allows what calls of a tool need grants for.
 func matrixOf(table access.Table, off []string, allows func(tool string) []toolset.Allow) matrix {
 	m := matrix{Callers: callersOf(table.Hierarchy())}
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+	for _, k := range kinds() {
 		part := matrixPart{Kind: k.String()}
 		for _, rule := range table.Of(k).Rules {
 			row := matrixRow{Name: rule.Name(), Off: k == access.Tools && slices.Contains(off, rule.Name())}
@@ -126,10 +131,18 @@ func enforcesPermission(table access.Table, k access.Kind, rule access.Rule) boo
 
 // byRole is a table of the rule alone, without permissions of the host.
 func byRole(table access.Table, k access.Kind, rule access.Rule) access.Table {
-	if enforcesPermission(table, k, rule) && rule.Permission.Asked() {
+	enforced := enforcesPermission(table, k, rule) && rule.Permission.Asked()
+	if enforced {
 		rule.Authenticated = true // an anonymous caller has no permission
 	}
-	return access.Table{Roles: table.Hierarchy(), Rules: []access.Rule{rule}}
+	alone := access.Table{Roles: table.Hierarchy(), Rules: []access.Rule{rule}}
+	for _, v := range table.Values {
+		if k == access.Tools && v.Tool == rule.Tool {
+			v.Authenticated = v.Authenticated || enforced
+			alone.Values = append(alone.Values, v)
+		}
+	}
+	return alone
 }
 
 func (v *visit) showMatrix() error {
@@ -198,7 +211,7 @@ func (v *visit) showPrincipal() error {
 	if d.RequestedCatalog, err = v.requestedCatalog(p, d.Catalog); err != nil {
 		return err
 	}
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+	for _, k := range kinds() {
 		part := viewPart{Kind: k.String()}
 		for _, name := range table.Of(k).Tools() {
 			row := viewRow{v.server.ExplainOf(v.ctx, p, k, name), k == access.Tools && slices.Contains(off, name)}

@@ -33,6 +33,9 @@ type ListsConfig struct {
 func NewLists(c ListsConfig) *Lists {
 	l := &Lists{ListsConfig: c}
 	l.tools = newList(l, access.Tools, 0, ownTool)
+	if len(c.Policy.Table.Values) > 0 {
+		l.tools.narrow = narrow
+	}
 	l.prompts = newList(l, access.Prompts, 1, func(p *mcp.Prompt) {
 		p.Arguments = slices.Clone(p.Arguments)
 		for i, a := range p.Arguments {
@@ -142,7 +145,10 @@ func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 		}
 		off, d := l.Policy.IsOff(access.Tools, name), l.Policy.Table.Decide(p, name)
 		concealed := off || !d.Allowed && l.Policy.DenialOf(d) == access.Conceal
-		if admin || !concealed {
+		if !admin {
+			tool, _ = l.tools.item(p, name)
+		}
+		if admin || !concealed && tool != nil {
 			entries = append(entries, Entry{tool, d.Allowed && !off, off, d.Missing()})
 		}
 	}

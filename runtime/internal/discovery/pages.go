@@ -3,6 +3,7 @@ package discovery
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,8 +13,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// Listed returns the names that a caller is listed.
+// Listed returns the names that a caller is listed. Values are listed in the schemas of tools.
 func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
+	if k == access.Values && !p.ListAll {
+		return p.Table.Offered(caller, p.Listed(caller, access.Tools))
+	}
 	set := p.Table.Of(k).Listed(caller, p.Denial)
 	if p.ListAll {
 		set = p.Table.Of(k).All()
@@ -31,14 +35,24 @@ type digest [8]byte // of the set of names that a view shows
 // list is one of the lists of a server. Its visible part comes from the policy alone.
 type list[T any] struct {
 	*ListsConfig
-	kind  access.Kind
-	mark  byte          // distinguishes the cursors of the lists
-	own   func(*T)      // makes a shallow copy share nothing that its receiver may change
-	items map[string]*T // by the names of their rules
-	json  map[*T][]byte // the items, encoded; without those that cannot be
+	kind access.Kind
+	mark byte     // distinguishes the cursors of the lists
+	own  func(*T) // makes a shallow copy share nothing that its receiver may change
+	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
+	// list has values with rules.
+	narrow func(*T, []access.Choice) *T
+	items  map[string]*T // by the names of their rules
+	json   map[*T][]byte // the items, encoded; without those that cannot be
 
 	mu    sync.RWMutex
-	views map[string]*view[T] // by the key of the set
+	views map[string]*view[T] // by the keys of the sets of names and values
+	// narrowed are the items for callers who may send some values, by name and values.
+	narrowed map[string]narrowedItem[T]
+}
+
+type narrowedItem[T any] struct {
+	item *T
+	json []byte
 }
 
 // view is the list of all callers who see the same set. It is not changed.
@@ -50,7 +64,8 @@ type view[T any] struct {
 
 func newList[T any](l *Lists, k access.Kind, mark byte, own func(*T)) *list[T] {
 	return &list[T]{ListsConfig: &l.ListsConfig, kind: k, mark: mark, own: own,
-		items: map[string]*T{}, json: map[*T][]byte{}, views: map[string]*view[T]{}}
+		items: map[string]*T{}, json: map[*T][]byte{}, views: map[string]*view[T]{},
+		narrowed: map[string]narrowedItem[T]{}}
 }
 
 // add adds an item. Nobody may use an item without a rule, so that it stays out of the list.
@@ -67,9 +82,12 @@ func (l *list[T]) add(name string, item *T) {
 func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	set := l.Policy.Listed(p, l.kind)
 	if in != nil {
-		return l.view(set.And(*in)) // not kept: catalogs can make any number of views
+		return l.view(p, set.And(*in)) // not kept: catalogs can make any number of views
 	}
 	key := set.Key()
+	if l.narrow != nil {
+		key += l.Policy.Offered(p, set).Key()
+	}
 	l.mu.RLock()
 	v := l.views[key]
 	l.mu.RUnlock()
@@ -79,7 +97,7 @@ func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	if v != nil {
 		return v
 	}
-	v = l.view(set)
+	v = l.view(p, set)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.views) == maxViews {
@@ -89,12 +107,12 @@ func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	return v
 }
 
-func (l *list[T]) view(set access.Set) *view[T] {
+func (l *list[T]) view(p access.Principal, set access.Set) *view[T] {
 	v := &view[T]{items: []*T{}}
 	for _, name := range set.Names() {
-		if item, ok := l.items[name]; ok { // resources and templates share one table
+		if item, text := l.item(p, name); item != nil { // resources and templates share one table
 			v.items = append(v.items, item)
-			v.json = append(v.json, l.json[item])
+			v.json = append(v.json, text)
 		}
 	}
 	if slices.ContainsFunc(v.json, func(text []byte) bool { return text == nil }) {
@@ -103,7 +121,47 @@ func (l *list[T]) view(set access.Set) *view[T] {
 	sum := set.Digest()
 	v.digest = digest(sum[:])
 	v.digest[0] ^= l.mark
+	if l.narrow != nil {
+		if values := l.Policy.Offered(p, set); values.Len() > 0 {
+			sum := values.Digest()
+			for i := range v.digest {
+				v.digest[i] ^= sum[i]
+			}
+		}
+	}
 	return v
+}
+
+// item returns an item as a caller is listed it, and its JSON, nil if it cannot be encoded. The item
+// is nil if there is none.
+func (l *list[T]) item(p access.Principal, name string) (*T, []byte) {
+	item := l.items[name]
+	if item == nil || l.narrow == nil || l.Policy.ListAll {
+		return item, l.json[item]
+	}
+	choices := l.Policy.Table.Choices(p, name)
+	if choices == nil {
+		return item, l.json[item]
+	}
+	key := name
+	for _, c := range choices {
+		key += fmt.Sprintf("%q", c.Values)
+	}
+	l.mu.RLock()
+	n, made := l.narrowed[key]
+	l.mu.RUnlock()
+	if made {
+		return n.item, n.json
+	}
+	if n.item = l.narrow(item, choices); n.item != nil {
+		n.json, _ = wire.Marshal(n.item) // as in add
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.narrowed) < maxViews {
+		l.narrowed[key] = n
+	}
+	return n.item, n.json
 }
 
 // page returns a page and the cursor of the next one.

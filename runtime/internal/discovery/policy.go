@@ -25,6 +25,15 @@ func (p *Policy) Decide(caller access.Principal, k access.Kind, name string) acc
 	return p.Table.Of(k).Decide(caller, name)
 }
 
+// Offered returns the values of arguments in the schemas of a set of tools, as a caller is listed
+// them. It is the zero set if no schema depends on its caller.
+func (p *Policy) Offered(caller access.Principal, tools access.Set) access.Set {
+	if p.ListAll {
+		return access.Set{}
+	}
+	return p.Table.Offered(caller, tools)
+}
+
 // IsOff reports whether a tool is switched off. Prompts and resources never are.
 func (p *Policy) IsOff(k access.Kind, name string) bool {
 	off := p.off.Load()

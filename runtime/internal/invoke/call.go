@@ -32,8 +32,9 @@ type call struct {
 	// Of the handler's goroutine alone.
 	ctx       context.Context // without what the sandbox adds
 	arguments json.RawMessage
-	decided   grant.Decided // the resources that the arguments name; nil before the decision
-	refused   *grant.Denied // set if Allow refused, so that the handler did not start
+	choices   *decode.Choices // nil for a tool without rules by value
+	decided   grant.Decided   // the resources that the arguments name; nil before the decision
+	refused   *grant.Denied   // set if Allow refused, so that the handler did not start
 
 	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
 	killed atomic.Bool
@@ -54,6 +55,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}
+	c.choices = t.choices(r.Policy.Table.Choices(c.caller, t.Name))
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
 	c.extra.Header = info.Header
@@ -129,13 +131,16 @@ func (c *call) handle(ctx context.Context) toolReturned {
 // answered returns the function Answer of a tool as its Call.
 func answered(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
 	return func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		out, err := t.Answer(ctx, decode.Begin(call.Arguments))
+		out, err := t.Answer(ctx, decode.Begin(call.Arguments).Choose(call.Choices()))
 		if t.Returns == toolset.Nothing {
 			return toolset.Done(err)
 		}
 		return toolset.Result{Out: out, HasOut: true, Wrapped: t.Returns == toolset.Value}, err
 	}
 }
+
+// Choices implements what [toolset.Call.Choices] needs.
+func (c *call) Choices() *decode.Choices { return c.choices }
 
 // Request implements what [toolset.Request] needs.
 func (c *call) Request() *mcp.CallToolRequest { return &c.request }
@@ -244,6 +249,8 @@ func (c *call) failed(ctx context.Context, err error) toolReturned {
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
 	case out.Err == nil:
+	case c.choices != nil && len(c.choices.Refused) > 0 && out.Axis == audit.AxisArguments:
+		c.refuseValue(&out.Report)
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):

@@ -22,8 +22,9 @@ type Tool struct {
 	Public       *mcp.Tool // as lists show it; shared, and never written to
 	BindsHeaders bool      // it has arguments that [Tool.CheckHeaders] compares with headers
 
-	headers []headerBinding
-	output  *decode.Shape // nil without an output schema
+	headers  []headerBinding
+	output   *decode.Shape     // nil without an output schema
+	defaults map[string]string // of the arguments whose values have rules, where they have one
 }
 
 // Schemas holds the parsed output schemas of a server's tools, which tools of one type share.

@@ -207,7 +207,7 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 		actions[r.Verb] = action
 	}
 	h.Table = h.Table.Clone()
-	for _, k := range request.Kinds {
+	for _, k := range append(request.Kinds[:], access.Values) {
 		for i, rule := range h.Table.Of(k).Rules {
 			if action := actions[rule.Verb]; action != "" {
 				h.Table.Of(k).Rules[i].Permission.Action = action

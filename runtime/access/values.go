@@ -1,0 +1,161 @@
+package access
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Choice is an argument of a tool whose values have rules of their own.
+type Choice struct {
+	Argument string
+	Values   []string // that a caller may send, in the order of the table; it may be empty
+}
+
+// Choices returns the arguments of a tool whose values have rules of their own, with the values
+// that a principal may send. They are nil for a tool without such arguments.
+//
+// If the principal may not use the tool, the values are those that need nothing beyond the rule of
+// the tool: those that the principal could send with what it lacks for the tool alone.
+func (t Table) Choices(p Principal, tool string) []Choice {
+	e, known := t.lookup(tool)
+	if !known || e.from == e.to {
+		return nil
+	}
+	var choices []Choice
+	for v, offered := range t.values(e, &p, t.rank(p.Role)) {
+		n := len(choices)
+		if n == 0 || choices[n-1].Argument != v.Argument {
+			choices, n = append(choices, Choice{Argument: v.Argument}), n+1
+		}
+		if offered {
+			choices[n-1].Values = append(choices[n-1].Values, v.Value)
+		}
+	}
+	return choices
+}
+
+// Offered returns the values in the schemas of a set of tools that a principal is shown: those of
+// [Table.Choices]. It is a set of Of(Values), and the zero Set if no tool has such values.
+func (t Table) Offered(p Principal, tools Set) Set {
+	if len(t.Values) == 0 {
+		return Set{}
+	}
+	part := t.Of(Values)
+	set, rank := newSet(part.ruleNames()), t.rank(p.Role)
+	for i := range t.Rules {
+		name := t.Rules[i].Name()
+		if e, known := t.lookup(name); known && e.from < e.to && tools.Contains(name) {
+			for v, offered := range t.values(e, &p, rank) {
+				if j := part.find(v.Name()); offered && j >= 0 {
+					set.add(j)
+				}
+			}
+		}
+	}
+	return set
+}
+
+// values yields the rules of the values of a tool's arguments, and whether the schema of the tool
+// offers each to a caller.
+func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[*Rule, bool] {
+	return func(yield func(*Rule, bool) bool) {
+		var tool Decision
+		own := e
+		own.to = own.from // without its values
+		t.decide(own, p, rank, &tool)
+		part := t.part(t.Values, Values)
+		for i := int(e.from); i < int(e.to); i++ {
+			v := &t.Values[i]
+			if v.Tool != t.Rules[e.at].Tool {
+				continue
+			}
+			var d Decision
+			if t.index != nil {
+				part.decide(t.index.values[i], p, rank, &d)
+			} else {
+				part.decide(part.entry(i), p, rank, &d)
+			}
+			if !yield(v, d.within(&tool)) {
+				return
+			}
+		}
+	}
+}
+
+// within reports whether the decision about a value lacks nothing that the one about its tool does
+// not lack. If the tool is allowed, that is whether the value is.
+func (d *Decision) within(tool *Decision) bool {
+	switch {
+	case tool.Allowed || d.Allowed:
+		return d.Allowed
+	case d.rule == nil, d.login && !tool.login, d.role != tool.role,
+		d.Axis == AxisRole && d.role == "", // a role that the hierarchy does not have
+		d.stranger && !tool.stranger, d.permission && !tool.permission, d.bounded && !tool.bounded:
+		return false
+	}
+	known := tool.scopes()
+	return !slices.ContainsFunc(d.scopes(), func(scope string) bool {
+		return !slices.Contains(known, scope)
+	})
+}
+
+// decideValues denies a tool that is allowed, or lacks scopes alone, if one of its arguments has
+// values with rules and the caller may send none of them.
+func (t *Table) decideValues(e entry, p *Principal, rank Role, d *Decision) {
+	argument, some := "", true
+	for v, offered := range t.values(e, p, rank) {
+		if v.Argument != argument {
+			if !some {
+				break
+			}
+			argument, some = v.Argument, false
+		}
+		some = some || offered
+	}
+	if !some {
+		d.Allowed, d.Axis, d.argument = false, AxisValues, argument
+	}
+}
+
+// explainValues judges the arguments of a tool whose values have rules.
+func (t *Table) explainValues(p *Principal, i int) (all []Verdict) {
+	if t.kind != Tools {
+		return nil
+	}
+	for _, c := range t.Choices(*p, t.Rules[i].Name()) {
+		all = append(all, Verdict{Axis: AxisValues, Holds: len(c.Values) > 0,
+			Needs: "a value of " + c.Argument + " that the caller may send",
+			Has:   written(strings.Join(c.Values, ", "))})
+	}
+	return all
+}
+
+// checkValues reports the rules of values that widen the rule of their tool, and those of no tool.
+func (t *Table) checkValues() (errs []error) {
+	for i := range t.Values {
+		v := &t.Values[i]
+		at := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Tool == v.Tool })
+		switch {
+		case at < 0:
+			errs = append(errs, fmt.Errorf("%s %q is of no tool: run go generate", Values, v.Name()))
+		case !v.narrows(&t.Rules[at]):
+			errs = append(errs, fmt.Errorf("%s %q needs less than its tool, and may only need more: "+
+				"run go generate", Values, v.Name()))
+		}
+	}
+	return errs
+}
+
+// narrows reports whether a rule needs all that the rule of a tool needs.
+func (r *Rule) narrows(tool *Rule) bool {
+	for _, scope := range tool.Scopes {
+		if !slices.Contains(r.Scopes, scope) {
+			return false
+		}
+	}
+	known := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0 || r.Permission.Asked()
+	return tool.Public || !r.Public && r.MinRole >= tool.MinRole && (known || !tool.Authenticated) &&
+		r.Permission == tool.Permission && r.Constrained == tool.Constrained
+}

@@ -1,0 +1,80 @@
+package discovery
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// The schemas of one caller are, byte for byte, those that mcpgen generates for an enum of the values
+// that this caller may send.
+func TestNarrowedSchemaIsThatOfASmallerEnum(t *testing.T) {
+	const (
+		head = `{"properties":{"action":{"type":"string","enum":["list","add","delete"],` +
+			`"description":"a <b> & c"},"mode":{"type":"string","enum":["fast","deep"],` +
+			`"default":"deep","examples":["deep","fast"]},"name":{"type":"string"}},` +
+			`"additionalProperties":false,"type":"object"`
+		tail = `,"description":"What to manage."}`
+	)
+	for name, test := range map[string]struct {
+		input, want   string
+		actions, mode []string
+	}{
+		"all": {head + `,"required":["action","name"]` + tail,
+			head + `,"required":["action","name"]` + tail,
+			[]string{"add", "delete", "list"}, []string{"deep", "fast"}},
+		"some": {head + `,"required":["action","name"]` + tail,
+			`{"properties":{"action":{"type":"string","enum":["list","add"],` +
+				`"description":"a <b> & c"},"mode":{"type":"string","enum":["deep"],` +
+				`"default":"deep","examples":["deep"]},"name":{"type":"string"}},` +
+				`"additionalProperties":false,"type":"object","required":["action","name"]` + tail,
+			[]string{"add", "list"}, []string{"deep"}},
+		"without the default": {head + `,"required":["action","name"]` + tail,
+			`{"properties":{"action":{"type":"string","enum":["list"],` +
+				`"description":"a <b> & c"},"mode":{"type":"string","enum":["fast"],` +
+				`"examples":["fast"]},"name":{"type":"string"}},` +
+				`"additionalProperties":false,"type":"object","required":["action","mode","name"]` +
+				tail,
+			[]string{"list"}, []string{"fast"}},
+		"the first that is required": {head + tail,
+			`{"properties":{"action":{"type":"string","enum":["list"],` +
+				`"description":"a <b> & c"},"mode":{"type":"string","enum":["fast"],` +
+				`"examples":["fast"]},"name":{"type":"string"}},` +
+				`"additionalProperties":false,"type":"object","required":["mode"]` + tail,
+			[]string{"list"}, []string{"fast"}},
+	} {
+		tool := &mcp.Tool{Name: "manage", InputSchema: json.RawMessage(test.input)}
+		got := narrow(tool, []access.Choice{
+			{Argument: "action", Values: test.actions}, {Argument: "mode", Values: test.mode}})
+		if text := string(got.InputSchema.(json.RawMessage)); text != test.want {
+			t.Errorf("%s:\n%s, want\n%s", name, text, test.want)
+		}
+		if string(tool.InputSchema.(json.RawMessage)) != test.input {
+			t.Errorf("%s: the shared tool has changed", name)
+		}
+	}
+}
+
+func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
+	tool := &mcp.Tool{
+		InputSchema: json.RawMessage(`{"properties":{"action":{"type":"string",` +
+			`"enum":["list","delete"]}},"type":"object","required":["action"]}`),
+		OutputSchema: json.RawMessage(`{"properties":{"did":{"type":"string",` +
+			`"examples":["list","delete"]},"all":{"items":{"examples":["delete"],"type":"string"},` +
+			`"type":"array"},"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
+			`"type":"object"}`)}
+	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	const want = `{"properties":{"did":{"type":"string","examples":["list"]},` +
+		`"all":{"items":{"type":"string"},"type":"array"},` +
+		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},"type":"object"}`
+	if text := string(got.OutputSchema.(json.RawMessage)); text != want {
+		t.Errorf("%s, want\n%s", text, want)
+	}
+	tool.InputSchema = json.RawMessage(`{"properties":`)
+	if narrow(tool, nil) != nil {
+		t.Error("a schema that cannot be read is listed")
+	}
+}

@@ -1,0 +1,416 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// ruled is a tool of the crew, whose enum has rules by value. may says by hand who may send each
+// value, in the columns of callers.
+type ruled struct {
+	name, argument string
+	values         []string
+	may            map[string]string
+	standard       string // the default of the argument; empty if it is required
+	form           int    // of its handler: 0 has Answer, 1 has Call, 2 has go-sdk's shape
+}
+
+var crewTools = []ruled{
+	{"manage", "action", []string{"list", "add", "delete"},
+		map[string]string{"list": "nnyyyy", "add": "nnnyyy", "delete": "nnnnny"}, "", 0},
+	{"survey", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "yyyyyy", "deep": "nnyyyy"}, "fast", 2},
+	{"tidy", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "nnyyyy", "deep": "nnnnyy"}, "deep", 1},
+	{"wipe", "what", []string{"one", "all"},
+		map[string]string{"one": "nnnnyy", "all": "nnnnny"}, "one", 0},
+}
+
+// sendable returns the values that the caller of a column may send, in the order of the enum.
+func (r ruled) sendable(column int) (values []string) {
+	for _, value := range r.values {
+		if r.may[value][column] == 'y' {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// schema is the input schema as mcpgen generates it for an enum of some values.
+func (r ruled) schema(values []string) string {
+	quoted, _ := json.Marshal(values)
+	standard, required := "", `["note"]`
+	if slices.Contains(values, r.standard) {
+		standard = fmt.Sprintf(`,"default":%q`, r.standard)
+	} else {
+		required = fmt.Sprintf(`["note",%q]`, r.argument)
+	}
+	return fmt.Sprintf(`{"properties":{"note":{"type":"string","maxLength":3},%q:{"type":"string",`+
+		`"enum":%s,"description":"What to do."%s}},"additionalProperties":false,"type":"object",`+
+		`"required":%s}`, r.argument, quoted, standard, required)
+}
+
+type crewInput struct{ value, note string }
+
+func (r ruled) read(reader *decode.Reader, in *crewInput) {
+	in.value = r.standard
+	required := 2
+	if r.standard != "" {
+		required = 1
+	}
+	o := reader.Object(required, "note", r.argument)
+	for o.Next() {
+		switch o.Property {
+		case 0:
+			decode.String(reader, &in.note).MaxLength(3)
+		case 1:
+			decode.String(reader, &in.value).OneOf(r.values...)
+		}
+	}
+}
+
+// tool is the tool as mcpgen generates it.
+func (r ruled) tool() toolset.Tool {
+	t := toolset.Tool{Name: r.name, Input: r.schema(r.values), Catalogs: []string{"crew"}}
+	handle := func(in crewInput) (any, error) { return map[string]string{"did": in.value}, nil }
+	switch r.form {
+	case 0:
+		t.Answer = func(_ context.Context, reader *decode.Reader) (any, error) {
+			var in crewInput
+			r.read(reader, &in)
+			if err := reader.Finish(); err != nil {
+				return nil, err
+			}
+			return handle(in)
+		}
+		return t
+	}
+	t.SDK = r.form == 2
+	t.Call = func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		in, err := decode.ArgumentsOf(call.Arguments, call.Choices(), r.read)
+		if err != nil {
+			return toolset.Result{}, err
+		}
+		out, err := handle(in)
+		if r.form == 2 {
+			return toolset.Native((*mcp.CallToolResult)(nil), out, err)
+		}
+		return toolset.Structured(out, err)
+	}
+	return t
+}
+
+// crew is the toolset of the tools. Its rules are what mcpgen generates for
+//
+//	manage: minrole=Viewer, add: minrole=Member, delete: minrole=Admin
+//	survey: public, deep: minrole=Viewer
+//	tidy:   minrole=Viewer, deep: minrole=Manager
+//	wipe:   minrole=Viewer, one: minrole=Manager, all: minrole=Admin
+func crew() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/crew",
+		Server: toolset.ServerInfo{Name: "crew", Version: "1"}}
+	g.Table.Roles = access.DefaultRoles()
+	for _, r := range crewTools {
+		g.Tools = append(g.Tools, r.tool())
+		rule := access.Rule{Tool: r.name, MinRole: viewer}
+		if r.name == "survey" {
+			rule = access.Rule{Tool: r.name, Public: true}
+		}
+		g.Table.Rules = append(g.Table.Rules, rule)
+		for _, value := range r.values {
+			rule := access.Rule{Tool: r.name, Argument: r.argument, Value: value}
+			if from := strings.Index(r.may[value], "y"); from == 0 {
+				rule.Public = true
+			} else {
+				rule.MinRole = access.Role(from - 1)
+			}
+			g.Table.Values = append(g.Table.Values, rule)
+		}
+	}
+	return toolset.NewToolset(g)
+}
+
+func TestRulesOfValuesHoldForEveryRoleValueTransportAndDoor(t *testing.T) {
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
+		for _, sdkOnly := range []bool{false, true} {
+			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, SDKOnly: sdkOnly}, crew())
+			url := serve(t, s)
+			for _, era := range []string{"2025-11-25", "2026-07-28"} {
+				for column, user := range callers {
+					name := fmt.Sprintf("%v/sdk=%v/%s/%s", denial, sdkOnly, era, user)
+					t.Run(name+"/http", func(t *testing.T) {
+						checkValues(t, connectHTTP(t, url, tokens[user], era), column, denial)
+					})
+					p := principalOf(user)
+					if p.Role == "viewer" {
+						p.Role = "" // on stdio a role that nobody knows is an error at start
+					}
+					t.Run(name+"/stdio", func(t *testing.T) {
+						checkValues(t, connectIO(t, s, p, era), column, denial)
+					})
+				}
+			}
+		}
+	}
+}
+
+func checkValues(t *testing.T, session *mcp.ClientSession, column int, denial access.Denial) {
+	t.Helper()
+	ctx := context.Background()
+	list, err := session.ListTools(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]any{}
+	for _, tool := range list.Tools {
+		listed[tool.Name] = tool.InputSchema
+	}
+	call := func(tool string, arguments map[string]any) (string, bool) {
+		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			return err.Error(), false
+		}
+		return text(res), !res.IsError
+	}
+	for _, r := range crewTools {
+		sendable := r.sendable(column)
+		if schema, has := listed[r.name]; has != (len(sendable) > 0) {
+			t.Errorf("%s: listed %v, and %v can be sent", r.name, has, sendable)
+		} else if has {
+			var want any
+			_ = json.Unmarshal([]byte(r.schema(sendable)), &want)
+			if fmt.Sprint(schema) != fmt.Sprint(want) {
+				t.Errorf("%s: schema %v, want %v", r.name, schema, want)
+			}
+		}
+		for _, value := range append(slices.Clone(r.values), "unknown", "") {
+			arguments := map[string]any{"note": "x", r.argument: value}
+			sent := value
+			if value == "" { // an absent argument is its default
+				delete(arguments, r.argument)
+				sent = r.standard
+			}
+			got, ok := call(r.name, arguments)
+			if ok != slices.Contains(sendable, sent) {
+				t.Errorf("%s %v: %v %s", r.name, arguments, ok, got)
+			}
+			switch {
+			case ok && got != fmt.Sprintf(`{"did":%q}`, sent):
+				t.Errorf("%s %v: %s", r.name, arguments, got)
+			case ok:
+			case len(sendable) > 0 && value == "":
+				if want := "/" + r.argument + ": is required"; !strings.Contains(got, want) {
+					t.Errorf("%s %v: %s, want %q", r.name, arguments, got, want)
+				}
+			case len(sendable) > 0:
+				arguments[r.argument] = "nothing"
+				unknown, _ := call(r.name, arguments)
+				if want := strings.ReplaceAll(unknown, "nothing", value); got != want {
+					t.Errorf("%s %v: %s, and an unknown value %s", r.name, arguments, got, want)
+				}
+				for _, other := range r.values {
+					if !slices.Contains(sendable, other) && other != value &&
+						strings.Contains(got, other) {
+						t.Errorf("%s %v: the error names %s: %s", r.name, arguments, other, got)
+					}
+				}
+			case denial == access.Forbid:
+				if !strings.Contains(got, "403 Forbidden") {
+					t.Errorf("%s %v: %s", r.name, arguments, got)
+				}
+			default:
+				unknown, _ := call("elsewhere", arguments)
+				if want := strings.ReplaceAll(unknown, "elsewhere", r.name); got != want {
+					t.Errorf("%s %v: %s, and an unknown tool %s", r.name, arguments, got, want)
+				}
+			}
+		}
+	}
+}
+
+// responseTo returns all of an HTTP response but its date.
+func responseTo(t *testing.T, url, user, body string) string {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+		"Mcp-Method": "tools/call", "Mcp-Name": "manage"} {
+		r.Header.Set(name, value)
+	}
+	res, err := clientOf(user).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var b bytes.Buffer
+	if _, err := io.Copy(&b, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	res.Header.Del("Date")
+	return fmt.Sprintln(res.Status, res.Header, b.String())
+}
+
+// A value that the caller may not send gets the bytes, the status and the headers of a value that
+// does not exist, whatever else the arguments are; only the audit tells them apart.
+func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+		for _, sdkOnly := range []bool{false, true} {
+			k := &keeper{}
+			s := newServer(t, runtime.Options{Denial: denial, SDKOnly: sdkOnly, Audit: k}, crew())
+			url := serve(t, s)
+			for i, form := range []string{
+				`{"note":"x","action":"%s"}`, `{"action":"%s"}`, `{"note":"long","action":"%s"}`,
+				`{"other":1,"action":"%s","note":null}`, `{"action":["%s"],"note":"x"}`,
+				`{"action":"%s","action":"%[1]s","note":"x"}`, `{"note":"x","action":"%s"`,
+			} {
+				send := func(value string) string {
+					return responseTo(t, url, "Member", fmt.Sprintf(
+						`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"manage",`+
+							`"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+							`"io.modelcontextprotocol/clientCapabilities":{},`+
+							`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}}`,
+						fmt.Sprintf(form, value)))
+				}
+				hidden, unknown := send("delete"), send("zzzzzz")
+				if hidden != strings.ReplaceAll(unknown, "zzzzzz", "delete") {
+					t.Errorf("%v, sdk=%v: %s\nhidden:  %s\nunknown: %s",
+						denial, sdkOnly, form, hidden, unknown)
+				}
+				if i == 0 && !strings.Contains(hidden, `\"delete\" is not one of \"list\", \"add\"`) {
+					t.Errorf("no error about the value: %s", hidden)
+				}
+			}
+			events := k.taken()
+			if len(events) < 2 {
+				t.Fatalf("%d events", len(events))
+			}
+			for i, want := range []audit.Event{
+				{Failure: audit.Denied, Axis: "values", Missing: "action=delete needs role Admin"},
+				{Failure: audit.Invalid, Axis: audit.AxisArguments},
+			} {
+				e := events[i]
+				if e.Failure != want.Failure || e.Axis != want.Axis || e.Missing != want.Missing {
+					t.Errorf("event %d: %s %s %q", i, e.Failure, e.Axis, e.Missing)
+				}
+			}
+		}
+	}
+}
+
+// Pages, catalogs, the list beside MCP and Explain know the values of their caller.
+func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
+	s := newServer(t, runtime.Options{PageSize: 1}, crew())
+	url := serve(t, s)
+	ctx := context.Background()
+	page := func(user, cursor string) (*mcp.ListToolsResult, error) {
+		session := connectHTTP(t, url, tokens[user], "")
+		return session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor,
+			Meta: mcp.Meta{runtime.MetaCatalog: "crew"}})
+	}
+	first, err := page("Viewer", "")
+	if err != nil || first.NextCursor == "" {
+		t.Fatal(first, err)
+	}
+	if _, err = page("Viewer", first.NextCursor); err != nil {
+		t.Error(err)
+	}
+	// A member sees the same tools, with other values.
+	if _, err = page("Member", first.NextCursor); err == nil {
+		t.Error("a cursor of other values pages on")
+	}
+	all := serve(t, newServer(t, runtime.Options{ListAll: true}, crew()))
+	for user, want := range map[string]string{"Viewer": "[list]", "Admin": "[list add delete]"} {
+		session := connectHTTP(t, url, tokens[user], "")
+		if got := fmt.Sprint(mcptest.Values(t, session, "manage", "action")); got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
+		}
+		session = connectHTTP(t, all, tokens[user], "")
+		got := fmt.Sprint(mcptest.Values(t, session, "manage", "action"))
+		if got != "[list add delete]" {
+			t.Errorf("%s with ListAll: %s", user, got)
+		}
+	}
+
+	r, _ := http.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "Bearer "+tokens["Member"])
+	ctx, err = s.Identify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside, err := s.ListTools(ctx, catalog.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema := beside.Tools[0].Tool.InputSchema.(json.RawMessage); !strings.Contains(string(schema),
+		`"enum":["list","add"]`) {
+		t.Errorf("%s", schema)
+	}
+
+	for _, test := range []struct {
+		kind    access.Kind
+		name    string
+		allowed bool
+		has     string
+	}{
+		{access.Tools, "wipe", false, "values fails: needs a value of what"},
+		{access.Tools, "manage", true, "values holds: needs a value of action that the caller may " +
+			"send, has add, list"},
+		{access.Values, "manage action=add", true, "role holds: needs Member"},
+		{access.Values, "manage action=delete", false, "role fails: needs Admin, has Member"},
+		{access.Values, "manage action=erase", false, "unknown fails: needs a value that exists"},
+	} {
+		e := s.ExplainOf(context.Background(), principalOf("Member"), test.kind, test.name)
+		if e.Allowed != test.allowed || e.Listed != test.allowed ||
+			!strings.Contains(e.String(), test.has) {
+			t.Errorf("%s: %v, listed %v: %s", test.name, e.Allowed, e.Listed, e)
+		}
+	}
+	report := s.Doctor(context.Background(), principalOf("Member")).String()
+	for _, want := range []string{"sees value manage action=add",
+		"not  value manage action=delete: role fails: needs Admin"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("no %q in\n%s", want, report)
+		}
+	}
+}
+
+func TestServerRefusesRulesThatDoNotFitTheEnum(t *testing.T) {
+	for name, change := range map[string]func(*toolset.Generated){
+		"a value without a rule": func(g *toolset.Generated) { g.Table.Values = g.Table.Values[1:] },
+		"a value that is not in the enum": func(g *toolset.Generated) {
+			g.Table.Values[0].Value = "else"
+		},
+		"no enum": func(g *toolset.Generated) { g.Tools[0].Input = anyInput },
+		"optional without default": func(g *toolset.Generated) {
+			g.Tools[0].Input = strings.Replace(g.Tools[0].Input, `,"action"]`, "]", 1)
+		},
+	} {
+		g := crew().Generated()
+		change(&g)
+		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet()},
+			toolset.NewToolset(g))
+		if err == nil || !strings.Contains(err.Error(), "run go generate") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
