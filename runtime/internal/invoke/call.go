@@ -34,6 +34,7 @@ type call struct {
 	arguments json.RawMessage
 	decided   grant.Decided // the resources that the arguments name; nil before the decision
 	refused   *grant.Denied // set if Allow refused, so that the handler did not start
+	elicits   *elicitation  // nil for a tool that does not elicit
 
 	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
 	killed atomic.Bool
@@ -86,6 +87,14 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	c.advice.Run = ctx
 	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
+	if c.tool.Elicits {
+		elicits, err := c.elicitation()
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		c.elicits = elicits
+		ctx = context.WithValue(ctx, elicitKey{}, elicits)
+	}
 	c.ctx = ctx
 	if c.Sandbox != nil {
 		inside, leave, err := c.Sandbox.Enter(
@@ -232,9 +241,16 @@ func sizeOf(n int64) string {
 // failed returns the outcome of a call whose handler returned an error, or did not start.
 func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
+	var asked *question
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
 	case out.Err == nil:
+	case c.elicits != nil && errors.As(err, &asked) && asked == c.elicits.asked:
+		asking, err := c.elicits.ask(asked)
+		if err != nil {
+			return failed[*mcp.CallToolResult](c.ctx, &c.job, err)
+		}
+		return asking
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):
