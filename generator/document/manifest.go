@@ -32,6 +32,16 @@ type manifestServer struct {
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 	App     string `json:"app"`
+
+	Website string         `json:"website,omitempty"`
+	Icons   []manifestIcon `json:"icons,omitempty"`
+}
+
+type manifestIcon struct {
+	Source   string   `json:"src"`
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"`
+	Theme    string   `json:"theme,omitempty"`
 }
 
 type manifestTool struct {
@@ -44,9 +54,15 @@ type manifestTool struct {
 	Denial      string         `json:"denial"`
 	Hints       manifestHints  `json:"hints"` // those that are written
 	Limits      manifestLimits `json:"limits"`
-	Catalogs    []string       `json:"catalogs"` // by name
-	Input       any            `json:"input"`    // a JSON Schema
-	Output      any            `json:"output"`   // null where the tool promises none
+	Catalogs    []string       `json:"catalogs"`          // by name
+	Aliases     []string       `json:"aliases,omitempty"` // deprecated names, sorted
+	Elicits     bool           `json:"elicits,omitempty"`
+	Icons       []manifestIcon `json:"icons,omitempty"`
+
+	AnnotationTitle string          `json:"annotationTitle,omitempty"`
+	Meta            json.RawMessage `json:"_meta,omitempty"`
+	Input           any             `json:"input"`  // a JSON Schema
+	Output          any             `json:"output"` // null where the tool promises none
 }
 
 type manifestPrompt struct {
@@ -126,7 +142,8 @@ func Manifest(s model.Service) ([]byte, error) {
 		Manifest: manifestVersion,
 		Package:  s.Package,
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
-			Version: s.Server.Version, App: s.Server.App},
+			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
+			Icons: iconsOf(s.Server.Icons)},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -180,7 +197,13 @@ func manifestOf(tool model.Tool) manifestTool {
 		Hints:       manifestHints(tool.Hints),
 		Limits:      limitsOf(tool.Limits),
 		Catalogs:    listed(tool.Catalogs),
+		Aliases:     tool.Aliases,
+		Elicits:     tool.Elicits,
+		Icons:       iconsOf(tool.Icons),
 		Input:       tool.Input.Schema,
+
+		AnnotationTitle: tool.AnnotationTitle,
+		Meta:            json.RawMessage(tool.Meta),
 	}
 	m.Access.Allow = listed(tool.Permissions())
 	for _, param := range tool.Input.Params {
@@ -199,6 +222,13 @@ func manifestOf(tool model.Tool) manifestTool {
 		m.Output = tool.Output.Schema
 	}
 	return m
+}
+
+func iconsOf(icons []model.Icon) (list []manifestIcon) {
+	for _, i := range icons {
+		list = append(list, manifestIcon(i))
+	}
+	return list
 }
 
 func accessOf(a model.Access) manifestAccess {
