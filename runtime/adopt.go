@@ -42,7 +42,8 @@ import (
 //     credential. Its prompts and resources cannot ask for input.
 //   - go-sdk checks a schema with x-mcp-header before the guard, which distinguishes such a tool
 //     from an unknown one. The same holds for a refused custom method.
-//   - Instructions are sent to every caller.
+//   - Its instructions are sent like Options.Instructions, which replace them. They are not checked
+//     before the first handshake.
 //   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
 //     it, ends the process if a client of before 2026-07-28 calls it: go-sdk reads it first.
 func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
@@ -67,13 +68,15 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 		}
 	}
 	c, err := compose(toolsets, opts.PermissionAware, part)
-	if err = errors.Join(optsErr, rulesErr, err, own.clashes(c)); err != nil {
+	c.own = own
+	err = errors.Join(optsErr, rulesErr, err, own.clashes(c), c.describe(opts.Descriptions))
+	if err != nil {
 		return nil, startError{err}
 	}
 	if err := own.resolve(c.resources); err != nil {
 		return nil, startError{err}
 	}
-	c.own, c.info = own, toolset.ServerInfo{
+	c.info = toolset.ServerInfo{
 		Name: own.info.Name, Title: own.info.Title, Version: own.info.Version}
 	s, err := assemble(opts, c, server)
 	if err != nil {
@@ -96,6 +99,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 // adopted is what an adopted server serves by itself, by name, URI or URI template.
 type adopted struct {
 	info      *mcp.Implementation // nil without an adopted server
+	has       *mcp.ServerCapabilities
 	tools     map[string]*mcp.Tool
 	prompts   map[string]*mcp.Prompt
 	resources map[string]*mcp.Resource
@@ -122,6 +126,7 @@ func adoptedOf(server *mcp.Server) (own adopted, err error) {
 		own.info = &mcp.Implementation{}
 	}
 	has := client.InitializeResult().Capabilities
+	own.has = has
 	own.tools = collect(&err, has.Tools != nil, client.Tools(ctx, nil),
 		func(t *mcp.Tool) string { return t.Name })
 	own.prompts = collect(&err, has.Prompts != nil, client.Prompts(ctx, nil),
@@ -199,6 +204,9 @@ func (a adopted) clashes(c composed) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
 		clash(access.Tools, name)
+	}
+	for _, alias := range slices.Sorted(maps.Keys(c.aliases)) {
+		clash(access.Tools, alias)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.prompts)) {
 		clash(access.Prompts, name)

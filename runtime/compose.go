@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -22,6 +23,7 @@ type composed struct {
 	packages  []string // of the toolsets
 	table     access.Table
 	tools     map[string]*invoke.Tool   // of the toolsets, by name
+	aliases   map[string]string         // of tools of the toolsets, to their names
 	prompts   map[string]*invoke.Prompt // of the toolsets, by name
 	served    []*invoke.Resource        // of the toolsets
 	resources *invoke.Resources         // all that a URI can mean
@@ -36,8 +38,8 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	c := composed{
-		tools: map[string]*invoke.Tool{}, prompts: map[string]*invoke.Prompt{},
-		resources: &invoke.Resources{}}
+		tools: map[string]*invoke.Tool{}, aliases: map[string]string{},
+		prompts: map[string]*invoke.Prompt{}, resources: &invoke.Resources{}}
 	var parts []access.Part
 	schemas := invoke.Schemas{}
 	named := false // by one of the runtime's own packages
@@ -54,7 +56,7 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 			continue
 		}
 		own := strings.HasPrefix(g.Package, ownPackages)
-		if c.info == (toolset.ServerInfo{}) || named && !own {
+		if c.info.Name == "" || named && !own {
 			c.info, named = g.Server, own
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
@@ -67,6 +69,7 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 		}
 		errs = append(append(errs, g.Check(aware)), c.add(g, schemas)...)
 	}
+	errs = append(errs, c.addAliases()...)
 	table, err := access.Compose(append(parts, further...)...)
 	if err != nil {
 		return composed{}, errors.Join(append(errs, err)...)
@@ -104,6 +107,83 @@ func (c *composed) add(g toolset.Generated, schemas invoke.Schemas) []error {
 		}
 	}
 	return errs
+}
+
+// addAliases indexes the deprecated names of tools. None may be the name or alias of another tool.
+func (c *composed) addAliases() (errs []error) {
+	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
+		for _, alias := range c.tools[name].Aliases {
+			other, taken := c.aliases[alias]
+			if c.tools[alias] != nil {
+				other, taken = alias, true
+			}
+			if taken {
+				errs = append(errs, fmt.Errorf(
+					"the alias %q of tool %q is also a name of tool %q: remove it from alias=",
+					alias, name, other))
+			}
+			c.aliases[alias] = name
+		}
+	}
+	return errs
+}
+
+// describe replaces descriptions of tools by those of Options.Descriptions.
+func (c *composed) describe(texts map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		switch own := c.own.tools[name]; {
+		case c.tools[name] != nil:
+			c.tools[name].Public.Description = texts[name]
+		case own != nil:
+			c.own.tools[name] = new(*own)
+			c.own.tools[name].Description = texts[name]
+		default:
+			hint := "correct the name, or remove the entry"
+			names := slices.Concat(slices.Collect(maps.Keys(c.tools)), c.own.names(access.Tools))
+			if near := editdistance.Nearest(name, names, 2); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			errs = append(errs, fmt.Errorf(
+				"Options.Descriptions has %q, which is not the name of a tool: %s", name, hint))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// capabilities returns the MCP capabilities of the server. They follow what the code serves, and
+// are equal for every caller.
+func (c *composed) capabilities(listChanged bool) *mcp.ServerCapabilities {
+	has := c.own.has
+	if has == nil {
+		has = &mcp.ServerCapabilities{}
+	}
+	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
+	declared := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
+	if len(c.tools) > 0 || has.Tools != nil {
+		declared.Tools = &mcp.ToolCapabilities{ListChanged: listChanged}
+	}
+	if len(c.prompts) > 0 || has.Prompts != nil {
+		declared.Prompts = &mcp.PromptCapabilities{ListChanged: listChanged}
+	}
+	if len(c.served) > 0 || has.Resources != nil {
+		declared.Resources = &mcp.ResourceCapabilities{ListChanged: listChanged}
+	}
+	completes := has.Completions != nil
+	for _, p := range c.prompts {
+		for _, a := range p.Arguments {
+			completes = completes || a.Complete != nil || len(a.Values) > 0
+		}
+	}
+	for _, r := range c.served {
+		for _, v := range r.Variables {
+			completes = completes || v.Complete != nil || len(v.Values) > 0
+		}
+	}
+	if completes {
+		declared.Completions = &mcp.CompletionCapabilities{}
+	}
+	return declared
 }
 
 func (c *composed) list(to *discovery.Lists) {

@@ -2,9 +2,11 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -144,6 +147,41 @@ func Progress(ctx context.Context) *ProgressReporter {
 // the one before (specification 2025-11-25, basic/utilities/progress); and NaN and infinite values.
 func (p *ProgressReporter) Report(done, total float64, message string) {
 	(*notify.Reporter)(p).Report(done, total, message)
+}
+
+// The errors of [Elicit], to compare with errors.Is.
+var (
+	ErrDeclined     = invoke.ErrDeclined     // the person has declined or cancelled
+	ErrCannotElicit = invoke.ErrCannotElicit // the client does not support elicitation
+)
+
+// Elicit asks the person at the client of a tool's call to fill in a form, in every version of MCP.
+// The fields of the form are those of the struct T, of types such as string, int, float64 and bool.
+// A jsonschema tag describes a field, and json:",omitempty" makes it optional.
+//
+// Without an answer Elicit returns an error that the handler has to return, as it is or wrapped. The
+// handler then runs again with the answer, from its beginning and with all checks: change nothing
+// before Elicit. The key distinguishes the questions of one handler. The answer fits the form, but
+// the client can invent it: it is no proof of a person's consent.
+//
+// The tool needs elicits in its //mcp:tool.
+func Elicit[T any](ctx context.Context, key, message string) (answer T, err error) {
+	form, err := invoke.Form(reflect.TypeFor[T]())
+	if err != nil {
+		return answer, err
+	}
+	return ElicitForm[T](ctx, key, message, form)
+}
+
+// ElicitForm is [Elicit] with a schema by hand, which may have enums, formats and limits. T can be
+// any type that the answer decodes into, as map[string]any.
+func ElicitForm[T any](ctx context.Context, key, message string,
+	form json.RawMessage) (answer T, err error) {
+	text, err := invoke.Elicit(ctx, key, message, form)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	return answer, err
 }
 
 // Advise adds a content for the model to the result of a tool's call, formatted as fmt.Sprintf: a

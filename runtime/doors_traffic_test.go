@@ -331,6 +331,10 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			tool.Isolate = "example.com/doors.isolated"
 		case "talk":
 			tool.Annotations = toolset.Annotations{ReadOnlyHint: true}
+		case "scalar":
+			tool.Aliases = []string{"old_scalar"}
+		case "native":
+			tool.Aliases = []string{"old_native"}
 		}
 		g.Table.Rules, g.Tools = append(g.Table.Rules, rule), append(g.Tools, tool)
 	}
@@ -790,7 +794,8 @@ func (e *episode) toolCall() *draft {
 		name = pick(e, "unknown", "promote_to_managex", "Update", "", "é",
 			strings.Repeat("long", 60))
 	case e.chance(15):
-		name = pick(e, "question", "talk", "echo", "session", "elicit")
+		name = pick(e, "question", "talk", "echo", "session", "elicit", "old_scalar",
+			"old_native")
 	case e.chance(8) && len(e.pair.tools) > 0 && slices.Contains(e.pair.tools, "route"):
 		name = pick(e, "route", "read")
 	}

@@ -15,7 +15,7 @@ import (
 type Explanation = access.Explanation
 
 // Explain returns why a principal may use a tool, or why not. With Options.PermissionAware it reads
-// the host's permissions as a request of that principal does. A principal whose Subject is its
+// the host's permissions as a request of that principal does. An alias stands for its tool. A principal whose Subject is its
 // Client counts as the client itself; see identity.OfClientItself.
 func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) Explanation {
 	return s.ExplainOf(ctx, p, access.Tools, tool)
@@ -25,6 +25,9 @@ func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) E
 // that of a value the [access.Rule.Name] of its rule.
 func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
 	name string) Explanation {
+	if tool, ok := s.aliases[name]; ok && k == access.Tools {
+		name = tool
+	}
 	view := s.host.View(ctx, p, s.opts.Anonymous)
 	e := s.explain(view, k, name)
 	e.Host = view.Why

@@ -99,3 +99,6 @@ func Hear(ctx context.Context, s *Server, p access.Principal, tool string,
 	o.Close(ctx)
 	return advice.Take()
 }
+
+// VersionOf is the version of a build.
+var VersionOf = versionOf

@@ -110,6 +110,17 @@ type Options struct {
 	MaxCapabilities   int           // principals whose permissions CapabilityTTL keeps
 	ServiceUsers      []ServiceUser // of OAuth clients whose principals name no user of the host
 
+	// Instructions are for models: clients get them with the handshake. They must not name a tool,
+	// prompt or resource that some callers do not see; see InstructionsFor.
+	Instructions string
+	// InstructionsFor makes the instructions for a caller, who is listed tools with these names. A
+	// caller gets no instructions if the text has the name of a tool, prompt or resource that the
+	// server hides from the caller, and the log has the name. A name counts if it stands between
+	// backticks or has an underscore, and the URI of a resource everywhere.
+	InstructionsFor func(caller access.Principal, tools []string) string
+	// Descriptions replaces the descriptions of tools, by their names.
+	Descriptions map[string]string
+
 	// Catalogs has the named catalogs that clients may request, and the tools that are switched
 	// off; package catalog/stored keeps both in a database. Without it there are only the catalogs
 	// that code declares (//mcp:tool catalog=), and all tools are on.
@@ -230,6 +241,9 @@ func (o Options) withDefaults() (Options, error) {
 			"Options.OfferRequests is set, and Options.Grants takes no requests: pass one that " +
 				"does, " +
 				"as to stored.New of package grant/stored, or leave it out")
+	}
+	if o.Instructions != "" && o.InstructionsFor != nil {
+		bad("Options.Instructions and Options.InstructionsFor are both set: remove one")
 	}
 	o.Denial = cmp.Or(o.Denial, access.Conceal)
 	if o.Denial < access.Conceal || o.Denial > access.Challenge {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type Server struct {
 	catalogs      *discovery.Catalogs
 	lists         *discovery.Lists
 	changes       *discovery.ListChanged // nil if lists do not change
+	instructions  *discovery.Instructions
 	guard         *guard.Guard
 	bridge        *bridge.Bridge
 	transport     transport.Config
@@ -71,13 +73,30 @@ type Server struct {
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	c, err := compose(toolsets, opts.PermissionAware)
-	if err = errors.Join(optsErr, err); err != nil {
+	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
 		return nil, startError{err}
 	}
-	server := mcp.NewServer(
-		&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
-		&mcp.ServerOptions{Capabilities: guard.Capabilities(opts.listsChange())})
+	if build, ok := debug.ReadBuildInfo(); ok {
+		c.info.Version = cmp.Or(c.info.Version, versionOf(build))
+	}
+	server := mcp.NewServer(c.implementation(),
+		&mcp.ServerOptions{Capabilities: c.capabilities(opts.listsChange())})
 	return assemble(opts, c, server)
+}
+
+// versionOf returns the version of the program's main module, empty for one that was built from
+// files without a version.
+func versionOf(build *debug.BuildInfo) string {
+	if build.Main.Version == "(devel)" {
+		return ""
+	}
+	return build.Main.Version
+}
+
+// implementation returns the server's name in go-sdk's type.
+func (c *composed) implementation() *mcp.Implementation {
+	return &mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version,
+		WebsiteURL: c.info.WebsiteURL, Icons: invoke.Icons(c.info.Icons)}
 }
 
 func assemble(opts Options, c composed, server *mcp.Server) (*Server, error) {
@@ -108,6 +127,12 @@ func (s *Server) build(server *mcp.Server) error {
 		return err
 	}
 	if err := s.buildDiscovery(); err != nil {
+		return err
+	}
+	s.instructions, err = discovery.NewInstructions(discovery.InstructionsConfig{
+		Policy: s.policy, Text: opts.Instructions, Func: opts.InstructionsFor,
+		Aliases: s.aliases, Adopted: s.own.names, Pool: s.pool, Log: opts.Logger}, opts.Anonymous)
+	if err != nil {
 		return err
 	}
 	s.buildBridge(server)
@@ -311,20 +336,21 @@ func (s *Server) buildBridge(server *mcp.Server) {
 		Log: opts.Logger, Masker: opts.Masker, GuardedTools: s.guardedTools()}
 	identity := s.own.info
 	if !adopted {
-		identity = &mcp.Implementation{Name: facts.Name, Title: facts.Title, Version: facts.Version}
+		identity = s.implementation()
 		facts.Protocols = mcp.SupportedProtocolVersions()
 	}
 	s.guard = guard.New(guard.Config{
 		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,
 		Host: s.host, Authenticator: s.authenticator,
 		Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
-		Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
+		Tools: s.tools, Aliases: s.aliases, Prompts: s.prompts, Resources: s.resources,
 		Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
 		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout, AuditIntent: opts.AuditIntent,
 		Closing: s.closing,
 		Pool:    s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
 		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
-		ListChanged: opts.listsChange(), Server: identity,
+		Instructions: s.instructions, Capabilities: s.capabilities(opts.listsChange()),
+		Server: identity,
 		Runner: invoke.NewRunner(invoke.Config{
 			Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
 			Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,

@@ -750,13 +750,13 @@ func decodeTemplateInput(r *decode.Reader, v *templateInput) {
 // The schemas of what tools take and return.
 const (
 	contactSchema                      = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
-	nothingSchema                      = `{"properties":{},"additionalProperties":false,"type":"object","description":"Nothing is the input of a tool without arguments."}`
-	messageSchema                      = `{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object","required":["message"],"description":"Message is the input of [TestElicitation]."}`
+	nothingSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	messageSchema                      = `{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object","required":["message"]}`
 	noInputSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	promptSchema                       = `{"properties":{"prompt":{"type":"string"}},"additionalProperties":false,"type":"object","required":["prompt"],"description":"Prompt is the input of [TestSampling]."}`
-	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","maximum":9223372036854775807,"minimum":-9223372036854775808}},"additionalProperties":false,"type":"object","description":"Mirrored is the input of [TestXMcpHeader]."}`
+	promptSchema                       = `{"properties":{"prompt":{"type":"string"}},"additionalProperties":false,"type":"object","required":["prompt"]}`
+	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","maximum":9223372036854775807,"minimum":-9223372036854775808}},"additionalProperties":false,"type":"object"}`
 	testPromptWithArgumentsInputSchema = `{"properties":{"arg1":{"type":"string"},"arg2":{"type":"string"}},"additionalProperties":false,"type":"object","required":["arg1","arg2"]}`
-	resourceURISchema                  = `{"properties":{"resourceUri":{"type":"string"}},"additionalProperties":false,"type":"object","required":["resourceUri"],"description":"ResourceURI is the input of [TestPromptWithEmbeddedResource]."}`
+	resourceURISchema                  = `{"properties":{"resourceUri":{"type":"string"}},"additionalProperties":false,"type":"object","required":["resourceUri"]}`
 	templateInputSchema                = `{"properties":{"id":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id"]}`
 	stringResultSchema                 = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
 )

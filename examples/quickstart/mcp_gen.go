@@ -110,7 +110,7 @@ func decodeNowInput(r *decode.Reader, v *NowInput) {
 // The schemas of what tools take and return.
 const (
 	countWordsInputSchema = `{"properties":{"text":{"type":"string","maxLength":100000,"description":"The text to count."}},"additionalProperties":false,"type":"object","required":["text"]}`
-	nowInputSchema        = `{"properties":{"zone":{"type":"string","description":"Zone is an IANA time zone, such as Europe/Vienna.","default":"UTC"}},"additionalProperties":false,"type":"object","description":"NowInput says whose time is asked for."}`
+	nowInputSchema        = `{"properties":{"zone":{"type":"string","description":"Zone is an IANA time zone, such as Europe/Vienna.","default":"UTC"}},"additionalProperties":false,"type":"object"}`
 	intResultSchema       = `{"properties":{"result":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["result"]}`
 	momentSchema          = `{"properties":{"time":{"type":"string","format":"date-time"},"weekday":{"type":"string"}},"additionalProperties":false,"type":"object","required":["time","weekday"],"description":"Moment is a point in time as people read it."}`
 )

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:2705ae7252d0dfd8f3c5bc31fc5f8061",
-		Code:   "2:1bbb1f0c91671c71c3a0156133712528",
+		Code:   "2:fec9a7b58fd4736c0546f31b9a9c9b18",
 		Declarations: map[string][]string{
 			".": {"CountWords", "Moment", "Now", "NowInput"},
 		},

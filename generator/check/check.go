@@ -94,6 +94,10 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints",
 			"tool %s is readonly and destructive", t.Name)
 	}
+	if t.Elicits && t.Limits.Isolate != "" {
+		list.Add(diag.Contradiction, t.Pos, "remove one of the two",
+			"tool %s has elicits, and its handler runs in a process that reaches no client", t.Name)
+	}
 	permissions(t, list)
 }
 
@@ -248,6 +252,20 @@ func duplicates(server []model.Service, list *diag.List) {
 			}
 			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID,
 				other.Handler, other.where(s.Package))
+		}
+	}
+	for _, s := range server {
+		for _, t := range s.Tools {
+			for _, alias := range t.Aliases {
+				key := [2]string{"tool", alias}
+				if other, taken := first[key]; taken {
+					list.Add(diag.DuplicateTool, t.Pos, "remove the alias",
+						"the alias %s is also a name of %s %s", alias, other.Handler,
+						other.where(s.Package))
+					continue
+				}
+				first[key] = owner{model.Served{Tool: t, Kind: "tool", ID: alias}, s.Package}
+			}
 		}
 	}
 }

@@ -43,6 +43,7 @@ type Arg struct {
 type Value struct {
 	Text     string
 	Pos, End token.Pos
+	Quoted   bool // it is a Go string literal
 }
 
 // Problem is what is wrong with a directive.

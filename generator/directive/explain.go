@@ -42,6 +42,8 @@ func (s Spec) Where() string {
 	switch {
 	case s.Below:
 		where += ", beside //mcp:tool, //mcp:prompt or //mcp:resource"
+	case s.OfTool && s.Stands(PackageDoc): // //mcp:icon
+		where = PackageDoc.String() + ", or beside //mcp:tool"
 	case s.OfTool:
 		where += ", beside //mcp:tool"
 	}

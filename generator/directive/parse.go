@@ -109,12 +109,20 @@ func (l *lexer) args() {
 				l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
 				continue
 			}
-			l.problem(diag.MissingKey, 0, w.end, "write the parameter's name first, as in "+
-				l.d.Spec.Example,
-				"//mcp:"+l.d.Name+" names no parameter")
+			l.nameless(w.end)
 		}
 		l.arg(w)
 	}
+}
+
+// nameless reports a directive that lacks the name before its keys.
+func (l *lexer) nameless(end int) {
+	what := "parameter"
+	if l.d.Name == "meta" {
+		what = "member"
+	}
+	l.problem(diag.MissingKey, 0, end, "write the "+what+"'s name first, as in "+l.d.Spec.Example,
+		"//mcp:"+l.d.Name+" names no "+what)
 }
 
 func (l *lexer) arg(w word) {
@@ -237,11 +245,12 @@ func (l *lexer) required() {
 	case "complete":
 		need("ref", "//mcp:complete does not say what it completes")
 		need("argument", "//mcp:complete does not say which argument it completes")
-	case "param":
+	case "param", "meta":
 		if l.d.Subject.Text == "" {
-			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+
-				l.d.Spec.Example, "//mcp:param names no parameter")
+			l.nameless(end)
 		}
+	case "icon":
+		need("src", "//mcp:icon has no src=")
 	case "ignore":
 		if !l.d.Has("reason") {
 			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example,
@@ -251,7 +260,8 @@ func (l *lexer) required() {
 }
 
 func (l *lexer) value(p part) Value {
-	return Value{Text: p.text, Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
+	return Value{Text: p.text, Quoted: p.quoted,
+		Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
 }
 
 // shortest and longest bound every duration: less ends each call before it begins, and more is

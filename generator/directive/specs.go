@@ -139,6 +139,8 @@ var (
 		{Name: "name", Kind: Text,
 			Says: "the name that clients use; snake_case of the Go name where nothing is written"},
 		{Name: "title", Kind: Text, Says: "the name that people read"},
+		{Name: "description", Kind: Text, Says: "the text for models, in place of the doc " +
+			"comment; @Name is the value of a string constant of the package"},
 	}
 	refusing = []Key{
 		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"},
@@ -157,7 +159,9 @@ var specs = []Spec{
 			{Name: "name", Kind: Text,
 				Says: "the server's name; the package name where nothing is written"},
 			{Name: "title", Kind: Text, Says: "the name that people read"},
-			{Name: "version", Kind: Text, Says: "the server's version"},
+			{Name: "version", Kind: Text,
+				Says: "the server's version; that of the build where nothing is written"},
+			{Name: "website", Kind: Text, Says: "the URL of the server's website"},
 			{Name: "app", Kind: Label, Says: "the app label of permission strings"},
 			{Name: "prefix", Kind: Text,
 				Says: "stands before the name of every tool and prompt of the package"},
@@ -202,6 +206,13 @@ var specs = []Spec{
 			{Name: "mimetype", Kind: Text,
 				Says: "the media type of a []byte with output=text, as in image/png: the server " +
 					"sends an image, audio or an embedded resource"},
+			{Name: "alias", Kind: List,
+				Says: "deprecated names of the tool, without the prefix: they are not listed, and " +
+					"a call by one is a call of the tool"},
+			{Name: "annotationtitle", Kind: Text,
+				Says: "the title among the annotations, for clients that do not read title="},
+			{Name: "elicits", Kind: Flag,
+				Says: "the handler asks the person at the client, by runtime.Elicit"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},
@@ -336,6 +347,30 @@ var specs = []Spec{
 					"{\"result\": …}"},
 		},
 		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
+	},
+	{
+		Name: "icon", Says: "gives an icon to the tool, or in the package doc to the server",
+		Places: []Place{PackageDoc, Func, InterfaceMethod}, Repeat: true, OfTool: true,
+		Keys: []Key{
+			{Name: "src", Kind: Text, Must: true,
+				Says: "an https or data URI; @Name is the value of a string constant"},
+			{Name: "mimetype", Kind: Text, Says: "the media type, as in image/png"},
+			{Name: "sizes", Kind: List, Says: "the sizes, as in 48x48, or any"},
+			{Name: "theme", Kind: Choice, Choices: []string{"light", "dark"},
+				Says: "the background that the icon is for"},
+		},
+		Example: `//mcp:icon src=https://example.com/tool.png mimetype=image/png sizes=48x48`,
+	},
+	{
+		Name: "meta", Says: "adds a member to the _meta of the tool in lists",
+		Places: []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, OfTool: true,
+		Keys: []Key{
+			{Name: "value", Kind: Text,
+				Says: "a text; @Name is the value of a string constant"},
+			{Name: "json", Kind: Text,
+				Says: "any JSON value; @Name is the value of a string constant"},
+		},
+		Example: `//mcp:meta example.com/template value=ui://board.html`,
 	},
 	{
 		Name: "ignore", Says: "says that the handler is deliberately not served, and why",

@@ -135,6 +135,12 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 	if len(tool.Catalogs) > 0 {
 		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
 	}
+	if len(tool.Aliases) > 0 {
+		fmt.Fprintf(b, "- Deprecated names: %s.\n", sentenceList(codes(tool.Aliases)))
+	}
+	if tool.Elicits {
+		b.WriteString("- It asks the person at the client.\n")
+	}
 	if tool.Input.File != "" {
 		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n",
 			code(tool.Input.File))

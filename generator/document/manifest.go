@@ -33,6 +33,16 @@ type manifestServer struct {
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 	App     string `json:"app"`
+
+	Website string         `json:"website,omitempty"`
+	Icons   []manifestIcon `json:"icons,omitempty"`
+}
+
+type manifestIcon struct {
+	Source   string   `json:"src"`
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"`
+	Theme    string   `json:"theme,omitempty"`
 }
 
 type manifestTool struct {
@@ -52,7 +62,13 @@ type manifestTool struct {
 	Output   any             `json:"output"`   // null where the tool promises none
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
-	Returns string `json:"returns,omitempty"`
+	Returns string         `json:"returns,omitempty"`
+	Aliases []string       `json:"aliases,omitempty"` // deprecated names, sorted
+	Elicits bool           `json:"elicits,omitempty"`
+	Icons   []manifestIcon `json:"icons,omitempty"`
+
+	AnnotationTitle string          `json:"annotationTitle,omitempty"`
+	Meta            json.RawMessage `json:"_meta,omitempty"`
 }
 
 type manifestPrompt struct {
@@ -138,7 +154,8 @@ func Manifest(s model.Service) ([]byte, error) {
 		Manifest: manifestVersion,
 		Package:  s.Package,
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
-			Version: s.Server.Version, App: s.Server.App},
+			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
+			Icons: iconsOf(s.Server.Icons)},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -192,7 +209,13 @@ func manifestOf(tool model.Tool) manifestTool {
 		Hints:       manifestHints(tool.Hints),
 		Limits:      limitsOf(tool.Limits),
 		Catalogs:    listed(tool.Catalogs),
+		Aliases:     tool.Aliases,
+		Elicits:     tool.Elicits,
+		Icons:       iconsOf(tool.Icons),
 		Input:       tool.Input.Schema,
+
+		AnnotationTitle: tool.AnnotationTitle,
+		Meta:            json.RawMessage(tool.Meta),
 	}
 	m.Access.Allow = listed(tool.Permissions())
 	for _, v := range tool.Ruled() {
@@ -218,6 +241,13 @@ func manifestOf(tool model.Tool) manifestTool {
 		m.Output = tool.Output.Schema
 	}
 	return m
+}
+
+func iconsOf(icons []model.Icon) (list []manifestIcon) {
+	for _, i := range icons {
+		list = append(list, manifestIcon(i))
+	}
+	return list
 }
 
 func accessOf(a model.Access) manifestAccess {

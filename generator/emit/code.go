@@ -108,7 +108,33 @@ func (p *plan) serverInfo() *jen.Statement {
 	if p.Server.Version != "" {
 		fields = append(fields, row("Version", jen.Lit(p.Server.Version)))
 	}
-	return jen.Qual(toolsetPath, "ServerInfo").Add(inline(fields...))
+	if p.Server.Website != "" {
+		fields = append(fields, row("WebsiteURL", jen.Lit(p.Server.Website)))
+	}
+	if len(p.Server.Icons) == 0 {
+		return jen.Qual(toolsetPath, "ServerInfo").Add(inline(fields...))
+	}
+	fields = append(fields, row("Icons", icons(p.Server.Icons)))
+	return jen.Qual(toolsetPath, "ServerInfo").Add(rows(fields...))
+}
+
+// icons writes icons, one a line.
+func icons(list []model.Icon) *jen.Statement {
+	var all []jen.Code
+	for _, i := range list {
+		fields := []jen.Code{row("Source", quoted(i.Source))}
+		if i.MIMEType != "" {
+			fields = append(fields, row("MIMEType", jen.Lit(i.MIMEType)))
+		}
+		if len(i.Sizes) > 0 {
+			fields = append(fields, row("Sizes", strs(i.Sizes)))
+		}
+		if i.Theme != "" {
+			fields = append(fields, row("Theme", jen.Lit(i.Theme)))
+		}
+		all = append(all, inline(fields...))
+	}
+	return jen.Index().Qual(toolsetPath, "Icon").Add(rows(all...))
 }
 
 // tool writes one element of Tools.
@@ -124,8 +150,20 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if schema := p.schemas.outputs[tool.Name]; schema != "" {
 		fields = append(fields, row("Output", jen.Id(schema)))
 	}
-	if tool.Hints != (model.Hints{}) {
-		fields = append(fields, row("Annotations", annotations(tool.Hints)))
+	if tool.Hints != (model.Hints{}) || tool.AnnotationTitle != "" {
+		fields = append(fields, row("Annotations", annotations(tool)))
+	}
+	if len(tool.Icons) > 0 {
+		fields = append(fields, row("Icons", icons(tool.Icons)))
+	}
+	if tool.Meta != "" {
+		fields = append(fields, row("Meta", quoted(tool.Meta)))
+	}
+	if len(tool.Aliases) > 0 {
+		fields = append(fields, row("Aliases", strs(tool.Aliases)))
+	}
+	if tool.Elicits {
+		fields = append(fields, row("Elicits", jen.True()))
 	}
 	fields = append(fields, p.timeoutRow(tool.Limits)...)
 	if len(tool.Catalogs) > 0 {
@@ -204,7 +242,8 @@ func returns(o model.Output) (fields []jen.Code) {
 }
 
 // annotations writes the hints that the author wrote.
-func annotations(h model.Hints) *jen.Statement {
+func annotations(tool model.Tool) *jen.Statement {
+	h := tool.Hints
 	var fields []jen.Code
 	value := func(key string, hint *bool) {
 		if hint != nil {
@@ -220,6 +259,9 @@ func annotations(h model.Hints) *jen.Statement {
 	pointer("DestructiveHint", h.Destructive)
 	value("IdempotentHint", h.Idempotent)
 	pointer("OpenWorldHint", h.OpenWorld)
+	if tool.AnnotationTitle != "" {
+		fields = append(fields, row("Title", quoted(tool.AnnotationTitle)))
+	}
 	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
 }
 

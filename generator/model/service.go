@@ -32,6 +32,8 @@ type Server struct {
 	Name    string // default: the package name
 	Title   string
 	Version string
+	Website string // URL
+	Icons   []Icon // of all //mcp:icon in the package doc
 	App     string // the app label of permission strings
 	Prefix  string // stands before the name of every tool and prompt
 	Named   bool   // name= is written: packages of one run with the same one are one server

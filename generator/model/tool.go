@@ -11,7 +11,7 @@ type Tool struct {
 	Name        string // MCP tool name, prefix included
 	Const       string // name of the generated constant, as in "ToolGetByID"
 	Title       string
-	Description string // from the doc comment, without directives
+	Description string // from description=, or the doc comment without directives
 	Handler     Handler
 	Access      Access
 	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
@@ -21,9 +21,23 @@ type Tool struct {
 	Values      []Value  // of the arguments whose values have rules; of tools alone
 	Worker      *Worker  // makes the receiver of a method that runs in a process of its own
 	Catalogs    []string // names, sorted; of tools alone
-	Input       Input
-	Output      Output
-	Pos         Position // of the //mcp:tool directive
+	Aliases     []string // deprecated names, sorted, without the prefix; of tools alone
+	Icons       []Icon   // of tools alone
+	Meta        string   // the _meta of the listing, compact JSON; of tools alone
+	// AnnotationTitle is the title among the annotations, for clients that do not read Title.
+	AnnotationTitle string
+	Elicits         bool // the handler asks the person at the client
+	Input           Input
+	Output          Output
+	Pos             Position // of the //mcp:tool directive
+}
+
+// Icon is one //mcp:icon.
+type Icon struct {
+	Source   string
+	MIMEType string
+	Sizes    []string
+	Theme    string
 }
 
 // Handler is the Go func, method or interface method that answers a tool.

@@ -229,7 +229,7 @@ func (c *collector) together(d *decl) {
 			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two, and write a second handler that calls the first",
 				"%s is served by //mcp:%s and by //mcp:%s", d.name.Name, first.Name, found.Name)
 		case d.lost || c.file.Constrained:
-		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool && (first == nil || first.Name != "tool"):
+		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool && d.place != directive.PackageDoc && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Pos, found.End, "add //mcp:tool with an access rule, or remove it", "//mcp:%s stands on a func without //mcp:tool", found.Name)
 		case found.Name == "limit" && first.Name != "tool":
 			c.limitsOfTools(found, first)

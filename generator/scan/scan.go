@@ -136,6 +136,7 @@ type scanner struct {
 	bases       []string          // types of the package that served types embed
 	hand        *byHand           // of the tool at hand
 	files       []string          // schemas by hand, relative to the package
+	texts       []*types.Const    // constants that directives name
 	partial     map[string]bool   // prompts and resources whose arguments are not all known, by name and URI
 	makers      map[string]*maker // of //mcp:worker, by the types that they make
 	unmade      bool              // a //mcp:worker could not be read: which type lacks one is not known
@@ -176,6 +177,7 @@ func (s *scanner) header() {
 	for _, d := range s.decls {
 		if d.place == directive.PackageDoc {
 			s.visible(d.doc)
+			s.service.Server.Icons = append(s.service.Server.Icons, s.icons(d)...)
 		}
 	}
 	s.service.Server.Name = s.pkg.Name
@@ -189,6 +191,7 @@ func (s *scanner) header() {
 	s.service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
+		Website: s.website(d), Icons: s.service.Server.Icons,
 		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
 	}
 }
@@ -268,7 +271,7 @@ func (s *scanner) watch() {
 	named := s.walker.Named()
 	s.service.CompileGuards = compileguard.For(compileguard.Facts{
 		Package: s.pkg.Types, Handlers: s.handlers, Types: named,
-		Consts: slices.Concat(s.walker.Enums(), s.roleVals), Local: s.prog.Local,
+		Consts: slices.Concat(s.walker.Enums(), s.roleVals, s.texts), Local: s.prog.Local,
 	})
 	decls := map[string]map[string]bool{}
 	add := func(pkg *load.Package, name string) {

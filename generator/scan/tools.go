@@ -186,6 +186,7 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 		Idempotent: written.Hint("idempotent"), OpenWorld: written.Hint("openworld"),
 	}
 	t.Catalogs = slices.Sorted(slices.Values(written.List("catalog")))
+	s.metadata(d, written, &t)
 	s.checkName(d, written, t.Name)
 	s.hand = s.byHand(d)
 	s.signature(d, &t)
@@ -205,7 +206,7 @@ func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
 	s.hand = &byHand{}
 	t := model.Tool{
 		Name: written.Text("name"), Title: written.Text("title"),
-		Description: s.description(d.doc),
+		Description: s.describe(d, written),
 		Denial:      written.Text("denial"),
 		Limits:      s.limits(d),
 		Handler:     s.handler(d),

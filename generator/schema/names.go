@@ -122,6 +122,9 @@ func (p *pass) finish(s *jsonschema.Schema) *jsonschema.Schema {
 	if p.on.has(objectRoot) {
 		s = p.inPlace(s)
 	}
+	if p.on.has(rootWithoutDoc) {
+		s.Description = ""
+	}
 	if p.on.has(uniqueNames) {
 		p.rename()
 	}

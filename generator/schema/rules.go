@@ -39,6 +39,7 @@ const (
 	everyDoc
 	joinedLines
 	foreignDoc
+	rootWithoutDoc
 	hiddenFields
 	nullResults
 	shapeOnly
@@ -129,6 +130,8 @@ var rules = [ruleCount]Rule{
 		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as +optional; a paragraph or a list item is one line, and lists, links, headings and code stay as written", true, true},
 	foreignDoc: {"foreign-doc",
 		"the Reflector takes the comments of other modules whole; you cannot shorten or correct these, and agents get at most 600 bytes of the first paragraph, and nothing of a comment with hidden characters", true, true},
+	rootWithoutDoc: {"root-without-doc",
+		"the Reflector gives the root the comment of its struct; that is for Go programmers, and the tool has a description of its own", true, false},
 	hiddenFields: {"hidden-fields",
 		`the Reflector closes an object whose fields tagged jsonschema:"-" are still written by encoding/json; such results are open`, false, true},
 	nullResults: {"null-results",

@@ -91,6 +91,8 @@ func TestRules(t *testing.T) {
 		foreignDoc: {name: "Foreign",
 			with:    `"description":"Value is one of:\n  - a\n  - b"`,
 			without: `  - b\n\nIt has a second paragraph, too."`},
+		rootWithoutDoc: {name: "Second", with: `"required":["b"]}`,
+			without: `"required":["b"],"description":"Second stands below it."}`},
 		hiddenFields: {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`,
 			without: `"seen":{"type":"string"}},"additionalProperties":false`},
 		nullResults: {name: "Person", output: true,

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:eca2c7dfd5da06e5742621698d9a35af",
-		Code:   "2:b5496baafb0b27f19fcc5c8d81b1a6e6",
+		Code:   "2:c9791652220c961973093649a715634a",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

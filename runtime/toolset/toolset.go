@@ -54,6 +54,24 @@ type Generated struct {
 // ServerInfo is the name of the server, as clients see it.
 type ServerInfo struct {
 	Name, Title, Version string
+	WebsiteURL           string
+	Icons                []Icon
+}
+
+// Icon is an image that a client can show beside a name.
+type Icon struct {
+	Source   string   // an https or data URI
+	MIMEType string   // empty if the client finds it out
+	Sizes    []string // as in "48x48", or "any"
+	Theme    string   // "light" or "dark"; empty for both
+}
+
+func cloneIcons(icons []Icon) []Icon {
+	icons = slices.Clone(icons)
+	for i := range icons {
+		icons[i].Sizes = slices.Clone(icons[i].Sizes)
+	}
+	return icons
 }
 
 // Toolset is everything that one package serves. Its rules cannot be edited at run time.
@@ -73,12 +91,14 @@ func (t Toolset) Generated() Generated { return t.generated.clone() }
 // one.
 func (g Generated) clone() Generated {
 	g.Table = g.Table.Clone()
+	g.Server.Icons = cloneIcons(g.Server.Icons)
 	g.Receivers = slices.Clone(g.Receivers)
 	g.Tools = slices.Clone(g.Tools)
 	for i := range g.Tools {
 		t := &g.Tools[i]
 		t.Timeout = cmp.Or(t.Timeout, g.Timeout)
 		t.Catalogs, t.Allow = slices.Clone(t.Catalogs), slices.Clone(t.Allow)
+		t.Aliases, t.Icons = slices.Clone(t.Aliases), cloneIcons(t.Icons)
 		t.Limits.Capabilities = slices.Clone(t.Limits.Capabilities)
 		for _, hint := range []**bool{&t.Annotations.DestructiveHint,
 			&t.Annotations.OpenWorldHint} {
@@ -115,13 +135,20 @@ type Tool struct {
 	Input                    string // JSON Schema of the arguments, an object
 	Output                   string // JSON Schema of the structured content; empty for none
 	Annotations              Annotations
-	Timeout                  time.Duration
-	Catalogs                 []string // the global catalogs that the source code puts the tool into
-	Allow                    []Allow  // the permissions that a call needs on its arguments
-	Limits                   Limits
+	Icons                    []Icon
+	Meta                     string // the _meta of its listing, a JSON object; empty for none
+	// Aliases are deprecated names. They are not listed, and a call by one is a call of the tool.
+	Aliases  []string
+	Timeout  time.Duration
+	Catalogs []string // the global catalogs that the source code puts the tool into
+	Allow    []Allow  // the permissions that a call needs on its arguments
+	Limits   Limits
 
 	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's.
 	SDK bool
+
+	// Elicits reports that the handler calls runtime.Elicit. In a session it gets go-sdk's.
+	Elicits bool
 
 	// Isolate is the name of the handler that package sandbox runs for each call, in a process of
 	// its own. It is empty if the handler runs in the server's process.
@@ -167,6 +194,7 @@ type Annotations struct {
 	DestructiveHint *bool
 	IdempotentHint  bool
 	OpenWorldHint   *bool
+	Title           string // for clients that do not read the tool's own title
 }
 
 // Result is the result of a tool's handler. Generated code writes it with one of the constructors;

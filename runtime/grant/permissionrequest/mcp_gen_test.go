@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:86b8dab5fc8e4aede0c64d94f48aaf83",
-		Code:   "2:e2cccfd8df9627a7cccd5a0fd8294091",
+		Code:   "2:69462412218be7b17b48475958e740f3",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -102,21 +103,44 @@ func (b *Bridge) dispatch(ctx context.Context,
 	if t == nil || c == nil {
 		return nil, wire.UnknownTool(dispatcher)
 	}
-	for key, response := range req.Params.InputResponses {
-		schema, err := wire.ElicitSchema(c.asked[key])
-		if err == nil { // go-sdk does not check an accepted form without content
-			err = wire.CheckInputResponse(schema, response)
-		}
-		if err != nil {
-			return nil, wire.InvalidParams("the answer to %q: %v", key, err)
-		}
-	}
 	params := *req.Params
 	params.Name = t.Name
-	res, report, err := b.Guard.Runner.Tool(ctx, c.info, t,
-		&mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra})
-	if c.report = &report; res != nil {
-		c.asked = res.InputRequests
+	for range maxQuestions {
+		for key, response := range params.InputResponses {
+			schema, err := wire.ElicitSchema(c.asked[key])
+			if err == nil { // go-sdk does not check an accepted form without content
+				err = wire.CheckInputResponse(schema, response)
+			}
+			if err != nil {
+				return nil, wire.InvalidParams("the answer to %q: %v", key, err)
+			}
+		}
+		res, report, err := b.Guard.Runner.Tool(ctx, c.info, t,
+			&mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra})
+		if c.report = &report; res != nil {
+			c.asked = res.InputRequests
+		}
+		if err != nil || res == nil || !t.Elicits || t.SDK || len(c.asked) == 0 ||
+			!c.info.HasSessions() {
+			return res, err
+		}
+		// go-sdk runs a handler again once only, and this one may have a second question.
+		answers := mcp.InputResponseMap{}
+		for key, question := range c.asked { // one, of runtime.Elicit or of a refusal
+			form, ok := question.(*mcp.ElicitParams)
+			if !ok {
+				return nil, wire.InternalError()
+			}
+			answer, err := req.Session.Elicit(ctx, form)
+			if err != nil {
+				return nil, err
+			}
+			answers[key] = answer
+		}
+		params.InputResponses, params.RequestState = answers, res.RequestState
 	}
-	return res, err
+	return nil, fmt.Errorf("tool %q has more than %d questions", t.Name, maxQuestions)
 }
+
+// maxQuestions bounds how often a handler runs for one message in a session.
+const maxQuestions = 16

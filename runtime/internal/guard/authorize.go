@@ -73,6 +73,12 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 			Arguments: params.Arguments}
 	case *mcp.ReadResourceParams:
 		m.Params = &mcp.ReadResourceParams{Meta: params.Meta, URI: params.URI}
+	case *mcp.CallToolParamsRaw:
+		if s.requested != s.Name { // by an alias, which nothing behind the decision knows
+			named := *params
+			named.Name = s.Name
+			m.Params = &named
+		}
 	}
 	a, err := next(ctx, m)
 	if m.event.Failure != audit.Crashed { // a result that cannot be sealed

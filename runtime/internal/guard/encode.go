@@ -23,9 +23,11 @@ func (g *Guard) encode(next Next) Next {
 			return Answer{}, nil
 		}
 		if a.Encoded == nil {
-			a.Encoded, err = wire.EncodeResult(g.declared(a.Result))
+			a.Encoded, err = wire.EncodeResult(g.declared(ctx, m, a.Result))
 		}
-		if err == nil && m.Itself {
+		if err == nil && m.Itself && m.Method == "server/discover" {
+			a.Encoded.Identify(g.discover)
+		} else if err == nil && m.Itself {
 			a.Encoded.Identify(g.server)
 		} else if err == nil {
 			a.Encoded.ResultType = "" // clients of older versions do not know it
@@ -48,19 +50,21 @@ func notEncoded(m *Message, err error) error {
 	return fmt.Errorf("%s %q: %w", m.Target.Kind, m.Target.Name, err)
 }
 
-// declared sets the MCP capabilities in the result of a handshake.
-func (g *Guard) declared(res mcp.Result) mcp.Result {
+// declared sets the MCP capabilities and the instructions in the result of a handshake.
+func (g *Guard) declared(ctx context.Context, m *Message, res mcp.Result) mcp.Result {
 	if request.IsNil(res) {
 		return res
 	}
 	switch r := res.(type) {
 	case *mcp.DiscoverResult:
 		c := *r
-		c.Capabilities = Capabilities(g.ListChanged)
+		c.Capabilities = g.Capabilities
+		c.Instructions = g.Instructions.For(ctx, m.Principal, r.Instructions)
 		return &c
 	case *mcp.InitializeResult:
 		c := *r
-		c.Capabilities = Capabilities(g.ListChanged)
+		c.Capabilities = g.Capabilities
+		c.Instructions = g.Instructions.For(ctx, m.Principal, r.Instructions)
 		return &c
 	}
 	return res

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type Config struct {
 	Levels        *notify.Levels
 	Notify        notify.Config
 	Tools         map[string]*invoke.Tool
+	Aliases       map[string]string // of tools, to their names
 	Prompts       map[string]*invoke.Prompt
 	Resources     *invoke.Resources
 	Runner        *invoke.Runner
@@ -49,11 +51,12 @@ type Config struct {
 	Active        *worker.Group
 	Log           *slog.Logger
 	Masker        redact.Masker
-	ListChanged   bool // the declared MCP capability
+	Instructions  *discovery.Instructions
+	Capabilities  *mcp.ServerCapabilities // equal for every caller; not changed
 	Interceptors  []intercept.Middleware
-	Middleware    bool                // there is middleware, of either kind, which may answer
-	Adopted       bool                // the handlers of an adopted server may answer
-	Server        *mcp.Implementation // as results of 2026-07-28 name it
+	Middleware    bool // there is middleware, of either kind, which may answer
+	Adopted       bool // the handlers of an adopted server may answer
+	Server        *mcp.Implementation
 }
 
 // Guard decides messages. It is safe for concurrent use.
@@ -61,15 +64,20 @@ type Guard struct {
 	Config
 	recording chan struct{} // holds one item for each record that is being written
 	sink      sinkState
-	server    json.RawMessage
+	server    json.RawMessage // as results of 2026-07-28 name it
+	discover  json.RawMessage // with its website and icons
 
 	SomeNeedSDK bool // there is a call for which NeedsSDK reports true
 }
 
 // New returns a guard.
 func New(c Config) *Guard {
-	server, _ := wire.ServerInfo(c.Server) // texts alone
-	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server}
+	full := cmp.Or(c.Server, &mcp.Implementation{})
+	discover, _ := wire.ServerInfo(full) // texts alone
+	server, _ := wire.ServerInfo(
+		&mcp.Implementation{Name: full.Name, Title: full.Title, Version: full.Version})
+	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server,
+		discover: discover}
 	for _, t := range c.Tools {
 		g.SomeNeedSDK = g.SomeNeedSDK || t.SDK || g.asks(t)
 	}

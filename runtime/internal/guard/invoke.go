@@ -98,10 +98,14 @@ func (g *Guard) NeedsSDK(m *Message) bool {
 	if !ok {
 		return false
 	}
-	allowed := g.Policy.Decide(m.Principal, access.Tools, call.Name).Allowed
-	t := g.Tools[call.Name]
+	name := g.toolName(call.Name)
+	allowed := g.Policy.Decide(m.Principal, access.Tools, name).Allowed
+	t := g.Tools[name]
 	return allowed && t != nil && (t.SDK || m.HasSessions() && g.asks(t))
 }
 
-// asks reports whether a refusal of a tool may offer a permission request.
-func (g *Guard) asks(t *invoke.Tool) bool { return len(t.Allow) > 0 && g.Runner.Requests != nil }
+// asks reports whether a call of a tool may ask the person at the client: its handler does, or a
+// refusal offers a permission request.
+func (g *Guard) asks(t *invoke.Tool) bool {
+	return t.Elicits || len(t.Allow) > 0 && g.Runner.Requests != nil
+}

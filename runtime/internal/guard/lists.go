@@ -117,17 +117,3 @@ func (g *Guard) setLevel(ctx context.Context, m *Message, next Next) (Answer, er
 	}
 	return a, err
 }
-
-// Capabilities are the MCP capabilities of every server, for every caller: one that is declared
-// only if something is served would tell callers who see nothing that it exists. listChanged
-// reports that lists can change while the server runs.
-func Capabilities(listChanged bool) *mcp.ServerCapabilities {
-	return &mcp.ServerCapabilities{
-		//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-		Logging:     &mcp.LoggingCapabilities{},
-		Tools:       &mcp.ToolCapabilities{ListChanged: listChanged},
-		Prompts:     &mcp.PromptCapabilities{ListChanged: listChanged},
-		Resources:   &mcp.ResourceCapabilities{ListChanged: listChanged},
-		Completions: &mcp.CompletionCapabilities{},
-	}
-}

@@ -61,9 +61,18 @@ func (g *Guard) subjectOf(m *Message) subject {
 		target := request.Target{Kind: access.Resources, Name: uri}
 		return subject{target, uri, r != nil && !r.Adopted, texts}
 	}
-	e.Tool = m.Params.(*mcp.CallToolParamsRaw).Name // the last of the methods that are decided
+	requested := m.Params.(*mcp.CallToolParamsRaw).Name // the last of the methods that are decided
+	e.Tool = g.toolName(requested)
 	target := request.Target{Kind: access.Tools, Name: e.Tool}
-	return subject{target, e.Tool, g.Tools[e.Tool] != nil, nil}
+	return subject{target, requested, g.Tools[e.Tool] != nil, nil}
+}
+
+// toolName returns the name of the tool that a name or an alias means.
+func (g *Guard) toolName(requested string) string {
+	if name, ok := g.Aliases[requested]; ok {
+		return name
+	}
+	return requested
 }
 
 func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]string) subject {

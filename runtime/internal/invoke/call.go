@@ -35,6 +35,7 @@ type call struct {
 	choices   *decode.Choices // nil for a tool without rules by value
 	decided   grant.Decided   // the resources that the arguments name; nil before the decision
 	refused   *grant.Denied   // set if Allow refused, so that the handler did not start
+	elicits   *elicitation    // nil for a tool that does not elicit
 
 	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
 	killed atomic.Bool
@@ -88,6 +89,14 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	c.advice.Run = ctx
 	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
+	if c.tool.Elicits {
+		elicits, err := c.elicitation()
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		c.elicits = elicits
+		ctx = context.WithValue(ctx, elicitKey{}, elicits)
+	}
 	c.ctx = ctx
 	if c.Sandbox != nil {
 		inside, leave, err := c.Sandbox.Enter(
@@ -246,11 +255,18 @@ func sizeOf(n int64) string {
 // failed returns the outcome of a call whose handler returned an error, or did not start.
 func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
+	var asked *question
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
 	case out.Err == nil:
 	case c.choices != nil && len(c.choices.Refused) > 0 && out.Axis == audit.AxisArguments:
 		c.refuseValue(&out.Report)
+	case c.elicits != nil && errors.As(err, &asked) && asked == c.elicits.asked:
+		asking, err := c.elicits.ask(asked)
+		if err != nil {
+			return failed[*mcp.CallToolResult](c.ctx, &c.job, err)
+		}
+		return asking
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):

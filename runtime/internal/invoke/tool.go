@@ -34,11 +34,16 @@ type Schemas map[string]*decode.Shape
 func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	built := &Tool{Tool: t, output: schemas[t.Output], Public: &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, Annotations: annotations(t.Annotations),
-		InputSchema: json.RawMessage(t.Input)}}
+		Icons: Icons(t.Icons), InputSchema: json.RawMessage(t.Input)}}
 	if t.Answer != nil {
 		built.Call = answered(t)
 	}
-	var inErr, outErr error
+	var inErr, outErr, metaErr error
+	if t.Meta != "" {
+		d := json.NewDecoder(strings.NewReader(t.Meta))
+		d.UseNumber()
+		metaErr = d.Decode(&built.Public.Meta)
+	}
 	built.headers, inErr = parseInput(t.Input)
 	built.BindsHeaders = len(built.headers) > 0
 	if t.Output != "" {
@@ -52,13 +57,18 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 		checkName(t.Name),
 		errorIf(built.Call == nil, "nothing answers its calls: run go generate"),
 		setTimeout(&built.Timeout)}
+	for _, alias := range t.Aliases {
+		if err := checkName(alias); err != nil {
+			errs = append(errs, fmt.Errorf("alias %q: %w", alias, err))
+		}
+	}
 	for i, name := range t.Catalogs {
 		errs = append(errs,
 			errorIf(name == "", "it is in a catalog without a name: run go generate"),
 			errorIf(name != "" && slices.Contains(t.Catalogs[:i], name),
 				"it is in the catalog %q twice: run go generate", name))
 	}
-	return built, errors.Join(append(errs, inErr, outErr)...)
+	return built, errors.Join(append(errs, inErr, outErr, metaErr)...)
 }
 
 // annotations returns the hints as lists show them.
@@ -67,7 +77,16 @@ func annotations(a toolset.Annotations) *mcp.ToolAnnotations {
 		return nil
 	}
 	return &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint,
-		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint}
+		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint, Title: a.Title}
+}
+
+// Icons returns icons in go-sdk's type.
+func Icons(icons []toolset.Icon) (list []mcp.Icon) {
+	for _, i := range icons {
+		list = append(list, mcp.Icon{Source: i.Source, MIMEType: i.MIMEType,
+			Sizes: slices.Clone(i.Sizes), Theme: mcp.IconTheme(i.Theme)})
+	}
+	return list
 }
 
 func errorIf(wrong bool, format string, args ...any) error {

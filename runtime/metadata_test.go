@@ -1,0 +1,389 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// renamed serves a public tool, a tool for managers and one in go-sdk's shape for managers, each
+// with an alias.
+func renamed() toolset.Toolset {
+	answer := func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]json.RawMessage{"got": call.Arguments}, nil)
+	}
+	native := func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		name := toolset.Request[mcp.CallToolRequest](call).Params.Name
+		return toolset.Native(&mcp.CallToolResult{}, map[string]string{"name": name}, nil)
+	}
+	g := toolset.Generated{Package: "example.com/renamed",
+		Server: toolset.ServerInfo{Name: "renamed", Version: "1",
+			WebsiteURL: "https://renamed.example",
+			Icons:      []toolset.Icon{{Source: "https://renamed.example/icon.png"}}},
+		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
+			{Tool: "list_parts", Public: true}, {Tool: "order", MinRole: manager},
+			{Tool: "drop_part", MinRole: manager}}},
+		Tools: []toolset.Tool{
+			{Name: "drop_part", Input: anyInput, SDK: true, Call: native,
+				Aliases: []string{"remove"}},
+			{Name: "list_parts", Description: "Lists.", Input: anyInput, Call: answer,
+				Aliases: []string{"parts"}, Meta: `{"example.com/n":12345678901234567890}`,
+				Icons: []toolset.Icon{{Source: "https://renamed.example/l.svg", Theme: "dark",
+					MIMEType: "image/svg+xml", Sizes: []string{"any"}}},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, Title: "All parts"}},
+			{Name: "order", Input: anyInput, Call: answer, Aliases: []string{"buy", "get_part"}},
+		}}
+	return toolset.NewToolset(g)
+}
+
+func TestMetadataIsListed(t *testing.T) {
+	s := newServer(t, runtime.Options{Anonymous: true,
+		Descriptions: map[string]string{"list_parts": "Replaced."}}, renamed())
+	url := serve(t, s)
+	for _, era := range eras {
+		got := newRaw(t, url, "", era).ask(t, "tools/list", "", nil).body
+		for _, want := range []string{
+			`"_meta":{"example.com/n":12345678901234567890}`, `"title":"All parts"`,
+			`"icons":[{"src":"https://renamed.example/l.svg","mimeType":"image/svg+xml",` +
+				`"sizes":["any"],"theme":"dark"}]`, `"description":"Replaced."`,
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in %s", era, want, got)
+			}
+		}
+		if strings.Contains(got, "website") || strings.Contains(got, `"parts"`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		info := connectHTTP(t, url, "", era).InitializeResult().ServerInfo
+		if info.WebsiteURL != "https://renamed.example" || len(info.Icons) != 1 {
+			t.Errorf("%s: %+v", era, info)
+		}
+	}
+	if _, err := runtime.New(runtime.Options{Logger: quiet(),
+		Descriptions: map[string]string{"list_part": "x"}}, renamed()); err == nil ||
+		!strings.Contains(err.Error(), `"list_part", which is not the name of a tool: `+
+			`did you mean list_parts?`) {
+		t.Error(err)
+	}
+}
+
+func TestVersionIsThatOfTheBuild(t *testing.T) {
+	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "": ""} {
+		build := &debug.BuildInfo{Main: debug.Module{Version: version}}
+		if got := runtime.VersionOf(build); got != want {
+			t.Errorf("%q: %q", version, got)
+		}
+	}
+}
+
+// An alias is callable exactly if its tool is, and answers as the tool does. If the tool is hidden,
+// the alias is unknown, byte for byte.
+func TestAliasIsItsTool(t *testing.T) {
+	for _, options := range []runtime.Options{{Anonymous: true},
+		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, SDKOnly: true}} {
+		sink, source := &keeper{}, &shelf{}
+		options.Audit, options.Catalogs = sink, source
+		s := newServer(t, options, renamed())
+		url := serve(t, s)
+		for _, off := range [][]string{nil, {"order"}} {
+			source.turnOff(off...)
+			if err := s.ReloadSwitches(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, era := range eras {
+				for _, user := range []string{"", "Viewer", "Manager"} {
+					c := newRaw(t, url, tokens[user], era)
+					for alias, name := range map[string]string{"parts": "list_parts",
+						"buy": "order", "get_part": "order", "remove": "drop_part"} {
+						for _, v := range variants {
+							aliased := c.call(t, alias, v.rest, v.headers)
+							called := c.call(t, name, v.rest, v.headers)
+							if strings.Contains(called.body, "unknown tool") {
+								called = c.call(t, strings.Repeat("x", len(alias)), v.rest, v.headers)
+								called.body = strings.ReplaceAll(called.body,
+									strings.Repeat("x", len(alias)), alias)
+							}
+							if aliased.String() != called.String() {
+								t.Errorf("%s, %q, %s with %s:\n%s\nthe tool:\n%s", era, user, alias,
+									v.name, aliased, called)
+							}
+						}
+					}
+				}
+			}
+		}
+		for _, e := range sink.taken() {
+			if e.Type == audit.ToolCalled &&
+				slices.Contains([]string{"parts", "buy", "get_part", "remove"}, e.Tool) {
+				t.Fatalf("the audit has an alias: %+v", e)
+			}
+		}
+	}
+}
+
+func TestAliasHasAClientsName(t *testing.T) {
+	tool := func(name string, aliases ...string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: anyInput, Aliases: aliases,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}
+	}
+	for want, tools := range map[string][]toolset.Tool{
+		`the alias "b" of tool "a" is also a name of tool "b"`: {tool("a", "b"), tool("b")},
+		`the alias "c" of tool "b" is also a name of tool "a"`: {tool("a", "c"), tool("b", "c")},
+		`the alias "a" of tool "a" is also a name of tool "a"`: {tool("a", "a")},
+		`alias "no name": not a tool name`:                     {tool("a", "no name")},
+	} {
+		_, err := runtime.New(runtime.Options{Logger: quiet()}, toolsetOf(tools))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	_, err := runtime.Adopt(existing("old_name"), runtime.Options{Logger: quiet()}, nil,
+		toolsetOf([]toolset.Tool{tool("name", "old_name")}))
+	if err == nil || !strings.Contains(err.Error(), `tool "old_name" of a toolset is also a tool`) {
+		t.Error(err)
+	}
+}
+
+func TestCapabilitiesFollowTheCode(t *testing.T) {
+	for _, test := range []struct {
+		want string
+		set  toolset.Toolset
+	}{
+		{`{"logging":{},"tools":{"listChanged":true}}`, renamed()},
+		{`{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
+			`"resources":{"listChanged":true}}`, library()},
+	} {
+		source := &shelf{off: []string{"list_parts", "order", "drop_part"}}
+		url := serve(t, newServer(t, runtime.Options{Anonymous: true, Catalogs: source}, test.set))
+		for _, era := range eras {
+			for _, user := range callers {
+				res := connectHTTP(t, url, tokens[user], era).InitializeResult()
+				if got := marshalled(t, res.Capabilities); got != test.want {
+					t.Errorf("%s, %q: %s", era, user, got)
+				}
+			}
+		}
+	}
+}
+
+func TestInstructionsNameNothingHidden(t *testing.T) {
+	var log journal
+	var seen []string
+	text := "Call `list_parts` first."
+	source := &shelf{}
+	s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(), Catalogs: source,
+		InstructionsFor: func(p access.Principal, tools []string) string {
+			if p.Role == "Admin" {
+				panic("hunter2")
+			}
+			seen = tools
+			return text
+		}}, renamed(), library())
+	instructions := func(user, era string) string {
+		return connectIO(t, s, principalOf(user), era).InitializeResult().Instructions
+	}
+	for _, era := range eras {
+		for _, test := range []struct {
+			text            string
+			viewer, manager bool
+		}{
+			{"Call `list_parts` first.", true, true},
+			{"Use drop_part with care.", false, true},
+			{"Use (drop_part).", false, true},
+			{"Use drop_parts.", true, true},
+			{"In order to see parts", true, true},
+			{"Then call `order`.", false, true},
+			{"Then call ```\norder {}\n```.", false, true},
+			{"Then `buy` it.", false, true},
+			{"Then get_part.", false, true},
+			{"The prompt `rule`, by lib://safe.", false, false},
+			{"Look at lib://hall.", true, true},
+			{"Look at lib://safe.", false, false},
+		} {
+			text = test.text
+			for user, want := range map[string]bool{"Viewer": test.viewer, "Manager": test.manager} {
+				if got := instructions(user, era); (got != "") != want || want && got != text {
+					t.Errorf("%s, %s: %q of %q", era, user, got, text)
+				}
+			}
+		}
+		if got := instructions("Admin", era); got != "" {
+			t.Errorf("%s: %q of a func that panicked", era, got)
+		}
+	}
+	if fmt.Sprint(seen) != "[list_parts]" && fmt.Sprint(seen) != "[drop_part list_parts order]" {
+		t.Errorf("%q", seen)
+	}
+	if n := strings.Count(log.String(), "tool=drop_part"); n != 1 {
+		t.Errorf("%d lines name the tool:\n%s", n, log.String())
+	}
+	text = "Use drop_part."
+	source.turnOff("drop_part")
+	if err := s.ReloadSwitches(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := instructions("Manager", eras[0]); got != "" {
+		t.Errorf("with a tool that is off: %q", got)
+	}
+}
+
+func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
+	const named = `Options.Instructions names the tool "drop_part", which some callers do not see`
+	for _, test := range []struct {
+		options runtime.Options
+		err     string
+	}{
+		{runtime.Options{Instructions: "Call list_parts."}, ""},
+		{runtime.Options{Instructions: "Call drop_part."}, named},
+		{runtime.Options{Instructions: "Call drop_part.", ListAll: true}, ""},
+		{runtime.Options{Instructions: "a", InstructionsFor: func(access.Principal,
+			[]string) string {
+			return ""
+		}}, "both set"},
+	} {
+		test.options.Logger = quiet()
+		_, err := runtime.New(test.options, renamed())
+		if test.err == "" && err != nil || test.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%q: %v", test.options.Instructions, err)
+		}
+	}
+	s := newServer(t, runtime.Options{Instructions: "Call list_parts."}, renamed())
+	got := connectIO(t, s, principalOf("Viewer"), eras[2]).InitializeResult().Instructions
+	if got != "Call list_parts." {
+		t.Errorf("%q", got)
+	}
+}
+
+// The instructions of an adopted server are checked as those of Options are.
+func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"},
+		&mcp.ServerOptions{Instructions: "Call ruled_tool."})
+	addTool(server, "ruled_tool", "x")
+	addTool(server, "bare_tool", "x")
+	s := adopt(t, server, runtime.Options{},
+		map[string]access.Rule{"ruled_tool": {MinRole: manager}})
+	for user, want := range map[string]string{"Viewer": "", "Manager": "Call ruled_tool."} {
+		got := connectIO(t, s, principalOf(user), eras[1]).InitializeResult().Instructions
+		if got != want {
+			t.Errorf("%s: %q", user, got)
+		}
+	}
+	_, err := runtime.Adopt(existing("bare_tool"), runtime.Options{Logger: quiet(),
+		Instructions: "Call bare_tool."}, nil)
+	if err == nil || !strings.Contains(err.Error(), `names the tool "bare_tool"`) {
+		t.Error(err)
+	}
+}
+
+type order struct {
+	Amount int    `json:"amount" jsonschema:"How many"`
+	Note   string `json:"note,omitempty"`
+}
+
+// elicits is a tool that asks twice and needs both answers.
+func elicits(declared bool) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: "order", Input: anyInput, Elicits: declared,
+		Answer: nil, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			form, err := runtime.Elicit[order](ctx, "order", "How many?")
+			if err != nil {
+				return toolset.Done(fmt.Errorf("the amount: %w", err))
+			}
+			sure, err := runtime.ElicitForm[map[string]any](ctx, "sure", "Sure?", json.RawMessage(
+				`{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"]}`))
+			if errors.Is(err, runtime.ErrDeclined) {
+				return toolset.Structured(map[string]any{"ordered": 0}, nil)
+			} else if err != nil {
+				return toolset.Done(err)
+			}
+			return toolset.Structured(map[string]any{"ordered": form.Amount, "sure": sure}, nil)
+		}}})
+}
+
+func TestPlainHandlersElicit(t *testing.T) {
+	sink := &keeper{}
+	s := newServer(t, runtime.Options{Audit: sink}, elicits(true))
+	url := serve(t, s)
+	for _, era := range eras {
+		var asked []string
+		answers := map[string]*mcp.ElicitResult{
+			"How many?": {Action: "accept", Content: map[string]any{"amount": 3}},
+			"Sure?":     {Action: "accept", Content: map[string]any{"yes": true}},
+		}
+		session := eliciting(t, url, "Member", era, func(message string) *mcp.ElicitResult {
+			asked = append(asked, message)
+			return answers[message]
+		})
+		if got := said(t, session, "order", `{}`); got != `{"ordered":3,"sure":{"yes":true}}` ||
+			fmt.Sprint(asked) != "[How many? Sure?]" {
+			t.Errorf("%s: %s %q", era, got, asked)
+		}
+		answers["Sure?"] = &mcp.ElicitResult{Action: "decline"}
+		if got := said(t, session, "order", `{}`); got != `{"ordered":0}` {
+			t.Errorf("%s, declined: %s", era, got)
+		}
+		if got := said(t, eliciting(t, url, "Member", era, nil), "order", `{}`); got !=
+			"!the amount: the client cannot ask the person who uses it" {
+			t.Errorf("%s, without elicitation: %s", era, got)
+		}
+	}
+	for _, e := range sink.taken() {
+		if e.Type == audit.ToolCalled && e.Tool != "order" {
+			t.Errorf("%+v", e)
+		}
+	}
+	undeclared := serve(t, newServer(t, runtime.Options{}, elicits(false)))
+	if got := said(t, connectHTTP(t, undeclared, tokens["Member"], eras[2]), "order",
+		`{}`); !strings.Contains(got, "with elicits in its //mcp:tool") {
+		t.Error(got)
+	}
+	if _, err := runtime.Elicit[struct{ A []string }](t.Context(), "a", "?"); err == nil ||
+		!strings.Contains(err.Error(), "neither a string, a number nor a bool") {
+		t.Error(err)
+	}
+}
+
+// Nothing that a client makes up is an answer: neither one that does not fit the form, nor one to
+// the first question with the second.
+func TestElicitedAnswersFitTheirForms(t *testing.T) {
+	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, elicits(true))), tokens["Member"],
+		"2026-07-28")
+	call := func(rest string) reply {
+		t.Helper()
+		return c.send(t, http.MethodPost, strings.Replace(
+			c.request("tools/call", `"name":"order"`+rest), `clientCapabilities":{}`,
+			`clientCapabilities":{"elicitation":{}}`, 1),
+			map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "order"})
+	}
+	first := call("")
+	state := stateInBody.FindStringSubmatch(first.body)
+	if state == nil || !strings.Contains(first.body, "How many?") {
+		t.Fatalf("%s", first)
+	}
+	for answer, want := range map[string]string{
+		`"order":{"action":"accept","content":{"amount":"3"}}`: "-32602",
+		`"order":{"action":"accept","content":{}}`:             "-32602",
+		`"sure":{"action":"accept","content":{"yes":true}}`:    "-32602",
+		`"order":{"action":"accept","content":{"amount":3}}`:   "Sure?",
+	} {
+		got := call(`,"inputResponses":{` + answer + `},"requestState":"` + state[1] + `"`)
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%s: %s", answer, got)
+		}
+	}
+}
