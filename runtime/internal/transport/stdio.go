@@ -218,6 +218,9 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		info := request.New(c.caller, nil)
 		info.MessageID = checked.ID
 		info.Catalog, info.Arguments = checked.Catalog, checked.Arguments
+		if !info.Catalog.Set {
+			info.Catalog = c.Catalog
+		}
 		if c.startDirect(info, checked) {
 			return nil, nil
 		}
