@@ -21,13 +21,13 @@ import (
 
 // MetaCatalog and the names below are where a client names the catalogs of tools to list: params,
 // then _meta, the header, and the URL's query; ids come before names, and an empty value requests
-// all tools. The list has the tools of any of the catalogs. Params and _meta take a text or an array
-// of texts. The header and the query take texts with commas between them, and the query can be
-// repeated. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
+// all tools. The list has the tools of any of the catalogs. Params and _meta take a text or an
+// array of texts. The header and the query take texts with commas between them, and the query can
+// be repeated. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
 //
-// QueryReadOnly leaves the tools that are marked readonly, for the list and the calls of the message
-// with this URL; other tools are unknown. Its value "false" is like no parameter, and any other
-// value is like "true". It is the client's wish: Options.ReadOnly is the boundary.
+// QueryReadOnly leaves the tools that are marked readonly, for the list and the calls of the
+// message with this URL; other tools are unknown. Its value "false" is like no parameter, and any
+// other value is like "true". It is the client's wish: Options.ReadOnly is the boundary.
 const (
 	MetaCatalog     = wire.MetaCatalog
 	MetaCatalogID   = wire.MetaCatalogID

@@ -125,8 +125,8 @@ func RulesByHint(server *mcp.Server, readOnly, others access.Rule) (map[string]a
 	for name, rule := range map[string]access.Rule{"readOnly": readOnly, "others": others} {
 		switch {
 		case rule.Public:
-			return nil, fmt.Errorf("RulesByHint: the rule %s is public, which no tool becomes by a "+
-				"hint: set Authenticated, and make tools public by their names", name)
+			return nil, fmt.Errorf("RulesByHint: the rule %s is public, which no tool becomes by "+
+				"a hint: set Authenticated, and make tools public by their names", name)
 		case rule.Name() != "":
 			return nil, fmt.Errorf("RulesByHint: the rule %s names %s %q: leave the name out",
 				name, rule.Kind(), rule.Name())

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,8 +28,9 @@ func picky() *mcp.Server {
 			if !ok || !inSession {
 				return res, err
 			}
-			params := session.InitializeParams()
-			if params == nil || params.Capabilities == nil || params.Capabilities.Elicitation == nil {
+			client := session.InitializeParams()
+			if client == nil || client.Capabilities == nil ||
+				client.Capabilities.Elicitation == nil {
 				list.Tools = slices.DeleteFunc(slices.Clone(list.Tools),
 					func(t *mcp.Tool) bool { return t.Name == "ask" })
 			}
@@ -39,11 +41,13 @@ func picky() *mcp.Server {
 }
 
 // toolsOf lists all pages of a client, and reports whether it may call a tool.
-func toolsOf(t *testing.T, url, user, era string, elicits bool) (names []string, calls func(string) bool) {
+func toolsOf(t *testing.T, url, user, era string,
+	elicits bool) (names []string, calls func(string) bool) {
 	t.Helper()
 	var options mcp.ClientOptions
 	if elicits {
-		options.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		options.ElicitationHandler = func(context.Context,
+			*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return nil, errors.New("nobody is asked")
 		}
 	}
@@ -173,7 +177,13 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 	}
 
 	var log journal
-	server := existing("update", "old")
+	server := existing("old")
+	// go-sdk checks the headers of a tool that it has before the guard.
+	server.AddTool(&mcp.Tool{Name: "update", InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, errors.New("the old tool ran")
+		})
 	options := runtime.Options{Logger: log.logger(), Anonymous: true,
 		Adopt: runtime.AdoptOptions{Replace: true}}
 	url := serve(t, adopt(t, server, options, rules, moved))
@@ -182,7 +192,8 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 		for user, want := range map[string]string{"": "unknown tool", "Member": "unknown tool",
 			"Manager": "structuredContent"} {
 			c := newRaw(t, url, tokens[user], era)
-			if got := c.call(t, "update", "", nil); !strings.Contains(got.body, want) {
+			if got := c.call(t, "update", `,"arguments":{"id":"ada"}`,
+				nil); !strings.Contains(got.body, want) {
 				t.Errorf("%s, %q: %s", era, user, got)
 			}
 		}
@@ -193,7 +204,8 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 		for method, ask := range map[string][2]string{"prompts/get": {`"name":"p"`, "p"},
 			"resources/read": {`"uri":"file:///r"`, "file:///r"}} {
 			got := c.ask(t, method, ask[0], map[string]string{"Mcp-Name": ask[1]})
-			if !strings.Contains(got.body, "new "+method[:6]) || strings.Contains(got.body, "secret") {
+			if !strings.Contains(got.body, "new "+method[:6]) ||
+				strings.Contains(got.body, "secret") {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
 		}
@@ -238,7 +250,8 @@ func hinted() *mcp.Server {
 }
 
 func TestRulesFollowHints(t *testing.T) {
-	reads, writes := access.Rule{Authenticated: true, Scopes: []string{"r"}}, access.Rule{MinRole: admin}
+	reads := access.Rule{Authenticated: true, Scopes: []string{"r"}}
+	writes := access.Rule{MinRole: admin}
 	rules, err := runtime.RulesByHint(hinted(), reads, writes)
 	want := map[string]access.Rule{"get": reads, "put": writes, "bare": writes}
 	if err != nil || fmt.Sprint(rules) != fmt.Sprint(want) {
@@ -257,8 +270,9 @@ func TestRulesFollowHints(t *testing.T) {
 		reads, writes access.Rule
 		want          string
 	}{
-		"no server":      {nil, reads, writes, "RulesByHint has no server"},
-		"public reads":   {hinted(), access.Rule{Public: true}, writes, "the rule readOnly is public"},
+		"no server": {nil, reads, writes, "RulesByHint has no server"},
+		"public reads": {hinted(), access.Rule{Public: true}, writes,
+			"the rule readOnly is public"},
 		"public others":  {hinted(), reads, access.Rule{Public: true}, "the rule others is public"},
 		"a tool's name":  {hinted(), access.Rule{Tool: "a"}, writes, `names tool "a"`},
 		"a prompt's one": {hinted(), reads, access.Rule{Prompt: "p"}, `names prompt "p"`},

@@ -111,8 +111,8 @@ type Options struct {
 	// off; package catalog/stored keeps both in a database. Without it there are only the catalogs
 	// that code declares (//mcp:tool catalog=), and all tools are on.
 	Catalogs catalog.Source
-	// CatalogStrict refuses a list of tools if none of the requested catalogs exists for the caller.
-	// By default the list is whole, with a note in _meta: a catalog is no boundary.
+	// CatalogStrict refuses a list of tools if none of the requested catalogs exists for the
+	// caller. By default the list is whole, with a note in _meta: a catalog is no boundary.
 	CatalogStrict bool
 	// ReadOnly serves no tools but those that are marked readonly: of the toolsets as
 	// [toolset.Toolset.ReadOnly] does, and with [Adopt] those whose annotations have readOnlyHint.
@@ -201,9 +201,9 @@ type Options struct {
 // AdoptOptions are the options of [Adopt] about the tools, prompts and resources of the server.
 type AdoptOptions struct {
 	// Conditional names tools that the server lists to some clients only, as to those that support
-	// elicitation. Each needs a rule. The server is asked anew for each list, and a caller is listed
-	// such a tool if the server lists it and the rule admits the caller. The tool need not be listed
-	// when Adopt is called. It counts as a tool without readOnlyHint.
+	// elicitation. Each needs a rule. Each list asks the server, and a caller is listed such a tool
+	// if the server lists it and the rule admits the caller. The tool need not be listed when Adopt
+	// is called. It counts as a tool without readOnlyHint.
 	Conditional []string
 	// Replace removes from the server what a toolset has as well: a tool or prompt of this name, or
 	// a resource of this URI. The toolset's rule counts, and one in the rules of Adopt is dropped.

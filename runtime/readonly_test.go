@@ -139,13 +139,14 @@ func TestToolsetIsNarrowedInCode(t *testing.T) {
 		set  toolset.Toolset
 		want string
 	}{
-		"all":              {depot(), "drop edit look read shout"},
-		"only":             {depot().Only("read", "edit", "read"), "edit read"},
-		"only none":        {depot().Only(), ""},
-		"without":          {depot().Without("drop", "look"), "edit read shout"},
-		"without none":     {depot().Without(), "drop edit look read shout"},
-		"readonly":         {depot().ReadOnly(), "look read"},
-		"one by one":       {depot().ReadOnly().Without("look", "drop").Only("read", "edit"), "read"},
+		"all":          {depot(), "drop edit look read shout"},
+		"only":         {depot().Only("read", "edit", "read"), "edit read"},
+		"only none":    {depot().Only(), ""},
+		"without":      {depot().Without("drop", "look"), "edit read shout"},
+		"without none": {depot().Without(), "drop edit look read shout"},
+		"readonly":     {depot().ReadOnly(), "look read"},
+		"one by one": {depot().ReadOnly().Without("look", "drop").Only("read", "edit"),
+			"read"},
 		"removed for good": {depot().Without("read").Only("read"), ""},
 	} {
 		s := newServer(t, runtime.Options{}, test.set)
@@ -158,7 +159,7 @@ func TestToolsetIsNarrowedInCode(t *testing.T) {
 			}
 		}
 		if strings.Join(names, " ") != test.want || len(got) != len(names) {
-			t.Errorf("%s: %v are listed, and %v can be called, want %s", name, names, got, test.want)
+			t.Errorf("%s: %v are listed, %v can be called, want %s", name, names, got, test.want)
 		}
 	}
 	_, err := runtime.New(runtime.Options{Logger: quiet()},
@@ -202,7 +203,8 @@ func TestProgramSelectsCatalogsOnStdio(t *testing.T) {
 		if !slices.Equal(names, test.want) || note != test.note {
 			t.Errorf("%+v, %s: %v, note %q", test.options, test.params, names, note)
 		}
-		if got := talk(`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"edit"}}`); !strings.Contains(got, `"content"`) {
+		const call = `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"edit"}}`
+		if got := talk(call); !strings.Contains(got, `"content"`) {
 			t.Errorf("a tool outside of the catalogs: %s", got)
 		}
 	}
@@ -251,10 +253,11 @@ func TestNothingThatNarrowsWidens(t *testing.T) {
 			return !slices.Contains(whole, name)
 		})
 	}
+	denials := []access.Denial{access.Conceal, access.Forbid}
 	rapid.Check(t, func(rt *rapid.T) {
 		options := runtime.Options{Anonymous: true, Logger: quiet(), Identity: users(),
 			ListAll: rapid.Bool().Draw(rt, "all"),
-			Denial:  rapid.SampledFrom([]access.Denial{access.Conceal, access.Forbid}).Draw(rt, "denial")}
+			Denial:  rapid.SampledFrom(denials).Draw(rt, "denial")}
 		some := rapid.SliceOf(rapid.SampledFrom(depotTools))
 		set, column, query := depot(), len(callers)-1, "?"
 		measure := func() (listed, callable []string) {

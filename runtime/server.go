@@ -71,7 +71,8 @@ type Server struct {
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if options.Adopt.Replace || len(options.Adopt.Conditional) > 0 {
-		optsErr = errors.Join(optsErr, errors.New("Options.Adopt is for runtime.Adopt: leave it out"))
+		optsErr = errors.Join(optsErr,
+			errors.New("Options.Adopt is for runtime.Adopt: leave it out"))
 	}
 	c, err := compose(opts.serves(toolsets), opts.PermissionAware)
 	if err = errors.Join(optsErr, err); err != nil {

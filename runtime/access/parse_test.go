@@ -21,36 +21,44 @@ func TestRulesAreParsed(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
+	const (
+		nobody    = "it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B"
+		hierarchy = ": use one of Viewer < Member < Manager < Admin"
+	)
 	for text, want := range map[string]string{
-		"":                      "it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B",
-		"denial=forbid":         "it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B",
+		"":                      nobody,
+		"denial=forbid":         nobody,
 		"public minrole=Viewer": "public stands alone: remove it or the rest",
-		"minrole=member":        `there is no role "member": use one of Viewer < Member < Manager < Admin`,
-		"minrole=":              `there is no role "": use one of Viewer < Member < Manager < Admin`,
+		"minrole=member":        `there is no role "member"` + hierarchy,
+		"minrole=":              `there is no role ""` + hierarchy,
 		"minrole": `"minrole" is no part of a rule: write public, or authenticated, ` +
 			"minrole=ROLE and scopes=A,B, and denial=MODE",
 		"public=false": `"public=false" is no part of a rule: write public, or authenticated, ` +
 			"minrole=ROLE and scopes=A,B, and denial=MODE",
-		"scopes=a,":                     "it has a scope without a name: remove the comma",
-		"scopes=":                       "it has a scope without a name: remove the comma",
-		"authenticated denial=default":  `there is no denial "default": use conceal, forbid or challenge`,
+		"scopes=a,": "it has a scope without a name: remove the comma",
+		"scopes=":   "it has a scope without a name: remove the comma",
+		"authenticated denial=default": `there is no denial "default": ` +
+			"use conceal, forbid or challenge",
 		"minrole=Viewer minrole=Viewer": "it has minrole twice: remove one",
 		"authenticated authenticated":   "it has authenticated twice: remove one",
-		"minrole=Viewer, authenticated": `there is no role "Viewer,": use one of Viewer < Member < Manager < Admin`,
+		"minrole=Viewer, authenticated": `there is no role "Viewer,"` + hierarchy,
 	} {
 		got, err := ParseRule(nil, text)
-		if err == nil || err.Error() != `rule "`+text+`": `+want || !reflect.DeepEqual(got, Rule{}) {
+		want = `rule "` + text + `": ` + want
+		if err == nil || err.Error() != want || !reflect.DeepEqual(got, Rule{}) {
 			t.Errorf("%q: %+v, %v, want %s", text, got, err, want)
 		}
 	}
 	roles := []string{"guest", "clerk"}
 	rules, err := ParseRules(roles, map[string]string{"a": "minrole=clerk", "b": "public"})
-	if err != nil || !reflect.DeepEqual(rules, map[string]Rule{"a": {MinRole: 2}, "b": {Public: true}}) {
+	two := map[string]Rule{"a": {MinRole: 2}, "b": {Public: true}}
+	if err != nil || !reflect.DeepEqual(rules, two) {
 		t.Errorf("%+v, %v", rules, err)
 	}
 	rules, err = ParseRules(roles, map[string]string{"a": "minrole=Member", "b": "", "c": "public"})
-	const want = `"a": rule "minrole=Member": there is no role "Member": use one of guest < clerk` + "\n" +
-		`"b": rule "": it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B`
+	const want = `"a": rule "minrole=Member": there is no role "Member": ` +
+		"use one of guest < clerk\n" +
+		`"b": rule "": ` + nobody
 	if rules != nil || err == nil || err.Error() != want {
 		t.Errorf("%+v, %v", rules, err)
 	}

@@ -112,8 +112,9 @@ func catalogsOf(t *testing.T, source catalog.Source, log *journal) *Catalogs {
 	t.Cleanup(pool.Close)
 	table := office(t)
 	return NewCatalogs(CatalogsConfig{
-		Source: source, Policy: &Policy{Table: table, ReadOnly: table.Named([]string{"look", "read"})},
-		Pool: pool, Log: log.logger(),
+		Source: source,
+		Policy: &Policy{Table: table, ReadOnly: table.Named([]string{"look", "read"})},
+		Pool:   pool, Log: log.logger(),
 		Declared: map[string][]string{"read": {"own", "both"}, "look": {"own"}, "buy": nil},
 	})
 }
@@ -176,13 +177,16 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		"code's by id":               {source, asks("", "code:own"), "[look read] "},
 		"code's without a source":    {nil, asks("own", ""), "[look read] "},
 		"unknown to code":            {source, asks("", "code:kit"), catalog.ErrUnknown.Error()},
-		"two":                        {source, both(asks("kit", ""), asks("", "code:own")), "[drop look read] a note"},
-		"two that are equal":         {source, both(asks("kit", ""), asks("", "1")), "[drop] a note"},
+		"two": {source, both(asks("kit", ""), asks("", "code:own")),
+			"[drop look read] a note"},
+		"two that are equal": {source, both(asks("kit", ""), asks("", "1")),
+			"[drop] a note"},
 		"one of two is unknown": {source, both(asks("other", ""), asks("both", "")),
 			"[read] there is no such catalog: other"},
 		"one of two is unknown, with a note": {source, both(asks("kit", ""), asks("", "9")),
 			"[drop] a note; there is no such catalog: id 9"},
-		"both are unknown":         {source, both(asks("x", ""), asks("y", "")), catalog.ErrUnknown.Error()},
+		"both are unknown": {source, both(asks("x", ""), asks("y", "")),
+			catalog.ErrUnknown.Error()},
 		"readonly":                 {source, readOnly(request.CatalogQuery{}), "[look read] "},
 		"readonly in one":          {source, readOnly(asks("both", "")), "[read] "},
 		"readonly in none":         {source, readOnly(asks("kit", "")), "[] a note"},
@@ -236,8 +240,8 @@ func TestUnknownCatalogsAmongOthersAreMaskedAndLogged(t *testing.T) {
 		c.Strict = strict
 		f, err := c.Filter(t.Context(),
 			&request.Info{Catalog: both(asks(secret, ""), asks("own", ""))})
-		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" || strings.Contains(f.Note, secret) ||
-			!strings.HasPrefix(f.Note, "there is no such catalog: ") {
+		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" ||
+			strings.Contains(f.Note, secret) || !strings.HasPrefix(f.Note, "there is no such catalog: ") {
 			t.Errorf("strict %v: %+v, %v", strict, f, err)
 		}
 		if text := log.String(); strings.Contains(text, secret) ||

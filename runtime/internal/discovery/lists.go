@@ -113,9 +113,11 @@ func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type,
 	case "prompts/list":
 		return audit.PromptList, len(l.prompts.visible(p, nil, nil).items), len(l.prompts.items)
 	case "resources/list":
-		return audit.ResourceList, len(l.resources.visible(p, nil, nil).items), len(l.resources.items)
+		shown := l.resources.visible(p, nil, nil)
+		return audit.ResourceList, len(shown.items), len(l.resources.items)
 	case "resources/templates/list":
-		return audit.TemplateList, len(l.templates.visible(p, nil, nil).items), len(l.templates.items)
+		shown := l.templates.visible(p, nil, nil)
+		return audit.TemplateList, len(shown.items), len(l.templates.items)
 	}
 	return audit.ToolList, len(l.tools.visible(p, f.In, f.More).items), len(l.tools.items)
 }

@@ -67,7 +67,8 @@ func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 			t.Errorf("all %v: %q are listed", listAll, got.Names())
 		}
 		// A prompt of the same name is no tool.
-		if p.IsOff(access.Prompts, "look") || !p.Decide(everyone, false, access.Prompts, "look").Allowed ||
+		d = p.Decide(everyone, false, access.Prompts, "look")
+		if p.IsOff(access.Prompts, "look") || !d.Allowed ||
 			!p.Listed(everyone, access.Prompts).Contains("look") {
 			t.Error("a prompt is switched off")
 		}

@@ -17,6 +17,24 @@ func byHeader(value string) *http.Request {
 	return &http.Request{Header: http.Header{HeaderCatalog: {value}}, URL: &url.URL{}}
 }
 
+func byQuery(query string) *http.Request {
+	return &http.Request{URL: &url.URL{RawQuery: query}}
+}
+
+// inHTTP returns the query of a request whose message names no catalog.
+func inHTTP(r *http.Request, mask redact.Masker) request.CatalogQuery {
+	return CatalogInHTTP(r, request.CatalogQuery{}, mask)
+}
+
+// ids returns the query for catalogs by their ids.
+func ids(ids ...string) request.CatalogQuery {
+	asks := make([]catalog.Ask, len(ids))
+	for i, id := range ids {
+		asks[i].ID = id
+	}
+	return NewCatalogQuery(redact.Masker{}, asks...)
+}
+
 // text joins what a query asks for.
 func text(q request.CatalogQuery) (all string) {
 	for _, ask := range q.Asks {
@@ -39,11 +57,11 @@ func TestTooManyCatalogsAreNoneThatExists(t *testing.T) {
 	if q := named(names[:maxCatalogs]...); q.TooLong || len(q.Asks) != maxCatalogs {
 		t.Errorf("%+v", q)
 	}
-	in := &http.Request{URL: &url.URL{RawQuery: "catalog=" + strings.Join(names, ",")}}
+	in := byQuery("catalog=" + strings.Join(names, ","))
 	params, _ := catalogInParams(
 		decode.Value(`{"catalog":["`+strings.Join(names, `","`)+`"]}`), redact.Masker{})
-	for place, q := range map[string]request.CatalogQuery{"names": named(names...), "params": params,
-		"query": CatalogInHTTP(in, request.CatalogQuery{}, redact.Masker{})} {
+	for place, q := range map[string]request.CatalogQuery{
+		"names": named(names...), "params": params, "query": inHTTP(in, redact.Masker{})} {
 		if !q.TooLong || len(q.Asks) != maxCatalogs {
 			t.Errorf("%s: %+v", place, q)
 		}
@@ -67,9 +85,9 @@ func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 	fits, long := strings.Repeat("n", maxCatalogName), strings.Repeat("n", 1<<20)
 	for name, sent := range map[string]string{"fits": fits, "long": long} {
 		queries := map[string]request.CatalogQuery{
-			"header": CatalogInHTTP(byHeader(sent), request.CatalogQuery{}, none),
-			"query":  CatalogInHTTP(&http.Request{URL: &url.URL{RawQuery: "catalog=" + sent}}, request.CatalogQuery{}, none),
-			"id":     CatalogInHTTP(&http.Request{URL: &url.URL{RawQuery: "catalog_id=" + sent}}, request.CatalogQuery{}, none),
+			"header": inHTTP(byHeader(sent), none),
+			"query":  inHTTP(byQuery("catalog="+sent), none),
+			"id":     inHTTP(byQuery("catalog_id="+sent), none),
 			"ask":    NewCatalogQuery(none, catalog.Ask{Name: sent}),
 		}
 		for place, params := range map[string]string{
@@ -83,8 +101,10 @@ func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 			queries[place] = q
 		}
 		for place, q := range queries {
-			if q.TooLong != (name == "long") || !q.Set || len(text(q)) > maxCatalogName || !q.TooLong && text(q) != sent {
-				t.Errorf("%s by %s: %v, %d bytes", name, place, q.TooLong, len(text(q)))
+			got := text(q)
+			if q.TooLong != (name == "long") || !q.Set || len(got) > maxCatalogName ||
+				!q.TooLong && got != sent {
+				t.Errorf("%s by %s: %v, %d bytes", name, place, q.TooLong, len(got))
 			}
 		}
 	}
@@ -97,8 +117,10 @@ func TestLongNamesOfCatalogsAreMaskedBeforeTheyAreCut(t *testing.T) {
 		for _, at := range []int{64, 256, 4 << 10} {
 			sent := strings.Repeat("-", at-len(secret)+10) + secret + strings.Repeat("-", 5<<10)
 			byID, _ := catalogInParams(decode.Value(`{"catalog_id":"`+sent+`"}`), mask)
-			for place, q := range map[string]request.CatalogQuery{"header": CatalogInHTTP(byHeader(sent), request.CatalogQuery{}, mask), "id": byID} {
-				if got := text(q); !q.TooLong || strings.Contains(got, secret[:10]) || len(got) > maxCutCatalogName {
+			for place, q := range map[string]request.CatalogQuery{
+				"header": inHTTP(byHeader(sent), mask), "id": byID} {
+				if got := text(q); !q.TooLong || strings.Contains(got, secret[:10]) ||
+					len(got) > maxCutCatalogName {
 					t.Errorf("%s by %s, %d: %q", secret, place, at, got)
 				}
 			}
@@ -126,7 +148,7 @@ func TestCatalogsAreReadFromTheFirstPlaceThatNamesOne(t *testing.T) {
 		`{"catalog":["a","b","a",""]}`:            named("a", "b"),
 		`{"catalog":"a,b"}`:                       named("a,b"), // names in JSON need no commas
 		`{"_meta":{"` + MetaCatalog + `":["a"]}}`: named("a"),
-		`{"catalog":["n"],"catalog_id":["x",7]}`:  {Asks: []catalog.Ask{{ID: "x"}, {ID: "7"}}, Set: true},
+		`{"catalog":["n"],"catalog_id":["x",7]}`:  ids("x", "7"),
 		`{"catalog":["n"],"catalog_id":""}`:       named("n"),
 		`{"catalog":[""],` + meta + `}`:           {Set: true},
 	} {
@@ -139,8 +161,9 @@ func TestCatalogsAreReadFromTheFirstPlaceThatNamesOne(t *testing.T) {
 		`{"catalog":7}`:      "/catalog: is a number, expected a string",
 		`{"catalog_id":1.5}`: "/catalog_id: is neither a string nor an integer",
 		`{"catalog_id":[]}`:  "/catalog_id: is an empty array",
-		`{"catalog":["a",7,["b"]],"catalog_id":[null]}`: "/catalog/1: is a number, expected a string; " +
-			"/catalog/2: is an array, expected a string; /catalog_id/0: is neither a string nor an integer",
+		`{"catalog":["a",7,["b"]],"catalog_id":[null]}`: "/catalog/1: is a number, " +
+			"expected a string; /catalog/2: is an array, expected a string; " +
+			"/catalog_id/0: is neither a string nor an integer",
 		`{"catalog_id":1e3}`: "/catalog_id: is neither a string nor an integer",
 		`{"_meta":{"io.github.mcpgen/catalog":true},"catalog":"n"}`: "/_meta/io.github.mcpgen~1catalog: is a boolean, expected a string",
 		`{"_meta":{"io.github.mcpgen/catalog-id":{}},"catalog":{}}`: "/_meta/io.github.mcpgen~1catalog-id: is neither a string nor an integer; /catalog: is an object, expected a string",
@@ -163,24 +186,24 @@ func TestCatalogsInHTTP(t *testing.T) {
 		{"", "catalog=,&catalog=+", request.CatalogQuery{Set: true}},
 		{"", "catalog=a,b%2C+c&catalog=&catalog=a&catalog=d", named("a", "b", "c", "d")},
 		{"", "catalog_id=&catalog=a", named("a")},
-		{"", "catalog_id=1,2&catalog=a&catalog_id=3",
-			request.CatalogQuery{Asks: []catalog.Ask{{ID: "1"}, {ID: "2"}, {ID: "3"}}, Set: true}},
+		{"", "catalog_id=1,2&catalog=a&catalog_id=3", ids("1", "2", "3")},
 		{"a, b%2Cc,,a", "catalog=q", named("a", "b,c")},
-		{"a", "readonly=true", request.CatalogQuery{Asks: named("a").Asks, Set: true, ReadOnly: true}},
+		{"a", "readonly=true",
+			request.CatalogQuery{Asks: named("a").Asks, Set: true, ReadOnly: true}},
 		{"", "readonly", request.CatalogQuery{ReadOnly: true}},
 		{"", "readonly=True", request.CatalogQuery{ReadOnly: true}},
 		{"", "readonly=false&readonly=1", request.CatalogQuery{ReadOnly: true}},
 		{"", "readonly=false", request.CatalogQuery{}},
 		{"", "ReadOnly=true", request.CatalogQuery{}},
-		{"", "catalog=a+b&catalog_id=7", request.CatalogQuery{Asks: []catalog.Ask{{ID: "7"}}, Set: true}},
-		{"r%C3%A9+s", "catalog=q", request.CatalogQuery{Asks: []catalog.Ask{{Name: "ré+s"}}, Set: true}},
-		{"100%", "", request.CatalogQuery{Asks: []catalog.Ask{{Name: "100%"}}, Set: true}},
+		{"", "catalog=a+b&catalog_id=7", ids("7")},
+		{"r%C3%A9+s", "catalog=q", named("ré+s")},
+		{"100%", "", named("100%")},
 	} {
 		r := &http.Request{Header: http.Header{}, URL: &url.URL{RawQuery: test.query}}
 		if test.header != "" {
 			r.Header.Set(HeaderCatalog, test.header)
 		}
-		if got := CatalogInHTTP(r, request.CatalogQuery{}, redact.Masker{}); !got.Equal(test.want) {
+		if got := inHTTP(r, redact.Masker{}); !got.Equal(test.want) {
 			t.Errorf("%q, %q: %+v, want %+v", test.header, test.query, got, test.want)
 		}
 	}
