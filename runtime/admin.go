@@ -19,9 +19,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// MetaCatalog and the names below are where a client names the catalog of tools to list: params,
-// then _meta, the header, and the URL's query; an id comes before a name, and an empty value
-// requests all tools. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
+// MetaCatalog and the names below are where a client names the catalogs of tools to list: params,
+// then _meta, the header, and the URL's query; ids come before names, and an empty value requests
+// all tools. The list has the tools of any of the catalogs. Params and _meta take a text or an
+// array of texts. The header and the query take texts with commas between them, and the query can
+// be repeated. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
+//
+// QueryReadOnly leaves the tools that are marked readonly, for the list and the calls of the
+// message with this URL; other tools are unknown. Its value "false" is like no parameter, and any
+// other value is like "true". It is the client's wish: Options.ReadOnly is the boundary.
 const (
 	MetaCatalog     = wire.MetaCatalog
 	MetaCatalogID   = wire.MetaCatalogID
@@ -29,6 +35,7 @@ const (
 	HeaderCatalog   = wire.HeaderCatalog
 	QueryCatalog    = wire.QueryCatalog
 	QueryCatalogID  = wire.QueryCatalogID
+	QueryReadOnly   = wire.QueryReadOnly
 )
 
 // Refusal is the error of a request that is not admitted, in HTTP's terms.
@@ -99,7 +106,7 @@ func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error
 		return Listing{}, nil
 	}
 	filter, err := s.catalogs.Filter(ctx, &request.Info{
-		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(ask, s.opts.Masker)})
+		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Masker, ask)})
 	if err != nil {
 		return Listing{}, err
 	}

@@ -26,7 +26,10 @@ import (
 //
 //   - The key is the name of a tool, and Tool may stay empty. With Prompt or Resource, a rule is
 //     that of this prompt, or of the resource or template with this URI, whatever the key.
-//   - MinRole is a position in the hierarchy of the toolsets, or else in access.DefaultRoles.
+//   - MinRole is a position in the hierarchy of the toolsets, or else in access.DefaultRoles;
+//     [access.ParseRules] takes the names of roles. [RulesByHint] makes rules of the tools' hints.
+//   - A rule of a tool that the server does not list is an error, unless Options.Adopt.Conditional
+//     has the tool. If a toolset has it as well, Options.Adopt.Replace is the cure.
 //   - A completion has the rule of its reference. Custom methods are refused.
 //   - Without a rule, a tool, prompt or resource is refused, also if it is added later.
 //   - If a URI matches several resources, an exact one comes first, then a template of a toolset,
@@ -37,6 +40,7 @@ import (
 //   - Middleware that is added after Adopt runs outside the guard and can answer first.
 //   - A tool that is replaced later runs once it is allowed; one of a toolset cannot be replaced.
 //     A template that is added later may answer for a URI that has a rule.
+//   - A tool counts as readonly by the readOnlyHint that it has when Adopt is called.
 //   - Its own tools, prompts and resources are decided once, and not again when go-sdk runs them
 //     anew for a multi-round-trip request. They have no time limit but the end of the caller's
 //     credential. Its prompts and resources cannot ask for input.
@@ -55,11 +59,13 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	}
 	own, err := adoptedOf(server)
 	if err != nil {
-		return nil, startError{errors.Join(optsErr, fmt.Errorf(
-			"what the adopted server serves cannot be listed: %w; "+
-				"adopt it before adding middleware that refuses callers", err))}
+		return nil, startError{errors.Join(optsErr, err)}
 	}
-	part, rulesErr := own.part(rules, opts.PermissionAware)
+	var replaced map[access.Kind][]string
+	if opts.Adopt.Replace {
+		replaced = own.replace(toolsets)
+	}
+	part, rulesErr := own.part(rules, opts, replaced)
 	part.Table.Roles = access.DefaultRoles()
 	for _, set := range toolsets {
 		if roles := set.Generated().Table.Roles; roles != nil {
@@ -67,7 +73,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 			break
 		}
 	}
-	c, err := compose(toolsets, opts.PermissionAware, part)
+	c, err := compose(opts.serves(toolsets), opts.PermissionAware, part)
 	c.own = own
 	err = errors.Join(optsErr, rulesErr, err, own.clashes(c), c.describe(opts.Descriptions))
 	if err != nil {
@@ -82,7 +88,12 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	if err != nil {
 		return nil, err
 	}
+	own.remove(server, replaced)
 	for _, k := range request.Kinds {
+		if names := replaced[k]; len(names) > 0 {
+			opts.Logger.Info("toolsets replace "+k.String()+"s of the adopted server",
+				k.String()+"s", names)
+		}
 		table := s.table.Of(k)
 		refused := slices.DeleteFunc(own.names(k), func(name string) bool {
 			_, ruled := table.Tool(name)
@@ -106,8 +117,56 @@ type adopted struct {
 	templates map[string]*mcp.ResourceTemplate
 }
 
+// RulesByHint returns the rules of the tools that a go-sdk server lists, for [Adopt]: readOnly is
+// that of tools whose annotations have readOnlyHint, and others is that of all other tools. Give
+// single tools, prompts and resources their rules in the returned map. A rule cannot be public: the
+// hint is the server's own statement. Tools get no rule by a rule that requires nothing, and Adopt
+// refuses them.
+func RulesByHint(server *mcp.Server, readOnly, others access.Rule) (map[string]access.Rule, error) {
+	if server == nil {
+		return nil, errors.New("RulesByHint has no server: pass the one to adopt")
+	}
+	for name, rule := range map[string]access.Rule{"readOnly": readOnly, "others": others} {
+		switch {
+		case rule.Public:
+			return nil, fmt.Errorf("RulesByHint: the rule %s is public, which no tool becomes by "+
+				"a hint: set Authenticated, and make tools public by their names", name)
+		case rule.Name() != "":
+			return nil, fmt.Errorf("RulesByHint: the rule %s names %s %q: leave the name out",
+				name, rule.Kind(), rule.Name())
+		}
+	}
+	own, err := adoptedOf(server)
+	if err != nil {
+		return nil, err
+	}
+	rules := map[string]access.Rule{}
+	for name, t := range own.tools {
+		rule := others
+		if hintsReadOnly(t) {
+			rule = readOnly
+		}
+		if !rule.Same(access.Rule{Denial: rule.Denial}) {
+			rule.Scopes = slices.Clone(rule.Scopes)
+			rules[name] = rule
+		}
+	}
+	return rules, nil
+}
+
+// hintsReadOnly reports whether a tool has readOnlyHint.
+func hintsReadOnly(t *mcp.Tool) bool {
+	return t != nil && t.Annotations != nil && t.Annotations.ReadOnlyHint
+}
+
 // adoptedOf lists what a server serves, and its name, as a client does.
 func adoptedOf(server *mcp.Server) (own adopted, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("what the adopted server serves cannot be listed: %w; "+
+				"adopt it before adding middleware that refuses callers", err)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	near, far := mcp.NewInMemoryTransports()
@@ -167,10 +226,48 @@ func (a adopted) names(k access.Kind) []string {
 	return uris
 }
 
-// part checks the rules of Adopt and makes a table of them.
-func (a adopted) part(rules map[string]access.Rule, aware bool) (access.Part, error) {
+// replace removes what toolsets have as well, by the tools that they had before they were narrowed:
+// narrowing one does not bring the server's tool back. It returns the removed names.
+func (a adopted) replace(toolsets []toolset.Toolset) map[access.Kind][]string {
+	replaced := map[access.Kind][]string{}
+	for _, set := range toolsets {
+		g := set.Generated()
+		for _, t := range append(g.Tools, set.Removed()...) {
+			if a.tools[t.Name] != nil {
+				replaced[access.Tools] = append(replaced[access.Tools], t.Name)
+			}
+			delete(a.tools, t.Name)
+		}
+		for _, p := range g.Prompts {
+			if a.prompts[p.Name] != nil {
+				replaced[access.Prompts] = append(replaced[access.Prompts], p.Name)
+			}
+			delete(a.prompts, p.Name)
+		}
+		for _, r := range g.Resources {
+			if a.resources[r.URI] != nil || a.templates[r.URI] != nil {
+				replaced[access.Resources] = append(replaced[access.Resources], r.URI)
+			}
+			delete(a.resources, r.URI)
+			delete(a.templates, r.URI)
+		}
+	}
+	return replaced
+}
+
+// part checks the rules of Adopt and makes a table of them. It removes the tools that do not count
+// as the server's: conditional ones, and with Options.ReadOnly those that may write.
+func (a adopted) part(rules map[string]access.Rule, o Options,
+	replaced map[access.Kind][]string) (access.Part, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, name := range o.Adopt.Conditional {
+		delete(a.tools, name)
+		if rule, ok := rules[name]; !ok || rule.Kind() != access.Tools {
+			bad("Options.Adopt.Conditional has tool %q, which has no rule: "+
+				"correct the name, or give it a rule", name)
+		}
+	}
 	var all []access.Rule
 	for _, key := range slices.Sorted(maps.Keys(rules)) {
 		rule := rules[key]
@@ -180,14 +277,28 @@ func (a adopted) part(rules map[string]access.Rule, aware bool) (access.Part, er
 		} else if kind == access.Tools {
 			rule.Tool = key
 		}
-		if name := rule.Name(); !slices.Contains(a.names(kind), name) {
-			bad("the adopted server has no %s %q, which has a rule: "+
-				"correct the name, or remove the rule", kind, name)
-		} else if !aware && rule.PermissionOnly() {
+		name, cure := rule.Name(), "correct the name, or remove the rule"
+		conditional := kind == access.Tools && slices.Contains(o.Adopt.Conditional, name)
+		switch {
+		case slices.Contains(replaced[kind], name):
+			continue
+		case !conditional && !slices.Contains(a.names(kind), name):
+			if kind == access.Tools {
+				cure += "; if it lists the tool to some clients only, " +
+					"name it in Options.Adopt.Conditional"
+			}
+			bad("the adopted server has no %s %q, which has a rule: %s", kind, name, cure)
+		case !o.PermissionAware && rule.PermissionOnly():
 			bad("%s %q has no rule but %s, which only permission-aware discovery enforces: "+
 				"add Authenticated, MinRole or Scopes", kind, name, rule.Permission)
 		}
+		if kind == access.Tools && o.ReadOnly && (conditional || !hintsReadOnly(a.tools[name])) {
+			continue
+		}
 		all = append(all, rule)
+	}
+	if o.ReadOnly {
+		maps.DeleteFunc(a.tools, func(_ string, t *mcp.Tool) bool { return !hintsReadOnly(t) })
 	}
 	table := access.NewTable(all...)
 	return access.Part{Package: "(the adopted server)", Table: table}, errors.Join(errs...)
@@ -199,7 +310,7 @@ func (a adopted) clashes(c composed) error {
 	clash := func(k access.Kind, name string) {
 		if slices.Contains(a.names(k), name) {
 			errs = append(errs, fmt.Errorf("%s %q of a toolset is also a %s of the adopted server, "+
-				"which it would replace: rename one", k, name, k))
+				"which it would replace: rename one, or set Options.Adopt.Replace", k, name, k))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
@@ -234,6 +345,24 @@ func (a adopted) resolve(rs *invoke.Resources) error {
 		}))
 	}
 	return nil
+}
+
+// remove removes from the server what toolsets replace. go-sdk reads schemas of its own tools.
+func (a adopted) remove(server *mcp.Server, replaced map[access.Kind][]string) {
+	server.RemoveTools(replaced[access.Tools]...)
+	server.RemovePrompts(replaced[access.Prompts]...)
+	server.RemoveResources(replaced[access.Resources]...)
+	server.RemoveResourceTemplates(replaced[access.Resources]...)
+}
+
+// readOnly returns the names of the tools that have readOnlyHint.
+func (a adopted) readOnly() (names []string) {
+	for name, t := range a.tools {
+		if hintsReadOnly(t) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // list adds what the server serves to the lists of the guard, which show what has a rule.

@@ -61,6 +61,9 @@ func kits() *shelf {
 	return s
 }
 
+// kitTools are those of the kits "reading" and "writing".
+var kitTools = []string{"create", "get_all", "get_by_id", "update"}
+
 // askings are the ways to ask for a catalog, each with what it lists to an admin.
 var askings = []struct {
 	says    string
@@ -69,6 +72,7 @@ var askings = []struct {
 	query   string
 	want    []string
 	unknown bool
+	note    string // of a list of some of the catalogs
 }{
 	{says: "nothing", want: all},
 	{says: "a name in params", params: `"catalog":"reading"`, want: []string{"get_all",
@@ -110,6 +114,20 @@ var askings = []struct {
 	{says: "somebody else's", query: "catalog=of+ada", want: all, unknown: true},
 	{says: "somebody else's id", query: "catalog_id=3", want: all, unknown: true},
 	{says: "an id that never was", query: "catalog_id=999", want: all, unknown: true},
+	{says: "two names in the query", query: "catalog=reading,writing", want: kitTools},
+	{says: "the parameter twice", query: "catalog=reading&catalog=writing", want: kitTools},
+	{says: "two ids in the query", query: "catalog_id=1,2", want: kitTools},
+	{says: "two names in a header", header: "writing, reading", want: kitTools},
+	{says: "two names in params", params: `"catalog":["reading","writing"]`, want: kitTools},
+	{says: "two ids in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":[1,"2"]}`,
+		want: kitTools},
+	{says: "two names before the query", params: `"catalog":["reading","writing"]`,
+		query: "catalog=empty", want: kitTools},
+	{says: "one of two is unknown", query: "catalog=nonsense,reading",
+		want: []string{"get_all", "get_by_id"}, note: "there is no such catalog: nonsense"},
+	{says: "one of two is somebody else's", params: `"catalog":["of ada","reading"]`,
+		want: []string{"get_all", "get_by_id"}, note: "there is no such catalog: of ada"},
+	{says: "both are unknown", query: "catalog=nonsense,of+ada", want: all, unknown: true},
 	{says: "a name that is none", params: `"catalog":"\u0000"`, want: all, unknown: true},
 }
 
@@ -150,8 +168,11 @@ func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 					continue
 				}
 				names, note := listedIn(t, got.body)
-				if !slices.Equal(names, test.want) || test.unknown != strings.Contains(note,
-					"there is no such catalog") {
+				known := note == test.note
+				if test.note == "" {
+					known = test.unknown == strings.Contains(note, "there is no such catalog")
+				}
+				if !slices.Equal(names, test.want) || !known {
 					t.Errorf("%s, %s: %v, note %q", era, test.says, names, note)
 				}
 				if encoded := strings.Contains(test.says,
@@ -172,19 +193,20 @@ func TestCatalogIsAskedForOverStdioAsWell(t *testing.T) {
 		}
 		names, note := listedIn(t, talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+
 			test.params+`}}`))
-		if !slices.Equal(names, test.want) || test.unknown != (note != "") {
+		if !slices.Equal(names, test.want) || (test.unknown || test.note != "") != (note != "") {
 			t.Errorf("%s: %v, note %q", test.says, names, note)
 		}
 	}
 }
 
 // stdioTalk opens a session over lines and returns what sends one and reads the next.
-func stdioTalk(t testing.TB, s *runtime.Server, p access.Principal) func(string) string {
+func stdioTalk(t testing.TB, s *runtime.Server, p access.Principal,
+	options ...runtime.StreamOption) func(string) string {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, p) }()
+	go func() { done <- s.RunIO(context.Background(), in, out, p, options...) }()
 	lines := bufio.NewScanner(fromServer)
 	talk := func(line string) string {
 		t.Helper()
@@ -217,7 +239,7 @@ func TestCatalogThatIsNoNameIsInvalidParams(t *testing.T) {
 		c := newRaw(t, endpoint, tokens["Admin"], era)
 		for params, pointer := range map[string]string{
 			`"catalog":7`: "/catalog", `"catalog":{"secret":"hunter2"}`: "/catalog",
-			`"catalog":["hunter2"]`: "/catalog", `"catalog":true`: "/catalog",
+			`"catalog":["hunter2",7]`: "/catalog/1", `"catalog":true`: "/catalog",
 			`"catalog_id":1.5`: "/catalog_id", `"catalog_id":1e3`: "/catalog_id",
 			`"catalog_id":{}`: "/catalog_id", `"catalog_id":false`: "/catalog_id",
 			`"catalog_id":99999999999999999999`: "/catalog_id",

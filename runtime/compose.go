@@ -28,6 +28,7 @@ type composed struct {
 	served    []*invoke.Resource        // of the toolsets
 	resources *invoke.Resources         // all that a URI can mean
 	own       adopted                   // of the go-sdk server itself
+	catalogs  map[string][]string       // by tool, and by "" those of removed tools
 }
 
 // ownPackages begin the paths of packages that add tools to those of others, and name no server.
@@ -39,7 +40,8 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	c := composed{
 		tools: map[string]*invoke.Tool{}, aliases: map[string]string{},
-		prompts: map[string]*invoke.Prompt{}, resources: &invoke.Resources{}}
+		prompts: map[string]*invoke.Prompt{}, resources: &invoke.Resources{},
+		catalogs: map[string][]string{}}
 	var parts []access.Part
 	schemas := invoke.Schemas{}
 	named := false // by one of the runtime's own packages
@@ -54,6 +56,22 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 		} else if slices.Contains(c.packages, g.Package) {
 			bad("package %s: its Toolset is passed twice: pass it once", g.Package)
 			continue
+		}
+		var names []string // of all tools of the package
+		for _, t := range g.Tools {
+			names = append(names, t.Name)
+		}
+		for _, t := range set.Removed() {
+			names = append(names, t.Name)
+			c.catalogs[""] = append(c.catalogs[""], t.Catalogs...)
+		}
+		for _, name := range set.Unknown() {
+			hint := ""
+			if near := editdistance.Nearest(name, names, 2); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			bad("package %s: Only or Without of its Toolset names %q, which is no tool of it%s",
+				g.Package, name, hint)
 		}
 		own := strings.HasPrefix(g.Package, ownPackages)
 		if c.info.Name == "" || named && !own {
@@ -92,7 +110,7 @@ func (c *composed) add(g toolset.Generated, schemas invoke.Schemas) []error {
 	for _, t := range g.Tools {
 		built, err := invoke.NewTool(t, schemas)
 		check(access.Tools, t.Name, err)
-		c.tools[t.Name] = built
+		c.tools[t.Name], c.catalogs[t.Name] = built, t.Catalogs
 	}
 	for _, p := range g.Prompts {
 		built, err := invoke.NewPrompt(p)

@@ -47,7 +47,7 @@ func GuardedTools(ctx context.Context) []toolset.GuardedTool {
 		return nil
 	}
 	caller, _ := request.Caller(ctx)
-	return info.Server.GuardedTools(caller)
+	return info.Server.GuardedTools(caller, info.Catalog.ReadOnly)
 }
 
 // RequestID returns the id of a request in the log and the audit: that of a handler's call, or of

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // PathMCP is the default of Options.Path. [Server.Handler] serves the other paths too.
@@ -66,6 +67,13 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
+// StreamOption configures one run of [Server.RunStdio] or [Server.RunIO].
+type StreamOption struct{ catalogs []string }
+
+// WithCatalogs lists the tools of the named catalogs, unless a message names catalogs itself. As
+// for a URL's catalogs, calls do not depend on them; see [MetaCatalog] and Options.CatalogStrict.
+func WithCatalogs(names ...string) StreamOption { return StreamOption{names} }
+
 // RunStdio serves one client over standard input and output. It returns nil when the client closes
 // the input, and ctx's error when ctx ends. The caller is principal for the whole time. The zero
 // Principal is an anonymous caller, whom Options.Anonymous must admit; it is never an admin.
@@ -73,7 +81,8 @@ func (s *Server) Handler() http.Handler {
 // While RunStdio runs, os.Stdout is standard error, and on Linux file descriptor 1 too, so that
 // output of handlers and their libraries does not mix with messages. Only one RunStdio can run in a
 // process at a time.
-func (s *Server) RunStdio(ctx context.Context, principal access.Principal) error {
+func (s *Server) RunStdio(ctx context.Context, principal access.Principal,
+	options ...StreamOption) error {
 	if err := s.checkPrincipal(principal); err != nil {
 		return err
 	}
@@ -82,13 +91,14 @@ func (s *Server) RunStdio(ctx context.Context, principal access.Principal) error
 		return fmt.Errorf("taking standard output for the protocol: %w", err)
 	}
 	defer restore()
-	return s.RunIO(ctx, os.Stdin, out, principal)
+	return s.RunIO(ctx, os.Stdin, out, principal, options...)
 }
 
 // RunIO serves one client over any pair of streams, one message a line, as [Server.RunStdio] does
 // over the standard ones. It closes in if that is an io.Closer, and leaves out open. It returns nil
 // also if the client leaves before its answer, and out then returns [io.ErrClosedPipe].
-func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p access.Principal) error {
+func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p access.Principal,
+	options ...StreamOption) error {
 	if err := s.checkPrincipal(p); err != nil {
 		return err
 	}
@@ -108,7 +118,12 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	s.bridge.Facts.Streams.Add(1)
 	defer s.bridge.Facts.Streams.Add(-1)
 	caller := identity.Identity{Principal: p, ClientItself: identity.OfClientItself(p)}
-	return transport.ServeIO(ctx, s.closing, s.transport, in, out, caller)
+	config, catalogs := s.transport, []string(nil)
+	for _, option := range options {
+		catalogs = append(catalogs, option.catalogs...)
+	}
+	config.Catalog = wire.NamedCatalogs(s.opts.Masker, catalogs...)
+	return transport.ServeIO(ctx, s.closing, config, in, out, caller)
 }
 
 // checkPrincipal refuses a principal that the program cannot have meant.

@@ -32,6 +32,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // The values of options that are zero, and the time limit of handlers that declare none.
@@ -125,9 +126,15 @@ type Options struct {
 	// off; package catalog/stored keeps both in a database. Without it there are only the catalogs
 	// that code declares (//mcp:tool catalog=), and all tools are on.
 	Catalogs catalog.Source
-	// CatalogStrict refuses a list of tools if the requested catalog does not exist for the caller.
-	// By default the list is whole, with a note in _meta: a catalog is no boundary.
+	// CatalogStrict refuses a list of tools if none of the requested catalogs exists for the
+	// caller. By default the list is whole, with a note in _meta: a catalog is no boundary.
 	CatalogStrict bool
+	// ReadOnly serves no tools but those that are marked readonly: of the toolsets as
+	// [toolset.Toolset.ReadOnly] does, and with [Adopt] those whose annotations have readOnlyHint.
+	// All others are unknown to everybody. Prompts and resources stay.
+	ReadOnly bool
+	// Adopt has the options of [Adopt]; [New] refuses them.
+	Adopt AdoptOptions
 
 	// Grants has the resources that clients may use; tools with //mcp:allow need it. Each of their
 	// calls reads it, within the time limit of the tool, and an error denies. Package grant/stored
@@ -204,6 +211,19 @@ type Options struct {
 	// StateKey signs the requestState of multi-round-trip requests. Replicas behind one address
 	// need the same key, of at least 32 random bytes. Empty is a random key of this process.
 	StateKey []byte
+}
+
+// AdoptOptions are the options of [Adopt] about the tools, prompts and resources of the server.
+type AdoptOptions struct {
+	// Conditional names tools that the server lists to some clients only, as to those that support
+	// elicitation. Each needs a rule. Each list asks the server, and a caller is listed such a tool
+	// if the server lists it and the rule admits the caller. The tool need not be listed when Adopt
+	// is called. It counts as a tool without readOnlyHint.
+	Conditional []string
+	// Replace removes from the server what a toolset has as well: a tool or prompt of this name, or
+	// a resource of this URI. The toolset's rule counts, and one in the rules of Adopt is dropped.
+	// Without Replace that is an error.
+	Replace bool
 }
 
 // hostCheck is the name of the check of Options.Capabilities.
@@ -359,6 +379,18 @@ func bound[N int | int64 | time.Duration](name, unit string, value *N, initial N
 	}
 	*value = cmp.Or(*value, initial)
 	return nil
+}
+
+// serves returns the toolsets, narrowed if the server is read-only.
+func (o Options) serves(toolsets []toolset.Toolset) []toolset.Toolset {
+	if !o.ReadOnly {
+		return toolsets
+	}
+	narrowed := make([]toolset.Toolset, len(toolsets))
+	for i, set := range toolsets {
+		narrowed[i] = set.ReadOnly()
+	}
+	return narrowed
 }
 
 // hasMiddleware reports whether middleware of either kind reads results and may change them.

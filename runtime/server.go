@@ -72,7 +72,11 @@ type Server struct {
 // goroutines end within ten seconds, and by [Server.Shutdown].
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
-	c, err := compose(toolsets, opts.PermissionAware)
+	if options.Adopt.Replace || len(options.Adopt.Conditional) > 0 {
+		optsErr = errors.Join(optsErr,
+			errors.New("Options.Adopt is for runtime.Adopt: leave it out"))
+	}
+	c, err := compose(opts.serves(toolsets), opts.PermissionAware)
 	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
 		return nil, startError{err}
 	}
@@ -279,14 +283,17 @@ func (s *Server) awaitHost() {
 // buildDiscovery makes what each caller is listed, and reads which tools are switched off.
 func (s *Server) buildDiscovery() error {
 	opts := s.opts
-	declared := map[string][]string{}
+	readOnly := s.own.readOnly()
 	for name, t := range s.tools {
-		declared[name] = t.Catalogs
+		if t.Annotations.ReadOnlyHint {
+			readOnly = append(readOnly, name)
+		}
 	}
-	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Denial, ListAll: opts.ListAll}
+	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Denial, ListAll: opts.ListAll,
+		ReadOnly: s.table.Named(readOnly)}
 	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
-		Source: opts.Catalogs, Declared: declared, Policy: s.policy, Strict: opts.CatalogStrict,
-		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
+		Source: opts.Catalogs, Declared: s.composed.catalogs, Policy: s.policy,
+		Strict: opts.CatalogStrict, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
 		Policy: s.policy, PageSize: opts.PageSize, Clone: opts.hasMiddleware(),
 		Looked: s.observer.Cached()})
@@ -305,7 +312,7 @@ func (s *Server) buildDiscovery() error {
 
 // guardedTools returns the func of [request.Server]. It decides on every tool for every caller, so
 // that its time does not depend on how many the caller may use.
-func (s *Server) guardedTools() func(access.Principal) []toolset.GuardedTool {
+func (s *Server) guardedTools() func(access.Principal, bool) []toolset.GuardedTool {
 	var all []toolset.GuardedTool
 	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 		if t := s.tools[name]; len(t.Allow) > 0 {
@@ -313,9 +320,9 @@ func (s *Server) guardedTools() func(access.Principal) []toolset.GuardedTool {
 				Name: name, Allow: t.Allow, Isolated: t.Isolate != ""})
 		}
 	}
-	return func(p access.Principal) (usable []toolset.GuardedTool) {
+	return func(p access.Principal, readOnly bool) (usable []toolset.GuardedTool) {
 		for _, t := range all {
-			if s.policy.Decide(p, access.Tools, t.Name).Allowed {
+			if s.policy.Decide(p, readOnly, access.Tools, t.Name).Allowed {
 				t.Allow = slices.Clone(t.Allow)
 				usable = append(usable, t)
 			}
@@ -360,7 +367,8 @@ func (s *Server) buildBridge(server *mcp.Server) {
 			Pool:   s.pool, Log: opts.Logger, Masker: opts.Masker}),
 	})
 	s.bridge = bridge.New(bridge.Config{
-		Server: server, Facts: facts, Guard: s.guard, Middleware: opts.Middleware})
+		Server: server, Facts: facts, Guard: s.guard, Middleware: opts.Middleware,
+		Conditional: opts.Adopt.Conditional})
 }
 
 // buildTransport configures the transports; [Server.Handler] and [Server.RunIO] make them.

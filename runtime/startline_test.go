@@ -46,7 +46,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"prompts": 4.0, "resources": 6.0,
 		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager",
 		"identity": "runtime_test.telling", "anonymous": true, "admin": false,
-		"catalog_strict": false, "masker": false,
+		"catalog_strict": false, "read_only": false, "masker": false,
 		"packages": []any{"example.com/team", "example.com/library"},
 		"audit":    "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
 		"list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",

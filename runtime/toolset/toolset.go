@@ -74,9 +74,12 @@ func cloneIcons(icons []Icon) []Icon {
 	return icons
 }
 
-// Toolset is everything that one package serves. Its rules cannot be edited at run time.
+// Toolset is what one package serves: everything, or less by [Toolset.Only], [Toolset.Without] and
+// [Toolset.ReadOnly]. Its rules cannot be edited at run time.
 type Toolset struct {
 	generated Generated
+	removed   []Tool   // by narrowing
+	unknown   []string // names that narrowing got and the package does not have
 }
 
 // NewToolset makes a Toolset of a copy. Generated code calls it.

@@ -25,6 +25,8 @@ type Config struct {
 	Facts      *request.Server
 	Guard      *guard.Guard
 	Middleware []mcp.Middleware
+	// Conditional names tools of an adopted server that it lists to some clients only.
+	Conditional []string
 }
 
 // Bridge is a go-sdk server behind the guard.

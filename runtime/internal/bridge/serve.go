@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -54,6 +55,9 @@ func (b *Bridge) answer(next mcp.MethodHandler) mcp.MethodHandler {
 				"method", method)
 			return nil, wire.InternalError()
 		}
+		if params, ok := req.GetParams().(*mcp.ListToolsParams); ok && len(b.Conditional) > 0 {
+			c.inside.Filter.More = b.listedNow(ctx, next, req, params)
+		}
 		m := *c.inside // middleware may have changed the params
 		m.Method, m.Params = method, req.GetParams()
 		if a, own, err := b.Guard.TryInvoke(ctx, &m); own {
@@ -68,6 +72,36 @@ func (b *Bridge) answer(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// listedNow returns the conditional tools that the adopted server lists to this client now. It
+// reads all of the server's pages, because the client's page is one of the guard's list.
+func (b *Bridge) listedNow(ctx context.Context, next mcp.MethodHandler, req mcp.Request,
+	params *mcp.ListToolsParams) map[string]*mcp.Tool {
+	found, page := map[string]*mcp.Tool{}, &mcp.ListToolsParams{}
+	if params != nil {
+		page.Meta = params.Meta
+	}
+	const maxPages = 1000
+	for range maxPages {
+		res, err := next(ctx, "tools/list", replaced(req, page))
+		list, ok := res.(*mcp.ListToolsResult)
+		if err != nil || !ok || list == nil {
+			b.Guard.Log.WarnContext(ctx, "the adopted server did not list its conditional tools",
+				"error", err)
+			return nil
+		}
+		for _, t := range list.Tools {
+			if t != nil && slices.Contains(b.Conditional, t.Name) {
+				found[t.Name] = t
+			}
+		}
+		if list.NextCursor == "" {
+			break
+		}
+		page.Cursor = list.NextCursor
+	}
+	return found
 }
 
 // dispatcher is the one tool of toolsets that go-sdk has. go-sdk looks registered tools up before

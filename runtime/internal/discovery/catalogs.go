@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
@@ -23,7 +25,7 @@ import (
 const (
 	queryTimeout     = 5 * time.Second // of one query of the source
 	maxQueries       = 256             // at a time, and so the goroutines that a hanging source holds
-	maxRecordedQuery = 64              // bytes of a requested catalog that are recorded
+	maxRecordedQuery = 64              // bytes of requested catalogs that are recorded
 )
 
 // DeclaredPrefix begins the ids of catalogs that code declares. Those of a source have others.
@@ -43,7 +45,7 @@ type Catalogs struct {
 // CatalogsConfig is what catalogs read.
 type CatalogsConfig struct {
 	Source   catalog.Source      // nil if only code declares catalogs
-	Declared map[string][]string // the catalogs that code declares, by tool
+	Declared map[string][]string // the catalogs that code declares, by tool; "" for none
 	Policy   *Policy             // its switches are set
 	Strict   bool                // a catalog that cannot be found refuses the list
 	Pool     *worker.Pool
@@ -58,7 +60,10 @@ func NewCatalogs(cfg CatalogsConfig) *Catalogs {
 	for _, tool := range slices.Sorted(maps.Keys(cfg.Declared)) {
 		for _, name := range cfg.Declared[tool] {
 			id := DeclaredID(name)
-			tools := append(c.declared[id].Tools, tool)
+			tools := c.declared[id].Tools
+			if tool != "" {
+				tools = append(tools, tool)
+			}
 			c.declared[id] = catalog.Found{ID: id, Name: name, Global: true, Tools: tools}
 		}
 	}
@@ -75,25 +80,34 @@ func (c *Catalogs) Declared() []catalog.Found {
 	return all
 }
 
-// Filter is what a catalog leaves of a list of tools. The zero Filter leaves all.
+// Filter is what a query leaves of a list of tools. The zero Filter leaves all.
 type Filter struct {
 	In   *access.Set // nil leaves all
 	Note string      // for the client
+	// More has tools by name that are not in the lists, or differ from those there. Rules and In
+	// apply to them as well.
+	More    map[string]*mcp.Tool
+	unknown string // the requested catalogs that do not exist for the caller, for the log
 }
 
-// Filter resolves the catalog that a message requests. A failure leaves the list whole, or with
-// Strict refuses it; the error wraps [catalog.ErrUnknown] for an unknown catalog.
+// Filter resolves what a message asks for. A catalog that the caller does not have counts as empty,
+// with a note. If none of them can be found, the list is that of all catalogs, with a note, or is
+// refused with Strict; the error wraps [catalog.ErrUnknown] for unknown catalogs.
 func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, error) {
 	f, err := c.Resolve(ctx, info.Principal, info.Catalog)
-	if err == nil {
+	if err == nil && f.unknown == "" {
 		return f, nil
 	} else if ctx.Err() != nil {
 		return Filter{}, ctx.Err() // nobody waits for the list any more
 	}
-	attrs := []any{"catalog", c.RecordedQuery(info.Catalog),
+	attrs := []any{"catalog", cmp.Or(f.unknown, c.RecordedQuery(info.Catalog)),
 		"principal", info.Principal.Subject, info.IDs()}
 	level, note := slog.LevelInfo, "there is no such catalog"
 	text := note + " for the caller"
+	if err == nil {
+		c.Log.Log(ctx, level, text+"; the list has the tools of the others", attrs...)
+		return f, nil
+	}
 	if !errors.Is(err, catalog.ErrUnknown) {
 		level, note = slog.LevelError, "catalogs are not available"
 		text, attrs = "the catalog could not be looked for", append(attrs, "error", err)
@@ -103,33 +117,67 @@ func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, erro
 		return Filter{}, err
 	}
 	c.Log.Log(ctx, level, text+"; the list is not filtered", attrs...)
-	return Filter{Note: note + ": this list is not filtered"}, nil
+	f.Note = note + ": this list is not filtered"
+	return f, nil
 }
 
-// Resolve is Filter without logging, for any principal.
+// Resolve is Filter without logging, for any principal. The filter of an error leaves the tools of
+// all catalogs.
 func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
-	q request.CatalogQuery) (Filter, error) {
-	if q.IsZero() {
-		return Filter{}, nil
-	} else if q.TooLong {
-		return Filter{}, catalog.ErrUnknown
+	q request.CatalogQuery) (f Filter, err error) {
+	if q.ReadOnly {
+		f.In = &c.Policy.ReadOnly
 	}
-	var found catalog.Found
-	err := catalog.ErrUnknown
-	if c.Source != nil && !strings.HasPrefix(q.ID, DeclaredPrefix) {
+	if len(q.Asks) == 0 {
+		return f, nil
+	} else if q.TooLong {
+		return f, catalog.ErrUnknown
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout) // of all queries together
+	defer cancel()
+	var tools, notes []string
+	var unknown []catalog.Ask
+	for _, ask := range q.Asks {
+		found, err := c.find(ctx, p, ask)
+		if errors.Is(err, catalog.ErrUnknown) {
+			unknown = append(unknown, ask)
+			continue
+		} else if err != nil {
+			return f, err
+		}
+		tools = append(tools, found.Tools...)
+		if found.Note != "" && !slices.Contains(notes, found.Note) {
+			notes = append(notes, found.Note)
+		}
+	}
+	if len(unknown) == len(q.Asks) {
+		return f, catalog.ErrUnknown
+	} else if len(unknown) > 0 {
+		f.unknown = c.recorded(unknown)
+		notes = append(notes, "there is no such catalog: "+f.unknown)
+	}
+	in := c.Policy.Table.Named(tools)
+	if f.In != nil {
+		in = in.And(*f.In)
+	}
+	f.In, f.Note = &in, strings.Join(notes, "; ")
+	return f, nil
+}
+
+// find returns one catalog that a principal may ask for.
+func (c *Catalogs) find(ctx context.Context, p access.Principal,
+	ask catalog.Ask) (found catalog.Found, err error) {
+	err = catalog.ErrUnknown
+	if c.Source != nil && !strings.HasPrefix(ask.ID, DeclaredPrefix) {
 		found, err = query(ctx, c, func(ctx context.Context) (catalog.Found, error) {
-			return c.Source.Catalog(ctx, p, q.Ask)
+			return c.Source.Catalog(ctx, p, ask)
 		})
 	}
-	own, declared := c.declared[cmp.Or(q.ID, DeclaredID(q.Name))]
+	own, declared := c.declared[cmp.Or(ask.ID, DeclaredID(ask.Name))]
 	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
-		found, err = own, nil // the catalog of code wins: it was reviewed with the code
+		return own, nil // the catalog of code wins: it was reviewed with the code
 	}
-	if err != nil {
-		return Filter{}, err
-	}
-	set := c.Policy.Table.Named(found.Tools)
-	return Filter{In: &set, Note: found.Note}, nil
+	return found, err
 }
 
 // FilterError returns the error for the client whose list was refused.
@@ -140,13 +188,17 @@ func (c *Catalogs) FilterError(err error) error {
 	return wire.InternalError()
 }
 
-// RecordedQuery returns what the log and the audit record of a requested catalog.
-func (c *Catalogs) RecordedQuery(q request.CatalogQuery) string {
-	text := q.Name
-	if q.ID != "" {
-		text = "id " + q.ID
+// RecordedQuery returns what the log and the audit record of requested catalogs.
+func (c *Catalogs) RecordedQuery(q request.CatalogQuery) string { return c.recorded(q.Asks) }
+
+func (c *Catalogs) recorded(asks []catalog.Ask) string {
+	texts := make([]string, len(asks))
+	for i, ask := range asks {
+		if texts[i] = ask.Name; ask.ID != "" {
+			texts[i] = "id " + ask.ID
+		}
 	}
-	return c.Masker.TextWithin(text, maxRecordedQuery)
+	return c.Masker.TextWithin(strings.Join(texts, ", "), maxRecordedQuery)
 }
 
 // query calls the source, and does not wait longer than queryTimeout.

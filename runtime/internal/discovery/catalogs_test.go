@@ -110,8 +110,11 @@ func (j *journal) logger() *slog.Logger {
 func catalogsOf(t *testing.T, source catalog.Source, log *journal) *Catalogs {
 	pool := worker.NewPool()
 	t.Cleanup(pool.Close)
+	table := office(t)
 	return NewCatalogs(CatalogsConfig{
-		Source: source, Policy: &Policy{Table: office(t)}, Pool: pool, Log: log.logger(),
+		Source: source,
+		Policy: &Policy{Table: table, ReadOnly: table.Named([]string{"look", "read"})},
+		Pool:   pool, Log: log.logger(),
 		Declared: map[string][]string{"read": {"own", "both"}, "look": {"own"}, "buy": nil},
 	})
 }
@@ -121,7 +124,21 @@ func (c *Catalogs) resolved(t *testing.T, q request.CatalogQuery) (Filter, error
 }
 
 func asks(name, id string) request.CatalogQuery {
-	return request.CatalogQuery{Ask: catalog.Ask{Name: name, ID: id}, Set: true}
+	q := request.CatalogQuery{Asks: []catalog.Ask{{Name: name, ID: id}}, Set: true}
+	if q.Asks[0].IsZero() {
+		q.Asks = nil
+	}
+	return q
+}
+
+func both(a, b request.CatalogQuery) request.CatalogQuery {
+	a.Asks = slices.Concat(a.Asks, b.Asks)
+	return a
+}
+
+func readOnly(q request.CatalogQuery) request.CatalogQuery {
+	q.ReadOnly = true
+	return q
 }
 
 func TestDeclaredCatalogsAreInOrderAndCannotBeChanged(t *testing.T) {
@@ -160,10 +177,23 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		"code's by id":               {source, asks("", "code:own"), "[look read] "},
 		"code's without a source":    {nil, asks("own", ""), "[look read] "},
 		"unknown to code":            {source, asks("", "code:kit"), catalog.ErrUnknown.Error()},
-		"unknown":                    {source, asks("other", ""), catalog.ErrUnknown.Error()},
-		"unknown by id":              {source, asks("own", "9"), catalog.ErrUnknown.Error()},
-		"unknown without a source":   {nil, asks("kit", ""), catalog.ErrUnknown.Error()},
-		"too long":                   {source, tooLong, catalog.ErrUnknown.Error()},
+		"two": {source, both(asks("kit", ""), asks("", "code:own")),
+			"[drop look read] a note"},
+		"two that are equal": {source, both(asks("kit", ""), asks("", "1")),
+			"[drop] a note"},
+		"one of two is unknown": {source, both(asks("other", ""), asks("both", "")),
+			"[read] there is no such catalog: other"},
+		"one of two is unknown, with a note": {source, both(asks("kit", ""), asks("", "9")),
+			"[drop] a note; there is no such catalog: id 9"},
+		"both are unknown": {source, both(asks("x", ""), asks("y", "")),
+			catalog.ErrUnknown.Error()},
+		"readonly":                 {source, readOnly(request.CatalogQuery{}), "[look read] "},
+		"readonly in one":          {source, readOnly(asks("both", "")), "[read] "},
+		"readonly in none":         {source, readOnly(asks("kit", "")), "[] a note"},
+		"unknown":                  {source, asks("other", ""), catalog.ErrUnknown.Error()},
+		"unknown by id":            {source, asks("own", "9"), catalog.ErrUnknown.Error()},
+		"unknown without a source": {nil, asks("kit", ""), catalog.ErrUnknown.Error()},
+		"too long":                 {source, tooLong, catalog.ErrUnknown.Error()},
 	} {
 		f, err := catalogsOf(t, test.source, &journal{}).resolved(t, test.query)
 		got := "all"
@@ -177,6 +207,46 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestUnknownCatalogDoesNotUndoTheWishForReadonlyTools asks for both.
+func TestUnknownCatalogDoesNotUndoTheWishForReadonlyTools(t *testing.T) {
+	long := asks("kit", "")
+	long.TooLong = true
+	away := func(context.Context) error { return errors.New("away") }
+	for name, q := range map[string]request.CatalogQuery{
+		"unknown": asks("x", ""), "too long": long, "away": asks("kit", "")} {
+		source := &shelf{}
+		if name == "away" {
+			source.fail = away
+		}
+		c := catalogsOf(t, source, &journal{})
+		f, err := c.Filter(t.Context(), &request.Info{Catalog: readOnly(q)})
+		if err != nil || f.In == nil || fmt.Sprint(f.In.Names()) != "[look read]" || f.Note == "" {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+}
+
+// TestUnknownCatalogsAmongOthersAreMaskedAndLogged checks what the note and the log have of a name
+// that may be a misplaced token.
+func TestUnknownCatalogsAmongOthersAreMaskedAndLogged(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("a", 36)
+	for _, strict := range []bool{false, true} {
+		log := &journal{}
+		c := catalogsOf(t, nil, log)
+		c.Strict = strict
+		f, err := c.Filter(t.Context(),
+			&request.Info{Catalog: both(asks(secret, ""), asks("own", ""))})
+		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" ||
+			strings.Contains(f.Note, secret) || !strings.HasPrefix(f.Note, "there is no such catalog: ") {
+			t.Errorf("strict %v: %+v, %v", strict, f, err)
+		}
+		if text := log.String(); strings.Contains(text, secret) ||
+			!strings.Contains(text, "the list has the tools of the others") {
+			t.Error(text)
 		}
 	}
 }

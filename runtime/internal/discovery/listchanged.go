@@ -114,9 +114,9 @@ func (l *ListChanged) Listed(info *request.Info, f Filter) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s := l.clients[info.Session]; s != nil && s.query != info.Catalog {
+	if s := l.clients[info.Session]; s != nil && !s.query.Equal(info.Catalog) {
 		s.query = info.Catalog
-		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In).digest
+		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In, nil).digest
 		s.check() // for changes since the catalog was resolved
 	}
 }
@@ -282,7 +282,7 @@ func (s *Subscription) notify() {
 		return
 	}
 	s.changes.mu.Lock()
-	if s.query != state.query {
+	if !s.query.Equal(state.query) {
 		s.changes.mu.Unlock()
 		s.check() // the client was listed another catalog meanwhile
 		return

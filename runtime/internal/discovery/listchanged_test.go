@@ -483,6 +483,33 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 	})
 }
 
+// TestReadonlyListIsNotToldOfOtherTools switches off a tool that the client's list does not have.
+func TestReadonlyListIsNotToldOfOtherTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, &shelf{}, nil)
+		whole, part := newSession(), newSession()
+		defer close(whole.ended)
+		defer close(part.ended)
+		info := message(part, "Admin")
+		info.Catalog = readOnly(request.CatalogQuery{})
+		for _, info := range []*request.Info{message(whole, "Admin"), info} {
+			c.Observe(info)
+			f, err := c.Catalogs.Filter(t.Context(), info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Listed(info, f)
+		}
+		c.want(t, "they are listed")
+		c.Catalogs.Policy.turnOff("drop")
+		c.Recheck(nil)
+		c.want(t, "a tool that may write is off", "tool <nil>")
+		c.Catalogs.Policy.turnOff("drop", "look")
+		c.Recheck(nil)
+		c.want(t, "a readonly tool is off", "tool <nil>", "tool <nil>")
+	})
+}
+
 // A list of another catalog, while the last one is being resolved, counts and not that.
 func TestCatalogThatChangesDuringACheckIsCheckedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

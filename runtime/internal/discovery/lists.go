@@ -59,22 +59,22 @@ func (l *Lists) Answer(p access.Principal, f Filter,
 	switch r := params.(type) {
 	case *mcp.ListToolsParams:
 		list, r := &mcp.ListToolsResult{}, cmp.Or(r, &mcp.ListToolsParams{})
-		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, r.Cursor)
+		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, f.More, r.Cursor)
 		if f.Note != "" {
 			list.Meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
 		res = list
 	case *mcp.ListPromptsParams:
 		list, r := &mcp.ListPromptsResult{}, cmp.Or(r, &mcp.ListPromptsParams{})
-		list.Prompts, list.NextCursor, err = l.prompts.page(p, nil, r.Cursor)
+		list.Prompts, list.NextCursor, err = l.prompts.page(p, nil, nil, r.Cursor)
 		res = list
 	case *mcp.ListResourcesParams:
 		list, r := &mcp.ListResourcesResult{}, cmp.Or(r, &mcp.ListResourcesParams{})
-		list.Resources, list.NextCursor, err = l.resources.page(p, nil, r.Cursor)
+		list.Resources, list.NextCursor, err = l.resources.page(p, nil, nil, r.Cursor)
 		res = list
 	case *mcp.ListResourceTemplatesParams:
 		list, r := &mcp.ListResourceTemplatesResult{}, cmp.Or(r, &mcp.ListResourceTemplatesParams{})
-		list.ResourceTemplates, list.NextCursor, err = l.templates.page(p, nil, r.Cursor)
+		list.ResourceTemplates, list.NextCursor, err = l.templates.page(p, nil, nil, r.Cursor)
 		res = list
 	default:
 		return nil, false, nil
@@ -95,15 +95,17 @@ func (l *Lists) Encode(p access.Principal, f Filter,
 		if f.Note != "" {
 			meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
-		return l.tools.encode("tools", p, f.In, cmp.Or(r, &mcp.ListToolsParams{}).Cursor, meta)
+		return l.tools.encode("tools", p, f.In, f.More,
+			cmp.Or(r, &mcp.ListToolsParams{}).Cursor, meta)
 	case *mcp.ListPromptsParams:
-		return l.prompts.encode("prompts", p, nil, cmp.Or(r, &mcp.ListPromptsParams{}).Cursor, nil)
+		cursor := cmp.Or(r, &mcp.ListPromptsParams{}).Cursor
+		return l.prompts.encode("prompts", p, nil, nil, cursor, nil)
 	case *mcp.ListResourcesParams:
 		cursor := cmp.Or(r, &mcp.ListResourcesParams{}).Cursor
-		return l.resources.encode("resources", p, nil, cursor, nil)
+		return l.resources.encode("resources", p, nil, nil, cursor, nil)
 	case *mcp.ListResourceTemplatesParams:
 		cursor := cmp.Or(r, &mcp.ListResourceTemplatesParams{}).Cursor
-		return l.templates.encode("resourceTemplates", p, nil, cursor, nil)
+		return l.templates.encode("resourceTemplates", p, nil, nil, cursor, nil)
 	}
 	return nil, false, nil
 }
@@ -112,13 +114,15 @@ func (l *Lists) Encode(p access.Principal, f Filter,
 func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type, int, int) {
 	switch method {
 	case "prompts/list":
-		return audit.PromptList, len(l.prompts.visible(p, nil).items), len(l.prompts.items)
+		return audit.PromptList, len(l.prompts.visible(p, nil, nil).items), len(l.prompts.items)
 	case "resources/list":
-		return audit.ResourceList, len(l.resources.visible(p, nil).items), len(l.resources.items)
+		shown := l.resources.visible(p, nil, nil)
+		return audit.ResourceList, len(shown.items), len(l.resources.items)
 	case "resources/templates/list":
-		return audit.TemplateList, len(l.templates.visible(p, nil).items), len(l.templates.items)
+		shown := l.templates.visible(p, nil, nil)
+		return audit.TemplateList, len(shown.items), len(l.templates.items)
 	}
-	return audit.ToolList, len(l.tools.visible(p, f.In).items), len(l.tools.items)
+	return audit.ToolList, len(l.tools.visible(p, f.In, f.More).items), len(l.tools.items)
 }
 
 // Totals returns how many tools, prompts, and resources with templates there are.
@@ -158,8 +162,8 @@ func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 type digests [3]digest // of all that a caller sees, by kind
 
 func (l *Lists) digests(p access.Principal, in *access.Set) digests {
-	return digests{l.tools.visible(p, in).digest, l.prompts.visible(p, nil).digest,
-		l.resources.visible(p, nil).digest} // of templates too, which share their table
+	return digests{l.tools.visible(p, in, nil).digest, l.prompts.visible(p, nil, nil).digest,
+		l.resources.visible(p, nil, nil).digest} // of templates too, which share their table
 }
 
 // ownTool makes a shallow copy of a tool share nothing that can be changed.

@@ -41,7 +41,7 @@ func fill(c ListsConfig) *Lists {
 // visibleTools returns the names of the tools that a principal is listed.
 func (l *Lists) visibleTools(p access.Principal) []string {
 	var names []string
-	for _, t := range l.tools.visible(p, nil).items {
+	for _, t := range l.tools.visible(p, nil, nil).items {
 		names = append(names, t.Name)
 	}
 	return names

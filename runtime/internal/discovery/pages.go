@@ -78,11 +78,14 @@ func (l *list[T]) add(name string, item *T) {
 	}
 }
 
-// visible returns the list of a caller, limited to a set unless that is nil.
-func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
+// visible returns the list of a caller, limited to a set unless that is nil, and with more items.
+func (l *list[T]) visible(p access.Principal, in *access.Set, more map[string]*T) *view[T] {
 	set := l.Policy.Listed(p, l.kind)
 	if in != nil {
-		return l.view(p, set.And(*in)) // not kept: catalogs can make any number of views
+		set = set.And(*in)
+	}
+	if in != nil || len(more) > 0 {
+		return l.view(p, set, more) // not kept: catalogs can make any number of views
 	}
 	key := set.Key()
 	if l.narrow != nil {
@@ -97,7 +100,7 @@ func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	if v != nil {
 		return v
 	}
-	v = l.view(p, set)
+	v = l.view(p, set, nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.views) == maxViews {
@@ -107,10 +110,14 @@ func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	return v
 }
 
-func (l *list[T]) view(p access.Principal, set access.Set) *view[T] {
+func (l *list[T]) view(p access.Principal, set access.Set, more map[string]*T) *view[T] {
 	v := &view[T]{items: []*T{}}
 	for _, name := range set.Names() {
-		if item, text := l.item(p, name); item != nil { // resources and templates share one table
+		item, text := l.item(p, name)
+		if more[name] != nil {
+			item, text = more[name], nil
+		}
+		if item != nil { // resources and templates share one table
 			v.items = append(v.items, item)
 			v.json = append(v.json, text)
 		}
@@ -165,8 +172,9 @@ func (l *list[T]) item(p access.Principal, name string) (*T, []byte) {
 }
 
 // page returns a page and the cursor of the next one.
-func (l *list[T]) page(p access.Principal, in *access.Set, cursor string) ([]*T, string, error) {
-	v := l.visible(p, in)
+func (l *list[T]) page(p access.Principal, in *access.Set, more map[string]*T,
+	cursor string) ([]*T, string, error) {
+	v := l.visible(p, in, more)
 	start, end, next, err := l.bounds(v, cursor)
 	if err != nil {
 		return nil, "", err
@@ -183,9 +191,9 @@ func (l *list[T]) page(p access.Principal, in *access.Set, cursor string) ([]*T,
 }
 
 // encode returns the encoded result with a page; see [Lists.Encode].
-func (l *list[T]) encode(name string, p access.Principal, in *access.Set, cursor string,
-	meta mcp.Meta) (*wire.Encoded, bool, error) {
-	v := l.visible(p, in)
+func (l *list[T]) encode(name string, p access.Principal, in *access.Set, more map[string]*T,
+	cursor string, meta mcp.Meta) (*wire.Encoded, bool, error) {
+	v := l.visible(p, in, more)
 	if l.Clone || v.json == nil && len(v.items) > 0 {
 		return nil, false, nil
 	}

@@ -12,17 +12,31 @@ import (
 // Policy makes every decision of a server, so that lists and calls agree.
 type Policy struct {
 	Table   access.Table
-	Denial  access.Denial              // of rules that have none
-	ListAll bool                       // lists contain everything
-	off     atomic.Pointer[access.Set] // the tools that are switched off; nil for none
+	Denial  access.Denial // of rules that have none
+	ListAll bool          // lists contain everything
+	// ReadOnly has the tools that are marked readonly.
+	ReadOnly access.Set
+	off      atomic.Pointer[access.Set] // the tools that are switched off; nil for none
 }
 
-// Decide decides by the table. A tool that is switched off is unknown, whatever its rule.
-func (p *Policy) Decide(caller access.Principal, k access.Kind, name string) access.Decision {
+// Decide decides by the table. A tool that is switched off is unknown, whatever its rule. So is a
+// tool that is not marked readonly if the message asks for readonly tools alone.
+func (p *Policy) Decide(caller access.Principal, readOnly bool, k access.Kind,
+	name string) access.Decision {
 	if p.IsOff(k, name) {
 		return access.Decision{Axis: access.AxisUnknown}
 	}
-	return p.Table.Of(k).Decide(caller, name)
+	d := p.Table.Of(k).Decide(caller, name)
+	// A concealed tool is not looked up, so that it takes as long as an unknown one.
+	if readOnly && (d.Allowed || p.DenialOf(d) != access.Conceal) && p.Writes(k, name) {
+		return access.Decision{Axis: access.AxisUnknown}
+	}
+	return d
+}
+
+// Writes reports whether something is a tool that is not marked readonly.
+func (p *Policy) Writes(k access.Kind, name string) bool {
+	return k == access.Tools && !p.ReadOnly.Contains(name)
 }
 
 // Offered returns the values of arguments in the schemas of a set of tools, as a caller is listed

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -54,11 +55,11 @@ func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 	for _, listAll := range []bool{false, true} {
 		p := &Policy{Table: office(t), ListAll: listAll}
 		everyone := caller("Admin", "write")
-		if d := p.Decide(everyone, access.Tools, "look"); !d.Allowed {
+		if d := p.Decide(everyone, false, access.Tools, "look"); !d.Allowed {
 			t.Fatalf("%+v", d)
 		}
 		p.turnOff("look")
-		d := p.Decide(everyone, access.Tools, "look")
+		d := p.Decide(everyone, false, access.Tools, "look")
 		if d.Allowed || d.Axis != access.AxisUnknown || d.Missing() != "" {
 			t.Errorf("%+v", d)
 		}
@@ -66,9 +67,36 @@ func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 			t.Errorf("all %v: %q are listed", listAll, got.Names())
 		}
 		// A prompt of the same name is no tool.
-		if p.IsOff(access.Prompts, "look") || !p.Decide(everyone, access.Prompts, "look").Allowed ||
+		d = p.Decide(everyone, false, access.Prompts, "look")
+		if p.IsOff(access.Prompts, "look") || !d.Allowed ||
 			!p.Listed(everyone, access.Prompts).Contains("look") {
 			t.Error("a prompt is switched off")
+		}
+	}
+}
+
+func TestReadOnlyMessageKnowsNoOtherTools(t *testing.T) {
+	for _, listAll := range []bool{false, true} {
+		for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+			p := &Policy{Table: office(t), Denial: denial, ListAll: listAll}
+			p.ReadOnly = p.Table.Named([]string{"look", "read"})
+			for _, who := range []access.Principal{{}, caller("Viewer"), caller("Admin", "write")} {
+				for _, tool := range []string{"buy", "drop", "look", "read", "none"} {
+					whole := p.Decide(who, false, access.Tools, tool)
+					got := p.Decide(who, true, access.Tools, tool)
+					writes := tool == "buy" || tool == "drop"
+					concealed := !whole.Allowed && p.DenialOf(whole) == access.Conceal
+					switch {
+					case writes && !concealed && (got.Allowed || got.Axis != access.AxisUnknown),
+						(!writes || concealed) && !reflect.DeepEqual(got, whole):
+						t.Errorf("%+v, %s, %v: %+v, %+v without", who, tool, denial, got, whole)
+					}
+				}
+				plan := p.Decide(who, true, access.Prompts, "plan")
+				if !reflect.DeepEqual(plan, p.Decide(who, false, access.Prompts, "plan")) {
+					t.Errorf("%+v: a prompt is decided otherwise: %+v", who, plan)
+				}
+			}
 		}
 	}
 }
@@ -82,7 +110,7 @@ func TestListAllListsEverythingAndAllowsNoMore(t *testing.T) {
 	if got := p.Listed(nobody, access.Resources).Len(); got != 4 {
 		t.Errorf("%d resources are listed", got)
 	}
-	if p.Decide(nobody, access.Tools, "read").Allowed {
+	if p.Decide(nobody, false, access.Tools, "read").Allowed {
 		t.Error("what is listed is allowed")
 	}
 }
@@ -117,7 +145,7 @@ func TestDenialOfARefusal(t *testing.T) {
 		if test.role == "" {
 			who = access.Principal{}
 		}
-		if got := p.DenialOf(p.Decide(who, access.Tools, "buy")); got != test.want {
+		if got := p.DenialOf(p.Decide(who, false, access.Tools, "buy")); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -29,7 +29,7 @@ func (g *Guard) authorize(next Next) Next {
 // one that does not exist take the same path.
 func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, error) {
 	s := g.subjectOf(m)
-	d := g.Policy.Decide(m.Principal, s.Kind, s.Name)
+	d := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, s.Kind, s.Name)
 	if d.Axis != access.AxisUnknown {
 		m.outcome.Kind, m.outcome.Name = s.Kind, s.Name
 	}

@@ -84,7 +84,7 @@ type Message struct {
 	Meta   map[string]any
 	Origin any // of the bridge; nil for a message that no go-sdk server has decoded
 
-	// Filter is what the requested catalog leaves of a list of tools.
+	// Filter is what the message asks for of a list of tools.
 	Filter discovery.Filter
 	// Subscription belongs to subscriptions/listen; nil for others.
 	Subscription *discovery.Subscription

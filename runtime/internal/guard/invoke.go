@@ -18,7 +18,7 @@ func (g *Guard) Invoke(ctx context.Context, m *Message) (Answer, error) {
 	call, isCall := m.Params.(*mcp.CallToolParamsRaw)
 	if isCall && g.SomeNeedSDK { // middleware may have changed the name to one of go-sdk's door
 		t := g.Tools[call.Name]
-		if t != nil && t.SDK && g.Policy.Decide(m.Principal, access.Tools, call.Name).Allowed {
+		if t != nil && t.SDK && g.allows(m, call.Name) {
 			return Answer{}, errNoSession
 		}
 	}
@@ -99,9 +99,13 @@ func (g *Guard) NeedsSDK(m *Message) bool {
 		return false
 	}
 	name := g.toolName(call.Name)
-	allowed := g.Policy.Decide(m.Principal, access.Tools, name).Allowed
 	t := g.Tools[name]
-	return allowed && t != nil && (t.SDK || m.HasSessions() && g.asks(t))
+	return g.allows(m, name) && t != nil && (t.SDK || m.HasSessions() && g.asks(t))
+}
+
+// allows reports whether the caller of a message may call a tool.
+func (g *Guard) allows(m *Message, tool string) bool {
+	return g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, access.Tools, tool).Allowed
 }
 
 // asks reports whether a call of a tool may ask the person at the client: its handler does, or a

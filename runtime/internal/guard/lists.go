@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// list finds the requested catalog, and notes in the event how much of the list is shown.
+// list finds the requested catalogs, and notes in the event how much of the list is shown.
 func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err error) {
 	e := m.event
-	if e.Type == audit.ToolList && m.Catalog.Set {
+	if e.Type == audit.ToolList && !m.Catalog.IsZero() {
 		e.Catalog = g.Catalogs.RecordedQuery(m.Catalog)
 		if m.Filter, err = g.Catalogs.Filter(ctx, m.Info); err != nil {
 			err = g.Catalogs.FilterError(err)
@@ -73,7 +73,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		return Answer{}, wire.TooManyListeners(status)
 	}
 	defer release()
-	if m.Catalog.Set {
+	if !m.Catalog.IsZero() {
 		var err error
 		if m.Filter, err = g.Catalogs.Filter(ctx, m.Info); err != nil {
 			return Answer{}, g.Catalogs.FilterError(err)

@@ -23,7 +23,7 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 	for _, v := range table.Explain(m.Principal, s.Name) {
 		verdicts = append(verdicts, v.String())
 	}
-	allowed := table.Decide(m.Principal, s.Name).Allowed && !g.Policy.IsOff(s.Kind, s.Name)
+	allowed := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, s.Kind, s.Name).Allowed
 	g.Log.DebugContext(ctx, "decided", "kind", s.Kind.String(),
 		"name", m.Mask(g.Masker).TextWithin(s.Name, 256), "allowed", allowed,
 		"verdicts", strings.Join(verdicts, "; "),

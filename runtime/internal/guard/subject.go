@@ -95,6 +95,10 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 	e.Missing = principal.Missing(m.Permissions, d)
 	if g.Policy.IsOff(s.Kind, s.Name) {
 		e.Missing = "the tool is switched off"
+	} else if m.Catalog.ReadOnly && d.Axis == access.AxisUnknown {
+		if _, known := g.Policy.Table.Of(s.Kind).Tool(s.Name); known {
+			e.Missing = "the client asked for readonly tools alone"
+		}
 	}
 }
 

@@ -71,7 +71,8 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	switch {
 	case content.Request != "":
 		text += "; an administrator has been asked, by request " + content.Request
-	case err == nil && c.Policy.Decide(c.caller, access.Tools, requestTool).Allowed:
+	case err == nil && c.Policy.Decide(
+		c.caller, c.info.Catalog.ReadOnly, access.Tools, requestTool).Allowed:
 		content.Tool = requestTool
 		text += "; ask for it with the tool " + requestTool
 		if lacking.Unrestricted {

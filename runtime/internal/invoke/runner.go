@@ -92,7 +92,7 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	if j.Host != nil {
 		j.caller, held = j.Host.Refresh(ctx, j.info)
 	}
-	d := j.Policy.Decide(j.caller, j.kind, j.name)
+	d := j.Policy.Decide(j.caller, j.info.Catalog.ReadOnly, j.kind, j.name)
 	if j.info.Expired() {
 		d = access.Decision{}
 	}

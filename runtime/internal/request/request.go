@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -68,8 +69,9 @@ type Server struct {
 	Protocols            []string     // versions of the protocol; nil if only go-sdk knows them
 	HTTP                 atomic.Bool  // its handler was made
 	Streams              atomic.Int64 // clients on stdio and other streams
-	// GuardedTools returns the tools with //mcp:allow that a principal may use now, by name.
-	GuardedTools func(access.Principal) []toolset.GuardedTool
+	// GuardedTools returns the tools with //mcp:allow that a principal may use now, by name; with
+	// readOnly those that are marked readonly.
+	GuardedTools func(p access.Principal, readOnly bool) []toolset.GuardedTool
 }
 
 // Transports names the transports that the server serves now.
@@ -98,11 +100,21 @@ type Permissions struct {
 	Current     func() bool    // reports whether one more run may use them; nil if UnknownUser
 }
 
-// CatalogQuery is the catalog that a message asks to list. The zero value asks for none.
+// CatalogQuery is the part of the tools that a message asks for. The zero value asks for all.
 type CatalogQuery struct {
-	catalog.Ask
-	Set     bool // the message names a catalog, or explicitly none
-	TooLong bool // longer than any name; it is cut, and no catalog has it
+	Asks     []catalog.Ask // for the tools of any of these catalogs; empty for all tools
+	Set      bool          // the message names catalogs, or explicitly none
+	TooLong  bool          // longer than any name, or too many; it is cut, and no catalog has it
+	ReadOnly bool          // for tools marked readonly alone; calls obey it too
+}
+
+// IsZero reports whether a query asks for all tools.
+func (q CatalogQuery) IsZero() bool { return len(q.Asks) == 0 && !q.ReadOnly }
+
+// Equal reports whether two queries ask for the same.
+func (q CatalogQuery) Equal(other CatalogQuery) bool {
+	return q.Set == other.Set && q.TooLong == other.TooLong && q.ReadOnly == other.ReadOnly &&
+		slices.Equal(q.Asks, other.Asks)
 }
 
 // Session is a protocol session of go-sdk's, by identity.

@@ -60,6 +60,8 @@ type Config struct {
 	Direct guard.Next
 	Guard  *guard.Guard
 	Facts  *request.Server
+	// Catalog is what a message over a stream asks for if it names no catalog.
+	Catalog request.CatalogQuery
 }
 
 // Handler is the MCP endpoint. Each has sessions of its own.
@@ -143,9 +145,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		}
 	}
 	info := request.NewHTTP(r, id)
-	if info.Catalog = checked.Catalog; !info.Catalog.Set {
-		info.Catalog = wire.CatalogInHTTP(r, h.Masker)
-	}
+	info.Catalog = wire.CatalogInHTTP(r, checked.Catalog, h.Masker)
 	info.MessageID, info.Arguments = checked.ID, checked.Arguments
 	if request.RunsHandler(checked.Method) {
 		info.Credential = credential.Hold(id, info.ID)

@@ -222,6 +222,9 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		if c.StdioValue != nil && request.RunsHandler(checked.Method) {
 			info.Credential = credential.Later(c.caller, info.ID, c.value)
 		}
+		if !info.Catalog.Set {
+			info.Catalog = c.Catalog
+		}
 		if c.startDirect(info, checked) {
 			return nil, nil
 		}

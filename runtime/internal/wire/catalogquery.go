@@ -3,6 +3,8 @@ package wire
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -15,21 +17,25 @@ import (
 // to.
 const MetaRequestID = "io.github.mcpgen/requestId"
 
-// A client names the tool catalog to list in one of these places. The first one counts: catalog and
-// catalog_id in the params, _meta, the header, the query of the endpoint. In one place an id counts
-// before a name. An empty value requests all tools.
+// A client names the tool catalogs to list in one of these places. The first one counts: catalog
+// and catalog_id in the params, _meta, the header, the query of the endpoint. In one place ids
+// count before names. An empty value requests all tools. Several catalogs are an array in the params and
+// in _meta, and separated by commas in the header and the query.
 const (
 	MetaCatalog     = "io.github.mcpgen/catalog"
 	MetaCatalogID   = "io.github.mcpgen/catalog-id"
 	MetaCatalogNote = "io.github.mcpgen/catalog-note" // in the result
-	// HeaderCatalog contains a name, percent-encoded if a header cannot have its characters.
+	// HeaderCatalog contains names, percent-encoded if a header cannot have their characters.
 	HeaderCatalog = "Mcpgen-Catalog"
 	// QueryCatalog and QueryCatalogID are for clients that can set nothing but a URL.
 	QueryCatalog   = "catalog"
 	QueryCatalogID = "catalog_id"
+	// QueryReadOnly requests the tools marked readonly alone, unless its value is "false".
+	QueryReadOnly = "readonly"
 )
 
 const (
+	maxCatalogs       = 16  // of one query
 	maxCatalogName    = 256 // bytes of a name or an id; a session remembers them
 	maxCutCatalogName = 64  // bytes of longer ones for the log and the audit
 )
@@ -37,35 +43,98 @@ const (
 // catalogMethods are the methods whose result depends on a catalog.
 var catalogMethods = map[string]bool{"tools/list": true, "subscriptions/listen": true}
 
-// NewCatalogQuery returns the query for a catalog.
-func NewCatalogQuery(ask catalog.Ask, mask redact.Masker) request.CatalogQuery {
-	return bounded(request.CatalogQuery{Ask: ask, Set: !ask.IsZero()}, mask)
+// NewCatalogQuery returns the query for the tools of any of some catalogs.
+func NewCatalogQuery(mask redact.Masker, asks ...catalog.Ask) request.CatalogQuery {
+	var l askList
+	for _, ask := range asks {
+		l.add(ask)
+	}
+	return bounded(request.CatalogQuery{Asks: l, Set: len(l) > 0}, mask)
 }
 
-// CatalogInHTTP returns the query in the headers or the URL of an HTTP request.
-func CatalogInHTTP(r *http.Request, mask redact.Masker) request.CatalogQuery {
-	var q request.CatalogQuery
+// NamedCatalogs returns the query for the tools of any of the named catalogs.
+func NamedCatalogs(mask redact.Masker, names ...string) request.CatalogQuery {
+	asks := make([]catalog.Ask, len(names))
+	for i, name := range names {
+		asks[i].Name = name
+	}
+	return NewCatalogQuery(mask, asks...)
+}
+
+// askList is a list of catalogs. It keeps none twice, and few more than a query may have.
+type askList []catalog.Ask
+
+func (l *askList) add(ask catalog.Ask) {
+	if ask.ID != "" {
+		ask.Name = "" // the id counts
+	}
+	if !ask.IsZero() && len(*l) <= maxCatalogs && !slices.Contains(*l, ask) {
+		*l = append(*l, ask)
+	}
+}
+
+// addList adds the catalogs in a text, which commas separate.
+func (l *askList) addList(text string, ask func(string) catalog.Ask) {
+	for part := range strings.SplitSeq(text, ",") {
+		l.add(ask(strings.TrimSpace(part)))
+	}
+}
+
+func byName(name string) catalog.Ask { return catalog.Ask{Name: name} }
+func byID(id string) catalog.Ask     { return catalog.Ask{ID: id} }
+
+// CatalogInHTTP completes the query in a message by the headers and the URL of its HTTP request.
+func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
+	mask redact.Masker) request.CatalogQuery {
+	var query url.Values
+	if r.URL.RawQuery != "" {
+		query = r.URL.Query()
+	}
+	for _, value := range query[QueryReadOnly] {
+		q.ReadOnly = q.ReadOnly || value != "false" // a misspelt "true" does not list more
+	}
+	if q.Set {
+		return q
+	}
+	var asks askList
 	if values := r.Header.Values(HeaderCatalog); len(values) > 0 {
-		q.Name, q.Set = values[0], true
-		if name, err := url.PathUnescape(q.Name); err == nil {
-			q.Name = name
+		asks.addList(values[0], func(name string) catalog.Ask {
+			if plain, err := url.PathUnescape(name); err == nil {
+				name = plain
+			}
+			return byName(name)
+		})
+		q.Set = true
+	} else {
+		for _, text := range query[QueryCatalogID] {
+			asks.addList(text, byID)
 		}
-	} else if r.URL.RawQuery != "" {
-		query := r.URL.Query()
-		q.ID, q.Name = query.Get(QueryCatalogID), query.Get(QueryCatalog)
+		if len(asks) == 0 {
+			for _, text := range query[QueryCatalog] {
+				asks.addList(text, byName)
+			}
+		}
 		q.Set = query.Has(QueryCatalogID) || query.Has(QueryCatalog)
 	}
+	q.Asks = asks
 	return bounded(q, mask)
 }
 
 // bounded copies a query and cuts long texts. It masks first: half a secret is not recognized.
 func bounded(q request.CatalogQuery, mask redact.Masker) request.CatalogQuery {
-	q.TooLong = len(q.ID) > maxCatalogName || len(q.Name) > maxCatalogName
-	for _, text := range []*string{&q.ID, &q.Name} {
-		if q.TooLong {
-			*text = redact.Shorten(mask.Text(*text), maxCutCatalogName)
+	if len(q.Asks) > maxCatalogs {
+		q.Asks, q.TooLong = q.Asks[:maxCatalogs], true
+	}
+	for _, ask := range q.Asks {
+		q.TooLong = q.TooLong || len(ask.ID) > maxCatalogName || len(ask.Name) > maxCatalogName
+	}
+	for i := range q.Asks {
+		for _, text := range []*string{&q.Asks[i].ID, &q.Asks[i].Name} {
+			if q.TooLong {
+				*text = redact.Shorten(mask.Text(*text), maxCutCatalogName)
+			}
+			*text = strings.Clone(*text)
 		}
-		*text = strings.Clone(*text)
 	}
 	return q
 }
@@ -84,28 +153,45 @@ func catalogInParams(params decode.Value,
 // catalogIn reads the query in the members of an object that have these names.
 func catalogIn(object decode.Value, pointer, name,
 	id string) (q request.CatalogQuery, problems []decode.Problem) {
+	var names, ids askList
 	for member, value := range object.Members() {
-		field, why, is := &q.Name, "", value.Type()
-		switch {
-		case string(member) == id:
-			field = &q.ID
-			if !isID(value) {
-				why = "is neither a string nor an integer"
-			}
-		case string(member) != name:
+		isName := string(member) == name
+		if !isName && string(member) != id || value.Type() == "null" { // null is like no member
 			continue
-		case is != "string" && is != "null":
-			why = decode.SaysType(is, "string")
 		}
-		switch {
-		case why != "":
-			at := decode.Pointer(pointer, string(member))
-			problems = append(problems, decode.Problem{Pointer: at, Message: why})
-		case is == "string":
-			*field, q.Set = string(value.Text()), true
-		case is != "null": // null is like no member
-			*field, q.Set = string(value), true
+		add := func(at string, value decode.Value) {
+			switch is := value.Type(); {
+			case isName && is != "string":
+				problems = append(problems,
+					decode.Problem{Pointer: at, Message: decode.SaysType(is, "string")})
+			case isName:
+				names.add(byName(string(value.Text())))
+			case is == "null" || !isID(value):
+				problems = append(problems,
+					decode.Problem{Pointer: at, Message: "is neither a string nor an integer"})
+			case is == "string":
+				ids.add(byID(string(value.Text())))
+			default:
+				ids.add(byID(string(value)))
+			}
 		}
+		q.Set = true
+		at := decode.Pointer(pointer, string(member))
+		if value.Type() != "array" {
+			add(at, value)
+			continue
+		}
+		empty := true
+		for i, item := range value.Items() {
+			empty = false
+			add(at+"/"+strconv.Itoa(i), item)
+		}
+		if empty {
+			problems = append(problems, decode.Problem{Pointer: at, Message: "is an empty array"})
+		}
+	}
+	if q.Asks = ids; len(ids) == 0 {
+		q.Asks = names
 	}
 	return q, problems
 }

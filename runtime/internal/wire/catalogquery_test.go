@@ -17,16 +17,78 @@ func byHeader(value string) *http.Request {
 	return &http.Request{Header: http.Header{HeaderCatalog: {value}}, URL: &url.URL{}}
 }
 
+func byQuery(query string) *http.Request {
+	return &http.Request{URL: &url.URL{RawQuery: query}}
+}
+
+// inHTTP returns the query of a request whose message names no catalog.
+func inHTTP(r *http.Request, mask redact.Masker) request.CatalogQuery {
+	return CatalogInHTTP(r, request.CatalogQuery{}, mask)
+}
+
+// ids returns the query for catalogs by their ids.
+func ids(ids ...string) request.CatalogQuery {
+	asks := make([]catalog.Ask, len(ids))
+	for i, id := range ids {
+		asks[i].ID = id
+	}
+	return NewCatalogQuery(redact.Masker{}, asks...)
+}
+
+// text joins what a query asks for.
+func text(q request.CatalogQuery) (all string) {
+	for _, ask := range q.Asks {
+		all += ask.ID + ask.Name
+	}
+	return all
+}
+
+// named returns the query for catalogs by their names.
+func named(names ...string) request.CatalogQuery {
+	return NamedCatalogs(redact.Masker{}, names...)
+}
+
+// TestTooManyCatalogsAreNoneThatExists bounds the queries of one message.
+func TestTooManyCatalogsAreNoneThatExists(t *testing.T) {
+	names := make([]string, maxCatalogs+1)
+	for i := range names {
+		names[i] = strings.Repeat("n", i+1)
+	}
+	if q := named(names[:maxCatalogs]...); q.TooLong || len(q.Asks) != maxCatalogs {
+		t.Errorf("%+v", q)
+	}
+	in := byQuery("catalog=" + strings.Join(names, ","))
+	params, _ := catalogInParams(
+		decode.Value(`{"catalog":["`+strings.Join(names, `","`)+`"]}`), redact.Masker{})
+	for place, q := range map[string]request.CatalogQuery{
+		"names": named(names...), "params": params, "query": inHTTP(in, redact.Masker{})} {
+		if !q.TooLong || len(q.Asks) != maxCatalogs {
+			t.Errorf("%s: %+v", place, q)
+		}
+	}
+}
+
+// A message that names catalogs is completed by the wish of its URL, and by nothing else.
+func TestURLCompletesTheQueryOfAMessage(t *testing.T) {
+	r := byHeader("h")
+	r.URL.RawQuery = "catalog=q&readonly=true"
+	got := CatalogInHTTP(r, named("p"), redact.Masker{})
+	want := named("p")
+	if want.ReadOnly = true; !got.Equal(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // A session remembers the last query for as long as it lives, so names have a bound.
 func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 	none := redact.Masker{}
 	fits, long := strings.Repeat("n", maxCatalogName), strings.Repeat("n", 1<<20)
 	for name, sent := range map[string]string{"fits": fits, "long": long} {
 		queries := map[string]request.CatalogQuery{
-			"header": CatalogInHTTP(byHeader(sent), none),
-			"query":  CatalogInHTTP(&http.Request{URL: &url.URL{RawQuery: "catalog=" + sent}}, none),
-			"id":     CatalogInHTTP(&http.Request{URL: &url.URL{RawQuery: "catalog_id=" + sent}}, none),
-			"ask":    NewCatalogQuery(catalog.Ask{Name: sent}, none),
+			"header": inHTTP(byHeader(sent), none),
+			"query":  inHTTP(byQuery("catalog="+sent), none),
+			"id":     inHTTP(byQuery("catalog_id="+sent), none),
+			"ask":    NewCatalogQuery(none, catalog.Ask{Name: sent}),
 		}
 		for place, params := range map[string]string{
 			"params": `{"catalog":"` + sent + `"}`, "params id": `{"catalog_id":"` + sent + `"}`,
@@ -39,8 +101,10 @@ func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 			queries[place] = q
 		}
 		for place, q := range queries {
-			if q.TooLong != (name == "long") || !q.Set || len(q.ID)+len(q.Name) > maxCatalogName || !q.TooLong && q.ID+q.Name != sent {
-				t.Errorf("%s by %s: %v, %d bytes", name, place, q.TooLong, len(q.ID)+len(q.Name))
+			got := text(q)
+			if q.TooLong != (name == "long") || !q.Set || len(got) > maxCatalogName ||
+				!q.TooLong && got != sent {
+				t.Errorf("%s by %s: %v, %d bytes", name, place, q.TooLong, len(got))
 			}
 		}
 	}
@@ -53,8 +117,10 @@ func TestLongNamesOfCatalogsAreMaskedBeforeTheyAreCut(t *testing.T) {
 		for _, at := range []int{64, 256, 4 << 10} {
 			sent := strings.Repeat("-", at-len(secret)+10) + secret + strings.Repeat("-", 5<<10)
 			byID, _ := catalogInParams(decode.Value(`{"catalog_id":"`+sent+`"}`), mask)
-			for place, q := range map[string]request.CatalogQuery{"header": CatalogInHTTP(byHeader(sent), mask), "id": byID} {
-				if got := q.Name + q.ID; !q.TooLong || strings.Contains(got, secret[:10]) || len(got) > maxCutCatalogName {
+			for place, q := range map[string]request.CatalogQuery{
+				"header": inHTTP(byHeader(sent), mask), "id": byID} {
+				if got := text(q); !q.TooLong || strings.Contains(got, secret[:10]) ||
+					len(got) > maxCutCatalogName {
 					t.Errorf("%s by %s, %d: %q", secret, place, at, got)
 				}
 			}
@@ -70,24 +136,34 @@ func TestCatalogsAreReadFromTheFirstPlaceThatNamesOne(t *testing.T) {
 		`null`:                                 {},
 		`{"catalog":null,"catalog_id":null}`:   {},
 		`{"catalog":""}`:                       {Set: true},
-		`{"catalog":"n\u0061me"}`:              {Ask: catalog.Ask{Name: "name"}, Set: true},
-		`{"catalog_id":17,"catalog":"n"}`:      {Ask: catalog.Ask{ID: "17", Name: "n"}, Set: true},
-		`{"catalog":"n",` + meta + `}`:         {Ask: catalog.Ask{Name: "n"}, Set: true},
-		`{"catalog":null, ` + meta + ` }`:      {Ask: catalog.Ask{ID: "mi", Name: "m"}, Set: true},
+		`{"catalog":"n\u0061me"}`:              {Asks: []catalog.Ask{{Name: "name"}}, Set: true},
+		`{"catalog_id":17,"catalog":"n"}`:      {Asks: []catalog.Ask{{ID: "17"}}, Set: true},
+		`{"catalog":"n",` + meta + `}`:         {Asks: []catalog.Ask{{Name: "n"}}, Set: true},
+		`{"catalog":null, ` + meta + ` }`:      {Asks: []catalog.Ask{{ID: "mi"}}, Set: true},
 		`{"_meta":7}`:                          {},
 		`{"x":{"catalog":"n"}}`:                {},
 		`{"_meta":{"catalog":"n"}}`:            {},
 		`{"io.github.mcpgen/catalog":"outer"}`: {},
+
+		`{"catalog":["a","b","a",""]}`:            named("a", "b"),
+		`{"catalog":"a,b"}`:                       named("a,b"), // names in JSON need no commas
+		`{"_meta":{"` + MetaCatalog + `":["a"]}}`: named("a"),
+		`{"catalog":["n"],"catalog_id":["x",7]}`:  ids("x", "7"),
+		`{"catalog":["n"],"catalog_id":""}`:       named("n"),
+		`{"catalog":[""],` + meta + `}`:           {Set: true},
 	} {
 		got, problems := catalogInParams(decode.Value(params), redact.Masker{})
-		if got != want || problems != nil {
+		if !got.Equal(want) || problems != nil {
 			t.Errorf("%s: %+v %v, want %+v", params, got, problems, want)
 		}
 	}
 	for params, want := range map[string]string{
 		`{"catalog":7}`:      "/catalog: is a number, expected a string",
 		`{"catalog_id":1.5}`: "/catalog_id: is neither a string nor an integer",
-		`{"catalog_id":[]}`:  "/catalog_id: is neither a string nor an integer",
+		`{"catalog_id":[]}`:  "/catalog_id: is an empty array",
+		`{"catalog":["a",7,["b"]],"catalog_id":[null]}`: "/catalog/1: is a number, " +
+			"expected a string; /catalog/2: is an array, expected a string; " +
+			"/catalog_id/0: is neither a string nor an integer",
 		`{"catalog_id":1e3}`: "/catalog_id: is neither a string nor an integer",
 		`{"_meta":{"io.github.mcpgen/catalog":true},"catalog":"n"}`: "/_meta/io.github.mcpgen~1catalog: is a boolean, expected a string",
 		`{"_meta":{"io.github.mcpgen/catalog-id":{}},"catalog":{}}`: "/_meta/io.github.mcpgen~1catalog-id: is neither a string nor an integer; /catalog: is an object, expected a string",
@@ -107,19 +183,31 @@ func TestCatalogsInHTTP(t *testing.T) {
 		{"", "", request.CatalogQuery{}},
 		{"", "other=1", request.CatalogQuery{}},
 		{"", "catalog=", request.CatalogQuery{Set: true}},
-		{"", "catalog=a+b&catalog_id=7", request.CatalogQuery{Ask: catalog.Ask{ID: "7", Name: "a b"}, Set: true}},
-		{"r%C3%A9+s", "catalog=q", request.CatalogQuery{Ask: catalog.Ask{Name: "ré+s"}, Set: true}},
-		{"100%", "", request.CatalogQuery{Ask: catalog.Ask{Name: "100%"}, Set: true}},
+		{"", "catalog=,&catalog=+", request.CatalogQuery{Set: true}},
+		{"", "catalog=a,b%2C+c&catalog=&catalog=a&catalog=d", named("a", "b", "c", "d")},
+		{"", "catalog_id=&catalog=a", named("a")},
+		{"", "catalog_id=1,2&catalog=a&catalog_id=3", ids("1", "2", "3")},
+		{"a, b%2Cc,,a", "catalog=q", named("a", "b,c")},
+		{"a", "readonly=true",
+			request.CatalogQuery{Asks: named("a").Asks, Set: true, ReadOnly: true}},
+		{"", "readonly", request.CatalogQuery{ReadOnly: true}},
+		{"", "readonly=True", request.CatalogQuery{ReadOnly: true}},
+		{"", "readonly=false&readonly=1", request.CatalogQuery{ReadOnly: true}},
+		{"", "readonly=false", request.CatalogQuery{}},
+		{"", "ReadOnly=true", request.CatalogQuery{}},
+		{"", "catalog=a+b&catalog_id=7", ids("7")},
+		{"r%C3%A9+s", "catalog=q", named("ré+s")},
+		{"100%", "", named("100%")},
 	} {
 		r := &http.Request{Header: http.Header{}, URL: &url.URL{RawQuery: test.query}}
 		if test.header != "" {
 			r.Header.Set(HeaderCatalog, test.header)
 		}
-		if got := CatalogInHTTP(r, redact.Masker{}); got != test.want {
+		if got := inHTTP(r, redact.Masker{}); !got.Equal(test.want) {
 			t.Errorf("%q, %q: %+v, want %+v", test.header, test.query, got, test.want)
 		}
 	}
-	if (NewCatalogQuery(catalog.Ask{}, redact.Masker{}) != request.CatalogQuery{}) {
+	if !NewCatalogQuery(redact.Masker{}, catalog.Ask{}).Equal(request.CatalogQuery{}) {
 		t.Error("no catalog is a query")
 	}
 }

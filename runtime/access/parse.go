@@ -1,0 +1,82 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ParseRule returns the rule in a text, in the words of the directive //mcp:tool: public alone; or
+// authenticated, minrole=Member and scopes=read,write, of which all that is written must hold; and
+// denial=conceal, forbid or challenge. roles is the hierarchy, lowest first; nil is [DefaultRoles].
+// The rule names no tool, and has no permission of a host.
+func ParseRule(roles []string, text string) (Rule, error) {
+	var r Rule
+	t := Table{Roles: roles}
+	words := strings.Fields(text)
+	seen := map[string]bool{}
+	bad := func(format string, args ...any) (Rule, error) {
+		return Rule{}, fmt.Errorf("rule %q: "+format, append([]any{text}, args...)...)
+	}
+	for _, word := range words {
+		key, value, hasValue := strings.Cut(word, "=")
+		if seen[key] {
+			return bad("it has %s twice: remove one", key)
+		}
+		seen[key] = true
+		switch {
+		case word == "public":
+			r.Public = true
+		case word == "authenticated":
+			r.Authenticated = true
+		case key == "minrole" && hasValue:
+			if r.MinRole = t.Rank(value); r.MinRole == 0 {
+				return bad("there is no role %q: use one of %s", value,
+					strings.Join(t.Hierarchy(), " < "))
+			}
+		case key == "scopes" && hasValue:
+			if r.Scopes = strings.Split(value, ","); slices.Contains(r.Scopes, "") {
+				return bad("it has a scope without a name: remove the comma")
+			}
+		case key == "denial" && hasValue:
+			for d := Conceal; d <= Challenge; d++ {
+				if value == d.String() {
+					r.Denial = d
+				}
+			}
+			if r.Denial == DenialDefault {
+				return bad("there is no denial %q: use conceal, forbid or challenge", value)
+			}
+		default:
+			return bad("%q is no part of a rule: write public, or authenticated, minrole=ROLE and "+
+				"scopes=A,B, and denial=MODE", word)
+		}
+	}
+	asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
+	switch {
+	case r.Public && asks:
+		return bad("public stands alone: remove it or the rest")
+	case !r.Public && !asks:
+		return bad("it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B")
+	}
+	return r, nil
+}
+
+// ParseRules is [ParseRule] for many texts, by the names of their tools. The error has a line for
+// each text that is no rule.
+func ParseRules(roles []string, texts map[string]string) (map[string]Rule, error) {
+	var errs []error
+	rules := make(map[string]Rule, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		rule, err := ParseRule(roles, texts[name])
+		if rules[name] = rule; err != nil {
+			errs = append(errs, fmt.Errorf("%q: %w", name, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return rules, nil
+}

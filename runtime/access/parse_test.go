@@ -1,0 +1,65 @@
+package access
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestRulesAreParsed(t *testing.T) {
+	for text, want := range map[string]Rule{
+		"public":                          {Public: true},
+		" public  denial=forbid ":         {Public: true, Denial: Forbid},
+		"authenticated":                   {Authenticated: true},
+		"minrole=Member":                  {MinRole: 2},
+		"authenticated scopes=a,b":        {Authenticated: true, Scopes: []string{"a", "b"}},
+		"scopes=a minrole=Admin":          {MinRole: 4, Scopes: []string{"a"}},
+		"scopes=a=b denial=challenge":     {Scopes: []string{"a=b"}, Denial: Challenge},
+		"minrole=Viewer denial=conceal":   {MinRole: 1, Denial: Conceal},
+		"authenticated minrole=Manager\n": {Authenticated: true, MinRole: 3},
+	} {
+		if got, err := ParseRule(nil, text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	const (
+		nobody    = "it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B"
+		hierarchy = ": use one of Viewer < Member < Manager < Admin"
+	)
+	for text, want := range map[string]string{
+		"":                      nobody,
+		"denial=forbid":         nobody,
+		"public minrole=Viewer": "public stands alone: remove it or the rest",
+		"minrole=member":        `there is no role "member"` + hierarchy,
+		"minrole=":              `there is no role ""` + hierarchy,
+		"minrole": `"minrole" is no part of a rule: write public, or authenticated, ` +
+			"minrole=ROLE and scopes=A,B, and denial=MODE",
+		"public=false": `"public=false" is no part of a rule: write public, or authenticated, ` +
+			"minrole=ROLE and scopes=A,B, and denial=MODE",
+		"scopes=a,": "it has a scope without a name: remove the comma",
+		"scopes=":   "it has a scope without a name: remove the comma",
+		"authenticated denial=default": `there is no denial "default": ` +
+			"use conceal, forbid or challenge",
+		"minrole=Viewer minrole=Viewer": "it has minrole twice: remove one",
+		"authenticated authenticated":   "it has authenticated twice: remove one",
+		"minrole=Viewer, authenticated": `there is no role "Viewer,"` + hierarchy,
+	} {
+		got, err := ParseRule(nil, text)
+		want = `rule "` + text + `": ` + want
+		if err == nil || err.Error() != want || !reflect.DeepEqual(got, Rule{}) {
+			t.Errorf("%q: %+v, %v, want %s", text, got, err, want)
+		}
+	}
+	roles := []string{"guest", "clerk"}
+	rules, err := ParseRules(roles, map[string]string{"a": "minrole=clerk", "b": "public"})
+	two := map[string]Rule{"a": {MinRole: 2}, "b": {Public: true}}
+	if err != nil || !reflect.DeepEqual(rules, two) {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	rules, err = ParseRules(roles, map[string]string{"a": "minrole=Member", "b": "", "c": "public"})
+	const want = `"a": rule "minrole=Member": there is no role "Member": ` +
+		"use one of guest < clerk\n" +
+		`"b": rule "": ` + nobody
+	if rules != nil || err == nil || err.Error() != want {
+		t.Errorf("%+v, %v", rules, err)
+	}
+}

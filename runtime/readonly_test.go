@@ -1,0 +1,300 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// depot has two tools that are marked readonly, and three that are not, one of them in go-sdk's
+// shape. A catalog has tools of the second kind alone.
+func depot() toolset.Toolset {
+	tool := func(name string, readOnly bool, catalogs ...string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing,
+			Annotations: toolset.Annotations{ReadOnlyHint: readOnly}, Catalogs: catalogs}
+	}
+	shout := tool("shout", false)
+	shout.SDK, shout.Call = true, func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(nil, nil, errors.New("hoarse"))
+	}
+	g := toolsetOf([]toolset.Tool{tool("look", true, "a"), tool("read", true, "a", "b"),
+		tool("edit", false, "b", "c"), tool("drop", false, "c"), shout},
+		access.Rule{Tool: "look", Public: true}, access.Rule{Tool: "read", MinRole: viewer},
+		access.Rule{Tool: "edit", MinRole: member}, access.Rule{Tool: "drop", MinRole: admin},
+		access.Rule{Tool: "shout", MinRole: member}).Generated()
+	g.Prompts = []toolset.Prompt{{Name: "greet",
+		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("hello", nil)
+		}}}
+	g.Table.Prompts = []access.Rule{{Prompt: "greet", Authenticated: true}}
+	return toolset.NewToolset(g)
+}
+
+var depotTools = []string{"drop", "edit", "look", "read", "shout"}
+
+// writesUnknown checks that each tool that may write is like an unknown one, and the list.
+func writesUnknown(t *testing.T, c *raw, about string, user string) {
+	t.Helper()
+	names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
+	want := []string{"look", "read"}
+	if user == "" {
+		want = want[:1]
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("%s: %v are listed", about, names)
+	}
+	for _, tool := range []string{"drop", "edit", "shout"} {
+		unknown := strings.Repeat("x", len(tool))
+		for _, rest := range []string{"", `,"arguments":{"a":1}`, `,"arguments":7`} {
+			hidden, other := c.call(t, tool, rest, nil), c.call(t, unknown, rest, nil)
+			other.body = strings.ReplaceAll(other.body, unknown, tool)
+			if hidden.String() != other.String() {
+				t.Errorf("%s, %s:\n%s\nan unknown tool:\n%s", about, tool, hidden, other)
+			}
+		}
+	}
+	if got := c.call(t, "look", "", nil); !strings.Contains(got.body, `"content"`) {
+		t.Errorf("%s: %s", about, got)
+	}
+}
+
+func TestReadOnlyToolsAreAllThatIsKnown(t *testing.T) {
+	for _, options := range []runtime.Options{{}, {Denial: access.Forbid}, {ListAll: true},
+		{SDKOnly: true}} {
+		options.Anonymous = true
+		about := fmt.Sprintf("denial %v, all %v, go-sdk %v", options.Denial, options.ListAll,
+			options.SDKOnly)
+		wish := serve(t, newServer(t, options, depot()))
+		options.ReadOnly = true
+		boundary := serve(t, newServer(t, options, depot()))
+		for _, era := range eras {
+			for _, user := range []string{"", "Viewer", "Admin"} {
+				if user == "" && options.ListAll {
+					continue // the list has all readonly tools
+				}
+				about := about + ", " + era + ", " + user
+				c := newRaw(t, boundary, tokens[user], era)
+				writesUnknown(t, c, about+", option", user)
+				c.url += "?readonly=false"
+				writesUnknown(t, c, about+", option that the client does not want", user)
+				// In a session each message has its own wish.
+				c = newRaw(t, wish, tokens[user], era)
+				for _, query := range []string{"?readonly=true", "?catalog=&readonly"} {
+					c.url = wish + query
+					writesUnknown(t, c, about+", "+query, user)
+				}
+				if c.url = wish + "?readonly=false"; user != "Admin" {
+					continue
+				}
+				names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
+				if !slices.Equal(names, depotTools) {
+					t.Errorf("%s: without the wish %v are listed", about, names)
+				}
+				if got := c.call(t, "shout", "", nil); !strings.Contains(got.body, "hoarse") {
+					t.Errorf("%s: without the wish: %s", about, got)
+				}
+			}
+		}
+	}
+}
+
+func TestReadOnlyLeavesPromptsAndIsRecorded(t *testing.T) {
+	sink := &keeper{}
+	s := newServer(t, runtime.Options{Audit: sink}, depot())
+	c := newRaw(t, serve(t, s)+"?readonly=true", tokens["Admin"], "2026-07-28")
+	c.call(t, "edit", "", nil)
+	c.call(t, "none", "", nil)
+	events := sink.taken()
+	if len(events) != 2 || events[0].Missing != "the client asked for readonly tools alone" ||
+		events[0].Axis != string(access.AxisUnknown) || events[1].Missing != "" {
+		t.Errorf("%+v", events)
+	}
+	s = newServer(t, runtime.Options{ReadOnly: true}, depot())
+	for name, c := range map[string]*raw{"wish": c,
+		"option": newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")} {
+		got := c.ask(t, "prompts/get", `"name":"greet"`, map[string]string{"Mcp-Name": "greet"})
+		if !strings.Contains(got.body, "hello") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if names := s.Table().Tools(); !slices.Equal(names, []string{"look", "read"}) {
+		t.Errorf("the server has %v", names)
+	}
+}
+
+func TestToolsetIsNarrowedInCode(t *testing.T) {
+	for name, test := range map[string]struct {
+		set  toolset.Toolset
+		want string
+	}{
+		"all":          {depot(), "drop edit look read shout"},
+		"only":         {depot().Only("read", "edit", "read"), "edit read"},
+		"only none":    {depot().Only(), ""},
+		"without":      {depot().Without("drop", "look"), "edit read shout"},
+		"without none": {depot().Without(), "drop edit look read shout"},
+		"readonly":     {depot().ReadOnly(), "look read"},
+		"one by one": {depot().ReadOnly().Without("look", "drop").Only("read", "edit"),
+			"read"},
+		"removed for good": {depot().Without("read").Only("read"), ""},
+	} {
+		s := newServer(t, runtime.Options{}, test.set)
+		got := map[string]bool{}
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
+		names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
+		for _, tool := range depotTools {
+			if !strings.Contains(c.call(t, tool, "", nil).body, "unknown tool") {
+				got[tool] = true
+			}
+		}
+		if strings.Join(names, " ") != test.want || len(got) != len(names) {
+			t.Errorf("%s: %v are listed, %v can be called, want %s", name, names, got, test.want)
+		}
+	}
+	_, err := runtime.New(runtime.Options{Logger: quiet()},
+		depot().Without("rad").Only("look", "nonsense"))
+	const of = "mcp server: package example.com/odd: Only or Without of its Toolset names "
+	want := of + `"rad", which is no tool of it; did you mean read?` + "\n" +
+		of + `"nonsense", which is no tool of it`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if whole := depot(); whole.Only("look").Generated().Tools == nil ||
+		len(whole.Generated().Tools) != 5 || len(whole.Generated().Table.Rules) != 5 {
+		t.Error("narrowing has changed its receiver")
+	}
+}
+
+func TestProgramSelectsCatalogsOnStdio(t *testing.T) {
+	s := newServer(t, runtime.Options{}, depot())
+	for _, test := range []struct {
+		options []runtime.StreamOption
+		params  string
+		want    []string
+		note    string
+	}{
+		{nil, "", depotTools, ""},
+		{[]runtime.StreamOption{runtime.WithCatalogs("a")}, "", []string{"look", "read"}, ""},
+		{[]runtime.StreamOption{runtime.WithCatalogs("a", "c")}, "",
+			[]string{"drop", "edit", "look", "read"}, ""},
+		{[]runtime.StreamOption{runtime.WithCatalogs("a"), runtime.WithCatalogs("x")}, "",
+			[]string{"look", "read"}, "there is no such catalog: x"},
+		{[]runtime.StreamOption{runtime.WithCatalogs("x")}, "", depotTools,
+			"there is no such catalog: this list is not filtered"},
+		// The client of the message counts.
+		{[]runtime.StreamOption{runtime.WithCatalogs("a")}, `"catalog":"c"`,
+			[]string{"drop", "edit"}, ""},
+		{[]runtime.StreamOption{runtime.WithCatalogs("a")}, `"catalog":""`, depotTools, ""},
+	} {
+		talk := stdioTalk(t, s, principalOf("Admin"), test.options...)
+		names, note := listedIn(t, talk(
+			`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+test.params+`}}`))
+		if !slices.Equal(names, test.want) || note != test.note {
+			t.Errorf("%+v, %s: %v, note %q", test.options, test.params, names, note)
+		}
+		const call = `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"edit"}}`
+		if got := talk(call); !strings.Contains(got, `"content"`) {
+			t.Errorf("a tool outside of the catalogs: %s", got)
+		}
+	}
+}
+
+// surface is what a caller is listed and may call, by a request without a network.
+func surface(rt *rapid.T, h http.Handler, query, user string) (listed, callable []string) {
+	ask := func(method, name, params string) string {
+		body := (&raw{era: "2026-07-28"}).request(method, params)
+		r := httptest.NewRequest(http.MethodPost, "/mcp"+query, bytes.NewBufferString(body))
+		for key, value := range map[string]string{"Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+			"Mcp-Method": method, "Mcp-Name": name} {
+			if value != "" {
+				r.Header.Set(key, value)
+			}
+		}
+		if user != "" {
+			r.Header.Set("Authorization", "Bearer "+tokens[user])
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	list := ask("tools/list", "", "")
+	if !strings.Contains(list, `"tools":[`) {
+		rt.Fatalf("no list: %s", list)
+	}
+	for _, tool := range depotTools {
+		if strings.Contains(list, `"name":"`+tool+`"`) {
+			listed = append(listed, tool)
+		}
+		got := ask("tools/call", tool, `"name":"`+tool+`"`)
+		if !strings.Contains(got, "unknown tool") && !strings.Contains(got, "403 Forbidden") {
+			callable = append(callable, tool)
+		}
+	}
+	return listed, callable
+}
+
+// TestNothingThatNarrowsWidens adds restrictions one by one in a random order: a lower role,
+// catalogs, the wish for readonly tools, the option, and narrowing in code.
+func TestNothingThatNarrowsWidens(t *testing.T) {
+	subset := func(part, whole []string) bool {
+		return !slices.ContainsFunc(part, func(name string) bool {
+			return !slices.Contains(whole, name)
+		})
+	}
+	denials := []access.Denial{access.Conceal, access.Forbid}
+	rapid.Check(t, func(rt *rapid.T) {
+		options := runtime.Options{Anonymous: true, Logger: quiet(), Identity: users(),
+			ListAll: rapid.Bool().Draw(rt, "all"),
+			Denial:  rapid.SampledFrom(denials).Draw(rt, "denial")}
+		some := rapid.SliceOf(rapid.SampledFrom(depotTools))
+		set, column, query := depot(), len(callers)-1, "?"
+		measure := func() (listed, callable []string) {
+			s, err := runtime.New(options, set)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			defer func() { _ = s.Shutdown(context.Background()) }()
+			return surface(rt, s.Handler(), query, callers[column])
+		}
+		listed, callable := measure()
+		restrictions := rapid.Permutation([]string{"role", "catalogs", "wish", "option", "only",
+			"without", "readonly"}).Draw(rt, "order")
+		for _, r := range restrictions[:rapid.IntRange(1, 4).Draw(rt, "restrictions")] {
+			switch r {
+			case "role":
+				column = rapid.IntRange(0, column).Draw(rt, "caller")
+			case "catalogs":
+				names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "x"}), 1, 3)
+				query += "&catalog=" + strings.Join(names.Draw(rt, "catalogs"), ",")
+			case "wish":
+				query += "&readonly=true"
+			case "option":
+				options.ReadOnly = true
+			case "only":
+				set = set.Only(some.Draw(rt, "only")...)
+			case "without":
+				set = set.Without(some.Draw(rt, "without")...)
+			case "readonly":
+				set = set.ReadOnly()
+			}
+			nowListed, nowCallable := measure()
+			if !subset(nowListed, listed) || !subset(nowCallable, callable) {
+				rt.Fatalf("%s widens: %v are listed of %v, %v can be called of %v", r,
+					nowListed, listed, nowCallable, callable)
+			}
+			listed, callable = nowListed, nowCallable
+		}
+	})
+}
