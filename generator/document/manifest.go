@@ -32,6 +32,8 @@ type manifestServer struct {
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version,omitempty"`
 	App     string `json:"app,omitempty"`
+	// Unannotated is "ignore" if handlers without a directive are no findings.
+	Unannotated string `json:"unannotated,omitempty"`
 }
 
 type manifestTool struct {
@@ -126,7 +128,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		Manifest: manifestVersion,
 		Package:  s.Package,
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
-			Version: s.Server.Version, App: s.Server.App},
+			Version: s.Server.Version, App: s.Server.App, Unannotated: s.Server.Unannotated},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},

@@ -188,7 +188,7 @@ func (s *scanner) header() {
 	s.service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
-		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
+		Named: d.Has("name"), Unannotated: d.Text("unannotated"), Pos: s.at(d.Pos, d.End),
 	}
 }
 
