@@ -91,6 +91,7 @@ Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be 
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(), newVersion())
+	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
+		newImport(), newDiff(), newVersion())
 	return root
 }

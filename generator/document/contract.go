@@ -254,3 +254,26 @@ func write(b *bytes.Buffer, text json.RawMessage, depth int) error {
 	b.WriteByte(text[0] + 2) // ] and } come two after [ and {
 	return nil
 }
+
+// Property is one line of a schema: what the manifest has for a property.
+type Property struct {
+	Pointer  string // "" is the root
+	Keywords map[string]json.RawMessage
+}
+
+// Properties returns the lines of a schema, in its order, the root first.
+func Properties(schema []byte) ([]Property, error) {
+	root, err := objectOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	var list []Property
+	for _, line := range flatten(nil, "", root, false) {
+		p := Property{Pointer: line.key}
+		if err := json.Unmarshal(line.value, &p.Keywords); err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
