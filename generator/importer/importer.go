@@ -289,10 +289,7 @@ func comment(text string) string {
 		line = strings.TrimRight("// "+strings.TrimRight(line, " \n"), " ")
 		if len(directive.Misses(line)) > 0 || strings.HasPrefix(line, "// +") ||
 			strings.HasPrefix(line, "// //") {
-			line = "// - " + strings.TrimLeft(line, "/ +")
-		}
-		if len(directive.Misses(line)) > 0 {
-			line = "// (a line that is nearly a directive)"
+			line = "// The line: " + strings.TrimPrefix(line, "// ")
 		}
 		b.WriteString(line + "\n")
 	}
