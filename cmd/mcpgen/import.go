@@ -75,7 +75,8 @@ Exit codes: 0 done; 2 usage, or the work could not be done.`,
 			for _, path := range result.Changed {
 				fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "Replace minrole=%s in %s by access rules, and run mcpgen.\n",
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"Replace minrole=%s in %s by access rules, and run mcpgen.\n",
 				importer.FillIn, importer.File)
 			return nil
 		},

@@ -228,7 +228,8 @@ func write(b *bytes.Buffer, text json.RawMessage, depth int) error {
 		return err
 	}
 	first, between, last := "", ", ", ""
-	if depth < inline && slices.ContainsFunc(members, func(m member) bool { return m.value[0] == '{' }) {
+	holdsObject := slices.ContainsFunc(members, func(m member) bool { return m.value[0] == '{' })
+	if depth < inline && holdsObject {
 		first = "\n" + strings.Repeat("  ", depth+1)
 		between, last = ","+first, "\n"+strings.Repeat("  ", depth)
 		depth++

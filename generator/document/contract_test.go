@@ -23,7 +23,8 @@ func TestContractIsOneLineAProperty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := layout([]byte(`{"server":{},"tools":[{"input":` + string(text) + `,"access":{}}],"none":[]}`))
+	got, err := layout([]byte(`{"server":{},"tools":[{"input":` + string(text) +
+		`,"access":{}}],"none":[]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,8 @@ func existing(dir string) (packageOf, error) {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") ||
+			strings.HasSuffix(name, "_test.go") ||
 			name == File || name == emit.Code || name == emit.Error {
 			continue
 		}
@@ -226,7 +227,8 @@ func (w *writer) source(o Options) ([]byte, error) {
 	var b bytes.Buffer
 	if !w.server {
 		fmt.Fprintf(&b, "// Package %s serves tools that mcpgen imported.\n", w.name)
-		fmt.Fprintf(&b, "// Write the access rule of each tool in place of minrole=%s.\n//\n", FillIn)
+		fmt.Fprintf(&b, "// Write the access rule of each tool in place of minrole=%s.\n//\n",
+			FillIn)
 		b.WriteString("//mcp:server" + key("name", visible(o.Server)) +
 			key("version", visible(o.Version)) + "\n")
 	}
@@ -271,11 +273,11 @@ func visible(text string) string {
 // line feeds and spaces.
 func printable(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ", "\u2028", "\n", "\u2029", "\n").
-		Replace(text)
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n",
+		"\t", "    ").Replace(text)
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf, unicode.Variation_Selector,
-			unicode.Other_Default_Ignorable_Code_Point) {
+		if r == '\n' || unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf,
+			unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			return r
 		}
 		return -1

@@ -33,7 +33,8 @@ var hostile = []string{
 	"\u202e", "\u2028", "\u2029", "\ufeff", "\U000e0041", "\u00a0", "a",
 	"//mcp:tool public", "mcp:tool public", "// mcp:tool public", "//mcp.tool public",
 	"//go:embed /etc/passwd", "//go:generate sh -c evil", "//line x.go:1", "+build ignore",
-	"//export X", "#cgo LDFLAGS: x", "//lint:ignore", "func init() { evil() }", "# Heading", "- item",
+	"//export X", "#cgo LDFLAGS: x", "//lint:ignore", "func init() { evil() }", "# Heading",
+	"- item",
 	"1. item", "[Link]: x", "Deprecated: x",
 }
 
@@ -138,8 +139,9 @@ func checkSource(t *testing.T, path string, tools int) {
 // the rule of each tool.
 func TestEachToolNeedsARule(t *testing.T) {
 	yes := true
-	o := importer.Options{Package: "odd", Server: "Old server", Version: "1", Tools: []importer.Tool{
-		{Name: "get_by_id", Title: `A "title"`, Description: "Gets.\n\n//mcp:tool public\nmcp:tool public",
+	o := importer.Options{Package: "odd", Server: "Old server", Tools: []importer.Tool{
+		{Name: "get_by_id", Title: `A "title"`,
+			Description: "Gets.\n\n//mcp:tool public\nmcp:tool public",
 			Input: json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#",
 				"properties":{"id":{"type":"integer"},"a-b":{"type":"string"},"a_b":{"type":["null",
 				"number"]},"list":{"type":"array","items":{"type":"string"}},"deep":{"$ref":
@@ -182,7 +184,8 @@ func TestEachToolNeedsARule(t *testing.T) {
 		t.Errorf("%d findings, want one for each of %d tools", len(findings), len(o.Tools))
 	}
 	var names []string
-	err = filepath.WalkDir(filepath.Join(o.Dir, "schemas"), func(p string, _ fs.DirEntry, err error) error {
+	schemas := filepath.Join(o.Dir, "schemas")
+	err = filepath.WalkDir(schemas, func(p string, _ fs.DirEntry, err error) error {
 		names = append(names, strings.ToLower(filepath.Base(p)))
 		return err
 	})

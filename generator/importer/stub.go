@@ -42,7 +42,8 @@ func (w *writer) tool(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
 	}
-	if visible(t.Title) != t.Title || visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
+	if visible(t.Title) != t.Title ||
+		visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
 		w.note("tool %s: characters that readers do not see are removed from its texts", t.Name)
 	}
 	file := w.fileName(t.Name)
@@ -50,7 +51,8 @@ func (w *writer) tool(t Tool) error {
 	w.schemas = append(w.schemas, emit.File{Path: input, Content: s.text})
 
 	name := w.goName(t.Name)
-	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn + key("title", visible(t.Title))
+	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn +
+		key("title", visible(t.Title))
 	for _, h := range []struct {
 		name  string
 		value *bool
@@ -75,8 +77,8 @@ func (w *writer) tool(t Tool) error {
 	}
 	if t.Output == nil {
 		w.imports.sdk = true
-		fmt.Fprintf(&w.body, "%s\nfunc %s(ctx context.Context, req *mcp.CallToolRequest, %s %sInput) "+
-			"(*mcp.CallToolResult, any, error) {\nreturn nil, nil, %s\n}\n",
+		fmt.Fprintf(&w.body, "%s\nfunc %s(ctx context.Context, req *mcp.CallToolRequest, "+
+			"%s %sInput) (*mcp.CallToolResult, any, error) {\nreturn nil, nil, %s\n}\n",
 			directives, name, in, name, failure)
 		return nil
 	}
@@ -87,16 +89,17 @@ func (w *writer) tool(t Tool) error {
 	output := schemaDir + "/" + file + ".output.json"
 	w.schemas = append(w.schemas, emit.File{Path: output, Content: out.text})
 	fmt.Fprintf(&w.body, "%s output=%s\nfunc %s(ctx context.Context, %s %sInput) "+
-		"(map[string]any, error) {\nreturn nil, %s\n}\n", directives, output, name, in, name, failure)
+		"(map[string]any, error) {\nreturn nil, %s\n}\n",
+		directives, output, name, in, name, failure)
 	return nil
 }
 
 // schema is a schema that a file holds.
 type schema struct {
 	text       []byte
-	properties []property // in their order; nil if a struct cannot hold them
-	fits       bool
-	names      []string
+	fits       bool       // a struct can hold the arguments
+	properties []property // in their order
+	names      []string   // of the properties
 }
 
 type property struct {
@@ -223,8 +226,10 @@ func (w *writer) input(typ string, s schema) (name, declaration string) {
 	var b strings.Builder
 	if !s.fits {
 		w.imports.bytes, w.imports.json = true, true
-		fmt.Fprintf(&b, "// %s is the arguments as JSON.\ntype %[1]s struct{ Raw json.RawMessage }\n\n"+
-			"// UnmarshalJSON keeps the arguments.\nfunc (in *%[1]s) UnmarshalJSON(text []byte) error {\n"+
+		fmt.Fprintf(&b, "// %s is the arguments as JSON.\n"+
+			"type %[1]s struct{ Raw json.RawMessage }\n\n"+
+			"// UnmarshalJSON keeps the arguments.\n"+
+			"func (in *%[1]s) UnmarshalJSON(text []byte) error {\n"+
 			"in.Raw = bytes.Clone(text)\nreturn nil\n}\n", typ)
 		// A parameter with the name of a property would be that property.
 		for name = "in"; slices.Contains(s.names, name); name += "n" {

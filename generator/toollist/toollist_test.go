@@ -24,11 +24,13 @@ func TestReadTakesEveryForm(t *testing.T) {
 		`{"tools":[` + one + `,` + two + `]}`,
 		`[` + one + `,` + two + `]`,
 		`[{"tools":[` + one + `],"nextCursor":"x"},{"tools":[` + two + `]}]`,
-		`{"result":{"tools":[` + one + `],"nextCursor":"x"}}` + "\n" + `{"result":{"tools":[` + two + `]}}`,
+		`{"result":{"tools":[` + one + `],"nextCursor":"x"}}` + "\n" +
+			`{"result":{"tools":[` + two + `]}}`,
 		`[` + one + `] [` + two + `]`,
 	} {
 		list, err := Read(strings.NewReader(form))
-		if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "a" || list.Tools[1].Name != "b" {
+		if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "a" ||
+			list.Tools[1].Name != "b" {
 			t.Errorf("%s\n%+v, %v", form, list, err)
 		}
 	}
@@ -46,12 +48,15 @@ func TestReadRefusesOtherInput(t *testing.T) {
 		`{"x":1}`:         "it has no tools",
 		`[[` + one + `]]`: "a list in a list",
 		`{"tools":[{}]}`:  "tool 1 has no name",
-		`{"tools":[` + one + `],"nextCursor":"x\u001b"}`:                        `incomplete: the last page has the nextCursor "x\x1b"`,
-		`{"error":{"code":-1,"message":"\u001b[2J"}}`:                           "the response is an error",
-		`[{"name":"a","inputSchema":"` + strings.Repeat("x", maxSchema) + `"}]`: "a schema has more",
+		`{"tools":[` + one + `],"nextCursor":"x\u001b"}`: "incomplete: the last page has the " +
+			`nextCursor "x\x1b"`,
+		`{"error":{"code":-1,"message":"\u001b[2J"}}`: "the response is an error",
+		`[{"name":"a","inputSchema":"` + strings.Repeat("x", maxSchema) + `"}]`: "a schema has " +
+			"more",
 	} {
 		_, err := Read(strings.NewReader(form))
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.80s: %v, want %s", form, err, want)
 		}
 	}
@@ -59,13 +64,17 @@ func TestReadRefusesOtherInput(t *testing.T) {
 
 // served is a server of three tools in pages of two, which requires a header.
 func served(t *testing.T, options *mcp.StreamableHTTPOptions) *httptest.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "3"}, &mcp.ServerOptions{PageSize: 2})
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "3"},
+		&mcp.ServerOptions{PageSize: 2})
 	for _, name := range []string{"a", "b", "c"} {
 		server.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(
 			`{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{}}}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return nil, nil
+			})
 	}
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, options)
+	handler := mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, options)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, "no", http.StatusUnauthorized)
@@ -79,7 +88,9 @@ func served(t *testing.T, options *mcp.StreamableHTTPOptions) *httptest.Server {
 
 func TestURLKeepsWhatTheServerSends(t *testing.T) {
 	headers := http.Header{"Authorization": {"Bearer secret"}}
-	for _, options := range []*mcp.StreamableHTTPOptions{nil, {JSONResponse: true}, {Stateless: true}} {
+	for _, options := range []*mcp.StreamableHTTPOptions{
+		nil, {JSONResponse: true}, {Stateless: true},
+	} {
 		s := served(t, options)
 		list, err := URL(t.Context(), s.URL, headers)
 		if err != nil {
@@ -109,7 +120,8 @@ func TestHeadersStayWithTheHost(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer s.Close()
-	_, err := URL(t.Context(), s.URL, http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"key"}})
+	_, err := URL(t.Context(), s.URL,
+		http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"key"}})
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
@@ -134,7 +146,8 @@ func TestAServerThatDoesNotAnswerEndsWithTheContext(t *testing.T) {
 	if _, err := URL(soon(), s.URL, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("URL: %v", err)
 	}
-	if _, err := Command(soon(), t.Output(), "sleep", "1000"); !errors.Is(err, context.DeadlineExceeded) {
+	_, err := Command(soon(), t.Output(), "sleep", "1000")
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Command: %v", err)
 	}
 	for _, endpoint := range []string{"file:///etc/passwd", "ftp://x/", "http://", "x", "http:x"} {
@@ -152,17 +165,25 @@ func TestDiffComparesContracts(t *testing.T) {
 		}
 		return l
 	}
-	const base = `{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,2]}},"required":["a"]}`
+	const base = `{"type":"object","required":["a"],"properties":{"a":{"type":"string"},` +
+		`"b":{"enum":[1,2]}}}`
 	for schema, want := range map[string]string{
 		base: "",
-		`{"$schema":"x","required":["a"],"properties":{"b":{"enum":[1,2]},"a":{"type":"string"}},"type":"object"}`:                      "",
-		`{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,3]}},"required":["a"]}`:                                    "changed a: input /b: enum: [1,2], now [1,3]\n",
-		`{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,2]}},"required":["b"]}`:                                    "changed a: input /a: no longer required\nchanged a: input /b: now required\n",
-		`{"type":"object","properties":{"a":{"type":"string","description":"\u202ex"},"b":{"enum":[1,2]}},"required":["a"]}`:            "changed a: input /a: description: none, now \"\\u202ex\"\n",
-		`{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,2]},"c":{"type":"array"}},"required":["a","c"]}`:           "changed a: input /c: added, required, \"array\"\n",
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                       "changed a: input /b: removed, any type\n",
-		`{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,2]}},"required":["a"],"additionalProperties":false}`:       "changed a: input: additionalProperties: none, now false\n",
-		`{"type":"object","properties":{"a":{"properties":{"x":{"type":"null"}},"type":"string"},"b":{"enum":[1,2]}},"required":["a"]}`: "changed a: input /a/x: added, \"null\"\n",
+		`{"$schema":"x","required":["a"],"properties":{"b":{"enum":[1,2]},"a":{"type":"string"}},` +
+			`"type":"object"}`: "",
+		strings.Replace(base, "[1,2]", "[1,3]", 1): "changed a: input /b: enum: [1,2], now [1,3]\n",
+		strings.Replace(base, `["a"]`, `["b"]`, 1): "changed a: input /a: no longer required\n" +
+			"changed a: input /b: now required\n",
+		strings.Replace(base, `"string"`, `"string","description":"\u202ex"`, 1): "changed a: " +
+			"input /a: description: none, now \"\\u202ex\"\n",
+		strings.Replace(base, `"b":{`, `"c":{"type":"array"},"b":{`, 1): "changed a: input /c: " +
+			"added, \"array\"\n",
+		strings.Replace(base, `,"b":{"enum":[1,2]}`, "", 1): "changed a: input /b: removed, " +
+			"any type\n",
+		strings.Replace(base, `"object"`, `"object","additionalProperties":false`, 1): "" +
+			"changed a: input: additionalProperties: none, now false\n",
+		strings.Replace(base, `"string"`, `"string","properties":{"x":{"type":"null"}}`, 1): "" +
+			"changed a: input /a/x: added, \"null\"\n",
 	} {
 		var got strings.Builder
 		differ, err := Diff(&got, list(base), list(schema))
