@@ -37,7 +37,7 @@ func URL(ctx context.Context, endpoint string, headers http.Header) (List, error
 	tap := &tap{}
 	return tap.list(ctx, &mcp.StreamableClientTransport{
 		Endpoint:             endpoint,
-		HTTPClient:           &http.Client{Transport: &httpTap{tap, u, headers}},
+		HTTPClient:           &http.Client{Transport: &httpTap{ctx, tap, u, headers}},
 		MaxRetries:           -1,
 		DisableStandaloneSSE: true,
 	})
@@ -139,12 +139,16 @@ func (c *tappedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // httpTap adds the headers to requests, and bounds and reads the bodies of responses.
 type httpTap struct {
+	ctx     context.Context // of the list: go-sdk's last messages have another one
 	tap     *tap
 	url     *url.URL
 	headers http.Header
 }
 
 func (h *httpTap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := h.ctx.Err(); err != nil {
+		return nil, err
+	}
 	r = r.Clone(r.Context())
 	if r.URL.Scheme == h.url.Scheme && r.URL.Host == h.url.Host {
 		for name, values := range h.headers {
