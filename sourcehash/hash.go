@@ -20,12 +20,12 @@ import (
 // check.
 //
 // For the package in dir the digest covers its doc comment, every //mcp: directive with its
-// declaration, and the names of exported funcs that have the shape of a handler. For each
-// declaration in decls, by directory relative to dir, with slashes, it covers the doc comment, the
-// comments of fields, the text with parameter names, and the constants of the type. It does not
-// cover layout, func bodies, other declarations, line ends, the order of declarations, tests and
-// files that mcpgen writes. A declaration counts as another one in a file that is not part of every
-// build.
+// declaration, and the names of exported funcs that have the shape of a handler (without these
+// names if //mcp:server has unannotated=ignore). For each declaration in decls, by directory
+// relative to dir, with slashes, it covers the doc comment, the comments of fields, the text with
+// parameter names, and the constants of the type. It does not cover layout, func bodies, other
+// declarations, line ends, the order of declarations, tests and files that mcpgen writes. A
+// declaration counts as another one in a file that is not part of every build.
 //
 // A name of decls that ends in a dot, as in "Base.", is a type whose methods a served type has by
 // embedding it: the digest covers the names of its handlers, and what it embeds itself.
@@ -127,12 +127,22 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 			})
 		}
 	}
+	unannotated := slices.ContainsFunc(readers, (*sourceReader).ignoresUnannotated)
 	var facts []string
 	for _, r := range readers {
+		r.unannotated = unannotated
 		r.readFile()
 		facts = append(facts, r.facts...)
 	}
 	return facts, nil
+}
+
+// ignoresUnannotated reports whether the package doc of the file has unannotated=ignore.
+func (r *sourceReader) ignoresUnannotated() bool {
+	return r.file.Doc != nil && slices.ContainsFunc(r.file.Doc.List, func(c *ast.Comment) bool {
+		words := strings.Fields(c.Text)
+		return words[0] == "//mcp:server" && slices.Contains(words, "unannotated=ignore")
+	})
 }
 
 // isSource reports whether a file's declarations count.
@@ -176,6 +186,8 @@ type sourceReader struct {
 	facts   []string
 	// constrained is true for a file that is not part of every build.
 	constrained bool
+	// unannotated is true in a package whose handlers without a directive do not count.
+	unannotated bool
 	// constants are those of the package with a type, by name, with their types.
 	constants map[string]string
 	// aliases are those of the package for its own types, by name.
@@ -295,7 +307,7 @@ func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.C
 	if !isMethod {
 		method = name
 	}
-	if r.own && ast.IsExported(method) && (!isMethod || r.served[recv]) && r.isHandler(typ) {
+	if r.own && !r.unannotated && ast.IsExported(method) && (!isMethod || r.served[recv]) && r.isHandler(typ) {
 		r.add("handler", name)
 	}
 }

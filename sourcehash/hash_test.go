@@ -420,3 +420,22 @@ func FuzzHash(f *testing.F) {
 		}
 	})
 }
+
+// TestHandlersDoNotCountInAPackageThatIgnoresThem adds a handler without a directive.
+func TestHandlersDoNotCountInAPackageThatIgnoresThem(t *testing.T) {
+	source := replace(t, desk, "//mcp:server name=desk", "//mcp:server name=desk unannotated=ignore")
+	more := replace(t, source, "func helper",
+		"func New(ctx context.Context) error { return nil }\n\nfunc helper")
+	served := replace(t, source, "func helper",
+		"//mcp:tool public\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper")
+	want := hash(t, map[string]string{"desk.go": source, "kinds/kinds.go": kinds})
+	if hash(t, map[string]string{"desk.go": more, "kinds/kinds.go": kinds}) != want {
+		t.Error("a handler without a directive changes the hash")
+	}
+	if hash(t, map[string]string{"desk.go": served, "kinds/kinds.go": kinds}) == want {
+		t.Error("a new tool does not change the hash")
+	}
+	if hash(t, map[string]string{"desk.go": desk, "kinds/kinds.go": kinds}) == want {
+		t.Error("unannotated=ignore does not change the hash")
+	}
+}

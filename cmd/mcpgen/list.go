@@ -18,7 +18,8 @@ func newList() *cobra.Command {
 		Use:   "list [packages]",
 		Short: "Print every tool, prompt and resource: name, access, handler, place",
 		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
-are deliberately not served. It reads the source, not the generated files, and writes nothing.
+are deliberately not served. A package with unannotated=ignore has a row of its own. list reads
+the source, not the generated files, and writes nothing.
 The end of a row names the permissions that a call needs on what its arguments name, the values
 with rules of their own, the catalogs that a tool is in, and whether it runs in a process of its own, and says why generated code cannot decode
 its arguments, so that the schema validator does it at every call.`,
@@ -31,7 +32,8 @@ its arguments, so that the schema validator does it at every call.`,
   (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
   (resource) shop://hours    public          Desk.Hours  desk.go:18
   (completion) welcome name                  Desk.Names  desk.go:24
-  (ignored)                  not a tool      Reindex     desk.go:31`,
+  (ignored)                  not a tool      Reindex     desk.go:31
+  (unannotated)              ignore                      shop.go:3`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {
@@ -42,6 +44,10 @@ its arguments, so that the schema validator does it at every call.`,
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range result.Services {
+				if s.Server.Unannotated != "" {
+					fmt.Fprintf(w, "(unannotated)\t%s\t\t%s:%d\n", s.Server.Unannotated,
+						relative(s.Server.Pos.File), s.Server.Pos.Line)
+				}
 				for _, t := range s.Served() {
 					name := t.ID
 					if t.Kind != "tool" {

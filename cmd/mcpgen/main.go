@@ -66,6 +66,7 @@ Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be 
   mcpgen ./...              generate for every package below
   mcpgen check ./...        fail where something is stale or unannotated, write nothing
   mcpgen matrix ./...       print who may use what
+  mcpgen import tools.json  start a package from the tools of another server
   mcpgen explain MCP001     what a diagnostic means and how to fix it
   mcpgen explain //mcp:tool what a directive says`,
 		Args:          cobra.ArbitraryArgs,
@@ -75,6 +76,7 @@ Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be 
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(), newVersion())
+	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
+		newImport(), newDiff(), newVersion())
 	return root
 }

@@ -1,56 +1,64 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// validSchemas checks every schema of the manifests below a directory against the meta-schema of draft
-// 2020-12, and says how many there are.
+// validSchemas checks every schema constant of the generated code below a directory against the
+// meta-schema of draft 2020-12, and returns their number.
 func validSchemas(dir string) (count int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".tools") {
 			return fs.SkipDir
 		}
-		if err != nil || entry.Name() != "mcp.manifest.json" {
+		if err != nil || entry.Name() != emit.Code {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
-			return err
+			return nil // a script's own text
 		}
-		var m struct {
-			Tools []struct {
-				Name          string
-				Input, Output json.RawMessage
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 || ast.IsExported(spec.Names[0].Name) ||
+				!strings.HasSuffix(spec.Names[0].Name, "Schema") {
+				return true
 			}
-		}
-		if err := json.Unmarshal(text, &m); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		for _, tool := range m.Tools {
-			for _, s := range []json.RawMessage{tool.Input, tool.Output} {
-				if len(s) == 0 || string(s) == "null" {
-					continue
-				}
-				count++
-				if err := validSchema(string(s)); err != nil {
-					return fmt.Errorf("%s: tool %s: %w\n%s", path, tool.Name, err, s)
-				}
+			text := stringConstant(spec.Values[0])
+			count++
+			if fault := validSchema(text); fault != nil && err == nil {
+				err = fmt.Errorf("%s: %s: %w\n%s", path, spec.Names[0].Name, fault, text)
 			}
-		}
-		return nil
+			return false
+		})
+		return err
 	})
 	return count, err
+}
+
+// stringConstant is the value of string literals that are added up.
+func stringConstant(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return stringConstant(e.X) + stringConstant(e.Y)
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value)
+		return text
+	}
+	return ""
 }
 
 func validSchema(text string) error {
@@ -71,7 +79,7 @@ func validSchema(text string) error {
 	return err
 }
 
-// TestEverySchemaOfTheRepositoryPassesTheMetaSchema reads the manifests of the examples and goldens;
+// TestEverySchemaOfTheRepositoryPassesTheMetaSchema reads the code of the examples and goldens;
 // TestScripts does the same for what each script has generated.
 func TestEverySchemaOfTheRepositoryPassesTheMetaSchema(t *testing.T) {
 	count, err := validSchemas(testrepo.Root(t))

@@ -19,7 +19,8 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // fails.
 var mayImport = map[string][]string{
 	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
-		"generator/model", "internal/commandline", "runtime/audit/chain"},
+		"generator/importer", "generator/model", "generator/toollist", "internal/commandline",
+		"runtime/audit/chain"},
 	"cmd/mcpgen-prove": {"cmd/mcpgen-prove/reach", "generator", "generator/diag",
 		"generator/model", "internal/commandline"},
 	"cmd/mcpgen-prove/reach": {"generator/diag", "generator/model"},
@@ -40,6 +41,9 @@ var mayImport = map[string][]string{
 	"generator/document":   {"generator/model"},
 	"generator/emit": {"generator/diag", "generator/document", "generator/model",
 		"sourcehash"},
+	"generator/importer": {"generator/directive", "generator/emit", "generator/writefiles"},
+	// It is an MCP client. No other package of the generator imports it.
+	"generator/toollist":   {"generator/document"},
 	"generator/writefiles": {"generator/emit"},
 	"generator/runcache":   {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},

@@ -8,15 +8,17 @@ var explanations = []Explanation{
 		Cause: "A package with //mcp: directives says of every exported handler whether it is " +
 			"served. A handler is a func whose first parameter is context.Context and whose last " +
 			"result is error, and every such method of a type that has a tool. A method counts " +
-			"as well if the type has it by embedding another type of the package. Silence would " +
-			"leave it open whether it was forgotten.",
+			"as well if the type has it by embedding another type of the package. A func that can " +
+			"never be a tool is no handler: one with a parameter that no JSON fills, such as a " +
+			"client, an interface, a func or a channel.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)
 
 func Purge(ctx context.Context) error`,
 		Cure: "Serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore " +
 			"reason=\"…\". Write the directive where the method is declared, or declare a method " +
-			"of that name on the type itself.",
+			"of that name on the type itself. If a package has many handlers that are no tools, " +
+			"write unannotated=ignore on its //mcp:server. mcpgen then reports none of them.",
 	},
 	{
 		Code:  NoAccessRule,

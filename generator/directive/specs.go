@@ -165,6 +165,9 @@ var specs = []Spec{
 			{Name: "app", Kind: Label, Says: "the app label of permission strings"},
 			{Name: "prefix", Kind: Text,
 				Says: "stands before the name of every tool and prompt of the package"},
+			{Name: "unannotated", Kind: Choice, Choices: []string{"ignore"},
+				Says: "handlers without a directive are no findings: mcpgen does not serve them " +
+					"and does not list them"},
 		},
 		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
 	},

@@ -53,6 +53,10 @@ func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
 	if first {
 		fmt.Fprintf(b, "What package `%s` serves, and to whom.\n\n", s.Package)
+		if s.Server.Unannotated != "" {
+			b.WriteString("The package has `unannotated=ignore`: mcpgen does not report handlers " +
+				"without a directive.\n\n")
+		}
 	}
 }
 

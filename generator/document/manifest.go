@@ -1,9 +1,9 @@
 package document
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 
 	"github.com/invopop/jsonschema"
 
@@ -11,12 +11,12 @@ import (
 )
 
 // manifestVersion is the version of the manifest's format.
-const manifestVersion = 1
+const manifestVersion = 2
 
-// manifest is mcp.manifest.json: what a package serves and to whom, for review, for mcpgen
-// diff and for other tools. It holds no position and no version of the tool, so that it changes
-// only when authority or contract does. Lists that other parts of a service fill are always
-// present; titles only where they are written.
+// manifest is mcp.manifest.json: what a package serves and to whom, for review and for other
+// tools. It holds no position and no version of mcpgen, so that it changes only when authority or
+// contract does. The lists of the package are always present. In all other places, an empty field
+// is left out: a rule without minRole requires no role.
 type manifest struct {
 	Manifest  int                `json:"manifest"`
 	Package   string             `json:"package"`
@@ -31,11 +31,13 @@ type manifest struct {
 type manifestServer struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
-	App     string `json:"app"`
+	Version string `json:"version,omitempty"`
+	App     string `json:"app,omitempty"`
 
 	Website string         `json:"website,omitempty"`
 	Icons   []manifestIcon `json:"icons,omitempty"`
+	// Unannotated is "ignore" if handlers without a directive are no findings.
+	Unannotated string `json:"unannotated,omitempty"`
 }
 
 type manifestIcon struct {
@@ -49,17 +51,17 @@ type manifestTool struct {
 	Name        string         `json:"name"`
 	Title       string         `json:"title,omitempty"`
 	Handler     string         `json:"handler"`
-	Params      []string       `json:"params"` // plain parameters in the order of the signature
-	Description string         `json:"description"`
+	Params      []string       `json:"params,omitempty"` // plain ones, in the signature's order
+	Description string         `json:"description,omitempty"`
 	Access      manifestAccess `json:"access"`
 	// Values are those that a //mcp:rule is about, with the rule of the tool included.
 	Values   []manifestValue `json:"values,omitempty"`
-	Denial   string          `json:"denial"`
-	Hints    manifestHints   `json:"hints"` // those that are written
+	Denial   string          `json:"denial,omitempty"`
+	Hints    manifestHints   `json:"hints,omitzero"` // those that are written
 	Limits   manifestLimits  `json:"limits"`
-	Catalogs []string        `json:"catalogs"` // by name
-	Input    any             `json:"input"`    // a JSON Schema
-	Output   any             `json:"output"`   // null where the tool promises none
+	Catalogs []string        `json:"catalogs,omitempty"` // by name
+	Input    contract        `json:"input"`
+	Output   contract        `json:"output,omitempty"` // absent if the tool promises none
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
 	Returns string         `json:"returns,omitempty"`
@@ -75,11 +77,11 @@ type manifestPrompt struct {
 	Name        string             `json:"name"`
 	Title       string             `json:"title,omitempty"`
 	Handler     string             `json:"handler"`
-	Description string             `json:"description"`
+	Description string             `json:"description,omitempty"`
 	Access      manifestAccess     `json:"access"`
-	Denial      string             `json:"denial"`
+	Denial      string             `json:"denial,omitempty"`
 	Limits      manifestLimits     `json:"limits"`
-	Arguments   []manifestArgument `json:"arguments"`
+	Arguments   []manifestArgument `json:"arguments,omitempty"`
 }
 
 type manifestResource struct {
@@ -87,34 +89,34 @@ type manifestResource struct {
 	Name        string             `json:"name"`
 	Title       string             `json:"title,omitempty"`
 	Handler     string             `json:"handler"`
-	Description string             `json:"description"`
-	MIMEType    string             `json:"mimeType"`
+	Description string             `json:"description,omitempty"`
+	MIMEType    string             `json:"mimeType,omitempty"`
 	Access      manifestAccess     `json:"access"`
-	Denial      string             `json:"denial"`
+	Denial      string             `json:"denial,omitempty"`
 	Limits      manifestLimits     `json:"limits"`
-	Variables   []manifestArgument `json:"variables"` // in the order of the URI
+	Variables   []manifestArgument `json:"variables,omitempty"` // in the order of the URI
 }
 
 type manifestArgument struct {
 	Name        string   `json:"name"`
 	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description"`
 	Type        string   `json:"type"`
-	Required    bool     `json:"required"`
+	Required    bool     `json:"required,omitempty"`
 	Values      []string `json:"values,omitempty"`
 	Complete    string   `json:"complete,omitempty"` // the handler of //mcp:complete
+	Description string   `json:"description,omitempty"`
 }
 
 type manifestAccess struct {
-	Public        bool   `json:"public"`
-	Authenticated bool   `json:"authenticated"`
-	MinRole       string `json:"minRole"`
-	// "none" for action=none, empty where nothing is said
-	Permission string   `json:"permission"`
-	Scopes     []string `json:"scopes"`
-	Allow      []string `json:"allow"` // KIND={argument}, sorted
-	// Constrained is left out where it is false: only a handler that honours object
-	// constraints is open to a constrained caller.
+	Public        bool   `json:"public,omitempty"`
+	Authenticated bool   `json:"authenticated,omitempty"`
+	MinRole       string `json:"minRole,omitempty"`
+	// Permission is "none" for action=none, and empty without action= and object=.
+	Permission string   `json:"permission,omitempty"`
+	Scopes     []string `json:"scopes,omitempty"`
+	Allow      []string `json:"allow,omitempty"` // KIND={argument}, sorted
+	// Constrained reports that the handler honours object constraints. Only such a handler is open
+	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
 }
 
@@ -155,7 +157,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		Package:  s.Package,
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
-			Icons: iconsOf(s.Server.Icons)},
+			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -163,10 +165,14 @@ func Manifest(s model.Service) ([]byte, error) {
 		Ignored:   []manifestIgnored{},
 	}
 	if s.Roles.Own {
-		m.Roles = listed(s.Roles.Names)
+		m.Roles = s.Roles.Names
 	}
 	for _, tool := range s.Tools {
-		m.Tools = append(m.Tools, manifestOf(tool))
+		t, err := manifestOf(tool)
+		if err != nil {
+			return nil, fmt.Errorf("schema of tool %s: %w", tool.Name, err)
+		}
+		m.Tools = append(m.Tools, t)
 	}
 	for _, prompt := range s.Prompts {
 		m.Prompts = append(m.Prompts, manifestPrompt{
@@ -187,60 +193,56 @@ func Manifest(s model.Service) ([]byte, error) {
 	for _, i := range s.Ignored {
 		m.Ignored = append(m.Ignored, manifestIgnored{Handler: i.Handler, Reason: i.Reason})
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(m); err != nil {
+	text, err := json.Marshal(m)
+	if err != nil {
 		return nil, err
 	}
-	return PlainHTML(b.Bytes()), nil
+	if text, err = layout(text); err != nil {
+		return nil, err
+	}
+	return PlainHTML(text), nil
 }
 
-func manifestOf(tool model.Tool) manifestTool {
-	m := manifestTool{
+func manifestOf(tool model.Tool) (m manifestTool, err error) {
+	m = manifestTool{
 		Name:        tool.Name,
 		Title:       tool.Title,
 		Handler:     tool.Handler.String(),
-		Params:      []string{},
 		Description: tool.Description,
 		Access:      accessOf(tool.Access),
 		Denial:      tool.Denial,
 		Hints:       manifestHints(tool.Hints),
 		Limits:      limitsOf(tool.Limits),
-		Catalogs:    listed(tool.Catalogs),
+		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,
 		Elicits:     tool.Elicits,
 		Icons:       iconsOf(tool.Icons),
-		Input:       tool.Input.Schema,
 
 		AnnotationTitle: tool.AnnotationTitle,
 		Meta:            json.RawMessage(tool.Meta),
 	}
-	m.Access.Allow = listed(tool.Permissions())
+	m.Access.Allow = tool.Permissions()
 	for _, v := range tool.Ruled() {
 		m.Values = append(m.Values, manifestValue{v.Argument, v.Value, accessOf(v.Access)})
 	}
 	for _, param := range tool.Input.Params {
 		m.Params = append(m.Params, param.Name)
 	}
-	switch {
-	case tool.Input.Written != "":
-		m.Input = json.RawMessage(tool.Input.Written)
-	case tool.Input.Schema == nil:
-		m.Input = &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema}
+	in := tool.Input.Schema
+	if in == nil {
+		in = &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema}
 	}
 	m.Returns = cmp.Or(tool.Output.MIMEType, map[model.OutputKind]string{
 		model.TextOutput: "text", model.JSONOutput: "json", model.ContentOutput: "content",
 		model.SDKOutput: "result",
 	}[tool.Output.Kind])
-	switch {
-	case tool.Output.Written != "":
-		m.Output = json.RawMessage(tool.Output.Written)
-	case tool.Output.Kind != model.NoOutput && tool.Output.Schema != nil:
-		m.Output = tool.Output.Schema
+	if m.Input, err = contractOf(tool.Input.Written, in); err != nil {
+		return m, err
 	}
-	return m
+	if tool.Output.Written != "" || tool.Output.Kind != model.NoOutput && tool.Output.Schema != nil {
+		m.Output, err = contractOf(tool.Output.Written, tool.Output.Schema)
+	}
+	return m, err
 }
 
 func iconsOf(icons []model.Icon) (list []manifestIcon) {
@@ -253,7 +255,7 @@ func iconsOf(icons []model.Icon) (list []manifestIcon) {
 func accessOf(a model.Access) manifestAccess {
 	return manifestAccess{
 		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Asks(),
-		Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
+		Scopes: a.Scopes, Constrained: a.Constrained,
 	}
 }
 
@@ -272,7 +274,7 @@ func limitsOf(l model.Limits) manifestLimits {
 }
 
 func argumentsOf(arguments []model.Argument) []manifestArgument {
-	list := []manifestArgument{}
+	var list []manifestArgument
 	for _, a := range arguments {
 		m := manifestArgument{Name: a.Name, Title: a.Title, Description: a.Description,
 			Type: a.Type, Required: a.Required, Values: a.Values}
@@ -283,9 +285,6 @@ func argumentsOf(arguments []model.Argument) []manifestArgument {
 	}
 	return list
 }
-
-// listed is a list that JSON writes as [] where it is empty.
-func listed(values []string) []string { return append([]string{}, values...) }
 
 // PlainHTML undoes the HTML escapes of a JSON document.
 func PlainHTML(text []byte) []byte {

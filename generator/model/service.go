@@ -37,7 +37,9 @@ type Server struct {
 	App     string // the app label of permission strings
 	Prefix  string // stands before the name of every tool and prompt
 	Named   bool   // name= is written: packages of one run with the same one are one server
-	Pos     Position
+	// Unannotated is "ignore" if handlers without a directive are no findings.
+	Unannotated string
+	Pos         Position
 }
 
 // Roles is the role hierarchy.

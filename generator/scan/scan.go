@@ -191,7 +191,7 @@ func (s *scanner) header() {
 	s.service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
-		Website: s.website(d), Icons: s.service.Server.Icons,
+		Website: s.website(d), Icons: s.service.Server.Icons, Unannotated: d.Text("unannotated"),
 		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
 	}
 }

@@ -3,6 +3,7 @@ package scan
 import (
 	"go/token"
 	"go/types"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,6 +21,54 @@ const shapes = "write func(ctx context.Context, in In) (Out, error), with plain 
 func isHandler(sig *types.Signature) bool {
 	in, out := sig.Params(), sig.Results()
 	return in.Len() > 0 && out.Len() > 0 && isContext(in.At(0).Type()) && isError(out.At(out.Len()-1).Type())
+}
+
+// neverTool reports whether a handler is generic, or has a parameter that no arguments can fill.
+func neverTool(sig *types.Signature) bool {
+	return sig.TypeParams().Len() > 0 || slices.ContainsFunc(vars(sig.Params())[1:],
+		func(v *types.Var) bool {
+			return !isRequest(v.Type()) && !fillable(v.Type(), map[types.Type]bool{})
+		})
+}
+
+// fillable reports whether JSON could fill a value of the type. It cannot fill an interface with
+// methods, a func or a channel. Nor can it fill a client: a struct that has one of these in a
+// field, or hides all of its fields.
+func fillable(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return true
+	}
+	seen[t] = true
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return u.NumMethods() == 0
+	case *types.Signature, *types.Chan:
+		return false
+	case *types.Pointer:
+		return fillable(u.Elem(), seen)
+	case *types.Slice:
+		return fillable(u.Elem(), seen)
+	case *types.Array:
+		return fillable(u.Elem(), seen)
+	case *types.Map:
+		return fillable(u.Elem(), seen)
+	case *types.Struct:
+		if !isObject(t) {
+			return true // it decodes itself
+		}
+		hidden := 0
+		for i := range u.NumFields() {
+			f := u.Field(i)
+			switch {
+			case !f.Exported() && !f.Embedded():
+				hidden++
+			case reflect.StructTag(u.Tag(i)).Get("json") != "-" && !fillable(f.Type(), seen):
+				return false
+			}
+		}
+		return hidden == 0 || hidden < u.NumFields()
+	}
+	return true
 }
 
 func isContext(t types.Type) bool { return isNamed(t, "context", "Context") }

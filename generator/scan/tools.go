@@ -2,7 +2,6 @@ package scan
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
@@ -40,8 +39,7 @@ func (s *scanner) tools() {
 			s.completion(d, found)
 		case ignore != nil:
 			s.ignore(d, ignore)
-		case !d.attempted && isHandler(d.fn.Signature()) && ast.IsExported(d.fn.Name()) &&
-			(d.recv == nil || served[d.recv.Name()]):
+		case !d.attempted && s.forgotten(d.fn) && (d.recv == nil || served[d.recv.Name()]):
 			s.report(diag.MissingDirective, d.name.Pos(), d.name.End(),
 				`serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore reason="…"`,
 				"handler %s has no //mcp:tool and no //mcp:ignore", handlerName(d))
@@ -64,6 +62,13 @@ func (s *scanner) tools() {
 	slices.SortFunc(s.service.Ignored, func(a, b model.Ignored) int { return strings.Compare(a.Handler, b.Handler) })
 	s.constantsOf()
 	s.completions()
+}
+
+// forgotten reports whether a func without a directive is a finding: an exported handler that
+// could be a tool, in a package that does not opt out of the check by unannotated=ignore.
+func (s *scanner) forgotten(fn *types.Func) bool {
+	return s.service.Server.Unannotated != "ignore" && fn.Exported() &&
+		isHandler(fn.Signature()) && !neverTool(fn.Signature())
 }
 
 // funcs returns the funcs, methods and interface methods of the package, by name.
@@ -103,7 +108,7 @@ func (s *scanner) promoted(served map[string]bool) {
 		for method := range types.NewMethodSet(t).Methods() {
 			fn := method.Obj().(*types.Func).Origin()
 			recv, d := receiver(fn), decls[fn]
-			if fn.Pkg() == s.pkg.Types && fn.Exported() && isHandler(fn.Signature()) &&
+			if fn.Pkg() == s.pkg.Types && s.forgotten(fn) &&
 				(recv == nil || !served[recv.Name()]) && (d == nil || !d.attempted) {
 				owners[fn] = append(owners[fn], name)
 			}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/toollist"
+)
+
+func newImport() *cobra.Command {
+	var dir, name string
+	var force bool
+	var remote remote
+	command := &cobra.Command{
+		Use:   "import FILE | URL | -- COMMAND [ARG...]",
+		Short: "Start a package from the tools of another MCP server",
+		Long: `import reads the tools of another MCP server and writes, into one directory:
+
+  schemas/NAME.input.json    the schema of the arguments of each tool
+  schemas/NAME.output.json   the schema of its result, if it has one
+  tools.go                   a handler for each tool, with directives and an input type
+
+The source is a file with the result of tools/list, - for the standard input, the URL of a
+server, or, after --, a program that is a stdio server. A file may hold a JSON-RPC response, its
+result, or an array of tools, and several pages.
+
+import does not choose who may call a tool. Each directive has minrole=FILL_IN, and mcpgen fails
+with the line of each tool until you write its access rule there. Each handler returns an error
+until you write its body.
+
+import overwrites no file unless you write --force. It writes all files or none. Headers go to the
+scheme and host of the URL only.
+
+Exit codes: 0 done; 2 usage, or the work could not be done.`,
+		Example: `  mcpgen import tools.json
+  mcpgen import --dir ./issues -- npx -y @example/issues-server
+  mcpgen import --header "Authorization: Bearer $TOKEN" https://mcp.example.com/mcp`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sources, err := remote.sources(cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(sources) != 1 {
+				return errors.New("write one source: a file, a URL, or -- and a command")
+			}
+			list, err := sources[0].list(cmd)
+			if err != nil {
+				return err
+			}
+			result, err := importer.Import(options(list, importer.Options{
+				Dir: dir, Package: name, Force: force,
+			}))
+			for _, note := range result.Notes {
+				fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
+			}
+			var exist *importer.ExistError
+			if errors.As(err, &exist) {
+				for i, path := range exist.Paths {
+					exist.Paths[i] = relative(path)
+				}
+				return fmt.Errorf("%w: write --dir with another directory, or --force", err)
+			}
+			if err != nil {
+				return err
+			}
+			for _, path := range result.Changed {
+				fmt.Fprintln(cmd.OutOrStdout(), relative(path))
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"Replace minrole=%s in %s by access rules, and run mcpgen.\n",
+				importer.FillIn, importer.File)
+			return nil
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&dir, "dir", ".", "write into this directory, which must exist")
+	flags.StringVar(&name, "package", "", "name of the package (default: the one in the directory)")
+	flags.BoolVar(&force, "force", false, "overwrite files that exist")
+	remote.flags(command)
+	return command
+}
+
+// options are the tools of a list as the importer takes them.
+func options(list toollist.List, o importer.Options) importer.Options {
+	o.Server, o.Version = list.Server, list.Version
+	for _, t := range list.Tools {
+		title := t.Title
+		if title == "" {
+			title = t.Annotations.Title
+		}
+		o.Tools = append(o.Tools, importer.Tool{
+			Name: t.Name, Title: title, Description: t.Description,
+			Input: t.InputSchema, Output: t.OutputSchema,
+			ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
+			Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
+		})
+	}
+	return o
+}
+
+func newDiff() *cobra.Command {
+	var lists bool
+	var remote remote
+	command := &cobra.Command{
+		Use:   "diff --lists OLD NEW | diff --lists OLD -- COMMAND [ARG...]",
+		Short: "Compare the tools of two MCP servers, as clients see them",
+		Long: `diff --lists compares two results of tools/list: added and removed tools, titles,
+descriptions, hints, and for each property of a schema its type, whether it is required, its
+description and its limits. The last line has the numbers of tools and of bytes.
+
+OLD and NEW are files, - for the standard input, or URLs. After --, NEW is a program that is a
+stdio server. The order of tools and properties is no difference.
+
+Exit codes: 0 no difference; 1 differences; 2 usage, or the work could not be done.`,
+		Example: `  mcpgen diff --lists before.json after.json
+  mcpgen diff --lists tools.json -- go run .
+  mcpgen diff --lists tools.json http://localhost:8080/mcp`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !lists {
+				return errors.New("diff compares lists of tools: mcpgen diff --lists OLD NEW")
+			}
+			sources, err := remote.sources(cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(sources) != 2 {
+				return errors.New("write two lists: mcpgen diff --lists OLD NEW")
+			}
+			before, err := sources[0].list(cmd)
+			if err != nil {
+				return err
+			}
+			after, err := sources[1].list(cmd)
+			if err != nil {
+				return err
+			}
+			differ, err := toollist.Diff(cmd.OutOrStdout(), before, after)
+			if err == nil && differ {
+				err = errFindings
+			}
+			return err
+		},
+	}
+	command.Flags().BoolVar(&lists, "lists", false, "compare two results of tools/list")
+	remote.flags(command)
+	return command
+}
+
+// remote are the flags of commands that read lists of tools.
+type remote struct {
+	headers []string
+	timeout time.Duration
+}
+
+func (r *remote) flags(command *cobra.Command) {
+	command.Flags().StringArrayVar(&r.headers, "header", nil,
+		`send this header to the URL, as in "Authorization: Bearer …"; may be repeated`)
+	command.Flags().DurationVar(&r.timeout, "timeout", 30*time.Second,
+		"end the connection to a server after this time")
+}
+
+// source is a list of tools: a file or URL, or a command.
+type source struct {
+	name    string
+	command []string
+	headers http.Header
+	timeout time.Duration
+}
+
+// sources reads the arguments: names, and a command after --.
+func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
+	headers := http.Header{}
+	for _, h := range r.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, errors.New("--header is not of the form NAME: VALUE")
+		}
+		headers.Add(name, strings.TrimSpace(value))
+	}
+	names, command := args, []string(nil)
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		names, command = args[:dash], args[dash:]
+	}
+	var list []source
+	urls, files := 0, 0
+	for _, name := range names {
+		if isURL(name) {
+			urls++
+		}
+		if name == "-" {
+			files++
+		}
+		list = append(list, source{name: name, headers: headers, timeout: r.timeout})
+	}
+	if len(command) > 0 {
+		list = append(list, source{command: command, timeout: r.timeout})
+	}
+	switch {
+	case len(headers) > 0 && urls != 1:
+		return nil, errors.New("--header needs exactly one URL, which alone gets it")
+	case files > 1:
+		return nil, errors.New("the standard input can be one list only")
+	}
+	return list, nil
+}
+
+func isURL(name string) bool { return strings.Contains(name, "://") }
+
+func (s source) list(cmd *cobra.Command) (list toollist.List, err error) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), s.timeout)
+	defer cancel()
+	name := s.name
+	switch {
+	case len(s.command) > 0:
+		name = s.command[0]
+		list, err = toollist.Command(ctx, cmd.ErrOrStderr(), s.command[0], s.command[1:]...)
+	case isURL(s.name):
+		name = "the server"
+		list, err = toollist.URL(ctx, s.name, s.headers)
+	case s.name == "-":
+		name = "standard input"
+		list, err = toollist.Read(cmd.InOrStdin())
+	default:
+		var file *os.File
+		if file, err = os.Open(s.name); err != nil {
+			return toollist.List{}, err
+		}
+		defer file.Close()
+		list, err = toollist.Read(file)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return list, err
+}

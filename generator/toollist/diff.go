@@ -1,0 +1,223 @@
+package toollist
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/document"
+)
+
+// Diff writes how the tools of one list differ from those of another, one line per difference, and
+// a last line with the sizes. It reports whether they differ. The order of tools and of properties
+// is no difference, nor is $schema.
+func Diff(w io.Writer, before, after List) (differ bool, err error) {
+	lines, err := differences(before, after)
+	if err != nil {
+		return false, err
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return false, err
+		}
+	}
+	_, err = fmt.Fprintf(w, "tools: %d, %d; bytes: %d, %d\n",
+		len(before.Tools), len(after.Tools), before.size(), after.size())
+	return len(lines) > 0, err
+}
+
+func (l List) size() (n int) {
+	for _, t := range l.Tools {
+		n += t.bytes
+	}
+	return n
+}
+
+func differences(before, after List) (lines []string, err error) {
+	old, err := before.byName()
+	if err != nil {
+		return nil, fmt.Errorf("the old list: %w", err)
+	}
+	current, err := after.byName()
+	if err != nil {
+		return nil, fmt.Errorf("the new list: %w", err)
+	}
+	names := maps.Clone(old)
+	maps.Copy(names, current)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		a, was := old[name]
+		b, is := current[name]
+		tool := plain(name)
+		switch {
+		case !was:
+			lines = append(lines, "added   "+tool)
+			continue
+		case !is:
+			lines = append(lines, "removed "+tool)
+			continue
+		}
+		change := func(format string, args ...any) {
+			lines = append(lines, "changed "+tool+": "+fmt.Sprintf(format, args...))
+		}
+		for _, part := range []struct {
+			what     string
+			old, new any
+		}{
+			{"title", a.Title, b.Title},
+			{"description", a.Description, b.Description},
+			{"annotations", a.Annotations, b.Annotations},
+		} {
+			if !reflect.DeepEqual(part.old, part.new) {
+				change("%s: %s, now %s", part.what, text(part.old), text(part.new))
+			}
+		}
+		for _, schema := range []struct {
+			what     string
+			old, new json.RawMessage
+		}{
+			{"input", a.InputSchema, b.InputSchema}, {"output", a.OutputSchema, b.OutputSchema},
+		} {
+			if err := schemas(schema.old, schema.new, func(format string, args ...any) {
+				change(schema.what+format, args...)
+			}); err != nil {
+				return nil, fmt.Errorf("tool %s: %s schema: %w", tool, schema.what, err)
+			}
+		}
+		if grown := b.bytes - a.bytes; len(lines) > 0 && grown != 0 &&
+			strings.HasPrefix(lines[len(lines)-1], "changed "+tool+": ") {
+			change("bytes: %d, now %d", a.bytes, b.bytes)
+		}
+	}
+	return lines, nil
+}
+
+func (l List) byName() (map[string]Tool, error) {
+	tools := map[string]Tool{}
+	for _, t := range l.Tools {
+		if _, twice := tools[t.Name]; twice {
+			return nil, fmt.Errorf("two tools have the name %s", plain(t.Name))
+		}
+		tools[t.Name] = t
+	}
+	return tools, nil
+}
+
+// schemas reports how the properties of a schema changed.
+func schemas(before, after json.RawMessage, change func(format string, args ...any)) error {
+	switch {
+	case before == nil && after == nil:
+		return nil
+	case before == nil:
+		change(" schema added")
+		return nil
+	case after == nil:
+		change(" schema removed")
+		return nil
+	}
+	old, err := properties(before)
+	if err != nil {
+		return fmt.Errorf("of the old list: %w", err)
+	}
+	current, err := properties(after)
+	if err != nil {
+		return fmt.Errorf("of the new list: %w", err)
+	}
+	pointers := map[string]bool{}
+	for p := range old {
+		pointers[p] = true
+	}
+	for p := range current {
+		pointers[p] = true
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(pointers)) {
+		a, was := old[pointer]
+		b, is := current[pointer]
+		at := " " + plain(pointer)
+		if pointer == "" {
+			at = ""
+		}
+		switch {
+		case !was:
+			change("%s: added%s, %s", at, required(b), kind(b))
+			continue
+		case !is:
+			change("%s: removed%s, %s", at, required(a), kind(a))
+			continue
+		}
+		keywords := maps.Clone(a)
+		maps.Copy(keywords, b)
+		for _, key := range slices.Sorted(maps.Keys(keywords)) {
+			x, y := a[key], b[key]
+			switch {
+			case reflect.DeepEqual(x, y):
+			case key == "required" && y == nil:
+				change("%s: no longer required", at)
+			case key == "required" && x == nil:
+				change("%s: now required", at)
+			default:
+				change("%s: %s: %s, now %s", at, plain(key), text(x), text(y))
+			}
+		}
+	}
+	return nil
+}
+
+func required(keywords map[string]any) string {
+	if keywords["required"] == true {
+		return ", required"
+	}
+	return ""
+}
+
+func kind(keywords map[string]any) string {
+	if t, ok := keywords["type"]; ok {
+		return text(t)
+	}
+	return "any type"
+}
+
+// properties are the keywords of a schema by pointer, as values.
+func properties(schema json.RawMessage) (map[string]map[string]any, error) {
+	list, err := document.Properties(schema)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]map[string]any{}
+	for _, p := range list {
+		delete(p.Keywords, "$schema")
+		values := map[string]any{}
+		for key, raw := range p.Keywords {
+			d := json.NewDecoder(strings.NewReader(string(raw)))
+			d.UseNumber()
+			var v any
+			if err := d.Decode(&v); err != nil {
+				return nil, err
+			}
+			values[key] = v
+		}
+		all[p.Pointer] = values
+	}
+	return all, nil
+}
+
+// text is a value as ASCII: what a foreign server sends may hold control characters.
+func text(v any) string {
+	if v == nil {
+		return "none"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return plain(short(b))
+}
+
+// plain is a text without characters that a terminal could act on.
+func plain(s string) string {
+	quoted := fmt.Sprintf("%+q", s)
+	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)
+}

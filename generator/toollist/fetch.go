@@ -1,0 +1,206 @@
+package toollist
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Command lists the tools of a stdio server. It starts the program and ends it.
+func Command(ctx context.Context, stderr io.Writer, name string, args ...string) (List, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr = stderr
+	cmd.WaitDelay = time.Second
+	tap := &tap{Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}}
+	return tap.list(ctx, tap)
+}
+
+// URL lists the tools of a server over HTTP. The headers go to the URL's own scheme and host only.
+func URL(ctx context.Context, endpoint string, headers http.Header) (List, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return List{}, errors.New("the URL is no http or https URL with a host")
+	}
+	tap := &tap{}
+	return tap.list(ctx, &mcp.StreamableClientTransport{
+		Endpoint:             endpoint,
+		HTTPClient:           &http.Client{Transport: &httpTap{ctx, tap, u, headers}},
+		MaxRetries:           -1,
+		DisableStandaloneSSE: true,
+	})
+}
+
+// tap keeps the results of tools/list as they were sent: go-sdk's own type has neither the order of
+// properties nor large numbers.
+type tap struct {
+	mcp.Transport
+	mu     sync.Mutex
+	bytes  int               // read
+	tools  []json.RawMessage // of all pages
+	bodies []*tappedBody
+}
+
+var errTooLong = fmt.Errorf("the responses have more than %d MiB", maxBytes>>20)
+
+func (t *tap) list(ctx context.Context, transport mcp.Transport) (List, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "mcpgen", Version: "import"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		return List{}, fmt.Errorf("connecting: %w", cause(ctx, err))
+	}
+	defer func() { _ = session.Close() }()
+	count := 0
+	for _, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return List{}, fmt.Errorf("tools/list: %w", cause(ctx, err))
+		}
+		if count++; count > maxTools {
+			return List{}, fmt.Errorf("the list has more than %d tools", maxTools)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, body := range t.bodies {
+		for _, m := range messages(body.kind, body.text) {
+			var response struct{ Result json.RawMessage }
+			if json.Unmarshal(m, &response) == nil {
+				t.keep(response.Result)
+			}
+		}
+	}
+	var list List
+	for _, tool := range t.tools {
+		if err := list.add(tool); err != nil {
+			return List{}, err
+		}
+	}
+	if len(list.Tools) != count {
+		return List{}, fmt.Errorf("the pages have %d tools, and the server sent %d",
+			len(list.Tools), count)
+	}
+	if info := session.InitializeResult(); info != nil && info.ServerInfo != nil {
+		list.Server, list.Version = info.ServerInfo.Name, info.ServerInfo.Version
+	}
+	return list, nil
+}
+
+// cause is the context's error if that ended the connection.
+func cause(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("no answer in time: %w", ended)
+	}
+	return err
+}
+
+// keep adds the tools of a result.
+func (t *tap) keep(result json.RawMessage) {
+	var p page
+	if len(result) > 0 && json.Unmarshal(result, &p) == nil {
+		t.tools = append(t.tools, p.Tools...)
+	}
+}
+
+// Connect returns the connection of a stdio server with the tap in it.
+func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	return &tappedConnection{c, t}, err
+}
+
+type tappedConnection struct {
+	mcp.Connection
+	tap *tap
+}
+
+func (c *tappedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if response, ok := m.(*jsonrpc.Response); ok {
+		c.tap.mu.Lock()
+		defer c.tap.mu.Unlock()
+		if c.tap.bytes += len(response.Result); c.tap.bytes > maxBytes {
+			return nil, errTooLong
+		}
+		c.tap.keep(response.Result)
+	}
+	return m, err
+}
+
+// httpTap adds the headers to requests, and bounds and reads the bodies of responses.
+type httpTap struct {
+	ctx     context.Context // of the list: go-sdk's last messages have another one
+	tap     *tap
+	url     *url.URL
+	headers http.Header
+}
+
+func (h *httpTap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := h.ctx.Err(); err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	if r.URL.Scheme == h.url.Scheme && r.URL.Host == h.url.Host {
+		for name, values := range h.headers {
+			r.Header[name] = slices.Clone(values)
+		}
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body := &tappedBody{ReadCloser: res.Body, tap: h.tap, kind: res.Header.Get("Content-Type")}
+	h.tap.mu.Lock()
+	h.tap.bodies = append(h.tap.bodies, body)
+	h.tap.mu.Unlock()
+	res.Body = body
+	return res, nil
+}
+
+// tappedBody keeps what go-sdk reads of a body: a stream may stay open after the response.
+type tappedBody struct {
+	io.ReadCloser
+	tap  *tap
+	kind string
+	text []byte
+}
+
+func (b *tappedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.tap.mu.Lock()
+	defer b.tap.mu.Unlock()
+	if b.tap.bytes += n; b.tap.bytes > maxBytes {
+		return 0, errTooLong
+	}
+	b.text = append(b.text, p[:n]...)
+	return n, err
+}
+
+// messages are the JSON texts in a body: one, or one for each event of a stream.
+func messages(contentType string, body []byte) [][]byte {
+	if !strings.HasPrefix(contentType, "text/event-stream") {
+		return [][]byte{body}
+	}
+	var list [][]byte
+	var event []byte
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimRight(line, "\r\n")
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			event = append(event, data...)
+			event = append(event, '\n')
+		} else if len(line) == 0 {
+			list, event = append(list, event), nil
+		}
+	}
+	return append(list, event)
+}

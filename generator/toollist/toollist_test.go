@@ -1,0 +1,202 @@
+package toollist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	one = `{"name":"a","inputSchema":{"type":"object"}}`
+	two = `{"name":"b","inputSchema":{"type":"object"}}`
+)
+
+func TestReadTakesEveryForm(t *testing.T) {
+	for _, form := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"tools":[` + one + `,` + two + `]}}`,
+		`{"tools":[` + one + `,` + two + `]}`,
+		`[` + one + `,` + two + `]`,
+		`[{"tools":[` + one + `],"nextCursor":"x"},{"tools":[` + two + `]}]`,
+		`{"result":{"tools":[` + one + `],"nextCursor":"x"}}` + "\n" +
+			`{"result":{"tools":[` + two + `]}}`,
+		`[` + one + `] [` + two + `]`,
+	} {
+		list, err := Read(strings.NewReader(form))
+		if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "a" ||
+			list.Tools[1].Name != "b" {
+			t.Errorf("%s\n%+v, %v", form, list, err)
+		}
+	}
+	if list, err := Read(strings.NewReader(`{"tools":[]}`)); err != nil || len(list.Tools) != 0 {
+		t.Errorf("no tools: %+v, %v", list, err)
+	}
+}
+
+func TestReadRefusesOtherInput(t *testing.T) {
+	for form, want := range map[string]string{
+		``:                "the input is empty",
+		one:               "one tool alone",
+		`{`:               "no JSON",
+		`"tools"`:         "no result of tools/list",
+		`{"x":1}`:         "it has no tools",
+		`[[` + one + `]]`: "a list in a list",
+		`{"tools":[{}]}`:  "tool 1 has no name",
+		`{"tools":[` + one + `],"nextCursor":"x\u001b"}`: "incomplete: the last page has the " +
+			`nextCursor "x\x1b"`,
+		`{"error":{"code":-1,"message":"\u001b[2J"}}`: "the response is an error",
+		`[{"name":"a","inputSchema":"` + strings.Repeat("x", maxSchema) + `"}]`: "a schema has " +
+			"more",
+	} {
+		_, err := Read(strings.NewReader(form))
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%.80s: %v, want %s", form, err, want)
+		}
+	}
+}
+
+// served is a server of three tools in pages of two, which requires a header.
+func served(t *testing.T, options *mcp.StreamableHTTPOptions) *httptest.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "3"},
+		&mcp.ServerOptions{PageSize: 2})
+	for _, name := range []string{"a", "b", "c"} {
+		server.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{}}}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return nil, nil
+			})
+	}
+	handler := mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, options)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestURLKeepsWhatTheServerSends(t *testing.T) {
+	headers := http.Header{"Authorization": {"Bearer secret"}}
+	for _, options := range []*mcp.StreamableHTTPOptions{
+		nil, {JSONResponse: true}, {Stateless: true},
+	} {
+		s := served(t, options)
+		list, err := URL(t.Context(), s.URL, headers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Tools) != 3 || list.Server != "old" || list.Version != "3" {
+			t.Errorf("%+v", list)
+		}
+		const want = `{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{}}}`
+		if got := string(list.Tools[2].InputSchema); got != want {
+			t.Errorf("schema %s", got)
+		}
+		if _, err := URL(t.Context(), s.URL, nil); err == nil {
+			t.Error("no error without the header")
+		}
+	}
+}
+
+func TestHeadersStayWithTheHost(t *testing.T) {
+	leaked := make(chan string, 100)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaked <- r.Header.Get("Authorization") + r.Header.Get("X-Key")
+		http.NotFound(w, r)
+	}))
+	defer other.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer s.Close()
+	_, err := URL(t.Context(), s.URL,
+		http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"key"}})
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+	close(leaked)
+	for sent := range leaked {
+		if sent != "" {
+			t.Errorf("the other host got %s", sent)
+		}
+	}
+}
+
+func TestAServerThatDoesNotAnswerEndsWithTheContext(t *testing.T) {
+	soon := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	end := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+	defer s.Close()
+	defer close(end)
+	if _, err := URL(soon(), s.URL, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("URL: %v", err)
+	}
+	_, err := Command(soon(), t.Output(), "sleep", "1000")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Command: %v", err)
+	}
+	for _, endpoint := range []string{"file:///etc/passwd", "ftp://x/", "http://", "x", "http:x"} {
+		if _, err := URL(t.Context(), endpoint, nil); err == nil {
+			t.Errorf("%s: no error", endpoint)
+		}
+	}
+}
+
+func TestDiffComparesContracts(t *testing.T) {
+	list := func(schema string) List {
+		l, err := Read(strings.NewReader(`[{"name":"a","inputSchema":` + schema + `}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	const base = `{"type":"object","required":["a"],"properties":{"a":{"type":"string"},` +
+		`"b":{"enum":[1,2]}}}`
+	for schema, want := range map[string]string{
+		base: "",
+		`{"$schema":"x","required":["a"],"properties":{"b":{"enum":[1,2]},"a":{"type":"string"}},` +
+			`"type":"object"}`: "",
+		strings.Replace(base, "[1,2]", "[1,3]", 1): "changed a: input /b: enum: [1,2], now [1,3]\n",
+		strings.Replace(base, `["a"]`, `["b"]`, 1): "changed a: input /a: no longer required\n" +
+			"changed a: input /b: now required\n",
+		strings.Replace(base, `"string"`, `"string","description":"\u202ex"`, 1): "changed a: " +
+			"input /a: description: none, now \"\\u202ex\"\n",
+		strings.Replace(base, `"b":{`, `"c":{"type":"array"},"b":{`, 1): "changed a: input /c: " +
+			"added, \"array\"\n",
+		strings.Replace(base, `,"b":{"enum":[1,2]}`, "", 1): "changed a: input /b: removed, " +
+			"any type\n",
+		strings.Replace(base, `"object"`, `"object","additionalProperties":false`, 1): "" +
+			"changed a: input: additionalProperties: none, now false\n",
+		strings.Replace(base, `"string"`, `"string","properties":{"x":{"type":"null"}}`, 1): "" +
+			"changed a: input /a/x: added, \"null\"\n",
+	} {
+		var got strings.Builder
+		differ, err := Diff(&got, list(base), list(schema))
+		if err != nil || differ != (want != "") {
+			t.Errorf("%s: %v, %v", schema, differ, err)
+		}
+		lines := strings.SplitAfter(got.String(), "\n")
+		lines = lines[:len(lines)-2] // the sizes
+		if n := len(lines); n > 0 && strings.Contains(lines[n-1], ": bytes: ") {
+			lines = lines[:n-1]
+		}
+		if strings.Join(lines, "") != want {
+			t.Errorf("%s: got %q, want %q", schema, lines, want)
+		}
+	}
+}
