@@ -125,7 +125,7 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 	if o.PrivateKey != nil {
 		var err error
 		if x.signer, err = o.PrivateKey.signer(); err != nil {
-			p.add("PrivateKey: %w", err)
+			p.add("PrivateKey %w", err)
 		}
 	}
 	if x.o.Logger == nil {
@@ -348,7 +348,7 @@ func (k *PrivateKey) signer() (jose.Signer, error) {
 		}
 	}
 	if !slices.Contains(Algorithms(), alg) {
-		return nil, fmt.Errorf("Algorithm is %q: use some of %s", alg,
+		return nil, fmt.Errorf("has the Algorithm %q: use some of %s", alg,
 			strings.Join(Algorithms(), ", "))
 	}
 	options := (&jose.SignerOptions{}).WithType("JWT")
