@@ -87,8 +87,8 @@ type PrivateKey struct {
 // identity.KeepToken).
 //
 // A token is exchanged when a handler first uses it. Concurrent calls share one exchange. Tokens
-// stay in memory until shortly before they or the caller's token expire, by issuer, subject, client,
-// digest of the caller's token, and target. It is safe for concurrent use.
+// stay in memory until shortly before they or the caller's token expire. Their key is issuer,
+// subject, client, digest of the caller's token, and target. It is safe for concurrent use.
 type Exchange struct {
 	o      ExchangeOptions
 	signer jose.Signer // nil with a secret
