@@ -57,7 +57,8 @@ func (v Value) Secrets() []string {
 	return slices.Clone(secrets)
 }
 
-// Token is a bearer token. Formatted, marshalled or logged it shows a mask; Reveal returns its text.
+// Token is a bearer token. Formatted, marshalled or logged, it shows a mask: Reveal returns the
+// text.
 type Token struct {
 	opaque
 	text func() string

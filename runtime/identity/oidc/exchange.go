@@ -87,8 +87,8 @@ type PrivateKey struct {
 // identity.KeepToken).
 //
 // A token is exchanged when a handler first uses it. Concurrent calls share one exchange. Tokens
-// stay in memory until shortly before they or the caller's token expire, by issuer, subject, client,
-// digest of the caller's token, and target. It is safe for concurrent use.
+// stay in memory until shortly before they or the caller's token expire. Their key is issuer,
+// subject, client, digest of the caller's token, and target. It is safe for concurrent use.
 type Exchange struct {
 	o      ExchangeOptions
 	signer jose.Signer // nil with a secret
@@ -125,7 +125,7 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 	if o.PrivateKey != nil {
 		var err error
 		if x.signer, err = o.PrivateKey.signer(); err != nil {
-			p.add("PrivateKey: %w", err)
+			p.add("PrivateKey %w", err)
 		}
 	}
 	if x.o.Logger == nil {
@@ -348,7 +348,7 @@ func (k *PrivateKey) signer() (jose.Signer, error) {
 		}
 	}
 	if !slices.Contains(Algorithms(), alg) {
-		return nil, fmt.Errorf("Algorithm is %q: use some of %s", alg,
+		return nil, fmt.Errorf("has the Algorithm %q: use some of %s", alg,
 			strings.Join(Algorithms(), ", "))
 	}
 	options := (&jose.SignerOptions{}).WithType("JWT")

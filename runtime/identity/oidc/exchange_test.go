@@ -512,7 +512,7 @@ func TestExchangeOptionsThatCannotWorkAreNamed(t *testing.T) {
 		"an empty name":              func(o *oidc.ExchangeOptions) { o.Resources = []string{""} },
 		"Scopes has":                 func(o *oidc.ExchangeOptions) { o.Scopes = []string{"two words"} },
 		"OnBehalfOf takes Scopes":    func(o *oidc.ExchangeOptions) { o.OnBehalfOf = true },
-		"Algorithm is \"HS256\"": func(o *oidc.ExchangeOptions) {
+		"Algorithm \"HS256\"": func(o *oidc.ExchangeOptions) {
 			o.ClientSecret, o.PrivateKey = "", &oidc.PrivateKey{Key: edKey(), Algorithm: "HS256"}
 		},
 		"PrivateKey": func(o *oidc.ExchangeOptions) {

@@ -109,20 +109,21 @@ func (h *Held) secrets() []string {
 
 type key struct{}
 
+// Key is the key of the *Held in a context.
+var Key any = key{}
+
 // With returns a context in which h is found, and whose log lines mask its secrets. A nil h hides
 // what the context has.
 func With(ctx context.Context, h *Held) context.Context {
+	ctx = context.WithValue(ctx, Key, h)
 	if h == nil {
-		if From(ctx) == nil {
-			return ctx
-		}
-		return context.WithValue(ctx, key{}, h)
+		return ctx
 	}
-	return redact.WithTexts(context.WithValue(ctx, key{}, h), h.secrets)
+	return redact.WithTexts(ctx, h.secrets)
 }
 
 // From returns what the message of a context holds, nil for nothing.
 func From(ctx context.Context) *Held {
-	h, _ := ctx.Value(key{}).(*Held)
+	h, _ := ctx.Value(Key).(*Held)
 	return h
 }

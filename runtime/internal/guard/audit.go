@@ -150,7 +150,10 @@ func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 		e.Milliseconds = float64(time.Since(m.Started)) / float64(time.Millisecond)
 	}
 	ctx = request.ForHandler(context.WithoutCancel(ctx), m.Info, &m.Principal) // without TokenInfo
-	return g.write(credential.With(ctx, nil), e)
+	if m.Credential != nil {
+		ctx = credential.With(ctx, nil)
+	}
+	return g.write(ctx, e)
 }
 
 // write writes an event. It waits at most for Options.AuditTimeout.

@@ -124,7 +124,7 @@ func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, er
 		m.event.End("")
 		if r, ok := a.Result.(*mcp.CallToolResult); ok && r != nil && r.IsError {
 			m.event.End(audit.Errored)
-			if a.Result, err = wire.MaskResult(m.Mask(g.Masker), r); err != nil {
+			if a.Result, err = wire.MaskResult(g.maskOf(m), r); err != nil {
 				return Answer{}, notEncoded(m, err)
 			}
 			m.failure = wire.FailureOf(nil, a.Result.(*mcp.CallToolResult))

@@ -134,7 +134,9 @@ func (m *Message) observed(err error) observe.Outcome {
 // expire ends a message with the caller's credential, and words errors for the client.
 func (g *Guard) expire(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		defer m.Credential.End() // also if a handler runs on
+		if m.Credential != nil {
+			defer m.Credential.End() // also if a handler runs on
+		}
 		ctx = request.With(ctx, m.Info)
 		if !m.Expires.IsZero() {
 			var cancel context.CancelFunc
@@ -159,7 +161,7 @@ func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
 	}
 	out := wire.WireError(err)
 	if _, masked := err.(wire.MaskedError); !masked { // words around one are not masked
-		out = wire.MaskError(m.Mask(g.Masker), out)
+		out = wire.MaskError(g.maskOf(m), out)
 	}
 	var rpc *jsonrpc.Error
 	if errors.As(out, &rpc) && rpc.Code == jsonrpc.CodeInternalError &&

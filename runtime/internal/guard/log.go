@@ -25,7 +25,7 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 	}
 	allowed := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, s.Kind, s.Name).Allowed
 	g.Log.DebugContext(ctx, "decided", "kind", s.Kind.String(),
-		"name", m.Mask(g.Masker).TextWithin(s.Name, 256), "allowed", allowed,
+		"name", g.maskOf(m).TextWithin(s.Name, 256), "allowed", allowed,
 		"verdicts", strings.Join(verdicts, "; "),
 		"host_unanswered", m.Permissions != nil && m.Permissions.Unavailable,
 		"principal", m.Principal.Subject, "user", m.Principal.User, m.IDs())
@@ -70,7 +70,7 @@ func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	case misfit:
 		text = "the arguments did not fit"
 	case failure != nil:
-		text = wire.MaskedWords(m.Mask(g.Masker), wire.WithoutValues(failure))
+		text = wire.MaskedWords(g.maskOf(m), wire.WithoutValues(failure))
 		text = redact.Shorten(text, 4<<10)
 	}
 	attrs := []slog.Attr{slog.String("event_type", string(e.Type)),

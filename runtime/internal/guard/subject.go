@@ -85,7 +85,7 @@ func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]stri
 func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 	e, name := m.event, redact.Shorten[string]
 	if d.Axis == access.AxisUnknown {
-		name = m.Mask(g.Masker).TextWithin
+		name = g.maskOf(m).TextWithin
 	}
 	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
 	e.Arguments = g.argumentsOf(m, s, d.Allowed)
@@ -100,6 +100,14 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 			e.Missing = "the client asked for readonly tools alone"
 		}
 	}
+}
+
+// maskOf returns the masker of a message.
+func (g *Guard) maskOf(m *Message) redact.Masker {
+	if m.Credential == nil {
+		return g.Masker
+	}
+	return m.Mask(g.Masker)
 }
 
 // argumentsOf returns what the event has of a request's arguments. Of a denied one nothing is
@@ -120,7 +128,7 @@ func (g *Guard) argumentsOf(m *Message, s subject, allowed bool) []audit.Argumen
 	case err != nil || len(raw) == 0 || string(raw) == "null":
 		return nil
 	case allowed:
-		return recordArguments(raw, m.Mask(g.Masker))
+		return recordArguments(raw, g.maskOf(m))
 	}
 	return []audit.Argument{{Bytes: len(raw), Digest: audit.DigestOf(raw)}}
 }

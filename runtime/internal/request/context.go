@@ -14,7 +14,10 @@ type callerKey struct{} // of the principal that a handler runs for
 
 // With returns the context of a message.
 func With(ctx context.Context, info *Info) context.Context {
-	return context.WithValue(credential.With(ctx, info.Credential), infoKey{}, info)
+	if info.Credential != nil || ctx.Value(credential.Key) != nil {
+		ctx = credential.With(ctx, info.Credential)
+	}
+	return context.WithValue(ctx, infoKey{}, info)
 }
 
 // From returns the facts about the message that a context belongs to, nil for none.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -252,6 +253,21 @@ func TestMaskerLeavesIDs(t *testing.T) {
 			if got := mask.Text(id); got != id {
 				t.Fatalf("%q is masked: %q", id, got)
 			}
+		}
+	}
+}
+
+// A message without a value hides that of a message around it, as of a server within a handler.
+func TestContextOfAMessageHidesTheValueOfAnother(t *testing.T) {
+	held := credential.Hold(identity.Identity{Value: identity.NewValue("outer")}, "x")
+	outer := With(t.Context(), &Info{Credential: held})
+	if credential.From(outer) != held {
+		t.Error("its own value is lost")
+	}
+	for name, ctx := range map[string]context.Context{"message": With(outer, &Info{}),
+		"handler": ForHandler(With(outer, &Info{}), &Info{}, &access.Principal{})} {
+		if _, ok := credential.From(ctx).Identity(ctx); ok {
+			t.Errorf("the %s within has the value", name)
 		}
 	}
 }

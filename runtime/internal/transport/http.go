@@ -147,7 +147,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	info := request.NewHTTP(r, id)
 	info.Catalog = wire.CatalogInHTTP(r, checked.Catalog, h.Masker)
 	info.MessageID, info.Arguments = checked.ID, checked.Arguments
-	if request.RunsHandler(checked.Method) {
+	if !id.Value.IsZero() && request.RunsHandler(checked.Method) {
 		info.Credential = credential.Hold(id, info.ID)
 	}
 	w.info = info
