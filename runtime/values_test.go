@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -275,8 +276,10 @@ func responseTo(t *testing.T, url, user, body string) string {
 func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, sdkOnly := range []bool{false, true} {
-			k := &keeper{}
-			s := newServer(t, runtime.Options{Denial: denial, SDKOnly: sdkOnly, Audit: k}, crew())
+			k, lines := &keeper{}, &bytes.Buffer{}
+			s := newServer(t, runtime.Options{Denial: denial, SDKOnly: sdkOnly, Audit: k,
+				Logger: slog.New(slog.NewTextHandler(lines, nil))}, crew())
+			lines.Reset() // what is logged at start
 			url := serve(t, s)
 			for i, form := range []string{
 				`{"note":"x","action":"%s"}`, `{"action":"%s"}`, `{"note":"long","action":"%s"}`,
@@ -299,6 +302,9 @@ func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
 				if i == 0 && !strings.Contains(hidden, `\"delete\" is not one of \"list\", \"add\"`) {
 					t.Errorf("no error about the value: %s", hidden)
 				}
+			}
+			if lines.Len() > 0 {
+				t.Errorf("a value is logged, which takes time: %s", lines)
 			}
 			events := k.taken()
 			if len(events) < 2 {

@@ -7,8 +7,9 @@ import "slices"
 // is for one document.
 type Choices struct {
 	Of []Choice
-	// Refused are the values that were refused and that the enum has, and the defaults of absent
-	// properties. They are for the audit, and never for the caller.
+	// Refused are the values that were refused, and the defaults of absent properties. They are for
+	// the audit, and never for the caller. They include values that the enum lacks, so that these
+	// take as long.
 	Refused []Refused
 }
 
@@ -22,7 +23,10 @@ type Choice struct {
 }
 
 // Refused is a value that a caller may not send.
-type Refused struct{ Property, Value string }
+type Refused struct {
+	Property, Value string
+	Known           bool // the enum has it
+}
 
 // ArgumentsOf is [Arguments] with choices, which may be nil.
 func ArgumentsOf[T any](arguments []byte, choices *Choices, read func(*Reader, *T)) (T, error) {
@@ -64,8 +68,9 @@ func (c *Choices) narrow(r *Reader, enum []string) []string {
 		return enum
 	}
 	refused := func(value string) bool { return !slices.Contains(choice.Values, value) }
-	if slices.Contains(enum, r.str) && refused(r.str) {
-		c.Refused = append(c.Refused, Refused{choice.Property, r.str})
+	if refused(r.str) {
+		known := slices.Contains(enum, r.str)
+		c.Refused = append(c.Refused, Refused{choice.Property, r.str, known})
 	}
 	return slices.DeleteFunc(slices.Clone(enum), refused)
 }
@@ -88,7 +93,7 @@ func (o *Object) chosen() {
 		if choice.Refused != nil && o.lacks(choice.Property) {
 			o.r.reportMember([]byte(choice.Property), "is required")
 			o.r.choices.Refused = append(o.r.choices.Refused,
-				Refused{choice.Property, *choice.Refused})
+				Refused{choice.Property, *choice.Refused, true})
 		}
 	}
 }

@@ -94,9 +94,9 @@ func TestChoicesAreASmallerEnum(t *testing.T) {
 
 func TestChoicesReportWhatIsRefused(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"action":"delete"}`:                               "[{action delete} {mode deep}]",
-		`{"action":"delete","mode":"fast"}`:                 "[{action delete}]",
-		`{"action":"erase","mode":"fast"}`:                  "[]",
+		`{"action":"delete"}`:                               "[{action delete true} {mode deep true}]",
+		`{"action":"delete","mode":"fast"}`:                 "[{action delete true}]",
+		`{"action":"erase","mode":"fast"}`:                  "[{action erase false}]",
 		`{"action":"list","mode":"fast"}`:                   "[]",
 		`{"action":"list","mode":"fast","note":"delete"}`:   "[]",
 		`{"action":"list","mode":"fast","delete":"delete"}`: "[]",

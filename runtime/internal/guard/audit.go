@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -70,7 +71,10 @@ func (g *Guard) audit(next Next) Next {
 		failed, what := m.unintended,
 			"the intent of a call could not be recorded; it was not started"
 		if failed == nil {
-			if event.Failure == audit.Denied {
+			// A value that is denied has no line, as a value that does not exist has none: it would
+			// take longer.
+			value := a.Report != nil && a.Report.Axis == string(access.AxisValues)
+			if event.Failure == audit.Denied && !value {
 				g.logDenied(ctx, m)
 			}
 			failed, what = g.record(ctx, m, event), "an audit record could not be written; "+

@@ -74,11 +74,15 @@ func (t *Tool) choices(of []access.Choice) *decode.Choices {
 }
 
 // refuseValue turns the report of arguments that do not fit into a denial, if a value is the
-// reason. The caller gets the error of a value that does not exist.
+// reason. The caller gets the error of a value that does not exist, after the same time: the same
+// is done for such a value, up to the report.
 func (c *call) refuseValue(r *Report) {
-	refused := c.choices.Refused[0]
+	at := slices.IndexFunc(c.choices.Refused, func(r decode.Refused) bool { return r.Known })
+	refused := c.choices.Refused[max(at, 0)]
 	rule := access.Rule{Tool: c.name, Argument: refused.Property, Value: refused.Value}
 	d := c.Policy.Table.Of(access.Values).Decide(c.caller, rule.Name())
-	r.Failure, r.Axis = audit.Denied, string(access.AxisValues)
-	r.Missing = fmt.Sprintf("%s=%s %s", refused.Property, refused.Value, d.Missing())
+	missing := fmt.Sprintf("%s=%s %s", refused.Property, refused.Value, d.Missing())
+	if refused.Known {
+		r.Failure, r.Axis, r.Missing = audit.Denied, string(access.AxisValues), missing
+	}
 }
