@@ -58,7 +58,7 @@ test: ## run all tests
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt modules vet staticcheck check prove examples demo corpus benchtest browser \
+	@for step in setup fmt modules vet staticcheck check prove demo corpus benchtest browser \
 		clients decoderoracle cover fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
@@ -135,15 +135,17 @@ having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -
 # tests start as the test binary. Under the detector, counting makes tests up to nine times slower.
 PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
 	$(patsubst %,./%/...,$(filter-out examples,$(NESTED)))
-empty =
-comma = ,
 COVERED = bin/cover
-COVER = -covermode=set -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT)) -coverprofile=$(COVERED)
+# A test binary links every package of the pattern that a test of the same run depends on. So the
+# generator and the runtime have runs of their own, without the drivers and libraries of the others.
+COVER = -covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(COVERED)
 race: ## run all tests, and those of what runs at once under the race detector as well
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
 	$(GO) test -vet=off -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
 	$(GO) test -vet=off -race -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-	$(GO) test -vet=off $(COVER)/all -p 3 -timeout 20m $(PRODUCT) ./examples/...
+	$(GO) test -vet=off $(COVER)/generator -p 3 -timeout 20m ./generator/... ./cmd/... ./sourcehash
+	$(GO) test -vet=off $(COVER)/runtime -p 3 -timeout 20m ./runtime/... ./internal/...
+	$(GO) test -vet=off $(COVER)/nested -p 3 -timeout 20m $(patsubst %,./%/...,$(NESTED))
 	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour

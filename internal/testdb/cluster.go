@@ -111,10 +111,10 @@ func (c *cluster) dsn(database string) string {
 	return fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", c.dir, port, user, database)
 }
 
-// create makes an empty database and returns its name.
-func (c *cluster) create(ctx context.Context) (string, error) {
+// create copies a database that nobody is connected to, and returns the copy's name.
+func (c *cluster) create(ctx context.Context, template string) (string, error) {
 	name := "test" + strconv.FormatInt(c.made.Add(1), 10)
-	if _, err := c.admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+	if _, err := c.admin.ExecContext(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		return "", fmt.Errorf("database %s: %w", name, err)
 	}
 	return name, nil

@@ -6,11 +6,14 @@
 package testdb
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -41,11 +44,17 @@ func SQLite(t testing.TB) *Database {
 // ends as by [Unavailable].
 func PostgreSQL(t testing.TB) *Database {
 	t.Helper()
+	return postgreSQL(t, "template1")
+}
+
+// postgreSQL returns a copy of a database.
+func postgreSQL(t testing.TB, template string) *Database {
+	t.Helper()
 	c, err := shared()
 	if err != nil {
 		Unavailable(t, "no PostgreSQL: %v", err)
 	}
-	name, err := c.create(t.Context())
+	name, err := c.create(t.Context(), template)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +91,66 @@ var Stores = map[string]func(testing.TB) string{
 		t.Helper()
 		return PostgreSQL(t).URL()
 	},
+}
+
+// Migrated makes databases as Stores does, which have the tables of a store already: copies of one
+// database for each engine, which open has made. A copy takes a tenth of the time of the migrations.
+func Migrated[S io.Closer](open func(ctx context.Context, url string) (S, error)) map[string]func(testing.TB) string {
+	migrate := func(url string) error {
+		s, err := open(context.Background(), url)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	file := sync.OnceValues(func() ([]byte, error) {
+		dir, err := os.MkdirTemp("", "testdb")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		name := filepath.Join(dir, "store.db")
+		if err := migrate("sqlite:" + name); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(name)
+	})
+	template := sync.OnceValues(func() (string, error) {
+		c, err := shared()
+		if err != nil {
+			return "", err
+		}
+		name, err := c.create(context.Background(), "template1")
+		if err != nil {
+			return "", err
+		}
+		return name, migrate((&Database{Host: c.dir, Port: port, User: user, Name: name}).URL())
+	})
+	return map[string]func(testing.TB) string{
+		"sqlite": func(t testing.TB) string {
+			t.Helper()
+			content, err := file()
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join(t.TempDir(), "store.db")
+			if err := os.WriteFile(name, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return "sqlite:" + name
+		},
+		"postgresql": func(t testing.TB) string {
+			t.Helper()
+			if _, err := shared(); err != nil {
+				Unavailable(t, "no PostgreSQL: %v", err)
+			}
+			name, err := template()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return postgreSQL(t, name).URL()
+		},
+	}
 }
 
 // URL is the URL of a PostgreSQL database, as its owner.

@@ -17,13 +17,14 @@ import (
 // stays out of reach.
 func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 	const readme = "../../../README.md"
+	const source = "../../../runtime/capability/objectperm/objectperm.go"
 	for _, test := range []struct {
 		layout          layout
 		document, after string
 	}{
-		{layouts[0], "objectperm.go", "later this is all"},
-		{layouts[1], "objectperm.go", "And for Nautobot, and"},
-		{layouts[4], "objectperm.go", "And for Nautobot, and"},
+		{layouts[0], source, "later this is all"},
+		{layouts[1], source, "And for Nautobot, and"},
+		{layouts[4], source, "And for Nautobot, and"},
 		{layouts[0], readme, "-- runtime/capability/objectperm, NetBox 4.0 and later\n"},
 	} {
 		t.Run(test.layout.name+" by "+test.document, func(t *testing.T) {

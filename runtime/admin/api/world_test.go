@@ -31,7 +31,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-var engines = testdb.Stores
+var engines = testdb.Migrated(store.Open)
 
 // registry is where the grants of a world are kept.
 var registry = func(w *world) grant.Registry { return keeper.New(w.Store, keeper.Options{}) }

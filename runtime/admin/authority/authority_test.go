@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-var engines = testdb.Stores
+var engines = testdb.Migrated(store.Open)
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -54,10 +53,10 @@ var replicas = map[string]func(t testing.TB) (keeper, keeper){
 		return m, m
 	},
 	"sqlite": func(t testing.TB) (keeper, keeper) {
-		return pair(t, testdb.Stores["sqlite"](t))
+		return pair(t, engines["sqlite"](t))
 	},
 	"postgresql": func(t testing.TB) (keeper, keeper) {
-		return pair(t, testdb.Stores["postgresql"](t))
+		return pair(t, engines["postgresql"](t))
 	},
 }
 

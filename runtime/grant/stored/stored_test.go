@@ -18,12 +18,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
+var engines = testdb.Migrated(store.Open)
+
 var ada = audit.Event{Principal: "ada"}
 
 // stores runs a test with an empty store of each engine.
 func stores(t *testing.T, try func(t *testing.T, url string, s *store.Store)) {
 	t.Helper()
-	for name, engine := range testdb.Stores {
+	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
 			url := engine(t)
 			try(t, url, open(t, url))
@@ -344,7 +346,7 @@ func TestManyAskWhileGrantsChange(t *testing.T) {
 // at the same revision of the store all the time; moved is after another change of it each time,
 // which is not measured.
 func BenchmarkGrants(b *testing.B) {
-	for name, engine := range testdb.Stores {
+	for name, engine := range engines {
 		b.Run(name, func(b *testing.B) {
 			s := open(b, engine(b))
 			k := stored.New(s, stored.Options{})

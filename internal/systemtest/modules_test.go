@@ -1,0 +1,84 @@
+package systemtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
+)
+
+// adopter writes a module that uses the root module of the checkout, with these lines in its go.mod,
+// and returns a func that runs the go command in it.
+func adopter(t *testing.T, gomod, source string) func(args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.go": source,
+		"go.mod": "module example.com/adopter\n\ngo 1.26.0\n\nrequire " + testrepo.Module +
+			" v0.0.0\n\nreplace " + testrepo.Module + " => " + testrepo.Root(t) + "\n\n" + gomod,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", cmd, err, out)
+		}
+		return string(out)
+	}
+}
+
+// TestModuleThatPinsOpenTelemetryStillBuilds adds mcpgen to a module whose versions of OpenTelemetry's
+// log modules do not build with later versions of go.opentelemetry.io/otel/log.
+func TestModuleThatPinsOpenTelemetryStillBuilds(t *testing.T) {
+	run := adopter(t, `require (
+	go.opentelemetry.io/contrib/bridges/otelslog v0.18.0
+	go.opentelemetry.io/otel/sdk/log v0.19.0
+)
+`, `package main
+
+import (
+	_ "github.com/mcpgen/mcpgen/runtime"
+	_ "go.opentelemetry.io/contrib/bridges/otelslog"
+	_ "go.opentelemetry.io/otel/sdk/log"
+)
+
+func main() {}
+`)
+	run("build", "-o", os.DevNull, ".")
+	got := run("list", "-m", "go.opentelemetry.io/otel/log")
+	if want := "go.opentelemetry.io/otel/log v0.19.0\n"; got != want {
+		t.Errorf("mcpgen changes the version: %q, want %q", got, want)
+	}
+}
+
+// TestServiceOfOneToolListsFewModules counts the modules of a service that serves generated code.
+func TestServiceOfOneToolListsFewModules(t *testing.T) {
+	const most = 30
+	run := adopter(t, "", `package main
+
+import (
+	_ "github.com/mcpgen/mcpgen/runtime"
+	_ "github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func main() {}
+`)
+	run("mod", "tidy")
+	all := strings.Fields(run("list", "-m", "-f", "{{.Path}}", "all"))
+	t.Logf("%d modules", len(all))
+	if len(all) <= most {
+		return
+	}
+	t.Errorf("%d modules, want at most %d:\n%s\n%s", len(all), most, strings.Join(all, "\n"),
+		run("mod", "graph"))
+}
