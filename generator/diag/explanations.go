@@ -65,8 +65,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
-		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs into " +
-			"the comment directly above the package clause.",
+		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs " +
+			"into the comment directly above the package clause.",
 	},
 	{
 		Code:  Malformed,
@@ -124,8 +124,9 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Example: `//mcp:tool minrole=Viewer
 
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Put it into the doc comment, directly above the declaration. //mcp:server, and the " +
-			"//mcp:default and //mcp:roles of a package, belong directly above the package clause.",
+		Cure: "Put it into the doc comment, directly above the declaration. //mcp:server, and " +
+			"the //mcp:default and //mcp:roles of a package, belong directly above the package " +
+			"clause.",
 	},
 	{
 		Code:  BadToolName,
@@ -146,8 +147,8 @@ func (s *Sites) Get(ctx context.Context) (Site, error)
 
 //mcp:tool minrole=Viewer
 func (s *Devices) Get(ctx context.Context) (Device, error)`,
-		Cure: "Write name= on one of them, as in name=sites_get. For two packages, write prefix= on " +
-			"//mcp:server of one of them.",
+		Cure: "Write name= on one of them, as in name=sites_get. For two packages, write prefix= " +
+			"on //mcp:server of one of them.",
 	},
 	{
 		Code:  BadShape,
@@ -155,14 +156,14 @@ func (s *Devices) Get(ctx context.Context) (Device, error)`,
 		Cause: "A tool takes context.Context first and returns error last, with at most one " +
 			"result before it; its parameters are one struct, plain values, or go-sdk's " +
 			"(*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error). The result is a " +
-			"value, content of go-sdk's or its *mcp.CallToolResult, and with output=text a string " +
-			"or a []byte. Types of other MCP SDKs are no results.",
+			"value, content of go-sdk's or its *mcp.CallToolResult, and with output=text a " +
+			"string or a []byte. Types of other MCP SDKs are no results.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(in FindInput) (Device, error)`,
 		Cure: "Bring the func into one of these shapes, or serve a small func that calls it. A " +
 			"handler that makes its whole result is func(ctx context.Context, in In) " +
-			"(*mcp.CallToolResult, error), with plain parameters instead of in, and with go-sdk's " +
-			"mcp. In go-sdk's shape, the input of a tool without arguments is _ struct{}.",
+			"(*mcp.CallToolResult, error), with plain parameters instead of in, and with " +
+			"go-sdk's mcp. In go-sdk's shape, the input of a tool without arguments is _ struct{}.",
 	},
 	{
 		Code:  UnsupportedType,
@@ -352,7 +353,8 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 			"//mcp:rule an argument, its values and a rule, " +
 			"//mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
-			"//mcp:complete a ref= and an argument=, a []byte with output=text a mimetype=. A package with object= " +
+			"//mcp:complete a ref= and an argument=, a []byte with output=text a mimetype=. " +
+			"A package with object= " +
 			"needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,

@@ -185,8 +185,8 @@ var specs = []Spec{
 			"replace it and do not add to it; action= and object= are inherited one by one; " +
 			"public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc},
-		Keys: slices.Concat(access, []Key{output("the output= of tools that write none, public ones included",
-			"none", "structured")}),
+		Keys: slices.Concat(access, []Key{output("the output= of tools that write none, "+
+			"public ones included", "none", "structured")}),
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{

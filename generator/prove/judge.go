@@ -71,7 +71,8 @@ func place(tool model.Tool, r model.Reach, dirs []string) model.Position {
 
 // Unknown explains why it is unknown what a handler reaches: the last call that the author has
 // written, and the cause with the way to it. ok is false for a handler whose reach is known.
-func Unknown(tool model.Tool, row model.Proven, dirs []string) (at model.Position, why string, ok bool) {
+func Unknown(tool model.Tool, row model.Proven, dirs []string) (
+	at model.Position, why string, ok bool) {
 	r, ok := row.Reach(model.Unknown)
 	return place(tool, r, dirs), r.Why + ": " + way(r), ok
 }

@@ -207,7 +207,8 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 		c.outside(found)
 		return
 	case !found.Spec.Stands(d.place):
-		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec), "//mcp:%s does not stand on %s", found.Name, d.place)
+		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec),
+			"//mcp:%s does not stand on %s", found.Name, d.place)
 		return
 	}
 	if other := d.find(found.Name); other != nil && !found.Spec.Repeat {
@@ -262,7 +263,8 @@ func (c *collector) orphans() {
 			}
 			c.opted = true
 			d, _ := directive.Parse(comment)
-			fix := "put it into the doc comment directly above the declaration, without an empty line between"
+			fix := "put it into the doc comment directly above the declaration, without an empty " +
+				"line between"
 			if d.Spec.Stands(directive.PackageDoc) {
 				fix = "put it " + where(d.Spec) + ", without an empty line between"
 			}

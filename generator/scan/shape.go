@@ -262,7 +262,8 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.sdkOutput(d, t, out[1])
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
-		bad(diag.BadShape, "return *mcp.CallToolResult alone, or take req *mcp.CallToolRequest before the input",
+		bad(diag.BadShape, "return *mcp.CallToolResult alone, or take req *mcp.CallToolRequest "+
+			"before the input",
 			"%s returns *mcp.CallToolResult and an Out, and has not go-sdk's shape", name)
 		return
 	case len(out) > 1:

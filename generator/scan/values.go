@@ -166,8 +166,9 @@ func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 		t.Output.Kind = model.WrappedOutput
 	}
 	for i := range problems {
-		if p := &problems[i]; strings.HasSuffix(p.Cure, schema.ByHand) {
-			p.Cure += ", or write output=none"
+		p := &problems[i]
+		if strings.HasSuffix(p.Cure, schema.ByHand) && !strings.ContainsAny(p.Path, ".[") {
+			p.Cure += ", or output=none for a result"
 		}
 	}
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, out) })

@@ -83,8 +83,10 @@ func (s *scanner) isolated(d *decl, t *model.Tool) {
 		return
 	}
 	if t.Output.Kind == model.SDKOutput {
-		s.report(diag.BadShape, arg.Pos, arg.End, "return []mcp.Content, a string or a struct, or remove isolate=process",
-			"%s returns *mcp.CallToolResult, which the process of a call cannot send", handlerName(d))
+		s.report(diag.BadShape, arg.Pos, arg.End,
+			"return []mcp.Content, a string or a struct, or remove isolate=process",
+			"%s returns *mcp.CallToolResult, which the process of a call cannot send",
+			handlerName(d))
 		return
 	}
 	if d.recv == nil {

@@ -166,8 +166,8 @@ func packagePath(f *ssa.Function) string {
 	return ""
 }
 
-// node returns the node of a func that calls a func value. nodes lacks the funcs that have no way to
-// any capability: of these, only the whole graph has the callees.
+// node returns the node of a func that calls a func value. nodes lacks the funcs that have no way
+// to any capability: of these, only the whole graph has the callees.
 func (g *graph) node(f *ssa.Function) *callgraph.Node {
 	if node := g.nodes[f]; node != nil {
 		return node
