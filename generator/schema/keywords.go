@@ -42,6 +42,9 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 		})
 	}
 	k.all(s, tag)
+	if k.dir != reflecting && tag.given {
+		k.exact(s)
+	}
 }
 
 func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {

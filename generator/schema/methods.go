@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"go/constant"
 	"go/types"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -309,6 +311,33 @@ func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
 	}
 	s := std.schema
 	return &s, true
+}
+
+// exactly is the largest integer up to which a float64 holds every integer. Clients in JavaScript
+// round a number beyond it, and some model providers then refuse the whole list of tools.
+const exactly = 1<<53 - 1
+
+// Inexact is the end of a message about a number for which Exact is false.
+const Inexact = "is beyond ±9007199254740991, up to which every client keeps a number as it is"
+
+// Exact reports whether a JSON number is within ±(2^53-1), so that every client keeps it. It is
+// false for a text that is no number.
+func Exact(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	return err == nil && math.Abs(f) <= exactly
+}
+
+// publishedBounds are the bounds of an integer kind without those that no client can keep. The
+// decoder has them all.
+func publishedBounds(k types.BasicKind) (least, most json.Number) {
+	least, most = IntegerBounds(k)
+	if !Exact(least.String()) {
+		least = ""
+	}
+	if !Exact(most.String()) {
+		most = ""
+	}
+	return least, most
 }
 
 // IntegerBounds is the range of an integer kind, as JSON numbers. int and uint count as 64

@@ -45,6 +45,8 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false,
 			"0 Root.P: unsafe.Pointer has no JSON form"},
 		{"uintptr", "type Root struct { P uintptr }", false, "0 Root.P: uintptr has no JSON form"},
+		{"endless array", "type Root struct { A [1 << 53]struct{} }", true,
+			"0 Root.A: the length 9007199254740992 is beyond ±"},
 		{"map key", "type Root struct { M map[bool]string }", false,
 			"0 Root.M: a map with keys of type bool"},
 		{"map key of a struct", "type K struct{}\ntype Root struct { M map[K]string }", true,
@@ -211,6 +213,25 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A float64 `jsonschema:\"minimum=1e-999999999\"`",
 			"minimum=1e-999999999 is no JSON number", ""},
 		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
+		{"A int64 `jsonschema:\"maximum=9007199254740992\"`",
+			"maximum=9007199254740992 is beyond ±9007199254740991",
+			"write a number within it, drop the key, or give the field a string type"},
+		{"A uint64 `jsonschema:\"exclusiveMinimum=9007199254740992\"`",
+			"exclusiveMinimum=9007199254740992 is beyond ±", ""},
+		{"A []int `jsonschema:\"minimum=-9223372036854775808\"`",
+			"minimum=-9223372036854775808 is beyond ±", ""},
+		{"A uint `jsonschema:\"default=18446744073709551615\"`",
+			"default=18446744073709551615 is beyond ±", ""},
+		{"A []int `jsonschema:\"default=1,default=9007199254740993\"`",
+			"default=9007199254740993 is beyond ±", ""},
+		{"A float64 `jsonschema:\"enum=1,enum=1e300\"`", "enum=1e300 is beyond ±", ""},
+		{"A int `jsonschema:\"example=9007199254740993\"`",
+			"example=9007199254740993 is beyond ±", ""},
+		{"A float64 `jsonschema:\"multipleOf=1e16\"`", "multipleOf=1e16 is beyond ±", ""},
+		{"A string `jsonschema:\"maxLength=9007199254740992\"`",
+			"maxLength=9007199254740992 is beyond ±", ""},
+		{"A any `jsonschema:\"type=integer,maximum=9007199254740992\"`",
+			"maximum=9007199254740992 is beyond ±", ""},
 		{"A float64 `jsonschema:\"default=NaN\"`", "default=NaN is not a number", ""},
 		{"A int `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"",
 			"did you mean minimum?"},
@@ -319,8 +340,10 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 			for _, output := range []bool{false, true} {
 				if output && (strings.Contains(test.field, ",string") ||
 					strings.HasPrefix(test.want, "default=256") ||
-					strings.Contains(test.want, "beyond the Go type")) {
-					continue // results have neither patterns nor ranges
+					strings.Contains(test.want, "beyond the Go type") ||
+					strings.Contains(test.want, "beyond ±") &&
+						!strings.HasPrefix(test.want, "example=")) {
+					continue // results have neither patterns nor limits
 				}
 				problems, _ := problemsOf(t, "type Root struct { In []struct { "+test.field+" } }",
 					output)

@@ -68,7 +68,7 @@ var rules = [ruleCount]Rule{
 	noIdentity: {"no-identity",
 		"$schema, $id and $anchor say nothing to a client of a tool, and an anchor of an inlined type would occur twice", true, true},
 	integerRange: {"integer-range",
-		"the Reflector leaves integers unbounded; arguments are bounded by what the Go type holds, int and uint counting as 64 bits", true, false},
+		"the Reflector leaves integers unbounded; arguments have the bounds of their Go type up to ±(2^53-1): clients in JavaScript cannot keep larger numbers", true, false},
 	openAny: {"open-any",
 		"the Reflector writes the boolean schema true for anything; the official TypeScript SDK refuses booleans as properties, so anything is {}", true, true},
 	jsonFields: {"json-fields",

@@ -127,8 +127,8 @@ type Page[T any] struct {
 type Numbers struct {
 	I    int         `json:"i"`
 	U    uint        `json:"u"`
-	U64  uint64      `json:"u64" jsonschema:"minimum=9007199254740993"`
-	I64  int64       `json:"i64" jsonschema:"exclusiveMaximum=9223372036854775807"`
+	U64  uint64      `json:"u64"`
+	I64  int64       `json:"i64" jsonschema:"exclusiveMaximum=9007199254740991"`
 	Step int         `json:"step" jsonschema:"multipleOf=7"`
 	Cent float64     `json:"cent" jsonschema:"multipleOf=0.01,minimum=0.1,maximum=1e3"`
 	Odd  float64     `json:"odd" jsonschema:"exclusiveMinimum=-0.3,exclusiveMaximum=0.3"`
