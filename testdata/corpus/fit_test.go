@@ -103,8 +103,18 @@ func hasEnd(t *testing.T, s *jsonschema.Schema) bool {
 	return ends(s)
 }
 
-// identified finds a keyword that says nothing to a client. In a map of properties it is a name.
+// identified finds a keyword that says nothing to a client, and a number that clients in JavaScript
+// round. In a map of properties a keyword is a name.
 func identified(doc any) string {
+	if n, ok := doc.(json.Number); ok && !schema.Exact(n.String()) {
+		return "the schema has the number " + n.String()
+	}
+	list, _ := doc.([]any)
+	for _, item := range list {
+		if found := identified(item); found != "" {
+			return found
+		}
+	}
 	object, _ := doc.(map[string]any)
 	for key, value := range object {
 		if slices.Contains([]string{"$id", "$schema", "$anchor"}, key) {
