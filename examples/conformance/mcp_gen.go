@@ -754,7 +754,7 @@ const (
 	messageSchema                      = `{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object","required":["message"],"description":"Message is the input of [TestElicitation]."}`
 	noInputSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	promptSchema                       = `{"properties":{"prompt":{"type":"string"}},"additionalProperties":false,"type":"object","required":["prompt"],"description":"Prompt is the input of [TestSampling]."}`
-	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","maximum":9223372036854775807,"minimum":-9223372036854775808}},"additionalProperties":false,"type":"object","description":"Mirrored is the input of [TestXMcpHeader]."}`
+	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}},"additionalProperties":false,"type":"object","description":"Mirrored is the input of [TestXMcpHeader]."}`
 	testPromptWithArgumentsInputSchema = `{"properties":{"arg1":{"type":"string"},"arg2":{"type":"string"}},"additionalProperties":false,"type":"object","required":["arg1","arg2"]}`
 	resourceURISchema                  = `{"properties":{"resourceUri":{"type":"string"}},"additionalProperties":false,"type":"object","required":["resourceUri"],"description":"ResourceURI is the input of [TestPromptWithEmbeddedResource]."}`
 	templateInputSchema                = `{"properties":{"id":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id"]}`

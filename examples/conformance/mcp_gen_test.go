@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:539c2ab0426ae58b8fdd47e92c434f90",
-		Code:   "2:9a97016a1d5951c09a695971f282903d",
+		Code:   "2:2e58fd4f0eb6bfe576a99733aec67a4f",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "Contact", "JSONSchema", "Lists.TestTriggerPromptChange",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:648c5f3f4208443fd684dcdbcd9a6d43",
-		Code:   "2:1ac4acf5f9df8354fa622857380cee78",
+		Code:   "2:6489067c5579a0f57ada76a929efcf58",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:07b24dc51e49bd184dd355f6f3572b43",
-		Code:   "2:72c30aea4f5f85fae4a6dd656a040c7e",
+		Code:   "2:cec2289ecb948712711e7eebeb18a01f",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",
