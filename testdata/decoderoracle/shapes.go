@@ -215,7 +215,7 @@ type Standing struct {
 	Plate Plate       `json:"plate" jsonschema:"default=A-1"`
 	Addr  netip.Addr  `json:"addr" jsonschema:"default=::1"`
 	Blob  []byte      `json:"blob" jsonschema:"default=YWI="`
-	Big   *big.Int    `json:"big" jsonschema:"default=123456789012345678901234567890"`
+	Big   *big.Int    `json:"big" jsonschema:"default=9007199254740991"`
 	Text  json.Number `json:"text" jsonschema:"default=1.50"`
 	Lists []time.Time `json:"lists" jsonschema:"default=2026-01-31T15:04:05Z"`
 	Plain *Names      `json:"plain" jsonschema:"default=a"`
