@@ -167,8 +167,9 @@ func Find(in FindInput) (Device, error)`,
 	Match func(Device) bool
 }`,
 		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag " +
-			"json:\"-\". In place of a type of another module, use a type of your own. Where the " +
-			"type has to stay, write its schema by hand and name it with //mcp:schema input=FILE " +
+			"json:\"-\". Give a type of another module that reads or writes JSON by its own " +
+			"methods a schema with //mcp:type in the package doc. Where another type has to " +
+			"stay, write the schema by hand and name it with //mcp:schema input=FILE " +
 			"or output=FILE below //mcp:tool.",
 	},
 	{

@@ -105,9 +105,7 @@ func (l *lexer) args() {
 				l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
 				continue
 			}
-			l.problem(diag.MissingKey, 0, w.end, "write the parameter's name first, as in "+
-				l.d.Spec.Example,
-				"//mcp:"+l.d.Name+" names no parameter")
+			l.unnamed(w.end)
 		}
 		l.arg(w)
 	}
@@ -232,15 +230,27 @@ func (l *lexer) required() {
 		need("argument", "//mcp:complete does not say which argument it completes")
 	case "param":
 		if l.d.Subject.Text == "" {
-			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+
-				l.d.Spec.Example, "//mcp:param names no parameter")
+			l.unnamed(end)
 		}
+	case "type":
+		if l.d.Subject.Text == "" {
+			l.unnamed(end)
+			return
+		}
+		need("schema", "//mcp:type has no schema=")
 	case "ignore":
 		if !l.d.Has("reason") {
 			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example,
 				"//mcp:ignore gives no reason")
 		}
 	}
+}
+
+// unnamed reports a directive of the form Named without its first word.
+func (l *lexer) unnamed(end int) {
+	subject := map[string]string{"param": "parameter", "type": "type"}[l.d.Name]
+	l.problem(diag.MissingKey, 0, end, "write the "+subject+"'s name first, as in "+
+		l.d.Spec.Example, "//mcp:"+l.d.Name+" names no "+subject)
 }
 
 func (l *lexer) value(p part) Value {

@@ -175,6 +175,18 @@ var specs = []Spec{
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
+		Name: "type",
+		Says: "gives a type whose JSON form its own methods decide a schema, for everything " +
+			"of the package: strfmt.DateTime, or the import path and the name. The decoder " +
+			"checks a value against the schema, then the type's method reads it",
+		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
+		Keys: []Key{
+			{Name: "schema", Kind: List, Must: true,
+				Says: "the JSON type, then keys of the jsonschema tag; quote a value with a comma"},
+		},
+		Example: `//mcp:type strfmt.DateTime schema=string,format=date-time`,
+	},
+	{
 		Name: "tool", Says: "serves the handler as a tool",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: slices.Concat(named, access, []Key{

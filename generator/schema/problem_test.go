@@ -171,6 +171,87 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 	}
 }
 
+// A type with methods of its own has the schema that Declare gives it, whatever holds it.
+func TestADeclaredTypeHasItsSchemaInBothDirections(t *testing.T) {
+	const source = `package p
+type T struct{ x int }
+func (T) MarshalJSON() ([]byte, error) { return nil, nil }
+func (*T) UnmarshalJSON([]byte) error { return nil }
+type W int // writes itself, and is read by its kind
+func (W) MarshalJSON() ([]byte, error) { return nil, nil }
+type Text struct{}
+func (Text) MarshalText() ([]byte, error) { return nil, nil }
+func (*Text) UnmarshalText([]byte) error { return nil }
+type Plain struct{}
+type G[E any] struct{}
+type Root struct {
+	A T ` + "`json:\"a\" jsonschema:\"minLength=2\"`" + `
+	B map[string][]*T
+	C T ` + "`jsonschema:\"type=object\"`" + `
+	W W
+	X Text
+}`
+	declare := func(text string) (*Walker, []Problem, types.Type) {
+		pkg := check(t, "example.com/p", source)
+		w := New(pkg, nil)
+		name, keys, _ := strings.Cut(text, " ")
+		var tags []Tag
+		for _, e := range elements(keys) {
+			tags = append(tags, Tag{e.key, e.value})
+		}
+		problems := w.Declare(pkg.Scope().Lookup(name).(*types.TypeName), tags)
+		return w, problems, pkg.Scope().Lookup("Root").Type()
+	}
+	for text, want := range map[string]string{
+		"Plain type=string":          "p.Plain has no JSON or text method of its own",
+		"G type=string":              "G has no JSON form of its own",
+		"T format=date":              "the schema has no type",
+		"T type=text":                "type=text is no JSON type",
+		"T type=string,minimum=1":    "minimum does not apply to a string",
+		"T type=string,default=x":    "the schema of a type has no key default",
+		"T type=string,minLength=x":  "minLength=x is not a whole number from 0 on",
+		"T type=integer,enum=1e300":  "enum=1e300 is beyond ±9007199254740991",
+		"T type=string,oneof_ref=#/": "the schema of a type has no key oneof_ref",
+	} {
+		_, problems, _ := declare(text)
+		if len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+			t.Errorf("%s: %s, want %s", text, said(problems), want)
+		}
+	}
+	w, problems, root := declare("T type=string,maxLength=9,format=date")
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	w.Declare(root.(*types.Named).Obj().Pkg().Scope().Lookup("W").(*types.TypeName),
+		[]Tag{{"type", "string"}})
+	w.Declare(root.(*types.Named).Obj().Pkg().Scope().Lookup("Text").(*types.TypeName),
+		[]Tag{{"type", "string"}, {"format", "ipv4"}, {"nullable", ""}})
+	in, problems := w.Input(root)
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	const date = `{"type":"string","maxLength":9,"format":"date"}`
+	for _, want := range []string{
+		`"a":{"type":"string","maxLength":9,"minLength":2,"format":"date"}`,
+		`"B":{"additionalProperties":{"items":` + date + `,"type":"array"},"type":"object"}`,
+		`"C":{"type":"object"}`, `"W":{"type":"integer"}`,
+		`"X":{"anyOf":[{"type":"string","format":"ipv4"},{"type":"null"}]}`,
+	} {
+		if !strings.Contains(compact(t, in), want) {
+			t.Errorf("arguments: no %s in\n%s", want, compact(t, in))
+		}
+	}
+	out, _, problems := w.Output(root)
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	for _, want := range []string{`"a":{"type":"string","format":"date"}`, `"W":{"type":"string"}`} {
+		if !strings.Contains(compact(t, out), want) {
+			t.Errorf("results: no %s in\n%s", want, compact(t, out))
+		}
+	}
+}
+
 func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	tests := []struct{ field, want, cure string }{
 		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value",

@@ -27,6 +27,7 @@ type Walker struct {
 	inst     map[string]*types.Named    // by Go type text
 	enums    map[*types.TypeName][]*types.Const
 	held     map[string][]types.Type // by the key of the type; see holds
+	declared map[string][]Tag        // by path and name; see Declare
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -39,7 +40,7 @@ func New(in *types.Package, src Source) *Walker {
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
-		held:  map[string][]types.Type{},
+		held:  map[string][]types.Type{}, declared: map[string][]Tag{},
 	}
 }
 
