@@ -242,6 +242,8 @@ var specs = []Spec{
 			{Name: "description", Kind: Text, Says: "what the parameter means"},
 			{Name: "default", Kind: Text,
 				Says: "the value where the caller sends none; makes the parameter optional"},
+			{Name: "nullable", Kind: Flag,
+				Says: "null is accepted; an absent argument and null are both nil"},
 			{Name: "example", Kind: List, Says: "values to show"},
 			{Name: "enum", Kind: List, Says: "the only values"},
 			{Name: "minimum", Kind: Number, Says: "the lowest number"},

@@ -191,6 +191,11 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return s
 	}
 	n, isNamed := t.(*types.Named)
+	if Optional(t) != nil && p.dir != reflecting {
+		p.problem(UnsupportedType, at, "toolset.Optional is no field and no parameter here",
+			"use a pointer: an element is never absent")
+		return &jsonschema.Schema{}
+	}
 	at = p.within(t, at)
 	if s := p.declared(t, at); s != nil {
 		return s

@@ -33,6 +33,7 @@ const (
 	uniqueItemsValue
 	plainDescription
 	nullableAnyOf
+	nullableOptional
 	referencesResolved
 	declaredType
 	typedEnums
@@ -117,6 +118,8 @@ var rules = [ruleCount]Rule{
 		"the Reflector ignores a jsonschema tag without keys; go-sdk's convention makes it the description", true, true},
 	nullableAnyOf: {"nullable-any-of",
 		"the Reflector's nullable is a oneOf, which refuses null where the type takes it too, and buries the description", true, true},
+	nullableOptional: {"nullable-optional",
+		"the Reflector requires a nullable field unless it is omitempty; an absent argument and null are both nil", true, false},
 	referencesResolved: {"references-resolved",
 		"the Reflector copies references of oneof_ref and anyof_ref, which point nowhere unless the type was met; the named type is written in place", true, true},
 	declaredType: {"declared-type",

@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 //go:generate go run ./gentypes
@@ -269,4 +271,16 @@ type Group struct {
 		Only *int `json:"only,omitempty" jsonschema:"anyof_required=it"`
 	} `json:"inner"`
 	Next *Group `json:"next,omitempty"`
+}
+
+// Optionals tell absent, null and a value apart.
+type Optionals struct {
+	N    toolset.Optional[int]            `json:"n,omitzero" jsonschema:"minimum=1,maximum=300"`
+	Text toolset.Optional[string]         `json:"text,omitzero" jsonschema:"minLength=1"`
+	Site toolset.Optional[Site]           `json:"site,omitzero"`
+	List toolset.Optional[[]Color]        `json:"list,omitzero" jsonschema:"maxItems=3"`
+	Any  toolset.Optional[any]            `json:"any,omitzero"`
+	Bit  toolset.Optional[*bool]          `json:"bit,omitzero"`
+	At   toolset.Optional[time.Time]      `json:"at,omitzero"`
+	Map  toolset.Optional[map[string]int] `json:"map,omitzero" jsonschema:"required"`
 }
