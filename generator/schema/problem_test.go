@@ -252,6 +252,50 @@ type Root struct {
 	}
 }
 
+// One rule for fields and parameters: what may be null may be absent.
+func TestNullableArgumentsAndOptionalsMayBeAbsent(t *testing.T) {
+	pkg := check(t, "github.com/mcpgen/mcpgen/runtime/toolset", `package toolset
+type Optional[T any] struct { Value T; Present, Null bool }
+type Root struct {
+	A *int `+"`json:\"a\" jsonschema:\"nullable\"`"+`
+	B Optional[int] `+"`json:\"b\" jsonschema:\"minimum=1\"`"+`
+	C Optional[string] `+"`json:\"c\" jsonschema:\"required\"`"+`
+	D *int `+"`json:\"d\"`"+`
+}
+type Wrong struct {
+	L []Optional[int]
+	D Optional[int] `+"`jsonschema:\"default=1\"`"+`
+}`)
+	const null = `{"type":"null"}]}`
+	const want = `{"properties":{"a":{"anyOf":[{"type":"integer"},` + null +
+		`,"b":{"anyOf":[{"type":"integer","minimum":1},` + null +
+		`,"c":{"anyOf":[{"type":"string"},` + null
+	w := New(pkg, nil)
+	in, problems := w.Input(pkg.Scope().Lookup("Root").Type())
+	if len(problems) > 0 || !strings.HasPrefix(compact(t, in), want) ||
+		fmt.Sprint(in.Required) != "[c d]" {
+		t.Errorf("%s %s", said(problems), compact(t, in))
+	}
+	out, _, problems := w.Output(pkg.Scope().Lookup("Root").Type())
+	if len(problems) > 0 || fmt.Sprint(out.Required) != "[a b c d]" {
+		t.Errorf("%s %s", said(problems), compact(t, out))
+	}
+	optional := pkg.Scope().Lookup("Root").Type().Underlying().(*types.Struct).Field(1).Type()
+	pointer := types.NewPointer(types.Typ[types.Int])
+	params, problems := w.Object([]Property{{Name: "a", Type: pointer, Tags: []Tag{{"nullable", ""}}},
+		{Name: "b", Type: optional, Tags: []Tag{{"minimum", "1"}}}})
+	if text := compact(t, params); len(problems) > 0 || len(params.Required) > 0 ||
+		!strings.HasPrefix(want, strings.TrimSuffix(text, `},"additionalProperties":false,`+
+			`"type":"object"}`)) {
+		t.Errorf("%s %s", said(problems), text)
+	}
+	_, problems = w.Input(pkg.Scope().Lookup("Wrong").Type())
+	if len(problems) != 2 || !strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is no") ||
+		!strings.Contains(said(problems), "Wrong.D: toolset.Optional tells an absent") {
+		t.Error(said(problems))
+	}
+}
+
 func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	tests := []struct{ field, want, cure string }{
 		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value",

@@ -22,12 +22,14 @@ type Walker struct {
 	src Source
 	// comments is the Reflector's CommentMap, for walks without the rule everyDoc.
 	comments map[string]string
-	seen     typeIndex
-	named    map[string]*types.TypeName // by path and name
-	inst     map[string]*types.Named    // by Go type text
-	enums    map[*types.TypeName][]*types.Const
-	held     map[string][]types.Type // by the key of the type; see holds
-	declared map[string][]Tag        // by path and name; see Declare
+	// RequiredFromTags is the Reflector's RequiredFromJSONSchemaTags, for Reflect.
+	RequiredFromTags bool
+	seen             typeIndex
+	named            map[string]*types.TypeName // by path and name
+	inst             map[string]*types.Named    // by Go type text
+	enums            map[*types.TypeName][]*types.Const
+	held             map[string][]types.Type // by the key of the type; see holds
+	declared         map[string][]Tag        // by path and name; see Declare
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
