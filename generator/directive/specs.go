@@ -176,9 +176,9 @@ var specs = []Spec{
 	},
 	{
 		Name: "type",
-		Says: "gives a type whose JSON form its own methods decide a schema, for everything " +
-			"of the package: strfmt.DateTime, or the import path and the name. The decoder " +
-			"checks a value against the schema, then the type's method reads it",
+		Says: "is the schema of a type that reads or writes JSON by its own methods, for " +
+			"everything of the package. The name is that of the package, or its import path, " +
+			"and the type's. The decoder checks a value before the type's method reads it",
 		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
 		Keys: []Key{
 			{Name: "schema", Kind: List, Must: true,
