@@ -21,8 +21,8 @@ With --reflect it also builds and runs a throw-away test of the packages, in whi
 invopop's jsonschema.Reflector makes the schema of every input and output type, with the comments
 of the source, and prints where that differs from what mcpgen reads. Nothing is left in the module.
 
-With --reflect=requiredFromJSONSchemaTags the Reflector has this setting. Use it if your project had it:
-check then prints each argument that became required.
+With --reflect=requiredFromJSONSchemaTags the Reflector has this setting. Use it if your project
+had it: check then prints each argument that became required.
 
 Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen check ./...            what CI runs

@@ -87,7 +87,8 @@ func (s *scanner) types() {
 				if i == 0 && !assigned {
 					key, value = "type", v.Text
 				}
-				tags, texts = append(tags, schema.Tag{Key: key, Value: value}), append(texts, v.Text)
+				tags = append(tags, schema.Tag{Key: key, Value: value})
+				texts = append(texts, v.Text)
 			}
 			for _, p := range s.walker.Declare(name, tags) {
 				s.report(diag.BadTag, written.Pos, written.End, p.Cure, "%s", p.Message)

@@ -26,7 +26,8 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	s.Description = p.typeDoc(t)
 	if length >= 0 {
 		if length > exactly && p.dir != reflecting {
-			p.problem(UnsupportedType, at, fmt.Sprintf("the length %d %s", length, Inexact), "use a slice")
+			p.problem(UnsupportedType, at, fmt.Sprintf("the length %d %s", length, Inexact),
+				"use a slice")
 		}
 		n := uint64(length)
 		s.MinItems, s.MaxItems = &n, &n

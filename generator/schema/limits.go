@@ -96,8 +96,8 @@ func (k keywords) exact(s *jsonschema.Schema) {
 	add("enum", s.Enum)
 	for _, n := range found {
 		if Rational(n.value) != nil && !Exact(n.value) {
-			k.bad("write a number within it, drop the key, or give the "+k.holder()+" a string type",
-				"%s=%s %s", n.key, n.value, Inexact)
+			k.bad("write a number within it, drop the key, or give the "+k.holder()+
+				" a string type", "%s=%s %s", n.key, n.value, Inexact)
 		}
 	}
 	if s.Items != nil {

@@ -245,7 +245,9 @@ type Root struct {
 	if len(problems) > 0 {
 		t.Fatal(said(problems))
 	}
-	for _, want := range []string{`"a":{"type":"string","format":"date"}`, `"W":{"type":"string"}`} {
+	for _, want := range []string{
+		`"a":{"type":"string","format":"date"}`, `"W":{"type":"string"}`,
+	} {
 		if !strings.Contains(compact(t, out), want) {
 			t.Errorf("results: no %s in\n%s", want, compact(t, out))
 		}
@@ -282,7 +284,8 @@ type Wrong struct {
 	}
 	optional := pkg.Scope().Lookup("Root").Type().Underlying().(*types.Struct).Field(1).Type()
 	pointer := types.NewPointer(types.Typ[types.Int])
-	params, problems := w.Object([]Property{{Name: "a", Type: pointer, Tags: []Tag{{"nullable", ""}}},
+	params, problems := w.Object([]Property{
+		{Name: "a", Type: pointer, Tags: []Tag{{"nullable", ""}}},
 		{Name: "b", Type: optional, Tags: []Tag{{"minimum", "1"}}}})
 	if text := compact(t, params); len(problems) > 0 || len(params.Required) > 0 ||
 		!strings.HasPrefix(want, strings.TrimSuffix(text, `},"additionalProperties":false,`+
@@ -290,7 +293,8 @@ type Wrong struct {
 		t.Errorf("%s %s", said(problems), text)
 	}
 	_, problems = w.Input(pkg.Scope().Lookup("Wrong").Type())
-	if len(problems) != 2 || !strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is no") ||
+	if len(problems) != 2 ||
+		!strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is no") ||
 		!strings.Contains(said(problems), "Wrong.D: toolset.Optional tells an absent") {
 		t.Error(said(problems))
 	}

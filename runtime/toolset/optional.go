@@ -6,12 +6,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Optional is a field of a handler's input, or a plain parameter, that tells an absent argument, null
-// and a value apart. A pointer cannot: it is nil for an absent argument, and for null if the argument
-// is nullable.
+// Optional is a field of a handler's input, or a plain parameter, that tells an absent argument,
+// null and a value apart. A pointer is nil both for an absent argument and for null.
 //
-// The zero value is absent. With encoding/json, an absent field is left out by omitzero, and is null
-// without it.
+// The zero value is absent. With encoding/json, an absent field is left out by omitzero, and is
+// null without it.
 type Optional[T any] struct {
 	Value   T    // the zero value if absent or null
 	Present bool // the argument is null or a value
