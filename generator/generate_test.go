@@ -1,7 +1,11 @@
 package generator_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -9,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // shop is the source of a package with marks, which the edits of TestRunsForEditedPackages replace.
@@ -363,5 +369,47 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPublishedNumbersAreKeptByEveryClient reads the schemas of all generated files of the
+// repository, of modules within it too. No number is beyond ±(2^53-1).
+func TestPublishedNumbersAreKeptByEveryClient(t *testing.T) {
+	schemas := 0
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "mcp_gen.go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil || !strings.HasPrefix(text, "{") {
+				return true
+			}
+			schemas++
+			numbers := json.NewDecoder(strings.NewReader(text))
+			numbers.UseNumber()
+			for {
+				token, err := numbers.Token()
+				if err != nil {
+					break
+				}
+				if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
+					t.Errorf("%s: a schema has the number %s", path, n)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || schemas < 80 {
+		t.Errorf("%d schemas, %v", schemas, err)
 	}
 }

@@ -14,8 +14,11 @@ import (
 
 // Reflect compares the schemas that are read from source with those that jsonschema.Reflector makes at run
 // time of the same types. It is for packages without diagnostics: of others it compares nothing. It
-// builds and runs a program of the packages' own, and leaves nothing behind.
-func Reflect(ctx context.Context, o Options) (reflection.Result, error) {
+// builds and runs a program of the packages' own, and leaves nothing behind. requiredFromTags is
+// the Reflector's RequiredFromJSONSchemaTags, which the project set before.
+func Reflect(
+	ctx context.Context, o Options, requiredFromTags bool,
+) (reflection.Result, error) {
 	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
 	if err != nil {
 		return reflection.Result{}, err
@@ -34,12 +37,14 @@ func Reflect(ctx context.Context, o Options) (reflection.Result, error) {
 		generated = slices.DeleteFunc(generated, func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code })
 		found := scan.ReflectedTypes(program, s)
 		for i := range found {
+			found[i].RequiredFromTags = requiredFromTags
 			for _, path := range found[i].Reflect(nil) {
 				files[path] = program.GoFiles(path)
 			}
 		}
 		packages = append(packages, reflection.Package{
 			Path: s.Package, Name: s.Name, Dir: s.Dir, Types: found, Files: generated,
+			RequiredFromTags: requiredFromTags,
 		})
 	}
 	comments, err := reflection.Comments(files)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	var reflect bool
+	var reflect string
 	command := &cobra.Command{
 		Use:   "check [packages]",
 		Short: "Fail where something is stale or unannotated; write nothing",
@@ -20,10 +21,17 @@ With --reflect it also builds and runs a throw-away test of the packages, in whi
 invopop's jsonschema.Reflector makes the schema of every input and output type, with the comments
 of the source, and prints where that differs from what mcpgen reads. Nothing is left in the module.
 
+With --reflect=requiredFromJSONSchemaTags the Reflector has this setting. Use it if your project
+had it: check then prints each argument that became required.
+
 Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen check ./...            what CI runs
   mcpgen check --reflect ./...  and compare the schemas of your types with the Reflector's`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
+			if !slices.Contains([]string{"", "default", "requiredFromJSONSchemaTags"}, reflect) {
+				return fmt.Errorf("--reflect=%s is no setting: write --reflect, or "+
+					"--reflect=requiredFromJSONSchemaTags", reflect)
+			}
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {
 				return err
@@ -39,8 +47,8 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run go generate, or mcpgen, and commit the result\n%s", relative(d.Path), d.State, d.Diff)
 			}
 			agree := true
-			if reflect {
-				if agree, err = reflected(cmd, patterns); err != nil {
+			if reflect != "" {
+				if agree, err = reflected(cmd, patterns, reflect != "default"); err != nil {
 					return err
 				}
 			}
@@ -50,13 +58,18 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&reflect, "reflect", false, "compare every schema with that of jsonschema.Reflector, which runs")
+	command.Flags().StringVar(&reflect, "reflect", "",
+		"compare every schema with that of jsonschema.Reflector, which runs")
+	command.Flags().Lookup("reflect").NoOptDefVal = "default"
 	return command
 }
 
 // reflected prints where the schemas that are read differ from the Reflector's, and whether they agree.
-func reflected(cmd *cobra.Command, patterns []string) (agree bool, err error) {
-	result, err := generator.Reflect(cmd.Context(), generator.Options{Patterns: patterns})
+func reflected(
+	cmd *cobra.Command, patterns []string, requiredFromTags bool,
+) (agree bool, err error) {
+	result, err := generator.Reflect(cmd.Context(), generator.Options{Patterns: patterns},
+		requiredFromTags)
 	if err != nil {
 		return false, err
 	}

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"generator/diag":       {"generator/model"},
 	"generator/directive":  {"generator/diag", "generator/model", "internal/editdistance"},
 	"generator/schema":     {"generator/gotype", "generator/model", "internal/editdistance"},
-	"generator/schemafile": {},
+	"generator/schemafile": {"generator/schema"},
 	"generator/codec":      {"generator/gotype", "generator/model", "generator/schema"},
 	"generator/gotype":     {"generator/model"},
 	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},

@@ -123,6 +123,10 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		return codec, fmt.Errorf("the type %s cannot be named in generated code", gotype.Plain(t))
 	}
 	codec.Type = gotype.Expr(t, c.pkg)
+	if elem := schema.Optional(t); elem != nil {
+		codec.Kind, codec.Nullable = model.OptionalCodec, false
+		return codec, c.inner(&codec, elem, s)
+	}
 	rest := noted(s)
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err

@@ -178,8 +178,9 @@ func Find(in FindInput) (Device, error)`,
 	Match func(Device) bool
 }`,
 		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag " +
-			"json:\"-\". In place of a type of another module, use a type of your own. Where the " +
-			"type has to stay, write its schema by hand and name it with //mcp:schema input=FILE " +
+			"json:\"-\". Give a type of another module that reads or writes JSON by its own " +
+			"methods a schema with //mcp:type in the package doc. Where another type has to " +
+			"stay, write the schema by hand and name it with //mcp:schema input=FILE " +
 			"or output=FILE below //mcp:tool. A result with output=none needs no schema.",
 	},
 	{
@@ -189,7 +190,8 @@ func Find(in FindInput) (Device, error)`,
 			"the type, or contradicts another; or a tag without a key, which would be a " +
 			"description, looks as if it was meant to have one. A struct tag that Go does not " +
 			"read to its end is an error as well, since the limits behind the mistake would be " +
-			"lost.",
+			"lost. A number of a schema beyond ±(2^53-1) is an error: clients in JavaScript " +
+			"round it, and some model providers then refuse the whole list of tools.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
@@ -397,7 +399,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Title: "schema by hand that cannot be used",
 		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no " +
 			"JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, " +
-			"has a default that it refuses, or does not fit the handler: arguments are an object " +
+			"has a default that it refuses, has a number beyond ±(2^53-1), which clients in " +
+			"JavaScript round, or does not fit the handler: arguments are an object " +
 			"with a property for each plain parameter. A single struct is no plain parameter, " +
 			"not even one with an UnmarshalJSON of its own: the schema describes it, unless it " +
 			"has a property named as the parameter.",

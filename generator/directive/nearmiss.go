@@ -59,7 +59,7 @@ func Misses(comment string) []Miss {
 }
 
 // protocol are the directives with the names of the protocol's own nouns, as in "mcp server".
-var protocol = []string{"server", "tool", "prompt", "resource"}
+var protocol = []string{"server", "tool", "prompt", "resource", "type"}
 
 // missIn judges one line. tight reports that no space follows the comment's slashes.
 func missIn(line string, tight bool) (Miss, bool) {

@@ -109,20 +109,10 @@ func (l *lexer) args() {
 				l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
 				continue
 			}
-			l.nameless(w.end)
+			l.unnamed(w.end)
 		}
 		l.arg(w)
 	}
-}
-
-// nameless reports a directive that lacks the name before its keys.
-func (l *lexer) nameless(end int) {
-	what := "parameter"
-	if l.d.Name == "meta" {
-		what = "member"
-	}
-	l.problem(diag.MissingKey, 0, end, "write the "+what+"'s name first, as in "+l.d.Spec.Example,
-		"//mcp:"+l.d.Name+" names no "+what)
 }
 
 func (l *lexer) arg(w word) {
@@ -247,16 +237,29 @@ func (l *lexer) required() {
 		need("argument", "//mcp:complete does not say which argument it completes")
 	case "param", "meta":
 		if l.d.Subject.Text == "" {
-			l.nameless(end)
+			l.unnamed(end)
 		}
 	case "icon":
 		need("src", "//mcp:icon has no src=")
+	case "type":
+		if l.d.Subject.Text == "" {
+			l.unnamed(end)
+			return
+		}
+		need("schema", "//mcp:type has no schema=")
 	case "ignore":
 		if !l.d.Has("reason") {
 			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example,
 				"//mcp:ignore gives no reason")
 		}
 	}
+}
+
+// unnamed reports a directive of the form Named without its first word.
+func (l *lexer) unnamed(end int) {
+	subject := map[string]string{"param": "parameter", "meta": "member", "type": "type"}[l.d.Name]
+	l.problem(diag.MissingKey, 0, end, "write the "+subject+"'s name first, as in "+
+		l.d.Spec.Example, "//mcp:"+l.d.Name+" names no "+subject)
 }
 
 func (l *lexer) value(p part) Value {

@@ -190,6 +190,18 @@ var specs = []Spec{
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
+		Name: "type",
+		Says: "is the schema of a type that reads or writes JSON by its own methods, for " +
+			"everything of the package. The name is that of the package, or its import path, " +
+			"and the type's. The decoder checks a value before the type's method reads it",
+		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
+		Keys: []Key{
+			{Name: "schema", Kind: List, Must: true,
+				Says: "the JSON type, then keys of the jsonschema tag; quote a value with a comma"},
+		},
+		Example: `//mcp:type strfmt.DateTime schema=string,format=date-time`,
+	},
+	{
 		Name: "tool", Says: "serves the handler as a tool",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: slices.Concat(named, access, []Key{
@@ -259,6 +271,8 @@ var specs = []Spec{
 			{Name: "description", Kind: Text, Says: "what the parameter means"},
 			{Name: "default", Kind: Text,
 				Says: "the value where the caller sends none; makes the parameter optional"},
+			{Name: "nullable", Kind: Flag,
+				Says: "null is accepted; an absent argument and null are both nil"},
 			{Name: "example", Kind: List, Says: "values to show"},
 			{Name: "enum", Kind: List, Says: "the only values"},
 			{Name: "minimum", Kind: Number, Says: "the lowest number"},

@@ -163,11 +163,6 @@ func alternatives(of []*jsonschema.Schema) string {
 	return strings.Join(words, " or ")
 }
 
-// widest are the ends of Go's 64-bit integers. As limits they tell a reader nothing.
-var widest = map[json.Number]bool{
-	"-9223372036854775808": true, "9223372036854775807": true, "18446744073709551615": true,
-}
-
 // bounds writes the limits of a number.
 func bounds(s *jsonschema.Schema) string {
 	var limits []string
@@ -178,7 +173,7 @@ func bounds(s *jsonschema.Schema) string {
 		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum},
 		{"below", s.ExclusiveMaximum},
 	} {
-		if limit.value != "" && !widest[limit.value] {
+		if limit.value != "" {
 			limits = append(limits, limit.words+" "+limit.value.String())
 		}
 	}

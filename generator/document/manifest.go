@@ -26,6 +26,8 @@ type manifest struct {
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
 	Resources []manifestResource `json:"resources"` // by URI
 	Ignored   []manifestIgnored  `json:"ignored"`   // by handler
+	// Types are those of //mcp:type, by name: their schemas as written.
+	Types map[string]string `json:"types,omitempty"`
 }
 
 type manifestServer struct {
@@ -189,6 +191,12 @@ func Manifest(s model.Service) ([]byte, error) {
 			Access: accessOf(r.Access), Denial: r.Denial,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 		})
+	}
+	for _, t := range s.Types {
+		if m.Types == nil {
+			m.Types = map[string]string{}
+		}
+		m.Types[t.Name] = t.Schema
 	}
 	for _, i := range s.Ignored {
 		m.Ignored = append(m.Ignored, manifestIgnored{Handler: i.Handler, Reason: i.Reason})

@@ -170,6 +170,8 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 		read = jen.Qual(decodePath, "Array").Call(r, slice(to), d.element(*c.Elem))
 	case model.MapCodec:
 		return call("Map", d.key(c), d.element(*c.Elem))
+	case model.OptionalCodec:
+		return jen.Qual(toolsetPath, "ReadOptional").Call(r, to, d.element(*c.Elem))
 	case model.StringCodec:
 		read = call("String")
 	case model.BoolCodec:

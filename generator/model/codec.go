@@ -16,7 +16,7 @@ type Codec struct {
 	Key     string   // MapCodec: "string", "enum", "int", "uint" or "text"
 	Keys    []string // MapCodec with enum keys: which
 	KeyType Expr
-	Elem    *Codec // ListCodec, ArrayCodec, MapCodec
+	Elem    *Codec // ListCodec, ArrayCodec, MapCodec, OptionalCodec
 	Least   string // IntCodec, UintCodec: the limits, integers within the Go type
 	Most    string
 	Checks  []Check // in the order in which they are asked
@@ -43,6 +43,7 @@ const (
 	BigIntCodec                      // an integer as a big.Int
 	AnyCodec                         // anything, or the types of a check, as an empty interface
 	RawCodec                         // the same as a json.RawMessage
+	OptionalCodec                    // a value or null as a toolset.Optional
 )
 
 // Check is one keyword of the schema and its values, as JSON writes numbers and as strings

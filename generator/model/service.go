@@ -17,6 +17,7 @@ type Service struct {
 	Resources     []Resource     // by URI
 	Completions   []Completion   // by handler
 	Ignored       []Ignored      // by handler
+	Types         []DeclaredType // by name
 	Objects       []Object       // by name: the structs that inputs hold, for codecs
 	Receivers     []Receiver     // by type name: the parameters of Toolset
 	Scope         []string       // package-level names that the author's own files declare, tests of the package included, sorted
@@ -51,6 +52,12 @@ type Roles struct {
 	// Type is the named integer type of a const block marked //mcp:roles, or empty for a chain.
 	Type string
 	Pos  Position
+}
+
+// DeclaredType is a type that //mcp:type gives a schema.
+type DeclaredType struct {
+	Name   string // with the import path
+	Schema string // as written: "string,format=date-time"
 }
 
 // Ignored is a handler that //mcp:ignore takes out.

@@ -16,7 +16,9 @@ const testName = "TestMcpgenReflectsTheSameSchemas"
 // file out, a line before each type and one after, so that a crash names its type. It reads the
 // CommentMap from the file comments. All its package-level names and imports have a prefix that no author
 // uses.
-func program(pkg string, types []model.Expr, comments, out string) ([]byte, error) {
+func program(
+	pkg string, types []model.Expr, requiredFromTags bool, comments, out string,
+) ([]byte, error) {
 	imports := map[string]string{}
 	var order []string
 	var cases strings.Builder
@@ -44,7 +46,7 @@ func program(pkg string, types []model.Expr, comments, out string) ([]byte, erro
 	for _, path := range order {
 		fmt.Fprintf(&b, "%s %q\n", imports[path], path)
 	}
-	fmt.Fprintf(&b, body, testName, cases.String(), comments, out)
+	fmt.Fprintf(&b, body, testName, cases.String(), comments, requiredFromTags, out)
 	return format.Source(b.Bytes())
 }
 
@@ -57,7 +59,7 @@ func %s(t *mcpgenreflecttesting.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reflector := &mcpgenreflectjsonschema.Reflector{Anonymous: true}
+	reflector := &mcpgenreflectjsonschema.Reflector{Anonymous: true, RequiredFromJSONSchemaTags: %t}
 	if err := mcpgenreflectjson.Unmarshal(comments, &reflector.CommentMap); err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ const (
 type Package struct {
 	Path, Name, Dir string
 	Types           []scan.Reflected
+	// RequiredFromTags sets the Reflector's RequiredFromJSONSchemaTags.
+	RequiredFromTags bool
 	// Files are the generated files as they should stand; those on disk may be stale.
 	Files []emit.File
 }
@@ -182,7 +184,8 @@ func overlayPackage(
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return err
 	}
-	source, err := program(p.Name, exprs, comments, filepath.Join(scratch, "out"))
+	source, err := program(p.Name, exprs, p.RequiredFromTags, comments,
+		filepath.Join(scratch, "out"))
 	if err != nil {
 		return err
 	}
@@ -313,6 +316,10 @@ func (r *Result) one(t scan.Reflected, schema json.RawMessage, refused string) {
 	differ := func(pointer, format string, args ...any) {
 		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
 			Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	}
+	for _, pointer := range t.Required {
+		differ(pointer, "mcpgen requires the argument, the Reflector does not: "+
+			"add omitempty, or the tag jsonschema:\"required\"")
 	}
 	switch {
 	case t.Apart != "" && refused != "":

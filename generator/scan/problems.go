@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
@@ -57,6 +58,89 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, 
 			*s.out = append(*s.out, found)
 		}
 	}
+}
+
+// types reads //mcp:type.
+func (s *scanner) types() {
+	seen := map[string]bool{}
+	for _, d := range s.decls {
+		for _, found := range d.directives {
+			if found.Name != "type" || found.Broken {
+				continue
+			}
+			name := s.typeNamed(found)
+			if name == nil {
+				continue
+			}
+			full := name.Pkg().Path() + "." + name.Name()
+			if seen[full] {
+				s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+					"the package has another //mcp:type %s", found.Subject.Text)
+				continue
+			}
+			seen[full] = true
+			var tags []schema.Tag
+			written, _ := found.Arg("schema")
+			var texts []string
+			for i, v := range written.Values {
+				key, value, assigned := strings.Cut(v.Text, "=")
+				if i == 0 && !assigned {
+					key, value = "type", v.Text
+				}
+				tags = append(tags, schema.Tag{Key: key, Value: value})
+				texts = append(texts, v.Text)
+			}
+			for _, p := range s.walker.Declare(name, tags) {
+				s.report(diag.BadTag, written.Pos, written.End, p.Cure, "%s", p.Message)
+			}
+			s.service.Types = append(s.service.Types, model.DeclaredType{
+				Name: full, Schema: strings.Join(texts, ","),
+			})
+		}
+	}
+	slices.SortFunc(s.service.Types, func(a, b model.DeclaredType) int {
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// typeNamed finds the type that a //mcp:type names: by the name or the path of a package that this
+// one imports, directly or not.
+func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
+	written := d.Subject
+	dot := strings.LastIndexByte(written.Text, '.')
+	of, name := written.Text[:max(dot, 0)], written.Text[dot+1:]
+	found := map[string]*types.TypeName{}
+	seen := map[*types.Package]bool{}
+	var visit func(pkg *types.Package)
+	visit = func(pkg *types.Package) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		if pkg.Name() == of || pkg.Path() == of || of == "" && pkg == s.pkg.Types {
+			if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
+				found[pkg.Path()] = t
+			}
+		}
+		for _, i := range pkg.Imports() {
+			visit(i)
+		}
+	}
+	visit(s.pkg.Types)
+	paths := slices.Sorted(maps.Keys(found))
+	switch len(paths) {
+	case 1:
+		return found[paths[0]]
+	case 0:
+		s.report(diag.BadValue, written.Pos, written.End,
+			"write the package and the type, as in "+d.Spec.Example,
+			"%s is no type of this package or of one that it imports", written.Text)
+	default:
+		s.report(diag.BadValue, written.Pos, written.End,
+			"write the import path, as in "+paths[0]+"."+name,
+			"%s is a type of several packages: %s", written.Text, strings.Join(paths, ", "))
+	}
+	return nil
 }
 
 // declared is where a field or a type of this module is declared.

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"go/types"
 	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/load"
@@ -18,15 +21,21 @@ type Reflected struct {
 	Schema json.RawMessage
 	// Apart says why there is nothing to compare, or is empty.
 	Apart string
+	// RequiredFromTags is the Reflector's RequiredFromJSONSchemaTags.
+	RequiredFromTags bool
+	// Required are JSON Pointers to the arguments that mcpgen requires and the Reflector does not.
+	Required []string
 
 	static types.Type
 	in     *types.Package
+	input  bool // a handler takes it
 }
 
 // Reflect walks the type as a Reflector with this CommentMap does. It returns the import paths of the
 // packages whose types JSON can see.
 func (r *Reflected) Reflect(comments map[string]string) (packages []string) {
 	walker := schema.New(r.in, nil)
+	walker.RequiredFromTags = r.RequiredFromTags
 	s, problems := walker.Reflect(r.static, comments)
 	if len(problems) > 0 {
 		r.Apart = problems[0].Message
@@ -35,10 +44,65 @@ func (r *Reflected) Reflect(comments map[string]string) (packages []string) {
 	} else {
 		r.Schema = text
 	}
+	if r.input && r.Apart == "" {
+		r.Required = nil
+		// A type that is no object, or has no schema, is not compared.
+		if in, _ := schema.New(r.in, nil).Input(r.static); in != nil {
+			c := requirements{in: in, reflector: s, seen: map[*jsonschema.Schema]bool{}}
+			c.compare(in, s, "")
+			r.Required = c.found
+		}
+	}
 	for _, name := range walker.Named() {
 		packages = append(packages, name.Pkg().Path())
 	}
 	return packages
+}
+
+// requirements finds the arguments that one schema requires and another does not.
+type requirements struct {
+	in, reflector *jsonschema.Schema // the roots, for references
+	seen          map[*jsonschema.Schema]bool
+	found         []string
+}
+
+func (c *requirements) compare(in, reflector *jsonschema.Schema, at string) {
+	in, reflector = value(in, c.in), value(reflector, c.reflector)
+	if in == nil || reflector == nil || c.seen[in] {
+		return
+	}
+	c.seen[in] = true
+	if in.Properties != nil && reflector.Properties != nil {
+		for p := in.Properties.Oldest(); p != nil; p = p.Next() {
+			below := at + "/" + p.Key
+			other, known := reflector.Properties.Get(p.Key)
+			if !known {
+				continue
+			}
+			if slices.Contains(in.Required, p.Key) && !slices.Contains(reflector.Required, p.Key) {
+				c.found = append(c.found, below)
+			}
+			c.compare(p.Value, other, below)
+		}
+	}
+	c.compare(in.Items, reflector.Items, at+"/items")
+	c.compare(in.AdditionalProperties, reflector.AdditionalProperties, at+"/additionalProperties")
+}
+
+// value is the schema of a value that is not null, with its reference resolved.
+func value(s, root *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	for _, choice := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if len(choice) == 2 && choice[1].Type == "null" {
+			s = choice[0]
+		}
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		return root.Definitions[name]
+	}
+	return s
 }
 
 // ReflectedTypes returns the types of a service's inputs and outputs, each once, in the order of the tools.
@@ -49,20 +113,23 @@ func ReflectedTypes(prog *load.Program, service model.Service) []Reflected {
 		return nil
 	}
 	var list []Reflected
-	seen := map[string]bool{}
+	seen := map[string]int{} // places in the list, from 1
 	for _, tool := range service.Tools {
 		fn := handler(pkg.Types, tool.Handler)
 		if fn == nil {
 			continue
 		}
-		for _, t := range contract(fn.Signature(), tool) {
+		for i, t := range contract(fn.Signature(), tool) {
 			t = pointee(t)
 			expr := gotype.Expr(t, pkg.Types)
-			if seen[expr.String()] {
+			input := tool.Input.File == "" && i < fn.Signature().Params().Len()-1
+			if known := seen[expr.String()]; known > 0 {
+				list[known-1].input = list[known-1].input || input
 				continue
 			}
-			seen[expr.String()] = true
-			r := Reflected{Type: expr, Pos: tool.Handler.Pos, static: t, in: pkg.Types}
+			seen[expr.String()] = len(list) + 1
+			r := Reflected{Type: expr, Pos: tool.Handler.Pos, static: t, in: pkg.Types,
+				input: input}
 			if n, ok := types.Unalias(t).(*types.Named); ok && prog.Local(n.Obj().Pkg()) {
 				r.Pos = prog.Position(n.Obj().Pos(), n.Obj().Pos())
 			}

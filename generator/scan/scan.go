@@ -162,6 +162,7 @@ func (s *scanner) scan() {
 	s.header()
 	s.hierarchy()
 	s.defaults()
+	s.types()
 	s.tools()
 	s.enums()
 	s.strays()

@@ -84,7 +84,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		owners[p.Name] = v
 		about := described[v.Name()]
-		p.Required = !isPointer(v.Type()) && (about == nil || !about.Has("default"))
+		p.Required = !isPointer(v.Type()) && schema.Optional(v.Type()) == nil &&
+			(about == nil || !about.Has("default") && !about.Has("nullable"))
 		t.Input.Params = append(t.Input.Params, p)
 		props = append(props, schema.Property{Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about)})
 	}
@@ -135,7 +136,10 @@ func tags(d *directive.Directive) []schema.Tag {
 	}
 	var list []schema.Tag
 	for _, a := range d.Args {
-		if len(a.Values) == 0 {
+		switch {
+		case a.Key == "nullable":
+			list = append(list, schema.Tag{Key: a.Key}) // a flag of the tag too
+		case len(a.Values) == 0:
 			list = append(list, schema.Tag{Key: a.Key, Value: "true"})
 		}
 		for _, v := range a.Values {

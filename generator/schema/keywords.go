@@ -42,6 +42,9 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 		})
 	}
 	k.all(s, tag)
+	if k.dir != reflecting && tag.given {
+		k.exact(s)
+	}
 }
 
 func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
@@ -83,12 +86,16 @@ func (k keywords) bad(cure, format string, args ...any) {
 	k.pass.bad(k.at, cure, format, args...)
 }
 
-// holder is what the author would change: a field of a struct, or a plain parameter.
+// holder is what the author would change: a field of a struct, a plain parameter, or
+// the schema of a type.
 func (k keywords) holder() string {
-	if k.field.v == nil {
-		return "parameter"
+	switch {
+	case k.field.v != nil:
+		return "field"
+	case k.field.name == "":
+		return "schema" // of //mcp:type
 	}
-	return "field"
+	return "parameter"
 }
 
 // general applies the keys that every type has and returns the others.

@@ -25,6 +25,10 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	p.define(t, s, at)
 	s.Description = p.typeDoc(t)
 	if length >= 0 {
+		if length > exactly && p.dir != reflecting {
+			p.problem(UnsupportedType, at, fmt.Sprintf("the length %d %s", length, Inexact),
+				"use a slice")
+		}
 		n := uint64(length)
 		s.MinItems, s.MaxItems = &n, &n
 	} else {
@@ -149,7 +153,7 @@ func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at plac
 	case info&types.IsInteger != 0 && u.Kind() != types.Uintptr:
 		s.Type = "integer"
 		if p.on.has(integerRange) {
-			s.Minimum, s.Maximum = IntegerBounds(u.Kind())
+			s.Minimum, s.Maximum = publishedBounds(u.Kind())
 		}
 	case info&types.IsFloat != 0:
 		s.Type = "number"

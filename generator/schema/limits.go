@@ -64,6 +64,47 @@ func (k keywords) check(s *jsonschema.Schema) {
 	}
 }
 
+// exact reports the numbers of a published schema that some clients cannot keep.
+func (k keywords) exact(s *jsonschema.Schema) {
+	type number struct{ key, value string }
+	found := []number{
+		{"minimum", s.Minimum.String()}, {"maximum", s.Maximum.String()},
+		{"exclusiveMinimum", s.ExclusiveMinimum.String()},
+		{"exclusiveMaximum", s.ExclusiveMaximum.String()}, {"multipleOf", s.MultipleOf.String()},
+	}
+	for _, count := range []struct {
+		key string
+		n   *uint64
+	}{
+		{"minLength", s.MinLength}, {"maxLength", s.MaxLength},
+		{"minItems", s.MinItems}, {"maxItems", s.MaxItems},
+	} {
+		if count.n != nil {
+			found = append(found, number{count.key, strconv.FormatUint(*count.n, 10)})
+		}
+	}
+	add := func(key string, values []any) {
+		for _, value := range values {
+			if n, ok := value.(json.Number); ok {
+				found = append(found, number{key, n.String()})
+			}
+		}
+	}
+	items, _ := s.Default.([]any)
+	add("default", append(one(s.Default), items...))
+	add("example", s.Examples)
+	add("enum", s.Enum)
+	for _, n := range found {
+		if Rational(n.value) != nil && !Exact(n.value) {
+			k.bad("write a number within it, drop the key, or give the "+k.holder()+
+				" a string type", "%s=%s %s", n.key, n.value, Inexact)
+		}
+	}
+	if s.Items != nil {
+		k.exact(s.Items)
+	}
+}
+
 func one(value any) []any {
 	if value == nil {
 		return nil
@@ -87,7 +128,7 @@ func (k keywords) trimBounds(s *jsonschema.Schema) {
 		value json.Number
 	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}} {
 		r := Rational(bound.value.String())
-		if r == nil {
+		if r == nil || !Exact(bound.value.String()) {
 			continue
 		}
 		if r.Cmp(Rational(least.String())) < 0 || r.Cmp(Rational(most.String())) > 0 {

@@ -82,7 +82,8 @@ const foreignCure = "use a type of your own in its place, " + ByHand
 // problem adds a finding. In a struct of another module, the cure is one that the author of the
 // handlers can apply.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
-	if field, ok := at.obj.(*types.Var); ok && p.foreign(field) {
+	field, ok := at.obj.(*types.Var)
+	if ok && p.foreign(field) && !strings.HasPrefix(cure, declareCure) {
 		cure = foreignCure
 		if _, isField := at.own.(*types.Var); isField {
 			cure = `leave the field out with json:"-", ` + cure
@@ -190,7 +191,15 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return s
 	}
 	n, isNamed := t.(*types.Named)
+	if Optional(t) != nil && p.dir != reflecting {
+		p.problem(UnsupportedType, at, "toolset.Optional is no field and no parameter here",
+			"use a pointer: an element is never absent")
+		return &jsonschema.Schema{}
+	}
 	at = p.within(t, at)
+	if s := p.declared(t, at); s != nil {
+		return s
+	}
 	if p.hooked(t, at) {
 		return &jsonschema.Schema{}
 	}

@@ -45,6 +45,8 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false,
 			"0 Root.P: unsafe.Pointer has no JSON form"},
 		{"uintptr", "type Root struct { P uintptr }", false, "0 Root.P: uintptr has no JSON form"},
+		{"endless array", "type Root struct { A [1 << 53]struct{} }", true,
+			"0 Root.A: the length 9007199254740992 is beyond ±"},
 		{"map key", "type Root struct { M map[bool]string }", false,
 			"0 Root.M: a map with keys of type bool"},
 		{"map key of a struct", "type K struct{}\ntype Root struct { M map[K]string }", true,
@@ -169,6 +171,135 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 	}
 }
 
+// A type with methods of its own has the schema that Declare gives it, whatever holds it.
+func TestADeclaredTypeHasItsSchemaInBothDirections(t *testing.T) {
+	const source = `package p
+type T struct{ x int }
+func (T) MarshalJSON() ([]byte, error) { return nil, nil }
+func (*T) UnmarshalJSON([]byte) error { return nil }
+type W int // writes itself, and is read by its kind
+func (W) MarshalJSON() ([]byte, error) { return nil, nil }
+type Text struct{}
+func (Text) MarshalText() ([]byte, error) { return nil, nil }
+func (*Text) UnmarshalText([]byte) error { return nil }
+type Plain struct{}
+type G[E any] struct{}
+type Root struct {
+	A T ` + "`json:\"a\" jsonschema:\"minLength=2\"`" + `
+	B map[string][]*T
+	C T ` + "`jsonschema:\"type=object\"`" + `
+	W W
+	X Text
+}`
+	declare := func(text string) (*Walker, []Problem, types.Type) {
+		pkg := check(t, "example.com/p", source)
+		w := New(pkg, nil)
+		name, keys, _ := strings.Cut(text, " ")
+		var tags []Tag
+		for _, e := range elements(keys) {
+			tags = append(tags, Tag{e.key, e.value})
+		}
+		problems := w.Declare(pkg.Scope().Lookup(name).(*types.TypeName), tags)
+		return w, problems, pkg.Scope().Lookup("Root").Type()
+	}
+	for text, want := range map[string]string{
+		"Plain type=string":          "p.Plain has no JSON or text method of its own",
+		"G type=string":              "G has no JSON form of its own",
+		"T format=date":              "the schema has no type",
+		"T type=text":                "type=text is no JSON type",
+		"T type=string,minimum=1":    "minimum does not apply to a string",
+		"T type=string,default=x":    "the schema of a type has no key default",
+		"T type=string,minLength=x":  "minLength=x is not a whole number from 0 on",
+		"T type=integer,enum=1e300":  "enum=1e300 is beyond ±9007199254740991",
+		"T type=string,oneof_ref=#/": "the schema of a type has no key oneof_ref",
+	} {
+		_, problems, _ := declare(text)
+		if len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+			t.Errorf("%s: %s, want %s", text, said(problems), want)
+		}
+	}
+	w, problems, root := declare("T type=string,maxLength=9,format=date")
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	w.Declare(root.(*types.Named).Obj().Pkg().Scope().Lookup("W").(*types.TypeName),
+		[]Tag{{"type", "string"}})
+	w.Declare(root.(*types.Named).Obj().Pkg().Scope().Lookup("Text").(*types.TypeName),
+		[]Tag{{"type", "string"}, {"format", "ipv4"}, {"nullable", ""}})
+	in, problems := w.Input(root)
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	const date = `{"type":"string","maxLength":9,"format":"date"}`
+	for _, want := range []string{
+		`"a":{"type":"string","maxLength":9,"minLength":2,"format":"date"}`,
+		`"B":{"additionalProperties":{"items":` + date + `,"type":"array"},"type":"object"}`,
+		`"C":{"type":"object"}`, `"W":{"type":"integer"}`,
+		`"X":{"anyOf":[{"type":"string","format":"ipv4"},{"type":"null"}]}`,
+	} {
+		if !strings.Contains(compact(t, in), want) {
+			t.Errorf("arguments: no %s in\n%s", want, compact(t, in))
+		}
+	}
+	out, _, problems := w.Output(root)
+	if len(problems) > 0 {
+		t.Fatal(said(problems))
+	}
+	for _, want := range []string{
+		`"a":{"type":"string","format":"date"}`, `"W":{"type":"string"}`,
+	} {
+		if !strings.Contains(compact(t, out), want) {
+			t.Errorf("results: no %s in\n%s", want, compact(t, out))
+		}
+	}
+}
+
+// One rule for fields and parameters: what may be null may be absent.
+func TestNullableArgumentsAndOptionalsMayBeAbsent(t *testing.T) {
+	pkg := check(t, "github.com/mcpgen/mcpgen/runtime/toolset", `package toolset
+type Optional[T any] struct { Value T; Present, Null bool }
+type Root struct {
+	A *int `+"`json:\"a\" jsonschema:\"nullable\"`"+`
+	B Optional[int] `+"`json:\"b\" jsonschema:\"minimum=1\"`"+`
+	C Optional[string] `+"`json:\"c\" jsonschema:\"required\"`"+`
+	D *int `+"`json:\"d\"`"+`
+}
+type Wrong struct {
+	L []Optional[int]
+	D Optional[int] `+"`jsonschema:\"default=1\"`"+`
+}`)
+	const null = `{"type":"null"}]}`
+	const want = `{"properties":{"a":{"anyOf":[{"type":"integer"},` + null +
+		`,"b":{"anyOf":[{"type":"integer","minimum":1},` + null +
+		`,"c":{"anyOf":[{"type":"string"},` + null
+	w := New(pkg, nil)
+	in, problems := w.Input(pkg.Scope().Lookup("Root").Type())
+	if len(problems) > 0 || !strings.HasPrefix(compact(t, in), want) ||
+		fmt.Sprint(in.Required) != "[c d]" {
+		t.Errorf("%s %s", said(problems), compact(t, in))
+	}
+	out, _, problems := w.Output(pkg.Scope().Lookup("Root").Type())
+	if len(problems) > 0 || fmt.Sprint(out.Required) != "[a b c d]" {
+		t.Errorf("%s %s", said(problems), compact(t, out))
+	}
+	optional := pkg.Scope().Lookup("Root").Type().Underlying().(*types.Struct).Field(1).Type()
+	pointer := types.NewPointer(types.Typ[types.Int])
+	params, problems := w.Object([]Property{
+		{Name: "a", Type: pointer, Tags: []Tag{{"nullable", ""}}},
+		{Name: "b", Type: optional, Tags: []Tag{{"minimum", "1"}}}})
+	if text := compact(t, params); len(problems) > 0 || len(params.Required) > 0 ||
+		!strings.HasPrefix(want, strings.TrimSuffix(text, `},"additionalProperties":false,`+
+			`"type":"object"}`)) {
+		t.Errorf("%s %s", said(problems), text)
+	}
+	_, problems = w.Input(pkg.Scope().Lookup("Wrong").Type())
+	if len(problems) != 2 ||
+		!strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is no") ||
+		!strings.Contains(said(problems), "Wrong.D: toolset.Optional tells an absent") {
+		t.Error(said(problems))
+	}
+}
+
 func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	tests := []struct{ field, want, cure string }{
 		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value",
@@ -211,6 +342,25 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A float64 `jsonschema:\"minimum=1e-999999999\"`",
 			"minimum=1e-999999999 is no JSON number", ""},
 		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
+		{"A int64 `jsonschema:\"maximum=9007199254740992\"`",
+			"maximum=9007199254740992 is beyond ±9007199254740991",
+			"write a number within it, drop the key, or give the field a string type"},
+		{"A uint64 `jsonschema:\"exclusiveMinimum=9007199254740992\"`",
+			"exclusiveMinimum=9007199254740992 is beyond ±", ""},
+		{"A []int `jsonschema:\"minimum=-9223372036854775808\"`",
+			"minimum=-9223372036854775808 is beyond ±", ""},
+		{"A uint `jsonschema:\"default=18446744073709551615\"`",
+			"default=18446744073709551615 is beyond ±", ""},
+		{"A []int `jsonschema:\"default=1,default=9007199254740993\"`",
+			"default=9007199254740993 is beyond ±", ""},
+		{"A float64 `jsonschema:\"enum=1,enum=1e300\"`", "enum=1e300 is beyond ±", ""},
+		{"A int `jsonschema:\"example=9007199254740993\"`",
+			"example=9007199254740993 is beyond ±", ""},
+		{"A float64 `jsonschema:\"multipleOf=1e16\"`", "multipleOf=1e16 is beyond ±", ""},
+		{"A string `jsonschema:\"maxLength=9007199254740992\"`",
+			"maxLength=9007199254740992 is beyond ±", ""},
+		{"A any `jsonschema:\"type=integer,maximum=9007199254740992\"`",
+			"maximum=9007199254740992 is beyond ±", ""},
 		{"A float64 `jsonschema:\"default=NaN\"`", "default=NaN is not a number", ""},
 		{"A int `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"",
 			"did you mean minimum?"},
@@ -319,8 +469,10 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 			for _, output := range []bool{false, true} {
 				if output && (strings.Contains(test.field, ",string") ||
 					strings.HasPrefix(test.want, "default=256") ||
-					strings.Contains(test.want, "beyond the Go type")) {
-					continue // results have neither patterns nor ranges
+					strings.Contains(test.want, "beyond the Go type") ||
+					strings.Contains(test.want, "beyond ±") &&
+						!strings.HasPrefix(test.want, "example=")) {
+					continue // results have neither patterns nor limits
 				}
 				problems, _ := problemsOf(t, "type Root struct { In []struct { "+test.field+" } }",
 					output)

@@ -39,6 +39,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 			}
 		}
 	}
+	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
 	required := p.required(f, tag, s)
@@ -70,6 +71,7 @@ func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
 		list = append(list, e)
 	}
 	tag.add(list, true)
+	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, prop.Doc, at)
 	if tag.nullable {
 		s = p.orNull(s)
@@ -77,6 +79,30 @@ func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
 	parent.Properties.Set(f.name, p.open(s))
 	if p.required(f, tag, s) {
 		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// Optional is the type argument of a toolset.Optional, or nil for another type.
+func Optional(t types.Type) types.Type {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.TypeArgs().Len() != 1 ||
+		fullName(n) != "github.com/mcpgen/mcpgen/runtime/toolset.Optional" {
+		return nil
+	}
+	return n.TypeArgs().At(0)
+}
+
+// optional makes a field of type toolset.Optional one of its value's type that may be null. It may
+// be absent too, as every argument that may be null.
+func (p *pass) optional(f *field, tag *fieldTag, at place) {
+	elem := Optional(f.typ)
+	if elem == nil || p.dir == reflecting {
+		return
+	}
+	f.typ, tag.nullable = elem, true
+	if slices.ContainsFunc(tag.elements, func(e element) bool { return e.key == "default" }) {
+		p.bad(at, "drop the default, or use the type of the value",
+			"toolset.Optional tells an absent argument apart, which a default hides")
 	}
 }
 
@@ -123,7 +149,10 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	switch {
 	case tag.required:
 		return true
-	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional):
+	case p.dir == reflecting && p.w.RequiredFromTags:
+		return false
+	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional),
+		tag.nullable && p.on.has(nullableOptional):
 		return false
 	}
 	return f.present

@@ -33,6 +33,7 @@ const (
 	uniqueItemsValue
 	plainDescription
 	nullableAnyOf
+	nullableOptional
 	referencesResolved
 	declaredType
 	typedEnums
@@ -69,7 +70,7 @@ var rules = [ruleCount]Rule{
 	noIdentity: {"no-identity",
 		"$schema, $id and $anchor say nothing to a client of a tool, and an anchor of an inlined type would occur twice", true, true},
 	integerRange: {"integer-range",
-		"the Reflector leaves integers unbounded; arguments are bounded by what the Go type holds, int and uint counting as 64 bits", true, false},
+		"the Reflector leaves integers unbounded; arguments have the bounds of their Go type up to ±(2^53-1): clients in JavaScript cannot keep larger numbers", true, false},
 	openAny: {"open-any",
 		"the Reflector writes the boolean schema true for anything; the official TypeScript SDK refuses booleans as properties, so anything is {}", true, true},
 	jsonFields: {"json-fields",
@@ -118,6 +119,8 @@ var rules = [ruleCount]Rule{
 		"the Reflector ignores a jsonschema tag without keys; go-sdk's convention makes it the description", true, true},
 	nullableAnyOf: {"nullable-any-of",
 		"the Reflector's nullable is a oneOf, which refuses null where the type takes it too, and buries the description", true, true},
+	nullableOptional: {"nullable-optional",
+		"the Reflector requires a nullable field unless it is omitempty; an absent argument and null are both nil", true, false},
 	referencesResolved: {"references-resolved",
 		"the Reflector copies references of oneof_ref and anyof_ref, which point nowhere unless the type was met; the named type is written in place", true, true},
 	declaredType: {"declared-type",

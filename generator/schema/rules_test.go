@@ -75,6 +75,8 @@ func TestRules(t *testing.T) {
 			without: `"a":{"type":"string"}`},
 		nullableAnyOf: {name: "TextTags",
 			with: `"g":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"commas, escaped"}`, without: `"g":{"oneOf":[{"type":"string","description":"commas, escaped"},{"type":"null"}]}`},
+		nullableOptional: {name: "NumberTags", with: `"required":["b","c","d","e","j","k"]`,
+			without: `"required":["b","c","d","e","g","j","k"]`},
 		referencesResolved: {name: "Shapes", with: `"any":{"anyOf":[{"properties":{"r"`,
 			without: `"any":{"anyOf":[{"$ref":"#/$defs/Circle"}]}`},
 		declaredType: {name: "RuleDeclared", with: `"o":{"type":"string","minLength":1}`,

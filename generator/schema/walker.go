@@ -22,11 +22,14 @@ type Walker struct {
 	src Source
 	// comments is the Reflector's CommentMap, for walks without the rule everyDoc.
 	comments map[string]string
-	seen     typeIndex
-	named    map[string]*types.TypeName // by path and name
-	inst     map[string]*types.Named    // by Go type text
-	enums    map[*types.TypeName][]*types.Const
-	held     map[string][]types.Type // by the key of the type; see holds
+	// RequiredFromTags is the Reflector's RequiredFromJSONSchemaTags, for Reflect.
+	RequiredFromTags bool
+	seen             typeIndex
+	named            map[string]*types.TypeName // by path and name
+	inst             map[string]*types.Named    // by Go type text
+	enums            map[*types.TypeName][]*types.Const
+	held             map[string][]types.Type // by the key of the type; see holds
+	declared         map[string][]Tag        // by path and name; see Declare
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -39,7 +42,7 @@ func New(in *types.Package, src Source) *Walker {
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
-		held:  map[string][]types.Type{},
+		held:  map[string][]types.Type{}, declared: map[string][]Tag{},
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // Schema is a schema by hand, as //mcp:schema names one for a type that cannot be read statically.
@@ -63,6 +65,9 @@ func Read(doc []byte) (Schema, error) {
 		}
 	}
 	if err := usable(doc); err != nil {
+		return Schema{}, err
+	}
+	if err := exact(doc); err != nil {
 		return Schema{}, err
 	}
 	w := Schema{Text: objectOf(members)}
@@ -152,6 +157,23 @@ func usable(doc []byte) error {
 		}
 	}
 	return nil
+}
+
+// exact reports the first number of a schema, wherever it stands, that some clients cannot keep.
+func exact(doc []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil // the end
+		}
+		if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
+			return &Error{int(decoder.InputOffset()) - len(n),
+				fmt.Sprintf("the number %s %s", n, schema.Inexact),
+				"write a number within it, or describe the value as a string"}
+		}
+	}
 }
 
 // plain is the first of the innermost causes in an error of the validator, which indents them.

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"strconv"
 )
@@ -75,11 +76,17 @@ func (r *Reader) signed(text []byte, least, most int64) (int64, bool) {
 	if !ok {
 		var err error
 		if n, err = strconv.ParseInt(string(text), 10, 64); err != nil {
-			// What an int64 does not hold is beyond every limit.
-			if text[0] == '-' {
-				return 0, r.tooSmall(strconv.FormatInt(least, 10))
+			// An int64 does not hold it, so it is beyond every limit. The schema does not have the
+			// limits of int64 itself: the message is then about the Go type.
+			switch negative := text[0] == '-'; {
+			case negative && least == math.MinInt64, !negative && most == math.MaxInt64:
+				r.report(r.literal, SaysRange(64, true))
+			case negative:
+				r.tooSmall(strconv.FormatInt(least, 10))
+			default:
+				r.tooLarge(strconv.FormatInt(most, 10))
 			}
-			return 0, r.tooLarge(strconv.FormatInt(most, 10))
+			return 0, false
 		}
 	}
 	if n < least {
@@ -127,6 +134,10 @@ func (r *Reader) unsigned(text []byte, least, most uint64) (uint64, bool) {
 		return 0, r.tooSmall(strconv.FormatUint(least, 10))
 	}
 	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil && most == math.MaxUint64 { // which the schema does not have
+		r.report(r.literal, SaysRange(64, false))
+		return 0, false
+	}
 	if err != nil || n > most {
 		return 0, r.tooLarge(strconv.FormatUint(most, 10))
 	}

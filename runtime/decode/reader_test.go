@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -149,6 +150,15 @@ func TestReadersOfOneValue(t *testing.T) {
 			`"2"`:                   `/v: "2" is a string, expected an integer`,
 			`-`:                     "/v: is not JSON: '}' at byte 6 where a digit should be",
 		}},
+		"int64": {reading(func(r *Reader, v *int64) { Int(r, v, math.MinInt64, math.MaxInt64) }),
+			map[string]string{
+				`9223372036854775807`:  "9223372036854775807",
+				`-9223372036854775808`: "-9223372036854775808",
+				`9223372036854775808`: "/v: 9223372036854775808 is beyond the range " +
+					"-9223372036854775808 to 9223372036854775807",
+				`-1e19`: "/v: -1e19 is beyond the range " +
+					"-9223372036854775808 to 9223372036854775807",
+			}},
 		"int8 of an int": {reading(func(r *Reader, v *int8) { Int(r, v, -1000, 1000) }),
 			map[string]string{
 				`127`: "127",
@@ -159,7 +169,7 @@ func TestReadersOfOneValue(t *testing.T) {
 			`18446744073709551615`: "18446744073709551615",
 			`2`:                    "/v: 2 is less than the minimum 3",
 			`-1`:                   "/v: -1 is less than the minimum 3",
-			`18446744073709551616`: "/v: 18446744073709551616 is more than the maximum 18446744073709551615",
+			`18446744073709551616`: "/v: 18446744073709551616 is beyond the range 0 to 18446744073709551615",
 			`true`:                 "/v: true is a boolean, expected an integer",
 		}},
 		"uint8 of a uint": {reading(func(r *Reader, v *uint8) { Uint(r, v, 0, 1000) }),

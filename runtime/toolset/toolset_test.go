@@ -158,3 +158,34 @@ func TestACallOutsideAServerFails(t *testing.T) {
 		}
 	}
 }
+
+// encoding/json tells absent, null and a value of an Optional apart, both ways.
+func TestAnOptionalTellsAbsentNullAndAValueApart(t *testing.T) {
+	type query struct {
+		Note  Optional[string] `json:"note,omitzero"`
+		Count Optional[int]    `json:"count,omitzero"`
+	}
+	for doc, want := range map[string]query{
+		`{}`:            {},
+		`{"note":null}`: {Note: Optional[string]{Present: true, Null: true}},
+		`{"note":"","count":0}`: {Note: Optional[string]{Present: true},
+			Count: Optional[int]{Present: true}},
+		`{"note":"a","count":-1}`: {Note: Optional[string]{Value: "a", Present: true},
+			Count: Optional[int]{Value: -1, Present: true}},
+	} {
+		var got query
+		if err := json.Unmarshal([]byte(doc), &got); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", doc, got, err)
+		}
+		if again, err := json.Marshal(got); err != nil || string(again) != doc {
+			t.Errorf("%s becomes %s, %v", doc, again, err)
+		}
+		_, ok := got.Note.Get()
+		if ok != (want.Note.Present && !want.Note.Null) {
+			t.Errorf("%s: Get reports %t", doc, ok)
+		}
+	}
+	if err := json.Unmarshal([]byte(`{"count":"1"}`), new(query)); err == nil {
+		t.Error("a text passes for a number")
+	}
+}

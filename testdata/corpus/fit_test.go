@@ -2,6 +2,8 @@ package corpus
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,69 @@ func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	t.Logf("%v", counts)
 	if counts["schemas"] < 2*least {
 		t.Errorf("%d schemas, want %d", counts["schemas"], 2*least)
+	}
+}
+
+var proposal = regexp.MustCompile(`^write //mcp:type \S+ schema=(\S+) in the package doc, `)
+
+// TestProposedDirectivesGiveTypesOfOthersASchema follows the cure of each finding about a type of
+// another module that reads or writes JSON by a method of its own.
+func TestProposedDirectivesGiveTypesOfOthersASchema(t *testing.T) {
+	src := read(t)
+	walker := schema.New(src.pkg, src)
+	declared := map[string]string{}
+	follow := func(name string, walk func() []schema.Problem) {
+		for {
+			problems := walk()
+			before := maps.Clone(declared)
+			for _, p := range problems {
+				m := proposal.FindStringSubmatch(p.Cure)
+				if m == nil || p.Type == nil {
+					continue
+				}
+				full := p.Type.Pkg().Path() + "." + p.Type.Name()
+				if before[full] != "" {
+					t.Errorf("%s: declared, and still: %s", name, p.Message)
+				}
+				if declared[full] != "" {
+					continue
+				}
+				declared[full] = m[1]
+				var tags []schema.Tag
+				for i, text := range strings.Split(m[1], ",") {
+					key, value, _ := strings.Cut(text, "=")
+					if i == 0 {
+						key, value = "type", text
+					}
+					tags = append(tags, schema.Tag{Key: key, Value: value})
+				}
+				for _, wrong := range walker.Declare(p.Type, tags) {
+					t.Errorf("%s: %s", m[0], wrong.Message)
+				}
+			}
+			if len(declared) == len(before) {
+				return
+			}
+		}
+	}
+	for _, p := range src.pairs() {
+		follow(p.name, func() []schema.Problem {
+			_, problems := walker.Input(p.static)
+			_, _, more := walker.Output(p.static)
+			return append(problems, more...)
+		})
+	}
+	t.Log(declared)
+	const v1 = "k8s.io/apimachinery/pkg/apis/meta/v1."
+	for name, want := range map[string]string{
+		v1 + "Time": "string,format=date-time", v1 + "MicroTime": "string,format=date-time",
+		"k8s.io/apimachinery/pkg/api/resource.Quantity":     "string",
+		"github.com/google/go-github/v74/github.AuditEntry": "object",
+		"github.com/google/go-github/v74/github.Timestamp":  "string,format=date-time",
+	} {
+		if declared[name] != want {
+			t.Errorf("%s: proposed %q, want %q", name, declared[name], want)
+		}
 	}
 }
 
@@ -103,8 +168,18 @@ func hasEnd(t *testing.T, s *jsonschema.Schema) bool {
 	return ends(s)
 }
 
-// identified finds a keyword that says nothing to a client. In a map of properties it is a name.
+// identified finds a keyword that says nothing to a client, and a number that clients in JavaScript
+// round. In a map of properties a keyword is a name.
 func identified(doc any) string {
+	if n, ok := doc.(json.Number); ok && !schema.Exact(n.String()) {
+		return "the schema has the number " + n.String()
+	}
+	list, _ := doc.([]any)
+	for _, item := range list {
+		if found := identified(item); found != "" {
+			return found
+		}
+	}
 	object, _ := doc.(map[string]any)
 	for key, value := range object {
 		if slices.Contains([]string{"$id", "$schema", "$anchor"}, key) {

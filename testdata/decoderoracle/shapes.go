@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 //go:generate go run ./gentypes
@@ -127,8 +129,8 @@ type Page[T any] struct {
 type Numbers struct {
 	I    int         `json:"i"`
 	U    uint        `json:"u"`
-	U64  uint64      `json:"u64" jsonschema:"minimum=9007199254740993"`
-	I64  int64       `json:"i64" jsonschema:"exclusiveMaximum=9223372036854775807"`
+	U64  uint64      `json:"u64"`
+	I64  int64       `json:"i64" jsonschema:"exclusiveMaximum=9007199254740991"`
 	Step int         `json:"step" jsonschema:"multipleOf=7"`
 	Cent float64     `json:"cent" jsonschema:"multipleOf=0.01,minimum=0.1,maximum=1e3"`
 	Odd  float64     `json:"odd" jsonschema:"exclusiveMinimum=-0.3,exclusiveMaximum=0.3"`
@@ -215,7 +217,7 @@ type Standing struct {
 	Plate Plate       `json:"plate" jsonschema:"default=A-1"`
 	Addr  netip.Addr  `json:"addr" jsonschema:"default=::1"`
 	Blob  []byte      `json:"blob" jsonschema:"default=YWI="`
-	Big   *big.Int    `json:"big" jsonschema:"default=123456789012345678901234567890"`
+	Big   *big.Int    `json:"big" jsonschema:"default=9007199254740991"`
 	Text  json.Number `json:"text" jsonschema:"default=1.50"`
 	Lists []time.Time `json:"lists" jsonschema:"default=2026-01-31T15:04:05Z"`
 	Plain *Names      `json:"plain" jsonschema:"default=a"`
@@ -269,4 +271,16 @@ type Group struct {
 		Only *int `json:"only,omitempty" jsonschema:"anyof_required=it"`
 	} `json:"inner"`
 	Next *Group `json:"next,omitempty"`
+}
+
+// Optionals tell absent, null and a value apart.
+type Optionals struct {
+	N    toolset.Optional[int]            `json:"n,omitzero" jsonschema:"minimum=1,maximum=300"`
+	Text toolset.Optional[string]         `json:"text,omitzero" jsonschema:"minLength=1"`
+	Site toolset.Optional[Site]           `json:"site,omitzero"`
+	List toolset.Optional[[]Color]        `json:"list,omitzero" jsonschema:"maxItems=3"`
+	Any  toolset.Optional[any]            `json:"any,omitzero"`
+	Bit  toolset.Optional[*bool]          `json:"bit,omitzero"`
+	At   toolset.Optional[time.Time]      `json:"at,omitzero"`
+	Map  toolset.Optional[map[string]int] `json:"map,omitzero" jsonschema:"required"`
 }

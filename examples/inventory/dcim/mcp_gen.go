@@ -758,8 +758,8 @@ const (
 	addIPAddressInputSchema    = `{"properties":{"address":{"type":"string","format":"ipv4","description":"An IPv4 address."},"device":{"type":"string","description":"The device that has it; none where it is left out."}},"additionalProperties":false,"type":"object","required":["address"]}`
 	noInputSchema              = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	deleteDeviceInputSchema    = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
-	deleteDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	deleteIPAddressInputSchema = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	deleteDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	deleteIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	getDeviceInputSchema       = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	getDNSRecordInputSchema    = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	getIPAddressInputSchema    = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`

@@ -40,6 +40,11 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 	p := reflect.PointerTo(t)
 	_, isText := v.(string)
 	switch {
+	case isOptional(t):
+		if v == nil {
+			return nil
+		}
+		return f.fit(t.Field(0).Type, v)
 	case p.Implements(jsonUnmarshaler), isText && p.Implements(textUnmarshaler):
 		return f.fitOpaque(t, v)
 	case v == nil:
@@ -63,6 +68,13 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 		return f.fitAny(v)
 	}
 	return f.fitScalar(t, v)
+}
+
+// isOptional reports a toolset.Optional, which this package cannot import: its first field is the
+// value.
+func isOptional(t reflect.Type) bool {
+	return t.PkgPath() == "github.com/mcpgen/mcpgen/runtime/toolset" &&
+		strings.HasPrefix(t.Name(), "Optional[")
 }
 
 // fitOpaque fits a type that reads JSON or text by a method of its own.

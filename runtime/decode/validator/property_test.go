@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,10 +34,10 @@ type parcel struct {
 }
 
 const parcelSchema = `{"type":"object","required":["id"],"additionalProperties":false,"properties":{
-	"id":{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807},
+	"id":{"type":"integer"},
 	"weight":{"type":"number","exclusiveMinimum":-2,"multipleOf":0.5},
 	"small":{"type":"integer","minimum":-128,"maximum":127},
-	"count":{"type":"integer","minimum":0,"maximum":18446744073709551615},
+	"count":{"type":"integer","minimum":0},
 	"status":{"type":"string","enum":["new","sent",""]},
 	"code":{"type":"string","pattern":"^[a-z]*$","maxLength":4},
 	"at":{"type":"string","format":"date-time"},
@@ -99,7 +100,8 @@ func anyParcel(depth int) *rapid.Generator[string] {
 		likely := []member{
 			{"weight", rapid.SampledFrom([]string{"0", "0.5", "-1.5", "1e2", "12.50"})},
 			{"small", rapid.SampledFrom([]string{"1", "-128", "127.0", "1e1"})},
-			{"count", rapid.SampledFrom([]string{"1", "18446744073709551615", "2.0", "-0"})},
+			{"count", rapid.SampledFrom([]string{
+				"1", "18446744073709551615", "18446744073709551616", "2.0", "-0"})},
 			{"status", rapid.SampledFrom([]string{`"new"`, `"s\u0065nt"`})},
 			{"code", rapid.SampledFrom([]string{`"a"`, `"abcd"`})},
 			{"at", rapid.SampledFrom([]string{`"2026-01-31T15:04:05Z"`, `"2026-01-31t15:04:05.5+01:00"`})},
@@ -114,7 +116,8 @@ func anyParcel(depth int) *rapid.Generator[string] {
 				member{"contents", rapid.Map(anyParcel(depth-1), func(p string) string { return "[" + p + "]" })},
 				member{"maybe", anyParcel(depth - 1)})
 		}
-		members := []string{`"id":` + rapid.SampledFrom([]string{"1", "2.0", "-3e1", "0"}).Draw(t, "id")}
+		members := []string{`"id":` + rapid.SampledFrom([]string{
+			"1", "2.0", "-3e1", "0", "9223372036854775807", "-9223372036854775809"}).Draw(t, "id")}
 		for _, m := range likely {
 			// The middle of the range, because rapid prefers its ends.
 			switch n := rapid.IntRange(0, 99).Draw(t, m.name); {
@@ -148,7 +151,7 @@ func TestWhatIsAcceptedSurvives(t *testing.T) {
 				return
 			}
 			v, _ := tree(doc)
-			if schema.Validate(v) == nil && !beyondGo(doc) {
+			if schema.Validate(v) == nil && !beyondGo(doc, e) {
 				t.Fatalf("the schema accepts %s, the decoder does not: %v", doc, err)
 			}
 			return
@@ -178,9 +181,12 @@ func TestWhatIsAcceptedSurvives(t *testing.T) {
 	}
 }
 
-// beyondGo finds the documented exceptions: numbers that float64 cannot hold and leap seconds.
-func beyondGo(doc []byte) bool {
-	return strings.Contains(string(doc), "1e400") || strings.Contains(string(doc), "23:59:60Z")
+// beyondGo finds the documented exceptions: numbers that the Go type cannot hold and leap seconds.
+func beyondGo(doc []byte, err *decode.Error) bool {
+	others := slices.ContainsFunc(err.Problems, func(p decode.Problem) bool {
+		return !strings.Contains(p.Message, "is beyond the range ")
+	})
+	return !others || strings.Contains(string(doc), "1e400") || strings.Contains(string(doc), "23:59:60Z")
 }
 
 // plainSchema is the schema as its validator reads it, without anything of ours.

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // sending wraps what the server sends to clients on its own.
@@ -35,6 +36,11 @@ func (b *Bridge) sending(next mcp.MethodHandler) mcp.MethodHandler {
 			if ok && ack != nil && c != nil && c.message.Subscription != nil {
 				id := ack.Meta[mcp.MetaKeySubscriptionID]
 				c.message.Subscription.Acknowledged(&ack.Notifications, id)
+			}
+		}
+		if p, ok := req.GetParams().(*mcp.ElicitParams); ok {
+			if _, err := wire.ElicitSchema(p); err != nil {
+				return nil, fmt.Errorf("sending %s: %w", method, err)
 			}
 		}
 		info := request.From(ctx)

@@ -3,9 +3,12 @@ package wire
 //lint:file-ignore SA1019 deprecated in 2026-07-28, and still what older clients support
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -97,7 +100,8 @@ func CopyInputRequests(requests mcp.InputRequestMap) (mcp.InputRequestMap, error
 }
 
 // ElicitSchema returns the schema of the form that an input request contains, nil for none. It
-// fails for a schema that no answer can be checked against.
+// fails for a schema that no answer can be checked against, and for one with a number that clients
+// in JavaScript round.
 func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
 	p, _ := r.(*mcp.ElicitParams)
 	if p == nil || request.IsNil(p.RequestedSchema) {
@@ -105,12 +109,36 @@ func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
 	}
 	schema, err := Marshal(p.RequestedSchema)
 	if err == nil {
+		err = exact(schema)
+	}
+	if err == nil {
 		_, err = resolve(schema)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its schema: %w", err)
 	}
 	return schema, nil
+}
+
+// exact reports a number beyond ±(2^53-1).
+func exact(schema []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(schema))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n, ok := token.(json.Number); ok {
+			if f, err := n.Float64(); err != nil || math.Abs(f) > 1<<53-1 {
+				return fmt.Errorf("the number %s is beyond ±9007199254740991, up to which "+
+					"every client keeps a number as it is", n)
+			}
+		}
+	}
 }
 
 func resolve(schema []byte) (*jsonschema.Resolved, error) {

@@ -51,6 +51,20 @@ func TestInputRequestsAreCopiedWithTheirSchemas(t *testing.T) {
 	}
 }
 
+func TestSchemasOfFormsHaveNumbersThatEveryClientKeeps(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"type":"object","properties":{"n":{"minimum":-9007199254740991}}}`: true,
+		`{"type":"object","properties":{"n":{"maximum":9007199254740992}}}`:  false,
+		`{"type":"object","properties":{"n":{"enum":[1,1e16]}}}`:             false,
+		`{"type":"object","properties":{"n":{"default":-1e400}}}`:            false,
+	} {
+		p := &mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(schema)}
+		if _, err := ElicitSchema(p); (err == nil) != want {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
 func TestResponsesMatchTheKindOfTheirRequest(t *testing.T) {
 	requests := map[string][]mcp.InputRequest{
 		"e": {&mcp.ElicitParams{}}, "s": {&mcp.CreateMessageParams{}, &mcp.CreateMessageWithToolsParams{}}, "r": {&mcp.ListRootsParams{}},

@@ -16,7 +16,7 @@ import (
 const drawn = 320
 
 // written are the roots that shapes.go has.
-var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts", "Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed"}
+var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts", "Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed", "Optionals"}
 
 func main() {
 	log.SetFlags(0)
