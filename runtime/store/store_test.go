@@ -55,9 +55,13 @@ func hasty(t testing.TB, s *store.Store, url string) *store.Store {
 	return s
 }
 
-// opened runs a test on both engines, each with an open and empty store.
+var migrated = testdb.Migrated(store.Open)
+
+// opened runs a test on both engines, each with an open store without data.
 func opened(t *testing.T, test func(t *testing.T, s *store.Store)) {
-	both(t, func(t *testing.T, url string) { test(t, open(t, url)) })
+	for name, engine := range migrated {
+		t.Run(name, func(t *testing.T) { test(t, open(t, engine(t))) })
+	}
 }
 
 // must is a value that was to be had without an error.

@@ -29,7 +29,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-var engines = testdb.Stores
+var engines = testdb.Migrated(store.Open)
 
 func must[T any](v T, err error) T {
 	if err != nil {
