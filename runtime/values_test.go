@@ -151,7 +151,8 @@ func crew() toolset.Toolset {
 func TestRulesOfValuesHoldForEveryRoleValueTransportAndDoor(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, sdkOnly := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, SDKOnly: sdkOnly}, crew())
+			options := runtime.Options{Anonymous: true, Denial: denial, SDKOnly: sdkOnly}
+			s := newServer(t, options, crew())
 			url := serve(t, s)
 			for _, era := range []string{"2025-11-25", "2026-07-28"} {
 				for column, user := range callers {
@@ -289,7 +290,8 @@ func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
 				send := func(value string) string {
 					return responseTo(t, url, "Member", fmt.Sprintf(
 						`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"manage",`+
-							`"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+							`"arguments":%s,"_meta":{`+
+							`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 							`"io.modelcontextprotocol/clientCapabilities":{},`+
 							`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}}`,
 						fmt.Sprintf(form, value)))
@@ -299,7 +301,8 @@ func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
 					t.Errorf("%v, sdk=%v: %s\nhidden:  %s\nunknown: %s",
 						denial, sdkOnly, form, hidden, unknown)
 				}
-				if i == 0 && !strings.Contains(hidden, `\"delete\" is not one of \"list\", \"add\"`) {
+				if i == 0 && !strings.Contains(hidden,
+					`\"delete\" is not one of \"list\", \"add\"`) {
 					t.Errorf("no error about the value: %s", hidden)
 				}
 			}
@@ -367,8 +370,8 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema := beside.Tools[0].Tool.InputSchema.(json.RawMessage); !strings.Contains(string(schema),
-		`"enum":["list","add"]`) {
+	schema := beside.Tools[0].Tool.InputSchema.(json.RawMessage)
+	if !strings.Contains(string(schema), `"enum":["list","add"]`) {
 		t.Errorf("%s", schema)
 	}
 
@@ -379,8 +382,8 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 		has     string
 	}{
 		{access.Tools, "wipe", false, "values fails: needs a value of what"},
-		{access.Tools, "manage", true, "values holds: needs a value of action that the caller may " +
-			"send, has add, list"},
+		{access.Tools, "manage", true, "values holds: needs a value of action that the caller " +
+			"may send, has add, list"},
 		{access.Values, "manage action=add", true, "role holds: needs Member"},
 		{access.Values, "manage action=delete", false, "role fails: needs Admin, has Member"},
 		{access.Values, "manage action=erase", false, "unknown fails: needs a value that exists"},
@@ -402,7 +405,9 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 
 func TestServerRefusesRulesThatDoNotFitTheEnum(t *testing.T) {
 	for name, change := range map[string]func(*toolset.Generated){
-		"a value without a rule": func(g *toolset.Generated) { g.Table.Values = g.Table.Values[1:] },
+		"a value without a rule": func(g *toolset.Generated) {
+			g.Table.Values = g.Table.Values[1:]
+		},
 		"a value that is not in the enum": func(g *toolset.Generated) {
 			g.Table.Values[0].Value = "else"
 		},

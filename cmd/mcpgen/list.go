@@ -21,8 +21,9 @@ func newList() *cobra.Command {
 are deliberately not served. A package with unannotated=ignore has a row of its own. list reads
 the source, not the generated files, and writes nothing.
 The end of a row names the permissions that a call needs on what its arguments name, the values
-with rules of their own, the catalogs that a tool is in, and whether it runs in a process of its own, and says why generated code cannot decode
-its arguments, so that the schema validator does it at every call.`,
+with rules of their own, the catalogs that a tool is in, and whether it runs in a process of its
+own. It also says why generated code cannot decode its arguments, so that the schema validator does
+it at every call.`,
 		Example: `  mcpgen list ./...
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON

@@ -462,9 +462,9 @@ func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 			"[]string or grant.Argv. It has one kind, or file.read and file.write. A plain " +
 			"parameter that is bound has a string type that no other parameter of the handler " +
 			"has, so that swapping two does not compile: a lone string will do, and not one " +
-			"beside another. //mcp:rule ARGUMENT=VALUE names an enum of strings by the same name: " +
-			"one that is required or has a default, is not null and not bound by //mcp:allow, in " +
-			"a schema that generated code decodes.",
+			"beside another. //mcp:rule ARGUMENT=VALUE names an enum of strings by the same " +
+			"name: one that is required or has a default, is not null and not bound by " +
+			"//mcp:allow, in a schema that generated code decodes.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path, encoding string) (string, error)`,

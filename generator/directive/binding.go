@@ -142,9 +142,9 @@ func (l *lexer) beyondValues(w word) bool {
 			"the rule of a value has no permission of the host: action= and object= of //mcp:tool "+
 				"count for all values")
 	case "public":
-		l.problem(diag.Contradiction, w.start, w.end, "remove it, or write public on //mcp:tool and "+
-			"a rule for the other values", "the rule of a value only narrows that of the tool, and "+
-			"public asks for nothing")
+		l.problem(diag.Contradiction, w.start, w.end,
+			"remove it, or write public on //mcp:tool and a rule for the other values",
+			"the rule of a value only narrows that of the tool, and public asks for nothing")
 	default:
 		return false
 	}

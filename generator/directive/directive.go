@@ -26,7 +26,9 @@ type Directive struct {
 	// Chain is the words of a Chain directive, as written, and the values of a Valued one. It is
 	// empty when the directive stands bare.
 	Chain []Value
-	Args  []Arg // what was understood, in the order of the source, each key once; of Bindings each pair once
+	// Args is what was understood, in the order of the source: each key once, and of Bindings each
+	// pair once.
+	Args []Arg
 	// Broken says that a part was not understood and is missing here. What follows from
 	// its absence is no finding of its own.
 	Broken bool

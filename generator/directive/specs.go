@@ -331,9 +331,9 @@ var specs = []Spec{
 	{
 		Name: "rule",
 		Says: "is the access rule of some values of an argument, an enum: it adds to the rule of " +
-			"the tool, so that it only narrows. A caller who may not send a value finds it neither " +
-			"in the tool's schema nor by a call; who may send none does not find the tool. " +
-			"A value has at most one rule",
+			"the tool, so that it only narrows. A caller who may not send a value finds it " +
+			"neither in the tool's schema nor by a call; a caller who may send none does not " +
+			"find the tool. A value has at most one rule",
 		Places: []Place{Func, InterfaceMethod}, Form: Valued, Repeat: true, OfTool: true,
 		Keys: []Key{
 			{Name: "authenticated", Kind: Flag, Says: "every caller with an identity"},

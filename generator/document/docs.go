@@ -126,7 +126,8 @@ func codes(texts []string) []string {
 func writeTool(b *strings.Builder, tool model.Tool) {
 	writeServed(b, tool.Name, tool)
 	for _, v := range tool.Ruled() {
-		fmt.Fprintf(b, "- Value %s: %s\n", code(v.Name()), accessWords(model.Tool{Access: v.Access}))
+		access := accessWords(model.Tool{Access: v.Access})
+		fmt.Fprintf(b, "- Value %s: %s\n", code(v.Name()), access)
 	}
 	if words := hintWords(tool.Hints); words != "" {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)

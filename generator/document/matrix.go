@@ -21,7 +21,7 @@ type matrix struct {
 
 type matrixRow struct {
 	kind string   // "tool", "prompt" or "resource"
-	tool string   // its name, or the URI; for a value with a rule, its argument and itself behind it
+	tool string   // its name, or the URI; a value with a rule has its argument and itself behind it
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
 	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the

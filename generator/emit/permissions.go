@@ -132,7 +132,8 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 				jen.Return(jen.Nil(), jen.Id(p.err))))
 	} else {
 		body = append(body,
-			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments, nil)), fails())
+			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
+				p.decoders.call(tool, arguments, nil)), fails())
 	}
 	handler := jen.Id(tool.Handler.Name)
 	if w := tool.Worker; w != nil {

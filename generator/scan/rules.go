@@ -119,7 +119,8 @@ func (s *scanner) enumOf(d *decl, t *model.Tool, found *directive.Directive) []m
 			"the values of arguments of %s cannot have rules: %s", name, reason)
 	case slices.ContainsFunc(t.Allows, func(a model.Allow) bool { return a.Argument == at.Text }):
 		return bad("remove //mcp:allow or //mcp:rule",
-			"the argument %s of %s is bound by //mcp:allow, and its values have rules", at.Text, name)
+			"the argument %s of %s is bound by //mcp:allow, and its values have rules",
+			at.Text, name)
 	}
 	var fields []model.ObjectField
 	for _, object := range s.codecs.Objects() {

@@ -139,10 +139,11 @@ func (t *Table) checkValues() (errs []error) {
 		at := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Tool == v.Tool })
 		switch {
 		case at < 0:
-			errs = append(errs, fmt.Errorf("%s %q is of no tool: run go generate", Values, v.Name()))
+			errs = append(errs,
+				fmt.Errorf("%s %q is of no tool: run go generate", Values, v.Name()))
 		case !v.narrows(&t.Rules[at]):
-			errs = append(errs, fmt.Errorf("%s %q needs less than its tool, and may only need more: "+
-				"run go generate", Values, v.Name()))
+			errs = append(errs, fmt.Errorf("%s %q needs less than its tool, and may only need "+
+				"more: run go generate", Values, v.Name()))
 		}
 	}
 	return errs
@@ -156,6 +157,7 @@ func (r *Rule) narrows(tool *Rule) bool {
 		}
 	}
 	known := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0 || r.Permission.Asked()
-	return tool.Public || !r.Public && r.MinRole >= tool.MinRole && (known || !tool.Authenticated) &&
+	return tool.Public || !r.Public && r.MinRole >= tool.MinRole &&
+		(known || !tool.Authenticated) &&
 		r.Permission == tool.Permission && r.Constrained == tool.Constrained
 }

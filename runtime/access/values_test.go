@@ -55,7 +55,8 @@ func newValueCase(seed uint64) (c valueCase, err error) {
 			}
 		}
 	}
-	part := access.Part{Package: "p", Table: access.Table{Roles: access.DefaultRoles(), Rules: tools}}
+	part := access.Part{Package: "p",
+		Table: access.Table{Roles: access.DefaultRoles(), Rules: tools}}
 	if c.plain, err = access.Compose(part); err != nil {
 		return c, err
 	}
@@ -115,7 +116,8 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 			}
 			if before.Allowed && !after.Allowed {
 				hidden++
-				if after.Axis != access.AxisValues || after.LacksScopesOnly() || after.Missing() == "" {
+				if after.Axis != access.AxisValues || after.LacksScopesOnly() ||
+					after.Missing() == "" {
 					t.Fatalf("seed %d: %s: %v %q", seed, tool, after.Axis, after.Missing())
 				}
 			}
@@ -125,7 +127,8 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 					continue
 				}
 				has := slices.ContainsFunc(ruled.Choices(p, tool), func(choice access.Choice) bool {
-					return choice.Argument == rule.Argument && slices.Contains(choice.Values, rule.Value)
+					return choice.Argument == rule.Argument &&
+						slices.Contains(choice.Values, rule.Value)
 				})
 				if has != all.Contains(rule.Name()) {
 					t.Fatalf("seed %d: %s: Choices and Offered differ", seed, rule.Name())
@@ -156,8 +159,8 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 	}
 }
 
-// A caller whom a tool challenges for scopes is listed the values that these scopes would allow, and
-// none that needs more.
+// A caller whom a tool challenges for scopes is listed the values that these scopes would allow,
+// and none that needs more.
 func TestChallengedCallerIsOfferedWhatTheScopesAllow(t *testing.T) {
 	tool := access.Rule{Tool: "t", Scopes: []string{"use"}, Denial: access.Challenge}
 	value := func(name string, role access.Role, scopes ...string) access.Rule {

@@ -197,8 +197,8 @@ type Event struct {
 	// Intended reports that an event with the status Intent and the same RequestID comes before.
 	Intended bool `json:"intended,omitempty"`
 	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, values
-	// of an argument, or unknown where there is no such tool, prompt or resource. If something else ended an allowed
-	// request, it is one of the Axis constants.
+	// of an argument, or unknown for a tool, prompt or resource that does not exist. If something
+	// else ended an allowed request, it is one of the Axis constants.
 	Axis string `json:"axis,omitempty"`
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`

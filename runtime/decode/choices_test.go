@@ -46,7 +46,9 @@ func TestChoicesAreASmallerEnum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	some := func(of []string) (list []string) {
 		for len(list) == 0 {
-			list = slices.DeleteFunc(slices.Clone(of), func(string) bool { return random.IntN(2) == 0 })
+			list = slices.DeleteFunc(slices.Clone(of), func(string) bool {
+				return random.IntN(2) == 0
+			})
 		}
 		return list
 	}
@@ -78,7 +80,8 @@ func TestChoicesAreASmallerEnum(t *testing.T) {
 		got, gotErr := decode.ArgumentsOf([]byte(doc), choices, reader(actions, modes))
 		want, wantErr := decode.Arguments([]byte(doc), reader(a, m))
 		if got != want || fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
-			t.Fatalf("%s with %v and %v:\n%v, %v\nwant %v, %v", doc, a, m, got, gotErr, want, wantErr)
+			t.Fatalf("%s with %v and %v:\n%v, %v\nwant %v, %v",
+				doc, a, m, got, gotErr, want, wantErr)
 		}
 		if len(choices.Refused) > 0 {
 			refusals++

@@ -88,14 +88,18 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 	// The values with rules of their own stand below the tools.
 	w.machine.table = table(t, access.Rule{Tool: "manage", MinRole: 1},
 		access.Rule{Tool: "manage", Argument: "action", Value: "add", MinRole: 2},
-		access.Rule{Tool: "manage", Argument: "action", Value: "erase", MinRole: 4, Scopes: []string{"x"}})
+		access.Rule{Tool: "manage", Argument: "action", Value: "erase", MinRole: 4,
+			Scopes: []string{"x"}})
 	got = rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
 	equal(t, got[1:6], []string{
 		"1 tool",
-		"manage|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|-(needs more for each value of its argument action)|yes|yes|yes|",
+		"manage|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|" +
+			"-(needs more for each value of its argument action)|yes|yes|yes|",
 		"2 values",
-		"manage action=add|-(needs an authenticated caller and role Member)|-(needs role Member)|-(needs role Member)|yes|yes|yes|",
-		"manage action=erase|-(needs an authenticated caller and role Admin and scope x)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|scope x",
+		"manage action=add|-(needs an authenticated caller and role Member)|" +
+			"-(needs role Member)|-(needs role Member)|yes|yes|yes|",
+		"manage action=erase|-(needs an authenticated caller and role Admin and scope x)|" +
+			"-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|scope x",
 	})
 }
 

@@ -139,8 +139,8 @@ func (l *list[T]) view(p access.Principal, set access.Set, more map[string]*T) *
 	return v
 }
 
-// item returns an item as a caller is listed it, and its JSON, nil if it cannot be encoded. The item
-// is nil if there is none.
+// item returns an item as a caller is listed it, and its JSON, nil if it cannot be encoded. The
+// item is nil if there is none.
 func (l *list[T]) item(p access.Principal, name string) (*T, []byte) {
 	item := l.items[name]
 	if item == nil || l.narrow == nil || l.Policy.ListAll {

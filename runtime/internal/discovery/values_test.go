@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// The schemas of one caller are, byte for byte, those that mcpgen generates for an enum of the values
-// that this caller may send.
+// The schemas of one caller are, byte for byte, those that mcpgen generates for an enum of the
+// values that this caller may send.
 func TestNarrowedSchemaIsThatOfASmallerEnum(t *testing.T) {
 	const (
 		head = `{"properties":{"action":{"type":"string","enum":["list","add","delete"],` +
@@ -63,7 +63,8 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 		InputSchema: json.RawMessage(`{"properties":{"action":{"type":"string",` +
 			`"enum":["list","delete"]}},"type":"object","required":["action"]}`),
 		OutputSchema: json.RawMessage(`{"properties":{"did":{"type":"string",` +
-			`"examples":["list","delete"]},"all":{"items":{"examples":["delete"],"type":"string"},` +
+			`"examples":["list","delete"]},"all":{"items":{"examples":["delete"],` +
+			`"type":"string"},` +
 			`"type":"array"},"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
 			`"type":"object"}`)}
 	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})

@@ -30,7 +30,8 @@ func (t *Tool) BindValues(table access.Table) error {
 		Required []string `json:"required"`
 	}
 	if err := json.Unmarshal([]byte(t.Input), &input); err != nil {
-		return fmt.Errorf("tool %q: its input schema is not JSON (%w): run go generate", t.Name, err)
+		const problem = "tool %q: its input schema is not JSON (%w): run go generate"
+		return fmt.Errorf(problem, t.Name, err)
 	}
 	t.defaults = map[string]string{}
 	for name, values := range rules {
@@ -50,8 +51,8 @@ func (t *Tool) BindValues(table access.Table) error {
 		case hasDefault:
 			t.defaults[name] = text
 		case !slices.Contains(input.Required, name):
-			return fmt.Errorf("tool %q: the values of its argument %q have rules, and it is optional "+
-				"and has no default: run go generate", t.Name, name)
+			return fmt.Errorf("tool %q: the values of its argument %q have rules, and it is "+
+				"optional and has no default: run go generate", t.Name, name)
 		}
 	}
 	return nil
