@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract4_RunGoGenerate
+const _ = toolset.Contract5_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -754,7 +754,7 @@ const (
 	messageSchema                      = `{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object","required":["message"]}`
 	noInputSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	promptSchema                       = `{"properties":{"prompt":{"type":"string"}},"additionalProperties":false,"type":"object","required":["prompt"]}`
-	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","maximum":9223372036854775807,"minimum":-9223372036854775808}},"additionalProperties":false,"type":"object"}`
+	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}},"additionalProperties":false,"type":"object"}`
 	testPromptWithArgumentsInputSchema = `{"properties":{"arg1":{"type":"string"},"arg2":{"type":"string"}},"additionalProperties":false,"type":"object","required":["arg1","arg2"]}`
 	resourceURISchema                  = `{"properties":{"resourceUri":{"type":"string"}},"additionalProperties":false,"type":"object","required":["resourceUri"]}`
 	templateInputSchema                = `{"properties":{"id":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id"]}`

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:539c2ab0426ae58b8fdd47e92c434f90",
-		Code:   "2:485d09f8b08878319f094f732b6117ea",
+		Code:   "2:6a1853882ccbceb25921a94e9d0795c3",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "Contact", "JSONSchema", "Lists.TestTriggerPromptChange",

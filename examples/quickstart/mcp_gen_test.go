@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:2705ae7252d0dfd8f3c5bc31fc5f8061",
-		Code:   "2:fec9a7b58fd4736c0546f31b9a9c9b18",
+		Code:   "2:707cf3f71945ffe3e4961e27f5936948",
 		Declarations: map[string][]string{
 			".": {"CountWords", "Moment", "Now", "NowInput"},
 		},

@@ -14,7 +14,7 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract4_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract5_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
 	p.writeRoles(f)

@@ -20,6 +20,7 @@ require (
 	github.com/mcpgen/mcpgen/examples v0.0.0
 	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
+	github.com/mcpgen/mcpgen/runtime/identity/oidc v0.0.0
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mcpgen/mcpgen/runtime/telemetry v0.0.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
@@ -35,6 +36,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect

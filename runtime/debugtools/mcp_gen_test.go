@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:eca2c7dfd5da06e5742621698d9a35af",
-		Code:   "2:c9791652220c961973093649a715634a",
+		Code:   "2:025d15ca9a50c2a114abe463fabf5110",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

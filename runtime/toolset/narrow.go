@@ -51,8 +51,9 @@ func (t Toolset) narrow(keep func(Tool) bool) Toolset {
 			return false
 		}
 		t.removed = append(t.removed, tool)
-		t.generated.Table.Rules = slices.DeleteFunc(t.generated.Table.Rules,
-			func(rule access.Rule) bool { return rule.Tool == tool.Name })
+		of := func(rule access.Rule) bool { return rule.Tool == tool.Name }
+		t.generated.Table.Rules = slices.DeleteFunc(t.generated.Table.Rules, of)
+		t.generated.Table.Values = slices.DeleteFunc(t.generated.Table.Values, of)
 		return true
 	})
 	return t

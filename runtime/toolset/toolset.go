@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract4_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract5_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name tells you what to do:
 // run go generate.
-const Contract4_RunGoGenerate = 4
+const Contract5_RunGoGenerate = 5
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
 // with the type that mcpgen read. After a change of the source it does not compile, and the

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract4_RunGoGenerate
+const _ = toolset.Contract5_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -761,15 +761,15 @@ const (
 	deleteDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	deleteIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	getDeviceInputSchema       = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
-	getDNSRecordInputSchema    = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	getIPAddressInputSchema    = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	getDNSRecordInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	getIPAddressInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	deviceFilterSchema         = `{"properties":{"site":{"type":"string","maxLength":50,"description":"Site is where they stand."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is what they are doing."}},"additionalProperties":false,"type":"object"}`
 	listDNSRecordsInputSchema  = `{"properties":{"zone":{"type":"string","description":"Which zone; all where it is left out."}},"additionalProperties":false,"type":"object"}`
 	napalmFactsInputSchema     = `{"properties":{"device":{"type":"string"}},"additionalProperties":false,"type":"object","required":["device"]}`
 	renameDeviceInputSchema    = `{"properties":{"name":{"type":"string","description":"Its name until now."},"new_name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Its name from now on."}},"additionalProperties":false,"type":"object","required":["name","new_name"]}`
 	deviceChangeSchema         = `{"properties":{"name":{"type":"string","description":"Name is which device."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is where it stands now."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is what it is there for now."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is what it is doing now."}},"additionalProperties":false,"type":"object","required":["name"]}`
-	updateDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the record."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"The address or the name that it points to from now on."}},"additionalProperties":false,"type":"object","required":["id","value"]}`
-	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the address."},"device":{"type":"string","description":"The device that has it from now on; none where it is left out."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	updateDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"The address or the name that it points to from now on."}},"additionalProperties":false,"type":"object","required":["id","value"]}`
+	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."},"device":{"type":"string","description":"The device that has it from now on; none where it is left out."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	decommissionInputSchema    = `{"properties":{"device":{"type":"string","maxLength":63,"minLength":1,"description":"Which device."}},"additionalProperties":false,"type":"object","required":["device"]}`
 	reconcileDNSInputSchema    = `{"properties":{"zone":{"type":"string","maxLength":253,"minLength":1,"description":"Which zone."}},"additionalProperties":false,"type":"object","required":["zone"]}`
 	sheetInputSchema           = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`

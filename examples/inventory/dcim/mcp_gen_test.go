@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:648c5f3f4208443fd684dcdbcd9a6d43",
-		Code:   "2:d94243bc8c360e5eeae970273b8c2f22",
+		Code:   "2:95d0c34dcce2d07744ee9ad94a0cbfe7",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract4_RunGoGenerate
+const _ = toolset.Contract5_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -372,12 +372,12 @@ func decodeRankedInput(r *decode.Reader, v *rankedInput) {
 const (
 	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is where to write to."}},"additionalProperties":false,"type":"object","required":["name","email"]}`
 	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	changeSchema                 = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Who is a manager now."}},"additionalProperties":false,"type":"object","required":["name"]}`
 	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is who gets the letter."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is how it sounds; warm where nothing is said.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
-	cardInputSchema              = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"Rank is what somebody is in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
 	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."}`
 	personListResultSchema       = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:07b24dc51e49bd184dd355f6f3572b43",
-		Code:   "2:9e26e5128f41ca5c081a64f5c0092eb4",
+		Code:   "2:409aab0564f6537bfd9a68452b4a0126",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:24e2ba61bef434540113e516aa79b7c5",
-		Code:   "2:84855513ebc687a5490a70f815f46502",
+		Code:   "2:ce274c3c80433b957a7837705a8d9b0a",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

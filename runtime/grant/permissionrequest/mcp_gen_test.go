@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:86b8dab5fc8e4aede0c64d94f48aaf83",
-		Code:   "2:69462412218be7b17b48475958e740f3",
+		Code:   "2:45ad74c9048648818ad8ada4d266dd0f",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

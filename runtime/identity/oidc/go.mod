@@ -7,6 +7,7 @@ replace github.com/mcpgen/mcpgen => ../../..
 require (
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/mcpgen/mcpgen v0.0.0
+	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sync v0.24.0
 	pgregory.net/rapid v1.3.0
 )
@@ -17,7 +18,6 @@ require (
 	github.com/segmentio/asm v1.2.1 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
-	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )

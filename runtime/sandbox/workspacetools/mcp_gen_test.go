@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
-		Code:   "2:a0375f5871e8f6cea70ac8322306e1b8",
+		Code:   "2:a11999315101a3c09859a343f347cd2b",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

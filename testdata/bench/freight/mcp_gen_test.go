@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
-		Code:   "2:232e059bcb3649a6d1815e4fc2ea1bc7",
+		Code:   "2:b6f2b27210562313228364f7e247392b",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7fe0a1a2fcc2360373b08dd2395190db",
-		Code:   "2:cbfe5f8cb5d874133548014b9cd2afac",
+		Code:   "2:ace1548d74522810c8fccf906ff90c8b",
 		Declarations: map[string][]string{
 			".": {"Base", "Color", "Octet", "Take", "Whole"},
 		},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bd8573a73ca903926e60b6311bbea38f",
-		Code:   "2:84d801a655f39b178b102f9ca05bb12b",
+		Code:   "2:0c6fb714afcc3382f6651896428ebb49",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bf68937cde10a7367f54f01772a5ca6f",
-		Code:   "2:b8bf4414ee8e9991580340b6a45360fc",
+		Code:   "2:d7bd9147189a59a0a497b1690806eec9",
 		Declarations: map[string][]string{
 			".":    {"Access.Wait", "Table.Look", "call"},
 			"time": {"Clock"},

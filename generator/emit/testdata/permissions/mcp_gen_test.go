@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
-		Code:   "2:723eaac85bff2f5ec32a4cbcd93d27a3",
+		Code:   "2:215d8ca175c2a47372089d48764de78e",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:be63cef220c089963e088800b60aac51",
-		Code:   "2:7dee64a337aa0d9f159e19dbcb7d4b51",
+		Code:   "2:c56a9e2e4cf9029e4df5dc60d630a4dd",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",

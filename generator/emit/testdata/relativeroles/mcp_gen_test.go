@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:b0496412ad316a6101fef93fb47488a8",
+		Code:   "2:ff4c473a730b336c0ca05adfc31152a5",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
