@@ -56,7 +56,9 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}
-	c.choices = t.choices(r.Policy.Table.Choices(c.caller, t.Name))
+	if of := r.Policy.Table.Choices(c.caller, t.Name); of != nil {
+		c.choices = t.choices(of)
+	}
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
 	c.extra.Header = info.Header

@@ -58,11 +58,8 @@ func (t *Tool) BindValues(table access.Table) error {
 	return nil
 }
 
-// choices returns what a call may send, or nil if the tool has no rules by value.
+// choices returns what a call may send to a tool with rules by value.
 func (t *Tool) choices(of []access.Choice) *decode.Choices {
-	if of == nil {
-		return nil
-	}
 	choices := &decode.Choices{}
 	for _, c := range of {
 		choice := decode.Choice{Property: c.Argument, Values: c.Values}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -16,7 +15,7 @@ type KeyPair struct {
 
 	mu     sync.Mutex
 	used   *tls.Certificate
-	loaded string // the state of the files that were read last
+	loaded [2]os.FileInfo // of the files that were read last; nil for a missing one
 }
 
 // Certificate is for [tls.Config.GetCertificate]. Only the first call can fail: later ones return
@@ -24,11 +23,14 @@ type KeyPair struct {
 func (p *KeyPair) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state := stateOf(p.CertFile) + stateOf(p.KeyFile)
-	if p.used != nil && state == p.loaded {
+	var files [2]os.FileInfo // before the read: a later change differs from it
+	for i, name := range []string{p.CertFile, p.KeyFile} {
+		files[i], _ = os.Stat(name) // the read below returns the error
+	}
+	if p.used != nil && same(files[0], p.loaded[0]) && same(files[1], p.loaded[1]) {
 		return p.used, nil
 	}
-	p.loaded = state // before the read: a later change differs from it
+	p.loaded = files
 	pair, err := tls.LoadX509KeyPair(p.CertFile, p.KeyFile)
 	switch {
 	case err == nil:
@@ -40,16 +42,15 @@ func (p *KeyPair) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return nil, err
 	default:
 		p.Log.Error("the changed TLS certificate cannot be used; the server keeps the old one",
-			"file", p.CertFile, "key_file", p.KeyFile, "error", err)
+			"files", []string{p.CertFile, p.KeyFile}, "error", err)
 	}
 	return p.used, nil
 }
 
-// stateOf changes with a file, also if its name is a link to another file.
-func stateOf(name string) string {
-	info, err := os.Stat(name)
-	if err != nil {
-		return "missing;"
+// same reports whether a file is as it was. A file that replaced another one is not the same.
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
 	}
-	return fmt.Sprint(info.ModTime().UnixNano(), info.Size(), ";")
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
