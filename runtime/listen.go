@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+	"github.com/mcpgen/mcpgen/runtime/internal/keypair"
 )
 
 // A ListenOption is a setting of [ListenAndServe] and [Serve].
@@ -123,7 +123,7 @@ func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 		web.Handler = mux
 	}
 	if c.certFile != "" || c.keyFile != "" {
-		pair := &transport.KeyPair{CertFile: c.certFile, KeyFile: c.keyFile, Log: s.opts.Logger}
+		pair := &keypair.Files{CertFile: c.certFile, KeyFile: c.keyFile, Log: s.opts.Logger}
 		if _, err := pair.Certificate(nil); err != nil {
 			return nil, fmt.Errorf("runtime.TLSFiles: %w", err)
 		}

@@ -29,7 +29,7 @@ var kernel = []string{
 	"runtime/internal/wire",
 	"runtime/internal/request",
 	"runtime/internal/credential",
-	"runtime/internal/worker",
+	"runtime/internal/keypair", "runtime/internal/worker",
 }
 
 // ground are the packages that all packages of the kernel may import: the contracts, public

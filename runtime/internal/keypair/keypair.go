@@ -1,4 +1,5 @@
-package transport
+// Package keypair reads a TLS certificate from files that may change.
+package keypair
 
 import (
 	"crypto/tls"
@@ -7,9 +8,9 @@ import (
 	"sync"
 )
 
-// KeyPair is a TLS certificate in files, which are read again when they have changed. It is safe
-// for concurrent use.
-type KeyPair struct {
+// Files are a certificate and its key in PEM, which are read again when they have changed. They are
+// safe for concurrent use.
+type Files struct {
 	CertFile, KeyFile string
 	Log               *slog.Logger
 
@@ -20,7 +21,7 @@ type KeyPair struct {
 
 // Certificate is for [tls.Config.GetCertificate]. Only the first call can fail: later ones return
 // the last pair that could be read.
-func (p *KeyPair) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (p *Files) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var files [2]os.FileInfo // before the read: a later change differs from it
