@@ -280,7 +280,7 @@ func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
 			k, lines := &keeper{}, &bytes.Buffer{}
 			s := newServer(t, runtime.Options{Denial: denial, SDKOnly: sdkOnly, Audit: k,
 				LenientArguments: denial == access.Forbid,
-				Logger: slog.New(slog.NewTextHandler(lines, nil))}, crew())
+				Logger:           slog.New(slog.NewTextHandler(lines, nil))}, crew())
 			lines.Reset() // what is logged at start
 			url := serve(t, s)
 			for i, form := range []string{

@@ -162,8 +162,8 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if len(tool.Aliases) > 0 {
 		fields = append(fields, row("Aliases", strs(tool.Aliases)))
 	}
-	switch validated := tool.Input.Kind != model.NoInput && tool.Input.Codec == nil; {
-	case validated || tool.Lenient != nil && !*tool.Lenient:
+	switch {
+	case tool.Input.Uncoded != "" || tool.Lenient != nil && !*tool.Lenient:
 		fields = append(fields, row("Strict", jen.True()))
 	case tool.Lenient != nil:
 		fields = append(fields, row("Lenient", jen.True()))
