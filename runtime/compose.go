@@ -34,7 +34,8 @@ type composed struct {
 // ownPackages begin the paths of packages that add tools to those of others, and name no server.
 const ownPackages = "github.com/mcpgen/mcpgen/runtime/"
 
-// compose joins the toolsets of a server with the rules of an adopted server, and reports all problems.
+// compose joins the toolsets of a server with the rules of an adopted server, and reports all
+// problems.
 func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (composed, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

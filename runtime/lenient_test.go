@@ -43,8 +43,8 @@ func cuts() toolset.Toolset {
 	g.Table.Roles = access.DefaultRoles()
 	for _, name := range []string{"called", "lenient", "plain", "strict"} {
 		t := toolset.Tool{Name: name, Lenient: name == "lenient", Strict: name == "strict",
-			Input: `{"type":"object","additionalProperties":false,"required":["tags"],"properties":{` +
-				`"tags":{"type":"array","items":{"type":"string"}},` +
+			Input: `{"type":"object","additionalProperties":false,"required":["tags"],` +
+				`"properties":{"tags":{"type":"array","items":{"type":"string"}},` +
 				`"size":{"type":"integer","minimum":0,"maximum":9,"default":3},` +
 				`"deep":{"type":"boolean"}}}`}
 		t.Answer = func(_ context.Context, r *decode.Reader) (any, error) {

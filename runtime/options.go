@@ -86,9 +86,9 @@ type Options struct {
 	// Names, descriptions and schemas are then no secret.
 	ListAll bool
 
-	// LenientArguments makes the arguments of all tools lenient, as lenient in //mcp:tool does. Tools
-	// with lenient=false or with a schema by hand stay strict, and so do arguments that a decision
-	// depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed schemas stay
+	// LenientArguments makes the arguments of all tools lenient, as lenient in //mcp:tool does.
+	// Tools with lenient=false, or that the schema validator decodes, stay strict. So do arguments
+	// that a decision depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed schemas stay
 	// strict. Clients that send wrong types then go unnoticed, except in telemetry.
 	LenientArguments bool
 

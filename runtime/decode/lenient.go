@@ -27,7 +27,8 @@ func ParseLenient(schema string, strict ...string) (*Lenient, error) {
 	return l, err
 }
 
-// Coerce returns arguments with the coercions applied, where the schema refuses a value by its type:
+// Coerce returns arguments with the coercions applied, where the schema refuses a value by its
+// type:
 //
 //   - a string becomes a number or an integer, if its whole content is a JSON number (RFC 8259);
 //   - "true" and "false" become booleans;

@@ -11,7 +11,8 @@ import (
 
 // looseSchema has every type, nested and by reference. path stays strict.
 const looseSchema = `{"type":"object","additionalProperties":false,"required":["n"],"properties":{
-	"n":{"type":"integer"},"f":{"type":["number","null"]},"b":{"type":"boolean"},"s":{"type":"string"},
+	"n":{"type":"integer"},"f":{"type":["number","null"]},
+	"b":{"type":"boolean"},"s":{"type":"string"},
 	"ids":{"type":"array","items":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array",
 	"items":{"type":"integer"}}},"maybe":{"anyOf":[{"type":"boolean"},{"type":"null"}]},
 	"either":{"anyOf":[{"type":"integer"},{"type":"array"}]},
@@ -21,7 +22,8 @@ const looseSchema = `{"type":"object","additionalProperties":false,"required":["
 	"patternProperties":{"^[0-9]+$":{"type":"boolean"}}},
 	"by_name":{"type":"object","additionalProperties":{"type":"integer"}},
 	"open":{"type":"object","properties":{"n":{"type":"integer"}}},
-	"region":{"type":"integer","x-mcp-header":"Region"},"path":{"type":"array","items":{"type":"integer"}}},
+	"region":{"type":"integer","x-mcp-header":"Region"},
+	"path":{"type":"array","items":{"type":"integer"}}},
 	"$defs":{"t":{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer"},
 	"next":{"anyOf":[{"$ref":"#/$defs/t"},{"type":"null"}]}}}}}`
 
@@ -73,7 +75,8 @@ func TestLenientCoercions(t *testing.T) {
 			test.want, test.done = test.doc, "0 0 0 0 0"
 		}
 		if string(got) != test.want || counts(done) != test.done || before != test.doc {
-			t.Errorf("%s\n got %s, %s\nwant %s, %s", test.doc, got, counts(done), test.want, test.done)
+			t.Errorf("%s\n got %s, %s\nwant %s, %s", test.doc, got, counts(done), test.want,
+				test.done)
 		}
 	}
 }
@@ -172,8 +175,9 @@ func FuzzLenient(f *testing.F) {
 			t.Fatalf("%q became %q, then %q, %+v", doc, got, again, more)
 		}
 		for _, name := range []string{"path", "region", "any", "either", "s"} {
-			was, is := decode.Value(strings.TrimSpace(before)).Member(name), decode.Value(got).Member(name)
-			if dropped := name == "s" && was.Type() == "null"; !dropped && !reflect.DeepEqual(was, is) {
+			was := decode.Value(strings.TrimSpace(before)).Member(name)
+			is, dropped := decode.Value(got).Member(name), name == "s" && was.Type() == "null"
+			if !dropped && !reflect.DeepEqual(was, is) {
 				t.Fatalf("%s of %q became %q", name, was, is)
 			}
 		}

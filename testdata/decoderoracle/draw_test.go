@@ -133,7 +133,8 @@ func (d *drawer) loosely(s map[string]any, depth int) bool {
 		text := string(d.b[start:])
 		d.b = d.b[:start]
 		if d.chance(8) {
-			text = d.pick("", "+1", "01", " 1", "1 ", "0x10", "NaN", "1e3", "1_0", "1.", ".5", "-", "1e999")
+			text = d.pick("", "+1", "01", " 1", "1 ", "0x10", "NaN", "1e3", "1_0", "1.",
+				".5", "-", "1e999")
 		}
 		d.quote(text)
 	case "boolean":

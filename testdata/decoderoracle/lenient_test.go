@@ -108,7 +108,8 @@ func (m *model) object(s, object map[string]any) any {
 	required, _ := s["required"].([]any)
 	for _, groups := range []any{s["anyOf"], s["oneOf"]} {
 		if only, _ := groups.([]any); len(only) == 1 { // no property of it is optional
-			required = append(slices.Clone(required), only[0].(map[string]any)["required"].([]any)...)
+			more := only[0].(map[string]any)["required"].([]any)
+			required = append(slices.Clone(required), more...)
 		}
 	}
 	result := map[string]any{}
@@ -142,8 +143,8 @@ func equal(a, b any) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(tree(x), tree(y))
 }
 
-// TestLenientIsStrictAfterCoercions is the law of lenient arguments: what the strict decoder accepts
-// stays as it is, and anything else becomes the document that the model makes of it, which the
+// TestLenientIsStrictAfterCoercions is the law of lenient arguments: what the strict decoder
+// accepts stays as it is, and anything else becomes the document that the model makes of it, which the
 // strict decoder then reads.
 func TestLenientIsStrictAfterCoercions(t *testing.T) {
 	var drawn, accepted, gained int
@@ -197,7 +198,8 @@ func TestLenientIsStrictAfterCoercions(t *testing.T) {
 			done.Unknown += counted.Unknown
 		}
 	}
-	t.Logf("%d documents: %d accepted as they are, %d after coercions; %+v", drawn, accepted, gained, done)
+	t.Logf("%d documents: %d accepted as they are, %d after coercions; %+v", drawn, accepted, gained,
+		done)
 	if 20*gained < drawn || 20*accepted < drawn || min(done.Numbers, done.Booleans, done.Lists,
 		done.Nulls, done.Unknown) < drawn/200 {
 		t.Error("the documents prove too little")

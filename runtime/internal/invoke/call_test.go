@@ -374,12 +374,14 @@ func TestSDKHandlersOutputAsText(t *testing.T) {
 
 // Arguments that a decision depends on stay strict, in whatever way it knows them.
 func TestBoundArgumentsAreNeverLenient(t *testing.T) {
-	property := func(more string) string { return `{"type":"array","items":{"type":"string"}` + more + `}` }
-	schema := `{"type":"object","required":["file"],"properties":{"file":` + property("") +
+	const list = `{"type":"array","items":{"type":"string"}}`
+	schema := `{"type":"object","required":["file"],"properties":{"file":` + list +
 		`,"mode":{"type":"string","enum":["a"],"default":"a"},"region":{"type":"integer",` +
-		`"x-mcp-header":"Region"},"free":` + property("") + `}}`
+		`"x-mcp-header":"Region"},"free":` + list + `}}`
 	built, err := NewTool(toolset.Tool{Name: "t", Input: schema, Lenient: true,
-		Call:  func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Result{}, nil },
+		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Result{}, nil
+		},
 		Allow: []toolset.Allow{{Kind: "file.read", Argument: "file"}}}, Schemas{})
 	if err != nil {
 		t.Fatal(err)
