@@ -88,8 +88,8 @@ type Options struct {
 
 	// LenientArguments makes the arguments of all tools lenient, as lenient in //mcp:tool does.
 	// Tools with lenient=false, or that the schema validator decodes, stay strict. So do arguments
-	// that a decision depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed schemas stay
-	// strict. Clients that send wrong types then go unnoticed, except in telemetry.
+	// that a decision depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed
+	// schemas stay strict. Clients that send wrong types then go unnoticed, except in telemetry.
 	LenientArguments bool
 
 	// PermissionAware enforces the permissions of the host: a caller without a permission neither

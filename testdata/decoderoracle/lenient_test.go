@@ -144,8 +144,8 @@ func equal(a, b any) bool {
 }
 
 // TestLenientIsStrictAfterCoercions is the law of lenient arguments: what the strict decoder
-// accepts stays as it is, and anything else becomes the document that the model makes of it, which the
-// strict decoder then reads.
+// accepts stays as it is, and anything else becomes the document that the model makes of it, which
+// the strict decoder then reads.
 func TestLenientIsStrictAfterCoercions(t *testing.T) {
 	var drawn, accepted, gained int
 	var done decode.Coercions

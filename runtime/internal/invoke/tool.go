@@ -170,8 +170,8 @@ func (t *Tool) BindValues(table access.Table) error {
 	return nil
 }
 
-// BindLenient prepares a tool for lenient arguments if it, or all, have them. What a decision depends
-// on stays strict: an argument with //mcp:allow, with rules of its values, or with an HTTP header.
+// BindLenient prepares a tool for lenient arguments if it, or all, have them. What a decision
+// depends on stays strict: an argument with //mcp:allow, with rules of its values, or with an HTTP header.
 // BindValues comes first.
 func (t *Tool) BindLenient(all bool) error {
 	if t.Strict || !t.Lenient && !all {
