@@ -73,7 +73,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 			break
 		}
 	}
-	c, err := compose(opts.serves(toolsets), opts.PermissionAware, part)
+	c, err := compose(opts, toolsets, part)
 	c.own = own
 	err = errors.Join(optsErr, rulesErr, err, own.clashes(c), c.describe(opts.Descriptions))
 	if err != nil {

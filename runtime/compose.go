@@ -34,8 +34,9 @@ type composed struct {
 // ownPackages begin the paths of packages that add tools to those of others, and name no server.
 const ownPackages = "github.com/mcpgen/mcpgen/runtime/"
 
-// compose joins toolsets with the rules of an adopted server, and reports all problems.
-func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (composed, error) {
+// compose joins the toolsets of a server with the rules of an adopted server, and reports all
+// problems.
+func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (composed, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	c := composed{
@@ -48,7 +49,7 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 	if len(toolsets) == 0 && len(further) == 0 {
 		bad("no toolset: pass what the generated Toolset functions return")
 	}
-	for i, set := range toolsets {
+	for i, set := range opts.serves(toolsets) {
 		g := set.Generated()
 		if g.Package == "" && len(g.Tools) == 0 {
 			bad("toolset %d is empty: pass what a generated Toolset function returns", i+1)
@@ -85,7 +86,7 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 					g.Package, i+1)
 			}
 		}
-		errs = append(append(errs, g.Check(aware)), c.add(g, schemas)...)
+		errs = append(append(errs, g.Check(opts.PermissionAware)), c.add(g, schemas)...)
 	}
 	errs = append(errs, c.addAliases()...)
 	table, err := access.Compose(append(parts, further...)...)
@@ -94,7 +95,8 @@ func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (co
 	}
 	c.table = table
 	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
-		errs = append(errs, c.tools[name].BindValues(table))
+		errs = append(errs, c.tools[name].BindValues(table),
+			c.tools[name].BindLenient(opts.LenientArguments))
 	}
 	return c, errors.Join(append(errs, invoke.CheckOverlaps(c.served, table))...)
 }

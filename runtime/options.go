@@ -86,6 +86,12 @@ type Options struct {
 	// Names, descriptions and schemas are then no secret.
 	ListAll bool
 
+	// LenientArguments makes the arguments of all tools lenient, as lenient in //mcp:tool does.
+	// Tools with lenient=false, or that the schema validator decodes, stay strict. So do arguments
+	// that a decision depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed
+	// schemas stay strict. Clients that send wrong types then go unnoticed, except in telemetry.
+	LenientArguments bool
+
 	// PermissionAware enforces the permissions of the host: a caller without a permission neither
 	// sees nor uses the tools, prompts and resources that need it, whatever the role. Every rule
 	// that is not public then needs a permission (action=, object=) or action=none. Without

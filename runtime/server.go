@@ -76,7 +76,7 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 		optsErr = errors.Join(optsErr,
 			errors.New("Options.Adopt is for runtime.Adopt: leave it out"))
 	}
-	c, err := compose(opts.serves(toolsets), opts.PermissionAware)
+	c, err := compose(opts, toolsets)
 	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
 		return nil, startError{err}
 	}

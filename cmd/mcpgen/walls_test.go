@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 
 	// The contracts: generated code, observers and sandboxes against the server.
 	"runtime/toolset":   {"runtime/access", "runtime/decode"},
-	"runtime/observe":   {"runtime/access", "runtime/audit"},
+	"runtime/observe":   {"runtime/access", "runtime/audit", "runtime/decode"},
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 	"runtime/redact":  {},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
 		"runtime/isolate", "runtime/toolset"},
-	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/observe"},
+	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/decode", "runtime/observe"},
 	"runtime/store": {"internal/groupcommit", "internal/loader", "runtime/access",
 		"runtime/audit", "runtime/grant"},
 	"runtime/catalog": {"runtime/access"},

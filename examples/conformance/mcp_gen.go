@@ -132,6 +132,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       contactSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Strict:      true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeContact(call.Arguments)
 					if err != nil {

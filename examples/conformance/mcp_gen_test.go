@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:539c2ab0426ae58b8fdd47e92c434f90",
-		Code:   "2:6a1853882ccbceb25921a94e9d0795c3",
+		Code:   "2:d770397e6d41096a2ebb933085f51272",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "Contact", "JSONSchema", "Lists.TestTriggerPromptChange",

@@ -94,6 +94,10 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints",
 			"tool %s is readonly and destructive", t.Name)
 	}
+	if isTrue(t.Lenient) && t.Input.Uncoded != "" {
+		list.Add(diag.Contradiction, t.Pos, "write lenient=false",
+			"tool %s is lenient, and the schema validator decodes its arguments", t.Name)
+	}
 	if t.Elicits && t.Limits.Isolate != "" {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two",
 			"tool %s has elicits, and its handler runs in a process that reaches no client", t.Name)

@@ -133,6 +133,9 @@ func output(says string, choices ...string) Key {
 	return Key{Name: "output", Kind: Choice, Choices: choices, Says: says}
 }
 
+// lenient is whether the arguments of a tool are lenient.
+func lenient(says string) Key { return Key{Name: "lenient", Kind: Hint, Says: says} }
+
 // named and refusing are what tools, prompts and resources say besides their access rule.
 var (
 	named = []Key{
@@ -186,7 +189,8 @@ var specs = []Spec{
 			"public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc},
 		Keys: slices.Concat(access, []Key{output("the output= of tools that write none, "+
-			"public ones included", "none", "structured")}),
+			"public ones included", "none", "structured"),
+			lenient("the lenient= of tools that write none, public ones included")}),
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
@@ -226,6 +230,9 @@ var specs = []Spec{
 					"a call by one is a call of the tool"},
 			{Name: "annotationtitle", Kind: Text,
 				Says: "the title among the annotations, for clients that do not read title="},
+			lenient("arguments of other types are accepted where their meaning is clear, as \"5\" " +
+				"for 5; an unknown property and a null for an absent one are left out. Arguments " +
+				"with //mcp:allow, //mcp:rule or an HTTP header stay strict"),
 			{Name: "elicits", Kind: Flag,
 				Says: "the handler asks the person at the client, by runtime.Elicit"},
 		}),

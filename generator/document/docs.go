@@ -143,6 +143,9 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 	if len(tool.Aliases) > 0 {
 		fmt.Fprintf(b, "- Deprecated names: %s.\n", sentenceList(codes(tool.Aliases)))
 	}
+	if tool.Lenient != nil && *tool.Lenient {
+		b.WriteString("- Its arguments are lenient.\n")
+	}
 	if tool.Elicits {
 		b.WriteString("- It asks the person at the client.\n")
 	}

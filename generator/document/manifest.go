@@ -66,9 +66,11 @@ type manifestTool struct {
 	Output   contract        `json:"output,omitempty"` // absent if the tool promises none
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
-	Returns string         `json:"returns,omitempty"`
-	Aliases []string       `json:"aliases,omitempty"` // deprecated names, sorted
-	Elicits bool           `json:"elicits,omitempty"`
+	Returns string   `json:"returns,omitempty"`
+	Aliases []string `json:"aliases,omitempty"` // deprecated names, sorted
+	Elicits bool     `json:"elicits,omitempty"`
+	// Lenient is whether the arguments are lenient; without it Options.LenientArguments decides.
+	Lenient *bool          `json:"lenient,omitempty"`
 	Icons   []manifestIcon `json:"icons,omitempty"`
 
 	AnnotationTitle string          `json:"annotationTitle,omitempty"`
@@ -224,6 +226,7 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,
 		Elicits:     tool.Elicits,
+		Lenient:     tool.Lenient,
 		Icons:       iconsOf(tool.Icons),
 
 		AnnotationTitle: tool.AnnotationTitle,

@@ -162,6 +162,12 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if len(tool.Aliases) > 0 {
 		fields = append(fields, row("Aliases", strs(tool.Aliases)))
 	}
+	switch {
+	case tool.Input.Uncoded != "" || tool.Lenient != nil && !*tool.Lenient:
+		fields = append(fields, row("Strict", jen.True()))
+	case tool.Lenient != nil:
+		fields = append(fields, row("Lenient", jen.True()))
+	}
 	if tool.Elicits {
 		fields = append(fields, row("Elicits", jen.True()))
 	}

@@ -27,9 +27,11 @@ type Tool struct {
 	// AnnotationTitle is the title among the annotations, for clients that do not read Title.
 	AnnotationTitle string
 	Elicits         bool // the handler asks the person at the client
-	Input           Input
-	Output          Output
-	Pos             Position // of the //mcp:tool directive
+	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.
+	Lenient *bool
+	Input   Input
+	Output  Output
+	Pos     Position // of the //mcp:tool directive
 }
 
 // Icon is one //mcp:icon.

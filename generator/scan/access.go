@@ -157,15 +157,16 @@ func (s *scanner) defaults() {
 	found := s.single("default")
 	s.packageRule = s.rule(found)
 	s.typeRules, s.inherits = map[string]rule{}, map[string]bool{}
-	s.outputs = map[string]string{}
+	s.outputs, s.lenient = map[string]string{}, map[string]*bool{}
 	if found != nil {
-		s.outputs[""] = found.Text("output")
+		s.outputs[""], s.lenient[""] = found.Text("output"), found.Hint("lenient")
 	}
 	for _, d := range s.decls {
 		if d.place == directive.TypeDoc {
 			if found := d.find("default"); found != nil {
 				s.typeRules[d.name.Name] = s.rule(found)
 				s.outputs[d.name.Name] = found.Text("output")
+				s.lenient[d.name.Name] = found.Hint("lenient")
 			}
 		}
 	}

@@ -19,6 +19,11 @@ import (
 func (s *scanner) metadata(d *decl, written *directive.Directive, t *model.Tool) {
 	t.AnnotationTitle = written.Text("annotationtitle")
 	t.Elicits = written.Has("elicits")
+	t.Lenient = written.Hint("lenient")
+	if t.Lenient == nil && d.recv != nil {
+		t.Lenient = s.lenient[d.recv.Name()]
+	}
+	t.Lenient = cmp.Or(t.Lenient, s.lenient[""])
 	t.Aliases = slices.Sorted(slices.Values(written.List("alias")))
 	for _, alias := range t.Aliases {
 		if !toolName.MatchString(alias) {

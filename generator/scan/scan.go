@@ -131,6 +131,7 @@ type scanner struct {
 	packageRule rule
 	typeRules   map[string]rule
 	inherits    map[string]bool   // types of which a tool has looked at the default
+	lenient     map[string]*bool  // lenient= of //mcp:default, as outputs
 	outputs     map[string]string // output= of //mcp:default, by type; that of the package by ""
 	handlers    []*types.Func
 	bases       []string          // types of the package that served types embed

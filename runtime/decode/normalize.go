@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,11 +19,20 @@ type Shape struct {
 	array, object, null bool
 	bytes               bool // base64 text; a nil slice is the empty text
 	typed               bool // the schema has a type
-	properties          map[string]*Shape
-	required            []string
-	additional          *Shape // of properties without a schema of their own; nil if unknown
-	items               *Shape
-	prefix              []*Shape
+
+	// The rest of the types, and what only [Lenient] needs.
+	text, number, integer, boolean bool
+	closed                         bool   // no other properties
+	pattern                        *Shape // of properties by patternProperties
+	bound                          bool   // to an HTTP header
+	unsure                         bool   // alternatives have types that the fields above lack
+	alone                          *Shape // the alternative to null, whole also if it has cycles
+
+	properties map[string]*Shape
+	required   []string
+	additional *Shape // of properties without a schema of their own; nil if unknown
+	items      *Shape
+	prefix     []*Shape
 }
 
 // schemaNode is the part of a JSON Schema (2020-12) that a Shape is made from.
@@ -35,6 +45,8 @@ type schemaNode struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required"`
 	Additional json.RawMessage            `json:"additionalProperties"`
+	Patterns   map[string]json.RawMessage `json:"patternProperties"`
+	Header     json.RawMessage            `json:"x-mcp-header"`
 	Items      json.RawMessage            `json:"items"`
 	Prefix     []json.RawMessage          `json:"prefixItems"`
 	AnyOf      []json.RawMessage          `json:"anyOf"`
@@ -67,7 +79,8 @@ func (p *shapeParser) parse(raw json.RawMessage) (*Shape, error) {
 // refersOnly reports whether a schema has a reference and nothing else that concerns its shape.
 func (n *schemaNode) refersOnly() bool {
 	return n.Ref != "" && len(n.Type)+len(n.Enum)+len(n.Const)+len(n.Properties)+len(n.Required)+
-		len(n.Additional)+len(n.Items)+len(n.Prefix)+len(n.AnyOf)+len(n.OneOf)+len(n.AllOf) == 0
+		len(n.Additional)+len(n.Items)+len(n.Prefix)+len(n.AnyOf)+len(n.OneOf)+len(n.AllOf)+
+		len(n.Patterns)+len(n.Header) == 0
 }
 
 // fill adds a schema to shape. An empty schema, true and false do not change it.
@@ -97,9 +110,17 @@ func (p *shapeParser) fill(shape *Shape, raw json.RawMessage) error {
 		case "null":
 			shape.null = true
 		case "string":
+			shape.text = true
 			shape.bytes = shape.bytes || n.Encoding == "base64"
+		case "number":
+			shape.number = true
+		case "integer":
+			shape.integer = true
+		case "boolean":
+			shape.boolean = true
 		}
 	}
+	shape.bound = shape.bound || len(n.Header) > 0
 	isNull := func(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
 	if slices.ContainsFunc(append(n.Enum, n.Const), isNull) {
 		shape.null = true
@@ -121,6 +142,15 @@ func (p *shapeParser) fill(shape *Shape, raw json.RawMessage) error {
 			return err
 		}
 	}
+	for _, sub := range n.Patterns {
+		if shape.pattern, err = p.parse(sub); err != nil {
+			return err
+		}
+	}
+	if len(n.Patterns) > 1 {
+		shape.pattern = &Shape{} // of which one, is unknown
+	}
+	shape.closed = shape.closed || string(bytes.TrimSpace(n.Additional)) == "false"
 	if len(n.Items) > 0 {
 		if shape.items, err = p.parse(n.Items); err != nil {
 			return err
@@ -152,6 +182,7 @@ func (p *shapeParser) fillUnion(shape *Shape, union []json.RawMessage) error {
 		}
 		if s.null {
 			shape.null = true
+			shape.unsure = shape.unsure || s.unsure || s.count() > 0 || !s.typed
 		}
 		if !s.null || s.array || s.object || s.bytes {
 			others = append(others, s)
@@ -159,6 +190,9 @@ func (p *shapeParser) fillUnion(shape *Shape, union []json.RawMessage) error {
 	}
 	if len(others) == 1 {
 		null := shape.null
+		if !shape.typed && shape.properties == nil && !shape.bound {
+			shape.alone = others[0]
+		}
 		shape.merge(others[0])
 		shape.null = shape.null || null
 	}
@@ -171,6 +205,10 @@ func (s *Shape) merge(o *Shape) {
 	s.null = s.null || o.null
 	s.bytes = s.bytes || o.bytes
 	s.typed = s.typed || o.typed
+	s.text, s.boolean = s.text || o.text, s.boolean || o.boolean
+	s.number, s.integer = s.number || o.number, s.integer || o.integer
+	s.closed, s.bound, s.unsure = s.closed || o.closed, s.bound || o.bound, s.unsure || o.unsure
+	s.pattern = cmp.Or(s.pattern, o.pattern)
 	if s.properties == nil {
 		s.properties = o.properties
 	} else {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // Observer is notified of what a server does. It cannot change a decision. Its arguments contain no
@@ -91,6 +92,9 @@ type Outcome struct {
 	// Cancelled is set if the call was cancelled before its handler returned: by the client, by a
 	// closed connection, or because the server shuts down.
 	Cancelled bool
+
+	// Coerced are the coercions of lenient arguments, also of a call that then failed.
+	Coerced decode.Coercions
 
 	// Listed is the number of items of a list that the caller got, Total the number of all items.
 	// Total is 0 if the message was no list.

@@ -22,6 +22,7 @@ type instruments struct {
 	listed   metric.Int64Histogram
 	lookups  metric.Int64Counter
 	kills    metric.Int64Counter
+	coerced  metric.Int64Counter
 }
 
 // newInstruments makes them all. A provider that fails says so for each.
@@ -49,6 +50,8 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	errs = append(errs, err)
 	i.lookups = counter("mcpgen.cache.lookups", "{lookup}", "What was looked for in a cache of the server, by whether it was there.")
 	i.kills = counter("mcpgen.sandbox.kills", "{call}", "Isolated calls whose processes were killed, by the limit that they reached.")
+	i.coerced = counter("mcpgen.arguments.coerced", "{coercion}",
+		"Coercions of lenient arguments, by tool and kind.")
 	return i, errors.Join(errs...)
 }
 

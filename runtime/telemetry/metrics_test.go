@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
@@ -286,5 +288,36 @@ func TestProvidersThatFailAreErrors(t *testing.T) {
 	}
 	if _, err := telemetry.New(telemetry.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCoercionsAreCounted(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	observer, err := telemetry.New(telemetry.Options{TracerProvider: noop.NewTracerProvider(),
+		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, seen := observer.Began(context.Background(), observe.Message{Method: "tools/call"})
+		seen.Ended(observe.Outcome{Kind: access.Tools, Name: "get",
+			Coerced: decode.Coercions{Numbers: 2, Unknown: 1}})
+	}
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		if sum, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == "mcpgen.arguments.coerced" {
+			for _, p := range sum.DataPoints {
+				got[line(p.Attributes.ToSlice())] += p.Value
+			}
+		}
+	}
+	want := map[string]int64{"gen_ai.tool.name=get mcpgen.coercion=number": 4,
+		"gen_ai.tool.name=get mcpgen.coercion=unknown": 2}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

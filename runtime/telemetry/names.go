@@ -38,6 +38,7 @@ const (
 	keyKilled    = attribute.Key("mcpgen.sandbox.killed")
 	keyListed    = attribute.Key("mcpgen.list.visible")
 	keyTotal     = attribute.Key("mcpgen.list.total")
+	keyCoercion  = attribute.Key("mcpgen.coercion")
 	keyCache     = attribute.Key("mcpgen.cache.name")
 	keyHit       = attribute.Key("mcpgen.cache.hit")
 )

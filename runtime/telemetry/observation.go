@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
@@ -120,6 +121,17 @@ func (o *observation) Ended(out observe.Outcome) {
 	}
 	if out.Isolated {
 		to.kills.Add(o.ctx, 1, one.kills...)
+	}
+	if out.Coerced == (decode.Coercions{}) {
+		return
+	}
+	for kind, n := range map[string]int{"number": out.Coerced.Numbers,
+		"boolean": out.Coerced.Booleans, "list": out.Coerced.Lists, "null": out.Coerced.Nulls,
+		"unknown": out.Coerced.Unknown} {
+		if n > 0 {
+			to.coerced.Add(o.ctx, int64(n),
+				adding(append(ofTarget(out.Kind, out.Name), keyCoercion.String(kind))...)...)
+		}
 	}
 }
 

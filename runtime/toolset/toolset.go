@@ -147,6 +147,10 @@ type Tool struct {
 	Allow    []Allow  // the permissions that a call needs on its arguments
 	Limits   Limits
 
+	// Lenient makes the server coerce the arguments before the handler's decoder reads them, as
+	// [decode.Lenient] does. Strict prevents it also if runtime.Options.LenientArguments is set.
+	Lenient, Strict bool
+
 	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's.
 	SDK bool
 

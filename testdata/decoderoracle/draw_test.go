@@ -15,6 +15,7 @@ type drawer struct {
 	rand  *rand.Rand
 	root  map[string]any
 	wrong float64 // the chance of each value to be wrong
+	loose float64 // the chance of each value to need a coercion of lenient arguments
 	b     []byte
 }
 
@@ -95,6 +96,9 @@ func (d *drawer) value(s map[string]any, depth int) {
 		d.json(enum[d.rand.IntN(len(enum))])
 		return
 	}
+	if d.loose > 0 && d.rand.Float64() < d.loose && d.loosely(s, depth) {
+		return
+	}
 	switch s["type"] {
 	case "object":
 		d.object(s, depth)
@@ -113,6 +117,35 @@ func (d *drawer) value(s map[string]any, depth int) {
 	default:
 		d.anything(depth)
 	}
+}
+
+// loosely draws a value that lenient arguments accept, or would if it were another, and reports
+// whether there is one for the type.
+func (d *drawer) loosely(s map[string]any, depth int) bool {
+	if depth > 0 && d.chance(3) {
+		d.add("null")
+		return true
+	}
+	switch s["type"] {
+	case "integer", "number":
+		start := len(d.b)
+		d.number(s, s["type"] == "integer")
+		text := string(d.b[start:])
+		d.b = d.b[:start]
+		if d.chance(8) {
+			text = d.pick("", "+1", "01", " 1", "1 ", "0x10", "NaN", "1e3", "1_0", "1.",
+				".5", "-", "1e999")
+		}
+		d.quote(text)
+	case "boolean":
+		d.quote(d.pick("true", "false", "true", "false", "TRUE", "1", ""))
+	case "array":
+		items, _ := s["items"].(map[string]any)
+		d.value(items, depth+1)
+	default:
+		return false
+	}
+	return true
 }
 
 func (d *drawer) json(v any) {
@@ -166,6 +199,9 @@ func (d *drawer) object(s map[string]any, depth int) {
 		if keep {
 			names = append(names, name)
 		}
+	}
+	if d.loose > 0 && d.rand.Float64() < d.loose {
+		names = append(names, d.pick("stranger", "größe"))
 	}
 	if d.chance(2) {
 		d.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })

@@ -151,6 +151,7 @@ func (m *Message) noteReport(r *invoke.Report, err error) {
 		m.event.Axis, m.event.Missing = r.Axis, r.Missing
 	}
 	m.outcome.Isolated = r.Killed
+	m.outcome.Coerced = r.Coerced
 	m.outcome.Cancelled = r.Cancelled || errors.Is(err, context.Canceled)
 }
 

@@ -31,7 +31,7 @@ type call struct {
 
 	// Of the handler's goroutine alone.
 	ctx       context.Context // without what the sandbox adds
-	arguments json.RawMessage
+	arguments json.RawMessage // with the coercions of lenient arguments
 	choices   *decode.Choices // nil for a tool without rules by value
 	decided   grant.Decided   // the resources that the arguments name; nil before the decision
 	refused   *grant.Denied   // set if Allow refused, so that the handler did not start
@@ -39,6 +39,8 @@ type call struct {
 
 	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
 	killed atomic.Bool
+
+	coerced atomic.Pointer[decode.Coercions] // of lenient arguments
 }
 
 type toolReturned = returned[*mcp.CallToolResult]
@@ -70,6 +72,9 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		out.Grants = *grants
 	}
 	out.Killed = c.killed.Load()
+	if coerced := c.coerced.Load(); coerced != nil {
+		out.Coerced = *coerced
+	}
 	switch {
 	case out.Err != nil:
 		return withAdvice(wire.FailureResult(c.mask(), out.Err), c.advice.Take()), out.Report, nil
@@ -88,6 +93,11 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	c.arguments = c.request.Params.Arguments
 	if len(c.arguments) == 0 || string(c.arguments) == "null" { // as some clients send no arguments
 		c.arguments = []byte("{}")
+	}
+	if c.tool.lenient != nil {
+		var done decode.Coercions
+		c.arguments, done = c.tool.lenient.Coerce(c.arguments)
+		c.coerced.Store(&done)
 	}
 	c.advice.Run = ctx
 	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)

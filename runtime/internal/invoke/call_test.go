@@ -11,7 +11,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -367,5 +369,31 @@ func TestSDKHandlersOutputAsText(t *testing.T) {
 		if err != nil || string(encoded.Body) != `{"content":`+want+`}` {
 			t.Errorf("%s: %s %v", want, encoded.Body, err)
 		}
+	}
+}
+
+// Arguments that a decision depends on stay strict, in whatever way it knows them.
+func TestBoundArgumentsAreNeverLenient(t *testing.T) {
+	const list = `{"type":"array","items":{"type":"string"}}`
+	schema := `{"type":"object","required":["file"],"properties":{"file":` + list +
+		`,"mode":{"type":"string","enum":["a"],"default":"a"},"region":{"type":"integer",` +
+		`"x-mcp-header":"Region"},"free":` + list + `}}`
+	built, err := NewTool(toolset.Tool{Name: "t", Input: schema, Lenient: true,
+		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Result{}, nil
+		},
+		Allow: []toolset.Allow{{Kind: "file.read", Argument: "file"}}}, Schemas{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := access.Table{Values: []access.Rule{{Tool: "t", Argument: "mode", Value: "a"}}}
+	if err := errors.Join(built.BindValues(table), built.BindLenient(false)); err != nil {
+		t.Fatal(err)
+	}
+	const doc = `{"file":"a","mode":null,"region":"1","free":"a"}`
+	got, done := built.lenient.Coerce([]byte(doc))
+	if want := strings.Replace(doc, `"free":"a"`, `"free":["a"]`, 1); string(got) != want ||
+		done != (decode.Coercions{Lists: 1}) {
+		t.Errorf("%s, %+v, want %s", got, done, want)
 	}
 }

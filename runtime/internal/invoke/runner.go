@@ -63,8 +63,9 @@ type Report struct {
 	Killed    bool          // the sandbox ended the call's processes for a limit
 	Cancelled bool          // by the client, or because the server stops
 	Grants    []audit.Use
-	Err       error         // why the run failed, for the log; nil if unknown
-	Content   *wire.Content // the structured content, if that is the whole result
+	Coerced   decode.Coercions // of lenient arguments
+	Err       error            // why the run failed, for the log; nil if unknown
+	Content   *wire.Content    // the structured content, if that is the whole result
 }
 
 // job is one run of a handler.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type Tool struct {
 
 	headers  []headerBinding
 	output   *decode.Shape     // nil without an output schema
+	lenient  *decode.Lenient   // nil for strict arguments
+	ruled    []string          // the arguments whose values have rules, sorted
 	defaults map[string]string // of the arguments whose values have rules, where they have one
 }
 
@@ -127,6 +130,7 @@ func (t *Tool) BindValues(table access.Table) error {
 			rules[rule.Argument] = append(rules[rule.Argument], rule.Value)
 		}
 	}
+	t.ruled = slices.Sorted(maps.Keys(rules))
 	if len(rules) == 0 {
 		return nil
 	}
@@ -162,6 +166,24 @@ func (t *Tool) BindValues(table access.Table) error {
 			return fmt.Errorf("tool %q: the values of its argument %q have rules, and it is "+
 				"optional and has no default: run go generate", t.Name, name)
 		}
+	}
+	return nil
+}
+
+// BindLenient prepares a tool for lenient arguments if it, or all, have them. What a decision
+// depends on stays strict: an argument with //mcp:allow, with rules of its values, or with an HTTP header.
+// BindValues comes first.
+func (t *Tool) BindLenient(all bool) error {
+	if t.Strict || !t.Lenient && !all {
+		return nil
+	}
+	strict := slices.Clone(t.ruled)
+	for _, allow := range t.Allow {
+		strict = append(strict, allow.Argument)
+	}
+	var err error
+	if t.lenient, err = decode.ParseLenient(t.Input, strict...); err != nil {
+		return fmt.Errorf("tool %q: lenient arguments: %w: run go generate", t.Name, err)
 	}
 	return nil
 }

@@ -1,0 +1,254 @@
+package decode
+
+// Lenient is an input schema with the coercions of lenient arguments. It works on the text of the
+// arguments, before a decoder reads them, so that decoders stay strict and no slower.
+type Lenient struct {
+	shape  *Shape
+	strict map[string]bool
+}
+
+// Coercions are the numbers of changes that [Lenient.Coerce] made to one document.
+type Coercions struct {
+	Numbers  int // strings that became numbers
+	Booleans int // strings that became booleans
+	Lists    int // values that became lists of one
+	Nulls    int // optional properties that were null and were left out
+	Unknown  int // unknown properties that were left out
+}
+
+// ParseLenient reads an input schema. The properties of the arguments in strict, and those with an
+// x-mcp-header, are never changed.
+func ParseLenient(schema string, strict ...string) (*Lenient, error) {
+	shape, err := ParseShape(schema)
+	l := &Lenient{shape: shape, strict: map[string]bool{}}
+	for _, name := range strict {
+		l.strict[name] = true
+	}
+	return l, err
+}
+
+// Coerce returns arguments with the coercions applied, where the schema refuses a value by its
+// type:
+//
+//   - a string becomes a number or an integer, if its whole content is a JSON number (RFC 8259);
+//   - "true" and "false" become booleans;
+//   - a value that is neither null nor an array becomes a list of one, except within a list, and
+//     except for a list of lists;
+//   - an optional property that is null is left out;
+//   - an unknown property is left out.
+//
+// Arguments that the schema accepts are returned as they are, and so are arguments that [Scan]
+// refuses: names that stand twice stay an error. The schema has to have one type at the place of
+// the value, apart from null. Coerce does not change arguments.
+func (l *Lenient) Coerce(arguments []byte) ([]byte, Coercions) {
+	c := coercer{strict: l.strict}
+	c.doc, c.limits = arguments, defaultLimits
+	if tooLong(arguments, defaultLimits) != nil {
+		return arguments, Coercions{}
+	}
+	f := c.value(l.shape, false)
+	if f == nil {
+		f = c.end()
+	}
+	if f != nil || c.done == (Coercions{}) {
+		return arguments, Coercions{}
+	}
+	return append(c.out, c.doc[c.copied:]...), c.done
+}
+
+// coercer copies one document with changes. Without changes it copies nothing.
+type coercer struct {
+	lexer
+	strict map[string]bool
+	out    []byte
+	copied int // how much of doc is in out
+	done   Coercions
+}
+
+// replace writes text in place of doc[from:to], behind every place that was replaced before.
+func (c *coercer) replace(from, to int, text string) {
+	c.out = append(append(c.out, c.doc[c.copied:from]...), text...)
+	c.copied = to
+}
+
+// value reads one value. listed is set for an item of a list.
+func (c *coercer) value(s *Shape, listed bool) *fault {
+	k, f := c.kind()
+	if f != nil {
+		return f
+	}
+	start, is := c.pos, Value(c.doc[c.pos:]).Type()
+	if s != nil && s.alone != nil && !s.unsure && !s.bound {
+		s = s.alone
+	}
+	known := s != nil && s.typed && !s.unsure && !s.bound
+	switch {
+	case known && k == objectKind && s.object:
+		return c.object(s)
+	case known && k == arrayKind && s.array:
+		return c.list(s)
+	case !known || is == "null" || s.has(is) || s.count() != 1:
+		return skipKind(&c.lexer, k)
+	case s.array:
+		if listed || len(s.prefix) > 0 || s.items != nil && s.items.array {
+			return skipKind(&c.lexer, k)
+		}
+		c.replace(start, start, "[")
+		c.done.Lists++
+		if f := c.value(s.items, true); f != nil {
+			return f
+		}
+		c.replace(c.pos, c.pos, "]")
+		return nil
+	case k != stringKind:
+		return skipKind(&c.lexer, k)
+	}
+	raw, escaped, f := c.lexer.text()
+	if f != nil {
+		return f
+	}
+	if escaped {
+		raw = unescape(raw)
+	}
+	switch {
+	case s.boolean && (string(raw) == "true" || string(raw) == "false"):
+		c.done.Booleans++
+	case (s.number || s.integer) && isNumber(raw):
+		c.done.Numbers++
+	default:
+		return nil
+	}
+	c.replace(start, c.pos, string(raw))
+	return nil
+}
+
+// isNumber reports whether text is a JSON number within the limits, and nothing else.
+func isNumber(text []byte) bool {
+	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {
+		return false
+	}
+	l := lexer{doc: text, limits: defaultLimits}
+	_, f := l.number()
+	return f == nil && l.pos == len(text)
+}
+
+func (c *coercer) list(s *Shape) *fault {
+	if f := c.open(); f != nil {
+		return f
+	}
+	for i := 0; ; i++ {
+		more, f := c.more(']', i == 0)
+		if f != nil || !more {
+			return f
+		}
+		items := s.items
+		if i < len(s.prefix) {
+			items = s.prefix[i]
+		}
+		if f := c.value(items, true); f != nil {
+			return f
+		}
+	}
+}
+
+func (c *coercer) object(s *Shape) *fault {
+	root := c.depth == 0
+	if f := c.open(); f != nil {
+		return f
+	}
+	var names nameSet
+	kept := false
+	for first := true; ; first = false {
+		end := c.pos // of the member before
+		more, f := c.more('}', first)
+		if f != nil || !more {
+			return f
+		}
+		begin := c.pos
+		name, f := c.name()
+		if f != nil {
+			return f
+		}
+		if !names.add(name) {
+			return twice(name)
+		}
+		sub, dropped := s.member(name), &c.done.Unknown
+		c.space()
+		strict := root && c.strict[string(name)]
+		switch null := c.pos < len(c.doc) && c.doc[c.pos] == 'n'; {
+		case strict:
+			sub, dropped = nil, nil
+		case sub != nil && null && sub.refusesNull() && s.isOptional(name):
+			dropped = &c.done.Nulls
+		case sub != nil || !s.closed:
+			dropped = nil
+		}
+		if dropped != nil {
+			*dropped++
+			if f := skip(&c.lexer); f != nil {
+				return f
+			}
+			c.replace(end, c.pos, "") // with the comma before it
+			continue
+		}
+		if !kept && !first {
+			c.replace(end, begin, "") // the comma after members that were left out
+		}
+		kept = true
+		if f := c.value(sub, false); f != nil {
+			return f
+		}
+	}
+}
+
+// member returns the shape of a member, or nil if the schema has none for it.
+func (s *Shape) member(name []byte) *Shape {
+	if sub := s.properties[string(name)]; sub != nil {
+		return sub
+	}
+	if s.pattern != nil {
+		return s.pattern
+	}
+	if s.closed {
+		return nil
+	}
+	return s.additional
+}
+
+// isOptional reports whether a property has a schema of its own and may be absent.
+func (s *Shape) isOptional(name []byte) bool {
+	for _, required := range s.required {
+		if required == string(name) {
+			return false
+		}
+	}
+	return s.properties[string(name)] != nil
+}
+
+// refusesNull reports whether null is of no type that the schema has.
+func (s *Shape) refusesNull() bool { return s.typed && !s.null && !s.unsure && !s.bound }
+
+// has reports whether a value of a type, which is not null, is of a type that the schema has.
+func (s *Shape) has(is string) bool {
+	switch is {
+	case "string":
+		return s.text
+	case "boolean":
+		return s.boolean
+	case "array":
+		return s.array
+	case "object":
+		return s.object
+	}
+	return s.number || s.integer
+}
+
+// count returns how many types the schema has apart from null.
+func (s *Shape) count() (n int) {
+	for _, has := range []bool{s.text, s.boolean, s.array, s.object, s.number || s.integer} {
+		if has {
+			n++
+		}
+	}
+	return n
+}
