@@ -141,12 +141,12 @@ COVERED = bin/cover
 COVER = -covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(COVERED)
 race: ## run all tests, and those of what runs at once under the race detector as well
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
-	$(GO) test -vet=off -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -vet=off -race -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-	$(GO) test -vet=off $(COVER)/generator -p 3 -timeout 20m ./generator/... ./cmd/... ./sourcehash
-	$(GO) test -vet=off $(COVER)/runtime -p 3 -timeout 20m ./runtime/... ./internal/...
-	$(GO) test -vet=off $(COVER)/nested -p 3 -timeout 20m $(patsubst %,./%/...,$(NESTED))
-	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
+	$(GO) test -vet=off -race -p 3 -timeout 12m -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(GO) test -vet=off -race -p 3 -timeout 12m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+	$(GO) test -vet=off $(COVER)/generator -p 3 -timeout 12m ./generator/... ./cmd/... ./sourcehash
+	$(GO) test -vet=off $(COVER)/runtime -p 3 -timeout 12m ./runtime/... ./internal/...
+	$(GO) test -vet=off $(COVER)/nested -p 3 -timeout 12m $(patsubst %,./%/...,$(NESTED))
+	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 12m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)

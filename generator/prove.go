@@ -41,10 +41,11 @@ type Analysis interface {
 // go command. The list contains the errors of the author's packages.
 type Analyse func(ctx context.Context, dir string, paths []string) (Analysis, diag.List, error)
 
-// Prove compares what the handlers of the packages reach with their directives. It writes nothing and
-// takes seconds a package. If progress is not nil, Prove calls it with a text for each step. It
+// Prove compares what the handlers of the packages reach with their directives. It writes nothing
+// and takes seconds a package. If progress is not nil, Prove calls it with a text for each step. It
 // fails as Run does.
-func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing string)) (Proof, error) {
+func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing string)) (
+	Proof, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
@@ -98,7 +99,8 @@ func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing 
 		if err != nil {
 			return p, err
 		}
-		p.Files = append(p.Files, emit.File{Path: filepath.Join(s.Dir, prove.File), Content: content})
+		p.Files = append(p.Files, emit.File{Path: filepath.Join(s.Dir, prove.File),
+			Content: content})
 	}
 	p.Diagnostics.Sort()
 	return p, nil

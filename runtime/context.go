@@ -159,10 +159,10 @@ var (
 // The fields of the form are those of the struct T, of types such as string, int, float64 and bool.
 // A jsonschema tag describes a field, and json:",omitempty" makes it optional.
 //
-// Without an answer Elicit returns an error that the handler has to return, as it is or wrapped. The
-// handler then runs again with the answer, from its beginning and with all checks: change nothing
-// before Elicit. The key distinguishes the questions of one handler. The answer fits the form, but
-// the client can invent it: it is no proof of a person's consent.
+// Without an answer Elicit returns an error that the handler has to return, as it is or wrapped.
+// The handler then runs again with the answer, from its beginning and with all checks: change
+// nothing before Elicit. The key distinguishes the questions of one handler. The answer fits the
+// form, but the client can invent it: it is no proof of a person's consent.
 //
 // The tool needs elicits in its //mcp:tool.
 func Elicit[T any](ctx context.Context, key, message string) (answer T, err error) {

@@ -15,8 +15,8 @@ import (
 type Explanation = access.Explanation
 
 // Explain returns why a principal may use a tool, or why not. With Options.PermissionAware it reads
-// the host's permissions as a request of that principal does. An alias stands for its tool. A principal whose Subject is its
-// Client counts as the client itself; see identity.OfClientItself.
+// the host's permissions as a request of that principal does. An alias stands for its tool. A
+// principal whose Subject is its Client counts as the client itself; see identity.OfClientItself.
 func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) Explanation {
 	return s.ExplainOf(ctx, p, access.Tools, tool)
 }
@@ -74,7 +74,8 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 	view := s.host.View(ctx, p, s.opts.Anonymous)
 	p = view.Principal
 	d := access.Diagnosis{
-		From: from, Principal: p, Refused: view.Refused, HostUnknown: s.host != nil && view.Why != ""}
+		From: from, Principal: p, Refused: view.Refused, HostUnknown: s.host != nil &&
+			view.Why != ""}
 	var problems []string
 	if err := principal.CheckRole(s.table, p); err != nil {
 		problems = append(problems, err.Error())

@@ -56,7 +56,8 @@ func cuts() toolset.Toolset {
 			return in, nil
 		}
 		if name == "called" {
-			t.Answer, t.Call = nil, func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+			t.Answer, t.Call = nil, func(_ context.Context, c toolset.Call) (
+				toolset.Result, error) {
 				in, err := decode.Arguments(c.Arguments, readCut)
 				if err != nil {
 					return toolset.Result{}, err
@@ -111,7 +112,8 @@ func TestLenientArguments(t *testing.T) {
 					t.Errorf("%s: %+v", where, out)
 				}
 				digests := map[string]audit.Digest{"tags": audit.DigestOf([]byte(`"a"`)),
-					"size": audit.DigestOf([]byte(`null`)), "deep": audit.DigestOf([]byte(`"true"`)),
+					"size":  audit.DigestOf([]byte(`null`)),
+					"deep":  audit.DigestOf([]byte(`"true"`)),
 					"shade": audit.DigestOf([]byte(`1`))}
 				for _, a := range kept.taken()[0].Arguments {
 					if a.Digest != digests[a.Name] {

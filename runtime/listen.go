@@ -27,7 +27,8 @@ type listenConfig struct {
 }
 
 // TLSFiles serves HTTPS with a certificate and its key, both in PEM. The server reads the files
-// again when they have changed. If the new ones cannot be used, it keeps the old ones and logs that.
+// again when they have changed. If the new ones cannot be used, it keeps the old ones and logs
+// that.
 func TLSFiles(certFile, keyFile string) ListenOption {
 	return func(c *listenConfig) { c.certFile, c.keyFile = certFile, keyFile }
 }
@@ -141,8 +142,8 @@ func (c *listenConfig) shutdown(ctx context.Context, s *Server, web *http.Server
 	ended := make(chan error, 1)
 	go func() {
 		err := s.Shutdown(grace)
-		// The rest are connections without a request. net/http waits five seconds for one that never
-		// had a request.
+		// The rest are connections without a request. net/http waits five seconds for one that
+		// never had a request.
 		idle, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
 		if web.Shutdown(idle) != nil {

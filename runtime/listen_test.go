@@ -160,7 +160,8 @@ func TestListenErrors(t *testing.T) {
 		addr, want string
 		opts       []runtime.ListenOption
 	}{
-		{taken, "the MCP server cannot listen: listen tcp " + taken + ": bind: address already in use",
+		{taken, "the MCP server cannot listen: listen tcp " + taken +
+			": bind: address already in use",
 			nil},
 		{"127.0.0.1:0", "runtime.TLSFiles: open no.pem: no such file",
 			[]runtime.ListenOption{runtime.TLSFiles("no.pem", "no.key")}},

@@ -112,7 +112,8 @@ func TestAliasIsItsTool(t *testing.T) {
 							aliased := c.call(t, alias, v.rest, v.headers)
 							called := c.call(t, name, v.rest, v.headers)
 							if strings.Contains(called.body, "unknown tool") {
-								called = c.call(t, strings.Repeat("x", len(alias)), v.rest, v.headers)
+								called = c.call(
+									t, strings.Repeat("x", len(alias)), v.rest, v.headers)
 								called.body = strings.ReplaceAll(called.body,
 									strings.Repeat("x", len(alias)), alias)
 							}
@@ -216,7 +217,8 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 			{"Look at lib://safe.", false, false},
 		} {
 			text = test.text
-			for user, want := range map[string]bool{"Viewer": test.viewer, "Manager": test.manager} {
+			for user, want := range map[string]bool{
+				"Viewer": test.viewer, "Manager": test.manager} {
 				if got := instructions(user, era); (got != "") != want || want && got != text {
 					t.Errorf("%s, %s: %q of %q", era, user, got, text)
 				}

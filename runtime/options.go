@@ -59,8 +59,9 @@ type Options struct {
 	Identity        identity.Source
 	IdentityTimeout time.Duration // of each call of Identity; a request that exceeds it gets 503
 	// StdioValue gives the handlers of a message on stdio what [CallerValue] returns: over HTTP,
-	// Identity does (identity.Identity.Value). It is called when a handler of the message first uses
-	// the value, with the handler's context. If it fails, the handler gets none. Nil is no value.
+	// Identity does (identity.Identity.Value). It is called when a handler of the message first
+	// uses the value, with the handler's context. If it fails, the handler gets none. Nil is no
+	// value.
 	StdioValue func(context.Context) (identity.Value, error)
 	// Anonymous admits callers without credentials, who see and use public tools only. An invalid
 	// credential is refused all the same.

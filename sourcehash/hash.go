@@ -307,7 +307,8 @@ func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.C
 	if !isMethod {
 		method = name
 	}
-	if r.own && !r.unannotated && ast.IsExported(method) && (!isMethod || r.served[recv]) && r.isHandler(typ) {
+	if r.own && !r.unannotated && ast.IsExported(method) && (!isMethod || r.served[recv]) &&
+		r.isHandler(typ) {
 		r.add("handler", name)
 	}
 }

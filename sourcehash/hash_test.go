@@ -423,7 +423,8 @@ func FuzzHash(f *testing.F) {
 
 // TestHandlersDoNotCountInAPackageThatIgnoresThem adds a handler without a directive.
 func TestHandlersDoNotCountInAPackageThatIgnoresThem(t *testing.T) {
-	source := replace(t, desk, "//mcp:server name=desk", "//mcp:server name=desk unannotated=ignore")
+	source := replace(t, desk, "//mcp:server name=desk",
+		"//mcp:server name=desk unannotated=ignore")
 	more := replace(t, source, "func helper",
 		"func New(ctx context.Context) error { return nil }\n\nfunc helper")
 	served := replace(t, source, "func helper",

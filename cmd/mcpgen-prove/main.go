@@ -1,5 +1,6 @@
-// Command mcpgen-prove compares what handlers reach with what their directives declare. It is a module
-// of its own, so that a module that uses mcpgen does not require the libraries of the analysis.
+// Command mcpgen-prove compares what handlers reach with what their directives declare. It is a
+// module of its own, so that a module that uses mcpgen does not require the libraries of the
+// analysis.
 package main
 
 import (
@@ -75,7 +76,8 @@ Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 
 					fmt.Fprintf(stderr, "mcpgen: %s …\n", doing)
 				}
 			}
-			proof, err := generator.Prove(cmd.Context(), generator.Options{Patterns: patterns}, analyse, progress)
+			proof, err := generator.Prove(cmd.Context(), generator.Options{Patterns: patterns},
+				analyse, progress)
 			if err != nil {
 				return err
 			}
@@ -89,13 +91,16 @@ Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 
 			} else {
 				err = commitProof(cmd, proof)
 			}
-			if reported := commandline.Report(cmd, generator.Result{Services: proof.Services, Diagnostics: proof.Diagnostics}); reported != nil {
+			if reported := commandline.Report(
+				cmd, generator.Result{Services: proof.Services,
+					Diagnostics: proof.Diagnostics}); reported != nil {
 				return reported
 			}
 			return err
 		},
 	}
-	command.Flags().BoolVar(&check, "check", false, "fail where a record is stale as well; write nothing")
+	command.Flags().BoolVar(&check, "check", false,
+		"fail where a record is stale as well; write nothing")
 	return command
 }
 
@@ -115,7 +120,8 @@ func writeReached(cmd *cobra.Command, services []model.Service) {
 			if c := t.Limits.Capabilities; c != nil {
 				declared = "declares " + strings.Join(c, ",")
 			}
-			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","), declared)
+			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","),
+				declared)
 		}
 	}
 	w.Flush() // a write error shows in the next write
@@ -139,7 +145,9 @@ func staleProof(cmd *cobra.Command, proof generator.Proof) error {
 		return err
 	}
 	for _, d := range differences {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s", commandline.Relative(d.Path), d.State, d.Diff)
+		fmt.Fprintf(
+			cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s",
+			commandline.Relative(d.Path), d.State, d.Diff)
 	}
 	if len(differences) > 0 {
 		return commandline.ErrFindings

@@ -41,18 +41,22 @@ Exit codes: those of mcpgen-prove; 2 if it is not a tool of the module.`,
 			if err != nil {
 				return err
 			}
-			tools := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "tools", "go.mod")
+			tools := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "tools",
+				"go.mod")
 			for _, flags := range [][]string{nil, {"-modfile=" + tools}} {
 				goTool := slices.Concat([]string{"tool"}, flags)
-				found := exec.CommandContext(cmd.Context(), "go", slices.Concat(goTool, []string{"-n", prover})...)
+				found := exec.CommandContext(
+					cmd.Context(), "go", slices.Concat(goTool, []string{"-n", prover})...)
 				if found.Run() != nil {
 					continue
 				}
-				run := exec.CommandContext(cmd.Context(), "go", slices.Concat(goTool, []string{prover}, args)...)
+				run := exec.CommandContext(cmd.Context(), "go",
+					slices.Concat(goTool, []string{prover}, args)...)
 				run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 				return run.Run()
 			}
-			return errors.New("prove needs the tool " + prover + ", which go.mod and tools/go.mod do not have: run" +
+			return errors.New("prove needs the tool " + prover +
+				", which go.mod and tools/go.mod do not have: run" +
 				" go get -tool -modfile=tools/go.mod github.com/mcpgen/mcpgen/cmd/" + prover)
 		},
 	}

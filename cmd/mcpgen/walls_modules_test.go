@@ -13,8 +13,8 @@ import (
 )
 
 // mayRequire are the modules that a module of this repository may require directly, by its folder.
-// A nested module may also require what the root requires. Users of a module get its requirements as
-// lowest versions, those of its tests as well.
+// A nested module may also require what the root requires. Users of a module get its requirements
+// as lowest versions, those of its tests as well.
 var mayRequire = map[string][]string{
 	// The requirements of the SDK, of the generator with its command, and of unit tests.
 	".": {

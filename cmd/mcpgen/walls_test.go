@@ -273,7 +273,8 @@ func TestWallsToTheOutside(t *testing.T) {
 	}
 	for name, may := range linksAllowed(t) {
 		for _, p := range packagesOf(t, "-deps", "./"+name) {
-			if p.Standard || within(p.Module.Path, modulePath+"/...") || may.sdk && sdk[p.Module.Path] ||
+			if p.Standard || within(p.Module.Path, modulePath+"/...") || may.sdk &&
+				sdk[p.Module.Path] ||
 				slices.Contains(may.modules, p.Module.Path) {
 				continue
 			}

@@ -230,9 +230,10 @@ var specs = []Spec{
 					"a call by one is a call of the tool"},
 			{Name: "annotationtitle", Kind: Text,
 				Says: "the title among the annotations, for clients that do not read title="},
-			lenient("arguments of other types are accepted where their meaning is clear, as \"5\" " +
-				"for 5; an unknown property and a null for an absent one are left out. Arguments " +
-				"with //mcp:allow, //mcp:rule or an HTTP header stay strict"),
+			lenient(
+				"arguments of other types are accepted where their meaning is clear, as \"5\" " +
+					"for 5; an unknown property and a null for an absent one are left out. Arguments " +
+					"with //mcp:allow, //mcp:rule or an HTTP header stay strict"),
 			{Name: "elicits", Kind: Flag,
 				Says: "the handler asks the person at the client, by runtime.Elicit"},
 		}),

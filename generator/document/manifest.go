@@ -250,7 +250,8 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 	if m.Input, err = contractOf(tool.Input.Written, in); err != nil {
 		return m, err
 	}
-	if tool.Output.Written != "" || tool.Output.Kind != model.NoOutput && tool.Output.Schema != nil {
+	if tool.Output.Written != "" || tool.Output.Kind != model.NoOutput &&
+		tool.Output.Schema != nil {
 		m.Output, err = contractOf(tool.Output.Written, tool.Output.Schema)
 	}
 	return m, err

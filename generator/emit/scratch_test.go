@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// newScratch makes a module example.com that uses this repository by replace directives and requires
-// the modules that it needs, so that the go command does not resolve anything.
+// newScratch makes a module example.com that uses this repository by replace directives and
+// requires the modules that it needs, so that the go command does not resolve anything.
 func newScratch(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,8 @@ func goCommand(t *testing.T, dir string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// facts are what the compile-time guards of a package are made from, by the names of its declarations.
+// facts are what the compile-time guards of a package are made from, by the names of its
+// declarations.
 type facts struct {
 	handlers []string // "Count", "Desk.Find"
 	types    []string // "Parcel", "example.com/freight/unit.Mass"

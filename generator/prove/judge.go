@@ -1,6 +1,6 @@
-// Package prove compares what handlers reach with what their directives declare, and keeps the result
-// in a record beside the source. The analysis is in package reach of cmd/mcpgen-prove, a module of
-// its own.
+// Package prove compares what handlers reach with what their directives declare, and keeps the
+// result in a record beside the source. The analysis is in package reach of cmd/mcpgen-prove, a
+// module of its own.
 package prove
 
 import (
@@ -12,14 +12,16 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// Judge reports handlers that reach more than capabilities= declares, and handlers of tools with readonly that write files or start programs. dirs
-// are where the author's packages are: a finding stands at the last call on the way that is in them.
+// Judge reports handlers that reach more than capabilities= declares, and handlers of tools with
+// readonly that write files or start programs. dirs are where the author's packages are: a finding
+// stands at the last call on the way that is in them.
 func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 	var found diag.List
 	for i, tool := range tools {
 		row, declared := proven[i], tool.Limits.Capabilities
 		for _, r := range row.Reaches {
-			if declared == nil || r.Capability == model.Writes || slices.Contains(declared, r.Capability) {
+			if declared == nil || r.Capability == model.Writes ||
+				slices.Contains(declared, r.Capability) {
 				continue
 			}
 			says := "capabilities= lists " + strings.Join(declared, ", ")
@@ -44,7 +46,8 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 		}
 		for _, c := range []string{model.Exec, model.Writes} {
 			if r, reaches := row.Reach(c); reaches {
-				found.Add(diag.WritesReadOnly, place(tool, r, dirs), "take readonly out, or do without "+last(r),
+				found.Add(diag.WritesReadOnly, place(tool, r, dirs),
+					"take readonly out, or do without "+last(r),
 					"%s %s, and is readonly: %s", tool.Handler, reaching[c], way(r))
 			}
 		}
@@ -56,7 +59,8 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 const none = "none"
 
 var reaching = map[string]string{
-	model.Files: "reaches files", model.Network: "reaches the network", model.Exec: "starts programs", model.Writes: "may write files",
+	model.Files: "reaches files", model.Network: "reaches the network",
+	model.Exec: "starts programs", model.Writes: "may write files",
 }
 
 // place is the last call of the way that the author has written, or else the handler.

@@ -81,7 +81,8 @@ func (s *scanner) constrained(file *load.File) {
 }
 
 func (s *scanner) outside(d *directive.Directive) {
-	s.report(diag.BuildConstraint, d.Pos, d.End, "annotate a handler in a file without build constraint, and let it call into this one",
+	s.report(diag.BuildConstraint, d.Pos, d.End,
+		"annotate a handler in a file without build constraint, and let it call into this one",
 		"//mcp:%s stands in a file that is not part of every build", d.Name)
 }
 
@@ -99,7 +100,8 @@ func (c *collector) walk() {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			fn, _ := c.pkg.Info.Defs[d.Name].(*types.Func)
-			c.add(&decl{place: directive.Func, doc: d.Doc, name: d.Name, fn: fn, recv: receiver(fn)})
+			c.add(&decl{place: directive.Func, doc: d.Doc, name: d.Name, fn: fn,
+				recv: receiver(fn)})
 		case *ast.GenDecl:
 			c.general(d)
 		}
@@ -143,7 +145,8 @@ func (c *collector) members(spec *ast.TypeSpec) {
 				continue
 			}
 			fn, _ := c.pkg.Info.Defs[m.Names[0]].(*types.Func)
-			c.add(&decl{place: directive.InterfaceMethod, doc: m.Doc, name: m.Names[0], fn: fn, recv: owner})
+			c.add(&decl{place: directive.InterfaceMethod, doc: m.Doc, name: m.Names[0], fn: fn,
+				recv: owner})
 		}
 	case *ast.StructType:
 		for _, f := range t.Fields.List {
@@ -212,7 +215,8 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 		return
 	}
 	if other := d.find(found.Name); other != nil && !found.Spec.Repeat {
-		c.report(diag.Duplicate, found.Pos, found.End, "remove one of the two", "//mcp:%s stands twice on one declaration", found.Name)
+		c.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+			"//mcp:%s stands twice on one declaration", found.Name)
 		return
 	}
 	d.directives = append(d.directives, found)
@@ -222,20 +226,26 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 func (c *collector) together(d *decl) {
 	first := d.serving()
 	if ignore := d.find("ignore"); first != nil && ignore != nil {
-		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two", "%s is served by //mcp:%s and taken out by //mcp:ignore", d.name.Name, first.Name)
+		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two",
+			"%s is served by //mcp:%s and taken out by //mcp:ignore", d.name.Name, first.Name)
 	}
 	for _, found := range d.directives {
 		switch {
 		case slices.Contains(serving, found.Name) && found != first:
-			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two, and write a second handler that calls the first",
+			c.report(diag.Contradiction, found.Pos, found.End,
+				"remove one of the two, and write a second handler that calls the first",
 				"%s is served by //mcp:%s and by //mcp:%s", d.name.Name, first.Name, found.Name)
 		case d.lost || c.file.Constrained:
-		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool && d.place != directive.PackageDoc && (first == nil || first.Name != "tool"):
-			c.report(diag.Misplaced, found.Pos, found.End, "add //mcp:tool with an access rule, or remove it", "//mcp:%s stands on a func without //mcp:tool", found.Name)
+		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool &&
+			d.place != directive.PackageDoc && (first == nil || first.Name != "tool"):
+			c.report(diag.Misplaced, found.Pos, found.End,
+				"add //mcp:tool with an access rule, or remove it",
+				"//mcp:%s stands on a func without //mcp:tool", found.Name)
 		case found.Name == "limit" && first.Name != "tool":
 			c.limitsOfTools(found, first)
 		case found.Name == "worker" && (first != nil || d.find("ignore") != nil):
-			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two", "%s makes a receiver by //mcp:worker, and has another directive", d.name.Name)
+			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two",
+				"%s makes a receiver by //mcp:worker, and has another directive", d.name.Name)
 		}
 	}
 }
@@ -244,8 +254,10 @@ func (c *collector) together(d *decl) {
 func (c *collector) limitsOfTools(limit, first *directive.Directive) {
 	for _, key := range limit.Spec.Keys {
 		if arg, ok := limit.Arg(key.Name); ok && key.OfTool {
-			c.report(diag.NotBuilt, arg.Pos, arg.End, "leave it out, or serve the handler as a tool",
-				"the limit %s is built for tools alone, and this is a //mcp:%s", key.Name, first.Name)
+			c.report(diag.NotBuilt, arg.Pos, arg.End,
+				"leave it out, or serve the handler as a tool",
+				"the limit %s is built for tools alone, and this is a //mcp:%s", key.Name,
+				first.Name)
 		}
 	}
 }

@@ -63,7 +63,8 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 	} else if text == "" {
 		bad("write a text", "%s=@%s names a constant that is empty")
 	} else if at, hidden := model.Hidden(text); at >= 0 {
-		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s", name,
+		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s",
+			name,
 			hidden)
 	}
 	if !slices.Contains(s.texts, c) {
@@ -135,8 +136,8 @@ func (s *scanner) meta(d *decl) string {
 	return string(text)
 }
 
-// reservedPrefix reports a prefix that the protocol (specification 2025-11-25, basic, _meta) or mcpgen
-// keeps for itself.
+// reservedPrefix reports a prefix that the protocol (specification 2025-11-25, basic, _meta) or
+// mcpgen keeps for itself.
 func reservedPrefix(prefix string) bool {
 	labels := strings.Split(prefix, ".")
 	return len(labels) > 1 && (labels[1] == "modelcontextprotocol" || labels[1] == "mcp") ||

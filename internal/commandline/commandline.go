@@ -22,8 +22,8 @@ const (
 // ErrFindings ends a command whose findings are already printed.
 var ErrFindings = errors.New("findings")
 
-// Run runs a command and returns its exit code. If the command returns the *exec.ExitError of another
-// program, which has printed its own errors, Run returns that program's exit code.
+// Run runs a command and returns its exit code. If the command returns the *exec.ExitError of
+// another program, which has printed its own errors, Run returns that program's exit code.
 func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)

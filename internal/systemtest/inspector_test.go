@@ -15,9 +15,10 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio with
-// the official MCP Inspector, which judges in strict mode whether their schemas suit all clients. `make setup`
-// installs it, with a node that is new enough; without it the test is skipped, and in CI it fails.
+// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio
+// with the official MCP Inspector, which judges in strict mode whether their schemas suit all
+// clients. `make setup` installs it, with a node that is new enough; without it the test is
+// skipped, and in CI it fails.
 func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 	inspect := newInspector(t)
 	bin := t.TempDir()
@@ -31,8 +32,10 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 		command []string
 		lists   string // a tool that only the highest role sees
 	}{
-		{"quickstart", []string{"env", "QUICKSTART_ROLE=Admin", filepath.Join(bin, "quickstart")}, `"count_words"`},
-		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db", filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
+		{"quickstart", []string{"env", "QUICKSTART_ROLE=Admin", filepath.Join(bin, "quickstart")},
+			`"count_words"`},
+		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db",
+			filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -50,14 +53,15 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 		if err := os.WriteFile(server, []byte(questionable), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, findings := inspect(t, inspectorNode(t), server); !strings.Contains(findings, "inputSchema.properties.either") {
+		if _, findings := inspect(t, inspectorNode(t), server); !strings.Contains(
+			findings, "inputSchema.properties.either") {
 			t.Errorf("the Inspector does not warn: %q", findings)
 		}
 	})
 }
 
-// TestInspectorListsACatalogByTheURLAlone holds that a stock client, which knows nothing of catalogs, can be given one.
-// The catalog is made through the API, on both engines.
+// TestInspectorListsACatalogByTheURLAlone holds that a stock client, which knows nothing of
+// catalogs, can be given one. The catalog is made through the API, on both engines.
 func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 	inspect := newInspector(t)
 	bin := filepath.Join(t.TempDir(), "team")
@@ -68,7 +72,8 @@ func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 	}
 	for engine, kept := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
-			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept(t))
+			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db",
+				filepath.Join(t.TempDir(), "team.db"), "-store", kept(t))
 			out, err := server.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -82,8 +87,10 @@ func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("%q, %v", line, err)
 			}
-			for _, step := range [][2]string{{"", `{"name":"research kit"}`}, {"/1/entries", `{"tool_name":"get_all"}`}} {
-				req, err := http.NewRequest("POST", strings.TrimSuffix(endpoint, "/mcp")+"/api/v1/admin/mcp/tool_catalogs"+step[0], strings.NewReader(step[1]))
+			for _, step := range [][2]string{
+				{"", `{"name":"research kit"}`}, {"/1/entries", `{"tool_name":"get_all"}`}} {
+				req, err := http.NewRequest("POST", strings.TrimSuffix(endpoint, "/mcp")+
+					"/api/v1/admin/mcp/tool_catalogs"+step[0], strings.NewReader(step[1]))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,15 +105,18 @@ func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 					t.Fatalf("%s: %s", step[1], res.Status)
 				}
 			}
-			listed, findings := inspect(t, endpoint+"?catalog=research+kit", "--transport", "http", "--header", "Authorization: Bearer demo-ada")
-			if strings.Count(listed, `"inputSchema"`) != 1 || !strings.Contains(listed, `"get_all"`) || findings != "" {
+			listed, findings := inspect(t, endpoint+"?catalog=research+kit", "--transport", "http",
+				"--header", "Authorization: Bearer demo-ada")
+			if strings.Count(listed, `"inputSchema"`) != 1 ||
+				!strings.Contains(listed, `"get_all"`) || findings != "" {
 				t.Errorf("%s\n%s", listed, findings)
 			}
 		})
 	}
 }
 
-// questionable is a server whose only tool draws a warning: a test that cannot fail would prove nothing.
+// questionable is a server whose only tool draws a warning: a test that cannot fail would prove
+// nothing.
 const questionable = `
 let text = '';
 process.stdin.on('data', data => {
@@ -125,8 +135,8 @@ process.stdin.on('data', data => {
 });
 `
 
-// newInspector returns a func that lists the tools of a server, which is a command or a URL with flags of the
-// Inspector's, and what strict mode has to say of them.
+// newInspector returns a func that lists the tools of a server, which is a command or a URL with
+// flags of the Inspector's, and what strict mode has to say of them.
 func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, findings string) {
 	t.Helper()
 	launcher := filepath.Join(testrepo.Root(t), ".tools", "node_modules", ".bin", "mcp-inspector")
@@ -150,7 +160,9 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 		}
 		for line := range strings.Lines(stderr.String()) {
 			if strings.HasPrefix(line, "time=") || loggedByDefault.MatchString(line) {
-				continue // the log of a server of ours, as slog writes it or as package log does, which the Inspector passes on
+				// the log of a server of ours, as slog writes it or as package log does, which the
+				// Inspector passes on
+				continue
 			}
 			findings += line
 		}
@@ -174,7 +186,8 @@ func missing(t *testing.T, how string) {
 // inspectorNode is the node that make setup has installed, or else the machine's own.
 func inspectorNode(t *testing.T) string {
 	t.Helper()
-	own, err := filepath.Glob(filepath.Join(testrepo.Root(t), ".tools", "node_modules", "node-*", "bin", "node"))
+	own, err := filepath.Glob(filepath.Join(testrepo.Root(t), ".tools", "node_modules", "node-*",
+		"bin", "node"))
 	if err == nil && len(own) > 0 {
 		return own[0]
 	}

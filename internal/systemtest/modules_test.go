@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// adopter writes a module that uses the root module of the checkout, with these lines in its go.mod,
-// and returns a func that runs the go command in it.
+// adopter writes a module that uses the root module of the checkout, with these lines in its
+// go.mod, and returns a func that runs the go command in it.
 func adopter(t *testing.T, gomod, source string) func(args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,8 +37,8 @@ func adopter(t *testing.T, gomod, source string) func(args ...string) string {
 	}
 }
 
-// TestModuleThatPinsOpenTelemetryStillBuilds adds mcpgen to a module whose versions of OpenTelemetry's
-// log modules do not build with later versions of go.opentelemetry.io/otel/log.
+// TestModuleThatPinsOpenTelemetryStillBuilds adds mcpgen to a module whose versions of
+// OpenTelemetry's log modules do not build with later versions of go.opentelemetry.io/otel/log.
 func TestModuleThatPinsOpenTelemetryStillBuilds(t *testing.T) {
 	run := adopter(t, `require (
 	go.opentelemetry.io/contrib/bridges/otelslog v0.18.0

@@ -155,9 +155,12 @@ func TestReadmeShowsTheDemo(t *testing.T) {
 			" ./examples/team ./examples/team/tour ./examples/inventory "+
 			"./examples/inventory/visit ./examples/workspace ./examples/workspace/flow "+
 			"./cmd/mcpgen")
-	demo := testrepo.Output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
-		testrepo.Output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
-		testrepo.Output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) + "\n" +
+	demo := testrepo.Output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) +
+		"\n" +
+		testrepo.Output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") +
+		"\n" +
+		testrepo.Output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) +
+		"\n" +
 		testrepo.Output(t, root, filepath.Join(bin, "flow")+" "+filepath.Join(bin, "workspace"))
 	testrepo.Section(t, *update, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
 }

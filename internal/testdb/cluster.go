@@ -38,8 +38,8 @@ var shared = sync.OnceValues(start)
 
 // keep makes a cluster in a directory of its own, says where, and waits for the end of its standard
 // input, which is the end of the process that started it: a panic, a timeout or a kill leaves
-// nothing behind. The directory is below /tmp because the name of a socket is 107 bytes at most. Nothing is
-// synchronised to the disk, which only a crash of the machine could show.
+// nothing behind. The directory is below /tmp because the name of a socket is 107 bytes at most.
+// Nothing is synchronised to the disk, which only a crash of the machine could show.
 const keep = `
 trap '' HUP INT TERM
 dir=$(mktemp -d /tmp/testdb.XXXXXX) || exit 1
@@ -58,7 +58,8 @@ func start() (*cluster, error) {
 	}
 	command := []string{"sh", "-c", keep, "sh", bin}
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root; its package brings a user for it.
-		command = slices.Concat([]string{"setpriv", "--reuid=" + user, "--regid=" + user, "--init-groups", "--"}, command)
+		command = slices.Concat([]string{"setpriv", "--reuid=" + user, "--regid=" + user,
+			"--init-groups", "--"}, command)
 	}
 	var problem bytes.Buffer
 	sh := exec.Command(command[0], command[1:]...)
@@ -79,7 +80,8 @@ func start() (*cluster, error) {
 	if err != nil {
 		stdin.Close()
 		err = sh.Wait()
-		return nil, fmt.Errorf("a private cluster does not start: %w\n%s", err, strings.TrimSpace(problem.String()))
+		return nil, fmt.Errorf("a private cluster does not start: %w\n%s", err,
+			strings.TrimSpace(problem.String()))
 	}
 	c := &cluster{dir: strings.TrimSpace(line), keeper: stdin}
 	c.admin, err = sql.Open("pgx", c.dsn("postgres"))
@@ -98,30 +100,35 @@ func binaries() (string, error) {
 			n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 			return n
 		}
-		return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+		return filepath.Dir(slices.MaxFunc(found,
+			func(a, b string) int { return version(a) - version(b) })), nil
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("initdb is not installed; `make setup` or `apt-get install postgresql` installs it")
+		return "",
+			errors.New(
+				"initdb is not installed; `make setup` or `apt-get install postgresql` installs it")
 	}
 	return filepath.Dir(path), nil
 }
 
 func (c *cluster) dsn(database string) string {
-	return fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", c.dir, port, user, database)
+	return fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", c.dir, port, user,
+		database)
 }
 
 // create copies a database that nobody is connected to, and returns the copy's name.
 func (c *cluster) create(ctx context.Context, template string) (string, error) {
 	name := "test" + strconv.FormatInt(c.made.Add(1), 10)
-	if _, err := c.admin.ExecContext(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	if _, err := c.admin.ExecContext(ctx, "CREATE DATABASE "+name+" TEMPLATE "+
+		template); err != nil {
 		return "", fmt.Errorf("database %s: %w", name, err)
 	}
 	return name, nil
 }
 
-// drop removes a database, whoever is still connected to it. It runs when a test ends, whose context is
-// done by then.
+// drop removes a database, whoever is still connected to it. It runs when a test ends, whose
+// context is done by then.
 func (c *cluster) drop(name string) error {
 	if _, err := c.admin.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
 		return fmt.Errorf("database %s: %w", name, err)

@@ -1,8 +1,8 @@
 // Package testdb gives tests databases of their own: SQLite in a file of the test's, and
 // PostgreSQL in a private cluster that ends with the test binary.
 //
-// It is for tests alone. It links no drivers, so that the root module requires none: the test binary
-// links "pgx" and "sqlite" by runtime/store or by internal/systemtest/drivers.
+// It is for tests alone. It links no drivers, so that the root module requires none: the test
+// binary links "pgx" and "sqlite" by runtime/store or by internal/systemtest/drivers.
 package testdb
 
 import (
@@ -35,13 +35,14 @@ type Database struct {
 func SQLite(t testing.TB) *Database {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "test.db")
-	source := url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"}
+	source := url.URL{Scheme: "file", Opaque: url.PathEscape(file),
+		RawQuery: "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"}
 	return open(t, &Database{Driver: "sqlite", DSN: source.String(), File: file})
 }
 
 // PostgreSQL returns a database of a cluster that the tests of one binary share. Making the cluster
-// takes about two seconds, a database on it some milliseconds. Where PostgreSQL is not installed the test
-// ends as by [Unavailable].
+// takes about two seconds, a database on it some milliseconds. Where PostgreSQL is not installed
+// the test ends as by [Unavailable].
 func PostgreSQL(t testing.TB) *Database {
 	t.Helper()
 	return postgreSQL(t, "template1")
@@ -64,7 +65,8 @@ func postgreSQL(t testing.TB, template string) *Database {
 			t.Error(err)
 		}
 	})
-	return open(t, &Database{Driver: "pgx", DSN: c.dsn(name), Host: c.dir, Port: port, User: user, Name: name})
+	return open(t, &Database{Driver: "pgx", DSN: c.dsn(name), Host: c.dir, Port: port, User: user,
+		Name: name})
 }
 
 func open(t testing.TB, d *Database) *Database {
@@ -84,9 +86,13 @@ func open(t testing.TB, d *Database) *Database {
 	return d
 }
 
-// Stores makes an empty database for runtime/store, by the name of its engine, and returns the store's URL of it.
+// Stores makes an empty database for runtime/store, by the name of its engine, and returns the
+// store's URL of it.
 var Stores = map[string]func(testing.TB) string{
-	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"sqlite": func(t testing.TB) string {
+		return "sqlite:" +
+			filepath.Join(t.TempDir(), "store.db")
+	},
 	"postgresql": func(t testing.TB) string {
 		t.Helper()
 		return PostgreSQL(t).URL()
@@ -94,8 +100,10 @@ var Stores = map[string]func(testing.TB) string{
 }
 
 // Migrated makes databases as Stores does, which have the tables of a store already: copies of one
-// database for each engine, which open has made. A copy takes a tenth of the time of the migrations.
-func Migrated[S io.Closer](open func(ctx context.Context, url string) (S, error)) map[string]func(testing.TB) string {
+// database for each engine, which open has made. A copy takes a tenth of the time of the
+// migrations.
+func Migrated[S io.Closer](open func(ctx context.Context, url string) (S, error)) map[string]func(
+	testing.TB) string {
 	migrate := func(url string) error {
 		s, err := open(context.Background(), url)
 		if err != nil {
@@ -158,12 +166,13 @@ func (d *Database) URL() string { return d.URLOf(d.User, d.Name) }
 
 // URLOf is the URL of a database of the same cluster, as another role.
 func (d *Database) URLOf(role, name string) string {
-	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, name, url.QueryEscape(d.Host), d.Port)
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, name,
+		url.QueryEscape(d.Host), d.Port)
 }
 
-// Unavailable ends a test that needs what this machine does not have: it is skipped, and fails where the
-// environment says CI=true, so that a test that never ran is not taken for one that passed. The
-// message says how to get what is missing.
+// Unavailable ends a test that needs what this machine does not have: it is skipped, and fails
+// where the environment says CI=true, so that a test that never ran is not taken for one that
+// passed. The message says how to get what is missing.
 func Unavailable(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -15,9 +15,10 @@ const MaxTokenBytes = 16 << 10
 // token that does not hold, and any other error where it could not find out.
 //
 // The fields of the result are the verifier's own to fill; nothing is taken from the token behind
-// its back. Identity.ClientItself is one of them: runtime.Options.ServiceUsers counts for those whose
-// verifier says so, by the grant of the token or by whatever else tells clients from people. [Bearer] alone
-// changes two: an empty Scheme becomes "Bearer", and Claims that hold the token itself are copied without it.
+// its back. Identity.ClientItself is one of them: runtime.Options.ServiceUsers counts for those
+// whose verifier says so, by the grant of the token or by whatever else tells clients from people.
+// [Bearer] alone changes two: an empty Scheme becomes "Bearer", and Claims that hold the token
+// itself are copied without it.
 type Verifier func(ctx context.Context, token string) (Identity, error)
 
 // Bearer reads the token of the Authorization header (RFC 6750, section 2.1) and asks verify
@@ -43,14 +44,14 @@ type bearer struct {
 // BearerOption says more of a verifier than its type does.
 type BearerOption func(*bearer)
 
-// NamesUsers promises that the verifier fills access.Principal.User with the user of the host that a
-// token acts for. Permission-aware discovery needs it, or a mapping of clients to users: a server
+// NamesUsers promises that the verifier fills access.Principal.User with the user of the host that
+// a token acts for. Permission-aware discovery needs it, or a mapping of clients to users: a server
 // does not start where nobody could be a user of the host.
 func NamesUsers() BearerOption { return func(b *bearer) { b.users = true } }
 
 // KeepToken gives the token to handlers as a [Token], if the verifier sets no Identity.Value:
-// runtime.CallerValue[identity.Token]. MCP forbids a server to pass the received token on to another
-// service; oidc.Exchange gets another token for it.
+// runtime.CallerValue[identity.Token]. MCP forbids a server to pass the received token on to
+// another service; oidc.Exchange gets another token for it.
 func KeepToken() BearerOption { return func(b *bearer) { b.keep = true } }
 
 // NamesUsers implements [UserNamer].

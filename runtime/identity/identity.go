@@ -23,27 +23,29 @@ type Identity struct {
 	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;
 	// unknown names count as nothing.
 	Roles []string
-	// ClientItself says that the credential is an OAuth client's own, got with the client credentials
-	// grant (RFC 6749, section 4.4), and acts for nobody else. Only then does
-	// runtime.Options.ServiceUsers make the caller a user of the host, unless the mapping says that it
-	// is for people as well. A source that cannot tell leaves it false: a person who comes by a client
-	// is not that client.
+	// ClientItself says that the credential is an OAuth client's own, got with the client
+	// credentials grant (RFC 6749, section 4.4), and acts for nobody else. Only then does
+	// runtime.Options.ServiceUsers make the caller a user of the host, unless the mapping says that
+	// it is for people as well. A source that cannot tell leaves it false: a person who comes by a
+	// client is not that client.
 	ClientItself bool
-	// Scheme is how the caller was verified, in a word for people: "Bearer", "JWT", "mTLS". It may be empty.
+	// Scheme is how the caller was verified, in a word for people: "Bearer", "JWT", "mTLS". It may
+	// be empty.
 	Scheme string
-	// Claims are what the credential says of the caller, as JSON knows values: for debug tools, which mask what is
-	// secret in them, and for nothing that decides. nil where there are none. Nobody changes it.
+	// Claims are what the credential says of the caller, as JSON knows values: for debug tools,
+	// which mask what is secret in them, and for nothing that decides. nil where there are none.
+	// Nobody changes it.
 	Claims map[string]any
-	// Value is for the handlers of the message (runtime.CallerValue), such as a credential for calls
-	// to another service. The zero Value is none.
+	// Value is for the handlers of the message (runtime.CallerValue), such as a credential for
+	// calls to another service. The zero Value is none.
 	Value Value
 	// Expires is when the credential ends. Streams end with it. The zero time never ends.
 	Expires time.Time
 }
 
-// OfClientItself reports whether a principal that somebody wrote down, with no credential to look at,
-// is an OAuth client itself: its Subject is its Client, as RFC 9068, section 2.2 has it of the tokens
-// that clients get for themselves.
+// OfClientItself reports whether a principal that somebody wrote down, with no credential to look
+// at, is an OAuth client itself: its Subject is its Client, as RFC 9068, section 2.2 has it of the
+// tokens that clients get for themselves.
 func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subject == p.Client }
 
 // Source tells the caller of a request.
@@ -83,8 +85,8 @@ type Known interface {
 // server is not ready (runtime.Options.Readiness).
 type ReadySource interface {
 	Source
-	// Ready returns nil if credentials can be checked now, and otherwise the reason. It may be called
-	// from many goroutines at once.
+	// Ready returns nil if credentials can be checked now, and otherwise the reason. It may be
+	// called from many goroutines at once.
 	Ready(ctx context.Context) error
 }
 
@@ -95,14 +97,16 @@ type UserNamer interface {
 	NamesUsers() bool
 }
 
-// Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer). runtime.New
-// holds the issuers of Options.ServiceUsers to it, so that a misspelt one is told at start.
+// Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer).
+// runtime.New holds the issuers of Options.ServiceUsers to it, so that a misspelt one is told at
+// start.
 type Issued interface {
 	Issuers() []string
 }
 
-// RoleMapper is a [Source] whose settings give callers roles of this server, whatever their credentials call them.
-// runtime.New looks for them in its hierarchy, so that a misspelt one is told at start and not by whoever misses it.
+// RoleMapper is a [Source] whose settings give callers roles of this server, whatever their
+// credentials call them. runtime.New looks for them in its hierarchy, so that a misspelt one is
+// told at start and not by whoever misses it.
 type RoleMapper interface {
 	MappedRoles() []string
 }
@@ -116,11 +120,13 @@ type Protected interface {
 
 // Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
 type Resource struct {
-	// URL identifies the server: https, without query and fragment, the URL at which clients call it.
+	// URL identifies the server: https, without query and fragment, the URL at which clients call
+	// it.
 	URL string
 	// AuthorizationServers are the issuers whose tokens are taken.
 	AuthorizationServers []string
-	// Scopes are what a client may ask for. Scopes that only hidden tools ask for do not belong here.
+	// Scopes are what a client may ask for. Scopes that only hidden tools ask for do not belong
+	// here.
 	Scopes []string
 	// Name and Documentation are for people; Documentation is a URL.
 	Name          string

@@ -54,7 +54,8 @@ func TestValuesShowAMask(t *testing.T) {
 			slog.New(slog.NewJSONHandler(&out, nil)).Info("is", "held", held)
 		}
 		shown := out.String()
-		for _, form := range []string{hidden, fmt.Sprintf("%x", hidden), fmt.Sprint([]byte(hidden))} {
+		for _, form := range []string{hidden, fmt.Sprintf("%x", hidden),
+			fmt.Sprint([]byte(hidden))} {
 			if strings.Contains(shown, strings.Trim(form, "[]")) {
 				t.Errorf("%s shows as %s", name, form)
 			}
@@ -67,7 +68,8 @@ func TestValuesShowAMask(t *testing.T) {
 		t.Error("the token is lost")
 	}
 	var none identity.Value
-	if !none.IsZero() || none.Content() != nil || none.Secrets() != nil || (identity.Token{}).Reveal() != "" {
+	if !none.IsZero() || none.Content() != nil || none.Secrets() != nil ||
+		(identity.Token{}).Reveal() != "" {
 		t.Error("the zero values hold something")
 	}
 }
@@ -98,7 +100,8 @@ func TestBearerKeepsTheTokenIfToldTo(t *testing.T) {
 		{own, nil, "of the verifier"},
 	} {
 		source := identity.Bearer(func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "ada"}, Value: test.value}, nil
+			return identity.Identity{Principal: access.Principal{Subject: "ada"},
+				Value: test.value}, nil
 		}, test.options...)
 		id, err := source.Identify(request("Bearer " + hidden))
 		got := id.Value.Content()

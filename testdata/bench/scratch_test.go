@@ -32,7 +32,8 @@ func newScratch(t testing.TB) scratch {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(mod), "module github.com/mcpgen/mcpgen/testdata/bench")
-	s.write(t, "go.mod", "module example.com/scratch"+strings.ReplaceAll(rest, "=> ../..", "=> "+root))
+	s.write(t, "go.mod", "module example.com/scratch"+
+		strings.ReplaceAll(rest, "=> ../..", "=> "+root))
 	s.write(t, "go.sum", string(sum))
 	return s
 }

@@ -64,7 +64,10 @@ var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 func (m *model) value(schema, v any, item bool) any {
 	s, _ := m.of(schema)
 	types := slices.DeleteFunc(typesOf(s), func(name string) bool { return name == "null" })
-	only := func(names ...string) bool { return len(types) == 1 && slices.Contains(names, types[0]) }
+	only := func(names ...string) bool {
+		return len(types) == 1 &&
+			slices.Contains(names, types[0])
+	}
 	switch is := v.(type) {
 	case nil:
 		return nil
@@ -198,7 +201,8 @@ func TestLenientIsStrictAfterCoercions(t *testing.T) {
 			done.Unknown += counted.Unknown
 		}
 	}
-	t.Logf("%d documents: %d accepted as they are, %d after coercions; %+v", drawn, accepted, gained,
+	t.Logf("%d documents: %d accepted as they are, %d after coercions; %+v", drawn, accepted,
+		gained,
 		done)
 	if 20*gained < drawn || 20*accepted < drawn || min(done.Numbers, done.Booleans, done.Lists,
 		done.Nulls, done.Unknown) < drawn/200 {

@@ -30,10 +30,11 @@ type Program struct {
 	roots    map[string]*packages.Package // by import path
 }
 
-// Load reads packages by their import paths; dir is where the go command runs. What keeps the author's packages from being compiled is in
-// the list; what keeps any other from it is an error.
+// Load reads packages by their import paths; dir is where the go command runs. What keeps the
+// author's packages from being compiled is in the list; what keeps any other from it is an error.
 func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List, error) {
-	loaded, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: analyzer.PackagesLoadModeNeeded}, paths...)
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: dir, Mode: analyzer.PackagesLoadModeNeeded}, paths...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the packages with their bodies: %w", err)
 	}
@@ -43,7 +44,8 @@ func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List,
 	if err != nil {
 		return nil, nil, fmt.Errorf("go env: %w", err)
 	}
-	p := &Program{platform: strings.Join(strings.Fields(string(platform)), "/"), roots: map[string]*packages.Package{}}
+	p := &Program{platform: strings.Join(strings.Fields(string(platform)), "/"),
+		roots: map[string]*packages.Package{}}
 	var found diag.List
 	packages.Visit(loaded, nil, func(pkg *packages.Package) {
 		for _, e := range pkg.Errors {
@@ -97,11 +99,13 @@ type graph struct {
 	ownBy map[string]bool // the same by import path
 }
 
-// graphOf analyses a package alone: what else is asked for has no part in what is found, so that it is the same however it is asked.
+// graphOf analyses a package alone: what else is asked for has no part in what is found, so that it
+// is the same however it is asked.
 func graphOf(root *packages.Package) (*graph, error) {
 	g := &graph{
-		classes: newClasses(), nodes: map[*ssa.Function]*callgraph.Node{}, found: map[*ssa.Function]cpb.Capability{},
-		std: map[string]bool{}, ownBy: map[string]bool{},
+		classes: newClasses(), nodes: map[*ssa.Function]*callgraph.Node{},
+		found: map[*ssa.Function]cpb.Capability{},
+		std:   map[string]bool{}, ownBy: map[string]bool{},
 	}
 	asked := map[*types.Package]struct{}{}
 	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
@@ -115,8 +119,12 @@ func graphOf(root *packages.Package) (*graph, error) {
 		}
 		asked[p.Types] = struct{}{}
 	})
-	slices.SortFunc(g.own, func(a, b *types.Package) int { return strings.Compare(a.Path(), b.Path()) })
-	analyzer.CapabilityGraph([]*packages.Package{root}, asked, &analyzer.Config{Classifier: g.classes}, nil, nil,
+	slices.SortFunc(g.own, func(a, b *types.Package) int {
+		return strings.Compare(
+			a.Path(), b.Path())
+	})
+	analyzer.CapabilityGraph([]*packages.Package{root}, asked,
+		&analyzer.Config{Classifier: g.classes}, nil, nil,
 		func(node *callgraph.Node, c cpb.Capability) {
 			if !g.standard(node.Func) && (g.found[node.Func] == 0 || c < g.found[node.Func]) {
 				g.found[node.Func] = c
@@ -148,8 +156,8 @@ func graphOf(root *packages.Package) (*graph, error) {
 	return g, nil
 }
 
-// packagePath is the import path of the package that a func belongs to: that of the generic one for an instance, that of the method for a
-// wrapper.
+// packagePath is the import path of the package that a func belongs to: that of the generic one for
+// an instance, that of the method for a wrapper.
 func packagePath(f *ssa.Function) string {
 	if origin := f.Origin(); origin != nil {
 		f = origin

@@ -14,11 +14,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 )
 
-// TestAccountNeedsTheRightsThatDocumentsNameAndNoOther reads a real Django as an account with the rights that
-// documents tell people to give: all of them are enough, without any one something fails, and what
-// is not named stays out of reach.
+// TestAccountNeedsTheRightsThatDocumentsNameAndNoOther reads a real Django as an account with the
+// rights that documents tell people to give: all of them are enough, without any one something
+// fails, and what is not named stays out of reach.
 func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
-	for document, after := range map[string]string{"../../../runtime/capability/django/django.go": "this is all that it needs", "../../../README.md": "-- runtime/capability/django\n"} {
+	for document, after := range map[string]string{
+		"../../../runtime/capability/django/django.go": "this is all that it needs",
+		"../../../README.md":                           "-- runtime/capability/django\n"} {
 		t.Run(document, func(t *testing.T) {
 			db := testdb.PostgreSQL(t)
 			h := newHost(t, db, "auth.User", 1, 50)
@@ -41,7 +43,8 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 					p := access.Principal{User: u.Name}
 					_, resolveErr := s.Resolve(t.Context(), p)
 					set, err := s.Capabilities(t.Context(), p)
-					if !u.Active && errors.Is(err, capability.ErrNoUser) && errors.Is(resolveErr, capability.ErrNoUser) {
+					if !u.Active && errors.Is(err, capability.ErrNoUser) &&
+						errors.Is(resolveErr, capability.ErrNoUser) {
 						continue
 					}
 					if err == nil && !slices.Equal(set.Permissions(), u.Permissions) {
@@ -63,7 +66,8 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 			}
 			for _, right := range rights {
 				order(right.Revoke(account))
-				if err := read(); err == nil || !strings.Contains(err.Error(), "permission denied for table "+right.Table) {
+				if err := read(); err == nil ||
+					!strings.Contains(err.Error(), "permission denied for table "+right.Table) {
 					t.Errorf("without %v: %v", right, err)
 				}
 				order(right.Grant(account))
@@ -72,7 +76,8 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 				"SELECT password FROM auth_user", "SELECT email FROM auth_user",
 				"DELETE FROM auth_user_groups",
 			} {
-				if _, err := reader.Exec(beyond); err == nil || !strings.Contains(err.Error(), "permission denied") {
+				if _, err := reader.Exec(beyond); err == nil ||
+					!strings.Contains(err.Error(), "permission denied") {
 					t.Errorf("%s: %v", beyond, err)
 				}
 			}

@@ -262,7 +262,8 @@ func TestCheckNamesMissingGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rights := testdb.Documented(t, "../../../runtime/capability/django/django.go", "this is all that it needs")
+	rights := testdb.Documented(t, "../../../runtime/capability/django/django.go",
+		"this is all that it needs")
 	for _, right := range rights {
 		execute(t, db, right.Grant(account))
 	}

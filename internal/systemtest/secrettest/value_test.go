@@ -47,8 +47,9 @@ func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 			"error": "invalid_grant", "error_description": string(body), "access_token": e.secret})
 		status, text = 400, string(answer)
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	return &http.Response{StatusCode: status,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
 // held is a text with what a handler holds, in a form that no masker knows, and with a canary.
@@ -76,14 +77,20 @@ func (s *valued) held(ctx context.Context, of string) (string, error) {
 
 // leaks are the ways in which a handler lets out a text.
 var leaks = map[string]func(ctx context.Context, text string) (toolset.Result, error){
-	"error":   func(_ context.Context, text string) (toolset.Result, error) { return toolset.Done(errors.New(text)) },
+	"error": func(_ context.Context, text string) (
+		toolset.Result, error) {
+		return toolset.Done(errors.New(text))
+	},
 	"wrapped": failures0("wrapped"), "rpc": failures0("rpc"), "own result": failures0("own result"),
 	"unfit": failures0("unfit"),
 	"url": func(_ context.Context, text string) (toolset.Result, error) {
-		return toolset.Done(fmt.Errorf("GET https://api.example/%s?of=%s: %q", url.PathEscape(text), url.QueryEscape(text), text))
+		return toolset.Done(fmt.Errorf("GET https://api.example/%s?of=%s: %q", url.PathEscape(text),
+			url.QueryEscape(text), text))
 	},
-	"panic":       func(_ context.Context, text string) (toolset.Result, error) { panic(text) },
-	"panic error": func(_ context.Context, text string) (toolset.Result, error) { panic(errors.New(text)) },
+	"panic": func(_ context.Context, text string) (toolset.Result, error) { panic(text) },
+	"panic error": func(_ context.Context, text string) (toolset.Result, error) {
+		panic(errors.New(text))
+	},
 	"panic map": func(_ context.Context, text string) (toolset.Result, error) {
 		panic(map[string]any{"a": []string{text}})
 	},
@@ -95,7 +102,8 @@ var leaks = map[string]func(ctx context.Context, text string) (toolset.Result, e
 	},
 	"log": func(ctx context.Context, text string) (toolset.Result, error) {
 		log := runtime.Logger(ctx)
-		log.Error("without a context "+text, "a", text, "error", errors.New(text), "all", map[string]any{text: []byte(text)})
+		log.Error("without a context "+text, "a", text, "error", errors.New(text), "all",
+			map[string]any{text: []byte(text)})
 		log.ErrorContext(ctx, "with one "+text, "a", text)
 		log.With("a", text).WithGroup(text).Error("before")
 		runtime.Progress(ctx).Report(1, 2, text)
@@ -140,36 +148,48 @@ func (s *valued) failing(ctx context.Context, plain bool) error {
 func (s *valued) toolset() toolset.Toolset {
 	open := access.Rule{Authenticated: true}
 	first, second, third, prompt, resource := open, open, open, open, open
-	first.Tool, second.Tool, third.Tool, prompt.Prompt, resource.Resource = "late", "leak", "sdk", "p", "planted://v"
+	first.Tool, second.Tool, third.Tool, prompt.Prompt, resource.Resource = "late", "leak", "sdk",
+		"p", "planted://v"
 	leak := func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		return s.leak(ctx, call.Arguments)
 	}
-	complete := func(ctx context.Context, _ string) ([]string, error) { return nil, s.failing(ctx, true) }
+	complete := func(ctx context.Context, _ string) (
+		[]string, error) {
+		return nil, s.failing(ctx, true)
+	}
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/valued", Server: toolset.ServerInfo{Name: "valued", Version: "1"},
-		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{first, second, third}, Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
-		Tools: []toolset.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond, Call: leak},
-			{Name: "leak", Input: `{"type":"object"}`, Call: leak}, {Name: "sdk", Input: `{"type":"object"}`, Call: leak, SDK: true}},
-		Prompts: []toolset.Prompt{{Name: "p", Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
+		Table: access.Table{Roles: []string{"Viewer", "Admin"},
+			Rules: []access.Rule{first, second, third}, Prompts: []access.Rule{prompt},
+			Resources: []access.Rule{resource}},
+		Tools: []toolset.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond,
+			Call: leak},
+			{Name: "leak", Input: `{"type":"object"}`, Call: leak},
+			{Name: "sdk", Input: `{"type":"object"}`, Call: leak, SDK: true}},
+		Prompts: []toolset.Prompt{{Name: "p",
+			Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
 			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
 				return toolset.PromptAnswer{}, s.failing(ctx, true)
 			}}},
-		Resources: []toolset.Resource{{URI: "planted://v", Name: "v", Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceAnswer{}, s.failing(ctx, false)
-		}}},
+		Resources: []toolset.Resource{{URI: "planted://v", Name: "v",
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+				return toolset.ResourceAnswer{}, s.failing(ctx, false)
+			}}},
 	})
 }
 
 // adopted is a server of go-sdk's whose tool lets out the same.
 func (s *valued) adopted(o runtime.Options) *runtime.Server {
 	inner := mcp.NewServer(&mcp.Implementation{Name: "inner", Version: "1"}, nil)
-	mcp.AddTool(inner, &mcp.Tool{Name: "leak"}, func(ctx context.Context, r *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, any, error) {
-		out, err := s.leak(ctx, r.Params.Arguments)
-		if res, ok := out.Native.(*mcp.CallToolResult); ok {
-			return res, nil, err
-		}
-		return nil, out.Out, err
-	})
+	mcp.AddTool(inner, &mcp.Tool{Name: "leak"},
+		func(ctx context.Context, r *mcp.CallToolRequest, _ map[string]any) (
+			*mcp.CallToolResult, any, error) {
+			out, err := s.leak(ctx, r.Params.Arguments)
+			if res, ok := out.Native.(*mcp.CallToolResult); ok {
+				return res, nil, err
+			}
+			return nil, out.Out, err
+		})
 	server, err := runtime.Adopt(inner, o, map[string]access.Rule{"leak": {Authenticated: true}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -182,13 +202,17 @@ func (s *valued) adopted(o runtime.Options) *runtime.Server {
 func TestCallersValueComesOutNowhere(t *testing.T) {
 	all := secrettest.All(uint64(time.Now().UnixNano()))
 	own, sent, exchanged := all[0].Core, all[2].Core, all[4].Core
-	s := &valued{late: make(chan struct{}), scene: &scene{t: t, progress: secrettest.All(7)[0], out: map[string]*bytes.Buffer{}}}
+	s := &valued{late: make(chan struct{}), scene: &scene{
+		t: t, progress: secrettest.All(7)[0], out: map[string]*bytes.Buffer{}}}
 	for i, core := range []string{own, sent, exchanged} {
-		s.secrets = append(s.secrets, secrettest.Secret{Place: secrettest.Place(fmt.Sprint("value ", i)), Value: core, Core: core})
+		s.secrets = append(s.secrets, secrettest.Secret{
+			Place: secrettest.Place(fmt.Sprint("value ", i)), Value: core, Core: core})
 	}
 	s.secrets = append(s.secrets, secrettest.At(all, secrettest.Header)[0]) // of the trace
-	s.exchange, _ = oidc.NewExchange(oidc.ExchangeOptions{TokenURL: "https://login.example/token", ClientID: "mcp",
-		ClientSecret: "x", Target: oidc.Target{Scopes: []string{"a"}}, Client: &http.Client{Transport: endpoint{exchanged, false}}})
+	s.exchange, _ = oidc.NewExchange(oidc.ExchangeOptions{
+		TokenURL: "https://login.example/token", ClientID: "mcp",
+		ClientSecret: "x", Target: oidc.Target{Scopes: []string{"a"}},
+		Client: &http.Client{Transport: endpoint{exchanged, false}}})
 	t.Run("play", func(t *testing.T) {
 		s.t = t
 		s.aside()
@@ -197,7 +221,10 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 		o.Identity = identity.Bearer(func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{Principal: principal("boss")}, nil
 		}, identity.KeepToken())
-		o.StdioValue = func(context.Context) (identity.Value, error) { return identity.NewValue(identity.NewToken(own)), nil }
+		o.StdioValue = func(context.Context) (
+			identity.Value, error) {
+			return identity.NewValue(identity.NewToken(own)), nil
+		}
 		for _, kind := range []string{"", "go-sdk, ", "adopted, "} {
 			o.SDKOnly = kind == "go-sdk, "
 			server, err := runtime.New(o, s.toolset())
@@ -214,7 +241,8 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 		s.lateLine()
 	})
 	s.t = t
-	wanted := map[string][]string{"value": {"log as text", "log as JSON"}, "exchanged": {"log as text", "log as JSON"}, "failing": {"log as text"}}
+	wanted := map[string][]string{"value": {"log as text", "log as JSON"},
+		"exchanged": {"log as text", "log as JSON"}, "failing": {"log as text"}}
 	for _, kind := range []string{"", "go-sdk, ", "adopted, "} {
 		for _, era := range eras {
 			for _, of := range []string{"value", "exchanged", "failing"} {
@@ -225,7 +253,8 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 	for of, outs := range wanted {
 		for _, where := range outs {
 			if b := s.out[where]; b == nil || !strings.Contains(b.String(), canaries+of) {
-				t.Errorf("%s: what a handler lets out of %s is not seen there, hidden or not", where, of)
+				t.Errorf("%s: what a handler lets out of %s is not seen there, hidden or not",
+					where, of)
 			}
 		}
 	}
@@ -256,10 +285,12 @@ func (s *valued) play(c connection, kind string, turn int) {
 	for _, tool := range tools {
 		for do := range leaks {
 			for _, of := range []string{"value", "exchanged"} {
-				named(tool, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{"do":%q,"of":%q}`, tool, do, of))
+				named(tool, "tools/call", fmt.Sprintf(
+					`"name":%q,"arguments":{"do":%q,"of":%q}`, tool, do, of))
 			}
 		}
-		named(tool, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{"do":"error","of":"failing"}`, tool))
+		named(tool, "tools/call", fmt.Sprintf(
+			`"name":%q,"arguments":{"do":"error","of":"failing"}`, tool))
 		if turn%2 == 0 { // the client may repeat it in what it sends
 			core := s.secrets[1].Core
 			named(core, "tools/call", `"name":`+quoted(core)+`,"arguments":{`+quoted(core)+`:1}`)
@@ -271,7 +302,9 @@ func (s *valued) play(c connection, kind string, turn int) {
 	}
 	named("p", "prompts/get", `"name":"p"`)
 	named("planted://v", "resources/read", `"uri":"planted://v"`)
-	named("", "completion/complete", `"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"of","value":""}`)
+	named(
+		"", "completion/complete",
+		`"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"of","value":""}`)
 	if turn == 0 && kind == "" {
 		named("late", "tools/call", `"name":"late","arguments":{"do":"late","of":"value"}`)
 		close(s.late)
@@ -281,7 +314,8 @@ func (s *valued) play(c connection, kind string, turn int) {
 // lateLine waits for the line about the handler that ran on.
 func (s *valued) lateLine() {
 	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(
+		5 * time.Millisecond) {
 		s.mu.Lock()
 		b := s.out["log as JSON"]
 		found := b != nil && strings.Contains(b.String(), "panicked after its call")

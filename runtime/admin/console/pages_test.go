@@ -17,7 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// rows are the rows of a page's tables, cells joined with bars, in which hidden words stand in brackets.
+// rows are the rows of a page's tables, cells joined with bars, in which hidden words stand in
+// brackets.
 func rows(t *testing.T, body string) (all []string) {
 	t.Helper()
 	doc := must(html.Parse(strings.NewReader(body)))
@@ -29,7 +30,10 @@ func rows(t *testing.T, body string) (all []string) {
 		for c := range n.ChildNodes() {
 			s += text(c)
 		}
-		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "class" && a.Val == "hidden" }) {
+		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool {
+			return a.Key == "class" &&
+				a.Val == "hidden"
+		}) {
 			s = "(" + strings.TrimSpace(s) + ")"
 		}
 		return s
@@ -61,7 +65,8 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 	if err := w.store.SwitchTool(t.Context(), "erase", true, by); err != nil {
 		t.Fatal(err)
 	}
-	body := page(t, w.get("token-admin", "/console/matrix"), http.StatusOK, "anonymous: a caller without an identity is refused")
+	body := page(t, w.get("token-admin", "/console/matrix"), http.StatusOK,
+		"anonymous: a caller without an identity is refused")
 	equal(t, rows(t, body), []string{
 		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
 		"7 tools",
@@ -77,9 +82,12 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 		"1 resource",
 		"team://people/{id}|-(needs an authenticated caller and role Member)|-(needs role Member)|-(needs role Member)|yes|yes|yes|",
 	})
-	// Where the host is asked, roles are drawn all the same: what the host has to say stands beside them.
-	w.machine.table = table(t, access.Rule{Tool: "host", MinRole: 2, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
-		access.Rule{Tool: "only", Permission: access.Permission{App: "dcim", Action: "run"}}).Aware()
+	// Where the host is asked, roles are drawn all the same: what the host has to say stands beside
+	// them.
+	w.machine.table = table(t, access.Rule{Tool: "host", MinRole: 2,
+		Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+		access.Rule{Tool: "only", Permission: access.Permission{
+			App: "dcim", Action: "run"}}).Aware()
 	got := rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
 	equal(t, got[2:4], []string{
 		"host|-(needs an authenticated caller and role Member)|-(needs role Member)|-(needs role Member)|yes|yes|yes|permission dcim.view_device",
@@ -108,9 +116,15 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 	if err := w.store.SwitchTool(t.Context(), "open", true, by); err != nil {
 		t.Fatal(err)
 	}
-	page(t, w.get("token-admin", "/console/principal"), http.StatusOK, "Empty is an anonymous caller", "<option>Viewer</option>")
-	body := page(t, w.get("token-admin", "/console/principal?show=1&subject=vera&role=Viewer&scopes=read+write&groups=a+b&issuer=i&client=c&user=u"), http.StatusOK,
-		`value="vera"`, "<option selected>Viewer</option>", `value="read write"`, "vera, Viewer: 4 of 7 tools")
+	page(t, w.get("token-admin", "/console/principal"), http.StatusOK,
+		"Empty is an anonymous caller", "<option>Viewer</option>")
+	body := page(
+		t,
+		w.get(
+			"token-admin",
+			"/console/principal?show=1&subject=vera&role=Viewer&scopes=read+write&groups=a+b&issuer=i&client=c&user=u"), http.StatusOK,
+		`value="vera"`, "<option selected>Viewer</option>", `value="read write"`,
+		"vera, Viewer: 4 of 7 tools")
 	got := rows(t, body)
 	for _, want := range []string{
 		"tool|May use|Is listed|Lacks|Why",
@@ -122,7 +136,8 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	page(t, w.get("token-admin", "/console/principal?show=1"), http.StatusOK, "an anonymous caller: 0 of 7 tools", "a caller without an identity is refused")
+	page(t, w.get("token-admin", "/console/principal?show=1"), http.StatusOK,
+		"an anonymous caller: 0 of 7 tools", "a caller without an identity is refused")
 }
 
 func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
@@ -131,31 +146,53 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 			w := newWorld(t, engine(t))
 			const token = "token-owner"
 			scope := fmt.Sprint("org-", w.acme.ID)
-			page(t, w.get(token, "/console/catalogs/new?scope="+scope), http.StatusOK, `<option value="`+scope+`" selected>Organisation acme`)
-			at := led(t, w.post(token, "/console/catalogs", form("scope", scope, "name", "kit", "description", "one\r\ntwo", "active", "on")), "/console/catalogs/*")
-			page(t, w.get(token, at), http.StatusOK, "The catalog is there", "Organisation acme · active · version 1", "No tools yet", "one\ntwo</textarea>")
+			page(t, w.get(token, "/console/catalogs/new?scope="+scope), http.StatusOK,
+				`<option value="`+scope+`" selected>Organisation acme`)
+			at := led(t, w.post(token, "/console/catalogs",
+				form("scope", scope, "name", "kit", "description", "one\r\ntwo", "active", "on")),
+				"/console/catalogs/*")
+			page(t, w.get(token, at), http.StatusOK, "The catalog is there",
+				"Organisation acme · active · version 1", "No tools yet", "one\ntwo</textarea>")
 			at, _, _ = strings.Cut(at, "?")
 			// The same name again.
-			page(t, w.post(token, "/console/catalogs", form("scope", scope, "name", "kit", "description", "three")), http.StatusConflict, "There is a catalog of this name there already", `value="kit"`, "three</textarea>")
-			page(t, w.post(token, "/console/catalogs", form("scope", scope, "name", " kit ", "active", "on")), http.StatusUnprocessableEntity, "Write a name", `value=" kit "`, "checked")
+			page(t, w.post(token, "/console/catalogs",
+				form("scope", scope, "name", "kit", "description", "three")), http.StatusConflict,
+				"There is a catalog of this name there already", `value="kit"`, "three</textarea>")
+			page(t, w.post(token, "/console/catalogs",
+				form("scope", scope, "name", " kit ", "active", "on")),
+				http.StatusUnprocessableEntity, "Write a name", `value=" kit "`, "checked")
 
-			led(t, w.post(token, at+"/entries", form("tool", "view", "module", "core")), at+"?done=entry-added")
-			page(t, w.post(token, at+"/entries", form("tool", "view", "module", "mine")), http.StatusConflict, "This tool is in the catalog already", `value="view"`, `value="mine"`)
-			page(t, w.post(token, at+"/entries", form("tool", "no tool")), http.StatusUnprocessableEntity, "Write a tool&#39;s name", `value="no tool"`)
-			led(t, w.post(token, at+"/entries/remove", form("tool", "view")), at+"?done=entry-removed")
+			led(t, w.post(token, at+"/entries", form("tool", "view", "module", "core")), at+
+				"?done=entry-added")
+			page(t, w.post(token, at+"/entries", form("tool", "view", "module", "mine")),
+				http.StatusConflict, "This tool is in the catalog already", `value="view"`,
+				`value="mine"`)
+			page(t, w.post(token, at+"/entries", form("tool", "no tool")),
+				http.StatusUnprocessableEntity, "Write a tool&#39;s name", `value="no tool"`)
+			led(t, w.post(token, at+"/entries/remove", form("tool", "view")), at+
+				"?done=entry-removed")
 			page(t, w.post(token, at+"/entries/remove", form("tool", "view")), http.StatusNotFound)
-			page(t, w.post(token, at+"/entries/remove", form("tool", "no tool")), http.StatusUnprocessableEntity)
+			page(t, w.post(token, at+"/entries/remove", form("tool", "no tool")),
+				http.StatusUnprocessableEntity)
 
-			led(t, w.post(token, at, form("version", 1, "name", "kit2", "description", "")), at+"?done=catalog-saved")
+			led(t, w.post(token, at, form("version", 1, "name", "kit2", "description", "")), at+
+				"?done=catalog-saved")
 			page(t, w.get(token, at), http.StatusOK, "kit2", "not active · version 2")
-			page(t, w.post(token, at, form("version", 2, "name", "acme-kit", "description", "typed")), http.StatusConflict, "There is a catalog of this name", `value="2"`, `value="acme-kit"`, "typed</textarea>")
-			page(t, w.post(token, at, form("name", "kit3")), http.StatusUnprocessableEntity, "Open the page again")
-			page(t, w.post(token, at, form("version", 2, "name", "")), http.StatusUnprocessableEntity, "Write a name")
+			page(t, w.post(token, at, form("version", 2, "name", "acme-kit", "description",
+				"typed")), http.StatusConflict, "There is a catalog of this name", `value="2"`,
+				`value="acme-kit"`, "typed</textarea>")
+			page(t, w.post(token, at, form("name", "kit3")), http.StatusUnprocessableEntity,
+				"Open the page again")
+			page(t, w.post(token, at, form("version", 2, "name", "")),
+				http.StatusUnprocessableEntity, "Write a name")
 
-			page(t, w.get(token, at+"/delete"), http.StatusOK, "Delete catalog kit2?", `name="version" value="2"`)
-			page(t, w.post(token, at+"/delete", form("version", 1)), http.StatusConflict, "It was changed since", `name="version" value="2"`)
+			page(t, w.get(token, at+"/delete"), http.StatusOK, "Delete catalog kit2?",
+				`name="version" value="2"`)
+			page(t, w.post(token, at+"/delete", form("version", 1)), http.StatusConflict,
+				"It was changed since", `name="version" value="2"`)
 			page(t, w.post(token, at+"/delete", form("version", 0)), http.StatusUnprocessableEntity)
-			led(t, w.post(token, at+"/delete", form("version", 2)), "/console/catalogs?done=catalog-deleted")
+			led(t, w.post(token, at+"/delete", form("version", 2)),
+				"/console/catalogs?done=catalog-deleted")
 			page(t, w.get(token, at), http.StatusNotFound)
 			page(t, w.post(token, at+"/delete", form("version", 2)), http.StatusNotFound)
 
@@ -165,11 +202,13 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 			}
 			var done []string
 			for _, e := range events {
-				if e.Principal == "olga" && e.Issuer == issuer && e.Client == "olga" && e.Role == "Member" {
+				if e.Principal == "olga" && e.Issuer == issuer && e.Client == "olga" &&
+					e.Role == "Member" {
 					done = append(done, e.Action)
 				}
 			}
-			equal(t, done, []string{"create catalog", "create entry", "delete entry", "update catalog", "delete catalog"})
+			equal(t, done, []string{"create catalog", "create entry", "delete entry",
+				"update catalog", "delete catalog"})
 		})
 	}
 }
@@ -177,23 +216,37 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 func TestConflictShowsBothAndLosesNothing(t *testing.T) {
 	w := onSQLite(t)
 	at := fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)
-	led(t, w.post("token-admin", at, form("version", 1, "name", "theirs", "description", "by ada")), at+"?done=catalog-saved")
-	body := page(t, w.post("token-owner", at, form("version", 1, "name", "mine", "description", "by olga", "active", "on")), http.StatusConflict,
-		"Somebody else has saved this catalog", `name="version" value="2"`, `value="mine"`, "by olga</textarea>", "checked")
+	led(t, w.post("token-admin", at, form("version", 1, "name", "theirs", "description", "by ada")),
+		at+"?done=catalog-saved")
+	body := page(t, w.post("token-owner", at,
+		form("version", 1, "name", "mine", "description", "by olga", "active", "on")),
+		http.StatusConflict,
+		"Somebody else has saved this catalog", `name="version" value="2"`, `value="mine"`,
+		"by olga</textarea>", "checked")
 	got := rows(t, body)
-	equal(t, got[:4], []string{"Field|Stored now|What you typed|Same?", "Name|theirs|mine|differs", "Description|by ada|by olga|differs", "State|not active|active|differs"})
-	led(t, w.post("token-owner", at, form("version", 2, "name", "mine", "description", "by ada", "active", "on")), at+"?done=catalog-saved")
-	body = page(t, w.post("token-admin", at, form("version", 2, "name", "other", "description", "by ada")), http.StatusConflict)
+	equal(t, got[:4], []string{"Field|Stored now|What you typed|Same?", "Name|theirs|mine|differs",
+		"Description|by ada|by olga|differs", "State|not active|active|differs"})
+	led(t, w.post("token-owner", at, form("version", 2, "name", "mine", "description", "by ada",
+		"active", "on")), at+"?done=catalog-saved")
+	body = page(t, w.post("token-admin", at, form(
+		"version", 2, "name", "other", "description", "by ada")), http.StatusConflict)
 	equal(t, rows(t, body)[2:3], []string{"Description|by ada|by ada|same"})
 
-	for at, noun := range map[string]string{fmt.Sprintf("/console/orgs/%d", w.acme.ID): "organisation", fmt.Sprintf("/console/teams/%d", w.lab.ID): "team"} {
-		led(t, w.post("token-admin", at, form("version", 1, "name", "first")), at+"?done="+map[string]string{"organisation": "org-saved", "team": "team-saved"}[noun])
-		body := page(t, w.post("token-admin", at, form("version", 1, "name", "second")), http.StatusConflict, "saved this "+noun, `name="version" value="2"`, `value="second"`)
+	for at, noun := range map[string]string{fmt.Sprintf(
+		"/console/orgs/%d", w.acme.ID): "organisation",
+		fmt.Sprintf("/console/teams/%d", w.lab.ID): "team"} {
+		led(t, w.post("token-admin", at, form("version", 1, "name", "first")), at+"?done="+
+			map[string]string{"organisation": "org-saved", "team": "team-saved"}[noun])
+		body := page(t, w.post("token-admin", at, form("version", 1, "name", "second")),
+			http.StatusConflict, "saved this "+noun, `name="version" value="2"`, `value="second"`)
 		equal(t, rows(t, body)[1:2], []string{"Name|first|second|differs"})
 	}
 	at = fmt.Sprintf("/console/members/%d", w.lead.ID)
-	led(t, w.post("token-admin", at, form("version", 1, "standing", "admin")), at+"?done=member-saved")
-	body = page(t, w.post("token-admin", at, form("version", 1, "standing", "member")), http.StatusConflict, "saved this member", `name="version" value="2"`, "<option selected>member</option>")
+	led(t, w.post("token-admin", at, form("version", 1, "standing", "admin")), at+
+		"?done=member-saved")
+	body = page(t, w.post("token-admin", at, form("version", 1, "standing", "member")),
+		http.StatusConflict, "saved this member", `name="version" value="2"`,
+		"<option selected>member</option>")
 	equal(t, rows(t, body)[1:2], []string{"Standing|admin|member|differs"})
 }
 
@@ -201,55 +254,75 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 	w := onSQLite(t)
 	const token = "token-admin"
 	org := led(t, w.post(token, "/console/orgs", form("name", "Nova")), "/console/orgs/*")
-	page(t, w.get(token, org), http.StatusOK, "The organisation is there", "Nova", "No teams yet", "Nobody yet", `value="`+issuer+`"`)
+	page(t, w.get(token, org), http.StatusOK, "The organisation is there", "Nova", "No teams yet",
+		"Nobody yet", `value="`+issuer+`"`)
 	org, _, _ = strings.Cut(org, "?")
-	page(t, w.post(token, "/console/orgs", form("name", "Nova")), http.StatusConflict, "There is an organisation of this name", `value="Nova"`)
+	page(t, w.post(token, "/console/orgs", form("name", "Nova")), http.StatusConflict,
+		"There is an organisation of this name", `value="Nova"`)
 	led(t, w.post(token, org, form("name", "Nova2", "version", 1)), org+"?done=org-saved")
-	page(t, w.post(token, org, form("name", "acme", "version", 2)), http.StatusConflict, "There is an organisation of this name", `value="acme"`)
+	page(t, w.post(token, org, form("name", "acme", "version", 2)), http.StatusConflict,
+		"There is an organisation of this name", `value="acme"`)
 
 	team := led(t, w.post(token, org+"/teams", form("name", "Ops")), "/console/teams/*")
 	team, _, _ = strings.Cut(team, "?")
-	page(t, w.post(token, org+"/teams", form("name", "Ops")), http.StatusConflict, "There is a team of this name", `value="Ops"`)
+	page(t, w.post(token, org+"/teams", form("name", "Ops")), http.StatusConflict,
+		"There is a team of this name", `value="Ops"`)
 	page(t, w.get(token, team), http.StatusOK, "Organisation Nova2", "Ops")
 	led(t, w.post(token, org+"/teams", form("name", "Dev")), "/console/teams/*")
-	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict, "There is a team of this name")
+	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict,
+		"There is a team of this name")
 
 	for _, at := range []string{org, team} {
-		page(t, w.get(token, at), http.StatusOK, `name="issuer" value="`+issuer+`"`, `letter for letter. Yours is <span class="name">`+issuer)
-		led(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
-		page(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict, "This is a member already", `value="zoe"`, "<option selected>member</option>")
+		page(t, w.get(token, at), http.StatusOK, `name="issuer" value="`+issuer+`"`,
+			`letter for letter. Yours is <span class="name">`+issuer)
+		led(t, w.post(token, at+"/members", form(
+			"subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
+		page(t, w.post(token, at+"/members", form(
+			"subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict,
+			"This is a member already", `value="zoe"`, "<option selected>member</option>")
 		body := page(t, w.get(token, at), http.StatusOK, "zoe")
 		_, rest, _ := strings.Cut(body, `href="/console/members/`)
 		id, _, _ := strings.Cut(rest, `"`)
 		member := "/console/members/" + id
 		page(t, w.get(token, member), http.StatusOK, "zoe", "<option selected>lead</option>")
-		led(t, w.post(token, member, form("version", 1, "standing", "owner")), member+"?done=member-saved")
-		page(t, w.post(token, member, form("version", 2, "standing", "king")), http.StatusUnprocessableEntity, "Choose one of the standings", "<option selected>owner</option>")
+		led(t, w.post(token, member, form("version", 1, "standing", "owner")), member+
+			"?done=member-saved")
+		page(t, w.post(token, member, form("version", 2, "standing", "king")),
+			http.StatusUnprocessableEntity, "Choose one of the standings",
+			"<option selected>owner</option>")
 		page(t, w.get(token, member+"/delete"), http.StatusOK, "Remove member zoe?", "(owner)")
-		page(t, w.post(token, member+"/delete", form("version", 1)), http.StatusConflict, "It was changed since")
+		page(t, w.post(token, member+"/delete", form("version", 1)), http.StatusConflict,
+			"It was changed since")
 		led(t, w.post(token, member+"/delete", form("version", 2)), at+"?done=member-removed")
 	}
 	page(t, w.get(token, team+"/delete"), http.StatusOK, "Delete team Ops?")
 	led(t, w.post(token, team, form("name", "Ops2", "version", 1)), team+"?done=team-saved")
-	page(t, w.post(token, team+"/delete", form("version", 1)), http.StatusConflict, "Delete team Ops2?")
+	page(t, w.post(token, team+"/delete", form("version", 1)), http.StatusConflict,
+		"Delete team Ops2?")
 	led(t, w.post(token, team+"/delete", form("version", 2)), org+"?done=team-deleted")
 	page(t, w.get(token, org+"/delete"), http.StatusOK, "Delete organisation Nova2?")
-	page(t, w.post(token, org+"/delete", form("version", 1)), http.StatusConflict, "Delete organisation Nova2?")
+	page(t, w.post(token, org+"/delete", form("version", 1)), http.StatusConflict,
+		"Delete organisation Nova2?")
 	led(t, w.post(token, org+"/delete", form("version", 2)), "/console/orgs?done=org-deleted")
-	for _, at := range []string{org, team, "/console/members/x", "/console/orgs/x", "/console/teams/0"} {
+	for _, at := range []string{org, team, "/console/members/x", "/console/orgs/x",
+		"/console/teams/0"} {
 		for _, rest := range []string{"", "/delete"} {
 			page(t, w.get(token, at+rest), http.StatusNotFound)
-			page(t, w.post(token, at+rest, form("version", 1, "name", "x", "standing", "lead")), http.StatusNotFound)
+			page(t, w.post(token, at+rest, form("version", 1, "name", "x", "standing", "lead")),
+				http.StatusNotFound)
 		}
 	}
 	// What is made in an organisation that is gone.
-	page(t, w.post(token, "/console/catalogs", form("scope", "org-999", "name", "kit")), http.StatusNotFound)
+	page(t, w.post(token, "/console/catalogs", form("scope", "org-999", "name", "kit")),
+		http.StatusNotFound)
 }
 
 func TestDeclaredCatalogIsFoundWhateverItsName(t *testing.T) {
 	w := onSQLite(t)
-	for _, name := range []string{"kit", "night shift", "a/b", "x?y#z", "100%", "größe", "..", "."} {
-		w.machine.declared = []catalog.Found{{ID: "code:" + name, Name: name, Tools: []string{"view"}}}
+	for _, name := range []string{"kit", "night shift", "a/b", "x?y#z", "100%", "größe", "..",
+		"."} {
+		w.machine.declared = []catalog.Found{
+			{ID: "code:" + name, Name: name, Tools: []string{"view"}}}
 		doc := must(html.Parse(w.get("token-admin", "/console/catalogs").Body))
 		var at string
 		for n := range doc.Descendants() {
@@ -266,28 +339,41 @@ func TestDeclaredCatalogIsFoundWhateverItsName(t *testing.T) {
 func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	w := onSQLite(t)
 	const token = "token-admin"
-	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "yes")), "/console/tools?done=tool-off")
-	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off&unserved=of.another")
-	// What was done is told with what may not have been meant; a name of an address alone is not repeated.
+	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "yes")),
+		"/console/tools?done=tool-off")
+	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")),
+		"/console/tools?done=tool-off&unserved=of.another")
+	// What was done is told with what may not have been meant; a name of an address alone is not
+	// repeated.
 	const warns = "No tool of this server has this name: of.another"
-	page(t, w.get(token, "/console/tools?done=tool-off&unserved=of.another"), http.StatusOK, "The tool is switched off", `class="note warning" role="status"`, warns)
-	for at, says := range map[string]bool{"?done=tool-off": false, "?done=tool-off&unserved=view": false, "?done=tool-off&unserved=Call+me": true} {
-		body := page(t, w.get(token, "/console/tools"+at), http.StatusOK, "The tool is switched off")
-		if strings.Contains(body, "No tool of this server has") != says || strings.Contains(body, "Call") {
+	page(t, w.get(token, "/console/tools?done=tool-off&unserved=of.another"), http.StatusOK,
+		"The tool is switched off", `class="note warning" role="status"`, warns)
+	for at, says := range map[string]bool{"?done=tool-off": false,
+		"?done=tool-off&unserved=view": false, "?done=tool-off&unserved=Call+me": true} {
+		body := page(t, w.get(token, "/console/tools"+at), http.StatusOK,
+			"The tool is switched off")
+		if strings.Contains(body, "No tool of this server has") != says ||
+			strings.Contains(body, "Call") {
 			t.Errorf("%s: %s", at, body)
 		}
 	}
 	body := page(t, w.get(token, "/console/tools"), http.StatusOK)
 	got := rows(t, body)
-	for _, want := range []string{"view|switched off|Switch on(view)", "of.another not served here|switched off|Switch on(of.another)", "open|on|Switch off(open)"} {
+	for _, want := range []string{"view|switched off|Switch on(view)",
+		"of.another not served here|switched off|Switch on(of.another)",
+		"open|on|Switch off(open)"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	page(t, w.get(token, "/console"), http.StatusOK, `<span class="n">2</span>switched off`, "of.another", "view")
-	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "no")), "/console/tools?done=tool-on")
-	at := led(t, w.post(token, "/console/tools", form("tool", "nope_tool", "off", "no")), "/console/tools?done=tool-on&unserved=nope_tool")
-	page(t, w.get(token, at), http.StatusOK, "The tool is switched on", "No tool of this server has the name that was switched")
+	page(t, w.get(token, "/console"), http.StatusOK, `<span class="n">2</span>switched off`,
+		"of.another", "view")
+	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "no")),
+		"/console/tools?done=tool-on")
+	at := led(t, w.post(token, "/console/tools", form("tool", "nope_tool", "off", "no")),
+		"/console/tools?done=tool-on&unserved=nope_tool")
+	page(t, w.get(token, at), http.StatusOK, "The tool is switched on",
+		"No tool of this server has the name that was switched")
 	if off := must(w.store.ToolsOff(t.Context())); !slices.Equal(off, []string{"of.another"}) {
 		t.Errorf("%v", off)
 	}
@@ -306,8 +392,11 @@ func TestListsGoOnOnTheNextPage(t *testing.T) {
 		must(w.store.AddEntry(ctx, in, w.ofAcme.ID, name, "", by))
 	}
 	for token, pages := range map[string][]string{
-		"token-admin": {"/console/orgs", "/console/catalogs", fmt.Sprintf("/console/orgs/%d", w.acme.ID), fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)},
-		"token-owner": {"/console/catalogs", fmt.Sprintf("/console/catalogs?scope=org-%d", w.acme.ID)},
+		"token-admin": {"/console/orgs", "/console/catalogs",
+			fmt.Sprintf("/console/orgs/%d", w.acme.ID),
+			fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)},
+		"token-owner": {"/console/catalogs", fmt.Sprintf(
+			"/console/catalogs?scope=org-%d", w.acme.ID)},
 	} {
 		for _, at := range pages {
 			body := w.get(token, at).Body.String()
@@ -338,17 +427,20 @@ func TestListsGoOnOnTheNextPage(t *testing.T) {
 		must(w.store.CreateOrg(ctx, fmt.Sprintf("m%03d", i), by))
 	}
 	last := must(w.store.CreateOrg(ctx, "the last one", by))
-	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/new?scope=org-%d", last.ID)), http.StatusOK, "Organisation the last one", "There are more than stand here")
+	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/new?scope=org-%d", last.ID)),
+		http.StatusOK, "Organisation the last one", "There are more than stand here")
 	// Nonsense is the first page.
 	for _, after := range []string{"x", "-7", "99999999999999999999"} {
-		page(t, w.get("token-admin", "/console/orgs?after="+url.QueryEscape(after)), http.StatusOK, "acme")
+		page(t, w.get("token-admin", "/console/orgs?after="+url.QueryEscape(after)), http.StatusOK,
+			"acme")
 	}
 }
 
 func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 	w := onSQLite(t)
 	w.machine.failure = errBroken
-	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)), http.StatusInternalServerError, "Something failed")
+	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)),
+		http.StatusInternalServerError, "Something failed")
 	if !strings.Contains(w.log.String(), "the disk is gone") {
 		t.Errorf("the log: %s", w.log)
 	}
@@ -368,14 +460,25 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{"/console", "/console/matrix", "/console/principal?show=1", "/console/tools", "/console/catalogs", "/console/catalogs/new", "/console/catalogs/1", "/console/orgs", "/console/orgs/1", "/console/teams/1", "/console/members/1"} {
-		page(t, w.get("token-admin", at), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
-		page(t, w.get("token-lead", at), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
+	for _, at := range []string{"/console", "/console/matrix", "/console/principal?show=1",
+		"/console/tools", "/console/catalogs", "/console/catalogs/new", "/console/catalogs/1",
+		"/console/orgs", "/console/orgs/1", "/console/teams/1", "/console/members/1"} {
+		page(t, w.get("token-admin", at), http.StatusServiceUnavailable, "Not now",
+			"The database does not answer: try again; nothing was changed.")
+		page(t, w.get("token-lead", at), http.StatusServiceUnavailable, "Not now",
+			"The database does not answer: try again; nothing was changed.")
 	}
-	f := form("version", 1, "name", "x", "tool", "view", "scope", "global", "standing", "lead", "subject", "x")
-	for _, at := range []string{"/console/tools", "/console/catalogs", "/console/catalogs/1", "/console/catalogs/1/delete", "/console/catalogs/1/entries", "/console/catalogs/1/entries/remove", "/console/orgs", "/console/orgs/1", "/console/orgs/1/delete", "/console/orgs/1/teams", "/console/teams/1", "/console/teams/1/delete", "/console/members/1", "/console/members/1/delete"} {
-		body := page(t, w.post("token-admin", at, f), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
-		if strings.Contains(body, "sql") || strings.Contains(body, "closed") || !strings.Contains(w.log.String(), "is closed") {
+	f := form("version", 1, "name", "x", "tool", "view", "scope", "global", "standing", "lead",
+		"subject", "x")
+	for _, at := range []string{"/console/tools", "/console/catalogs", "/console/catalogs/1",
+		"/console/catalogs/1/delete", "/console/catalogs/1/entries",
+		"/console/catalogs/1/entries/remove", "/console/orgs", "/console/orgs/1",
+		"/console/orgs/1/delete", "/console/orgs/1/teams", "/console/teams/1",
+		"/console/teams/1/delete", "/console/members/1", "/console/members/1/delete"} {
+		body := page(t, w.post("token-admin", at, f), http.StatusServiceUnavailable, "Not now",
+			"The database does not answer: try again; nothing was changed.")
+		if strings.Contains(body, "sql") || strings.Contains(body, "closed") ||
+			!strings.Contains(w.log.String(), "is closed") {
 			t.Errorf("%s tells the reason: %s", at, body)
 		}
 	}
@@ -383,7 +486,8 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 	panicking := onSQLite(t)
 	panicking.machine.table = access.Table{Rules: []access.Rule{{Tool: "x"}}}
 	panicking.machine.panics = true
-	page(t, panicking.get("token-admin", "/console/matrix"), http.StatusInternalServerError, "Something failed")
+	page(t, panicking.get("token-admin", "/console/matrix"), http.StatusInternalServerError,
+		"Something failed")
 	if !strings.Contains(panicking.log.String(), "the console panicked") {
 		t.Errorf("the log: %s", panicking.log)
 	}
@@ -405,5 +509,7 @@ func TestPlaceThatIsFullSaysSo(t *testing.T) {
 		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %d, 'team ' || i, 1, 1 FROM n`, store.MaxTeams, w.acme.ID)); err != nil {
 		t.Fatal(err)
 	}
-	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID), form("name", "one too many")), http.StatusConflict, "There are as many here as there may be", `value="one too many"`)
+	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID),
+		form("name", "one too many")), http.StatusConflict,
+		"There are as many here as there may be", `value="one too many"`)
 }

@@ -51,14 +51,19 @@ const parcelSchema = `{"type":"object","required":["id"],"additionalProperties":
 
 var (
 	anyNumber = rapid.SampledFrom([]string{
-		"0", "-0", "1", "-1", "1.0", "1e2", "0.5", "-1.5", "127", "128", "-129", "1.5e1", "9223372036854775807", "9223372036854775808",
-		"18446744073709551615", "18446744073709551616", "1e20", "1e400", "-1e-400", "0.1", "100e-2", "1e401",
+		"0", "-0", "1", "-1", "1.0", "1e2", "0.5", "-1.5", "127", "128", "-129", "1.5e1",
+		"9223372036854775807", "9223372036854775808",
+		"18446744073709551615", "18446744073709551616", "1e20", "1e400", "-1e-400", "0.1", "100e-2",
+		"1e401",
 	})
 	anyString = rapid.SampledFrom([]string{
-		`""`, `"new"`, `"sent"`, `"abc"`, `"abcde"`, `"ABC"`, `"é"`, `"\u0061"`, `"\ud83d\ude00"`, `"\ud800"`, `"<&>"`, `"1"`,
-		`"2026-01-31T15:04:05Z"`, `"2026-01-31t15:04:05.5z"`, `"2026-13-31T15:04:05Z"`, `"2016-12-31T23:59:60Z"`,
+		`""`, `"new"`, `"sent"`, `"abc"`, `"abcde"`, `"ABC"`, `"é"`, `"\u0061"`, `"\ud83d\ude00"`,
+		`"\ud800"`, `"<&>"`, `"1"`,
+		`"2026-01-31T15:04:05Z"`, `"2026-01-31t15:04:05.5z"`, `"2026-13-31T15:04:05Z"`,
+		`"2016-12-31T23:59:60Z"`,
 	})
-	anyName = rapid.SampledFrom([]string{`"id"`, `"ID"`, `"tags"`, `"Extra"`, `"a"`, `"\u0061"`, `"b"`, `"weight"`})
+	anyName = rapid.SampledFrom([]string{`"id"`, `"ID"`, `"tags"`, `"Extra"`, `"a"`, `"\u0061"`,
+		`"b"`, `"weight"`})
 )
 
 // anyValue is JSON text of any kind, and now and then none.
@@ -76,13 +81,16 @@ func anyValue(depth int) *rapid.Generator[string] {
 		case 3, 4:
 			return anyString.Draw(t, "string")
 		case 5:
-			return rapid.SampledFrom([]string{"[]", "{}", "[1,1.0]", "nul", "[1,]", ""}).Draw(t, "odd")
+			return rapid.SampledFrom([]string{"[]", "{}", "[1,1.0]", "nul", "[1,]", ""}).Draw(
+				t, "odd")
 		case 6:
-			return "[" + strings.Join(rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "items"), ",") + "]"
+			return "[" + strings.Join(rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "items"),
+				",") + "]"
 		case 7:
 			var members []string
 			for range rapid.IntRange(0, 3).Draw(t, "size") {
-				members = append(members, anyName.Draw(t, "name")+":"+anyValue(depth-1).Draw(t, "value"))
+				members = append(members, anyName.Draw(t, "name")+":"+
+					anyValue(depth-1).Draw(t, "value"))
 			}
 			return "{" + strings.Join(members, ",") + "}"
 		}
@@ -104,16 +112,19 @@ func anyParcel(depth int) *rapid.Generator[string] {
 				"1", "18446744073709551615", "18446744073709551616", "2.0", "-0"})},
 			{"status", rapid.SampledFrom([]string{`"new"`, `"s\u0065nt"`})},
 			{"code", rapid.SampledFrom([]string{`"a"`, `"abcd"`})},
-			{"at", rapid.SampledFrom([]string{`"2026-01-31T15:04:05Z"`, `"2026-01-31t15:04:05.5+01:00"`})},
+			{"at", rapid.SampledFrom([]string{
+				`"2026-01-31T15:04:05Z"`, `"2026-01-31t15:04:05.5+01:00"`})},
 			{"labels", rapid.SampledFrom([]string{`{"a":"x"}`, `{"id":"x","ID":"y"}`})},
 			{"tags", rapid.SampledFrom([]string{`["a","b"]`, `["<"]`})},
 			{"fragile", rapid.Just("true")},
-			{"extra", rapid.SampledFrom([]string{`[1e2,{"A":null,"a":1.5}]`, `"<&>"`, `{"id":[]}`})},
+			{"extra", rapid.SampledFrom([]string{
+				`[1e2,{"A":null,"a":1.5}]`, `"<&>"`, `{"id":[]}`})},
 			{"raw", rapid.SampledFrom([]string{`[1.0, {"b":null}]`, `"<&>"`, `1e400`})},
 		}
 		if depth > 0 {
 			likely = append(likely,
-				member{"contents", rapid.Map(anyParcel(depth-1), func(p string) string { return "[" + p + "]" })},
+				member{"contents", rapid.Map(
+					anyParcel(depth-1), func(p string) string { return "[" + p + "]" })},
 				member{"maybe", anyParcel(depth - 1)})
 		}
 		members := []string{`"id":` + rapid.SampledFrom([]string{
@@ -132,8 +143,8 @@ func anyParcel(depth int) *rapid.Generator[string] {
 }
 
 // TestWhatIsAcceptedSurvives holds three laws: the schema accepts what the decoder accepts; the
-// decoded value encodes to an equal document; and what the decoder refuses, the schema, Scan or a documented
-// exception refuses as well.
+// decoded value encodes to an equal document; and what the decoder refuses, the schema, Scan or a
+// documented exception refuses as well.
 func TestWhatIsAcceptedSurvives(t *testing.T) {
 	decoder := decoderOf[parcel](parcelSchema)
 	schema := plainSchema(t, parcelSchema)
@@ -186,7 +197,8 @@ func beyondGo(doc []byte, err *decode.Error) bool {
 	others := slices.ContainsFunc(err.Problems, func(p decode.Problem) bool {
 		return !strings.Contains(p.Message, "is beyond the range ")
 	})
-	return !others || strings.Contains(string(doc), "1e400") || strings.Contains(string(doc), "23:59:60Z")
+	return !others || strings.Contains(string(doc), "1e400") ||
+		strings.Contains(string(doc), "23:59:60Z")
 }
 
 // plainSchema is the schema as its validator reads it, without anything of ours.
@@ -285,10 +297,12 @@ func sameNumber(a, b json.Number) bool {
 // another error than *decode.Error or leave a half-filled value.
 func FuzzDecoderAnswersEveryDocument(f *testing.F) {
 	for _, seed := range []string{
-		``, `null`, `{}`, `{"id":1}`, `{"id":1e400}`, `{"id":1e999999999}`, `{"id":1,"id":2}`, `{"id":"x","ID":1}`,
+		``, `null`, `{}`, `{"id":1}`, `{"id":1e400}`, `{"id":1e999999999}`, `{"id":1,"id":2}`,
+		`{"id":"x","ID":1}`,
 		`{"id":1.0,"contents":[{"id":2,"maybe":{"id":3,"at":"2026-01-31t15:04:05z"}}],"extra":[1e308,{"a":null}]}`,
 		`{"id":1,"labels":{"a":"b"},"tags":["a","a"],"weight":0.25,"count":-0,"small":1e2}`,
-		"{\"id\":1,\"code\":\"\xff\"}", `{"id":1,"code":"\ud800"}`, `[[[[[[`, `{"id":1,"raw":` + strings.Repeat("[", 127) + strings.Repeat("]", 127) + `}`,
+		"{\"id\":1,\"code\":\"\xff\"}", `{"id":1,"code":"\ud800"}`, `[[[[[[`, `{"id":1,"raw":` +
+			strings.Repeat("[", 127) + strings.Repeat("]", 127) + `}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -305,7 +319,9 @@ func FuzzDecoderAnswersEveryDocument(f *testing.F) {
 		if !errors.As(err, &e) {
 			t.Fatalf("%q: %v", doc, err)
 		}
-		if len(err.Error()) > decode.MaxProblems*8192 || strings.ContainsAny(err.Error(), "\n\r\x1b") || strings.Contains(err.Error(), location) {
+		if len(err.Error()) > decode.MaxProblems*8192 ||
+			strings.ContainsAny(err.Error(), "\n\r\x1b") ||
+			strings.Contains(err.Error(), location) {
 			t.Fatalf("%q: an unfit message: %q", doc, err)
 		}
 		if b, _ := json.Marshal(value); string(b) != `{"id":0}` {

@@ -132,7 +132,8 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 		x.o.Logger = slog.Default()
 	}
 	x.cache = loader.New(loader.Config[*exchanged, *oauth2.Token]{
-		Key: func(e *exchanged) string { return string(e.key[:]) }, Load: x.load, Keep: keepExchanged,
+		Key: func(e *exchanged) string { return string(e.key[:]) }, Load: x.load,
+		Keep: keepExchanged,
 		Size: maxExchanged, Timeout: exchangeTimeout, MaxLoads: maxExchanges, Cancel: true,
 	})
 	if err := errors.Join(p.all...); err != nil {
@@ -237,7 +238,8 @@ func (x *Exchange) failed(ctx context.Context, requestID string, id identity.Ide
 	case errors.Is(err, loader.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		attrs = append(attrs, "error", "no answer in time")
 	default:
-		attrs = append(attrs, "error", "the endpoint cannot be reached, or its answer cannot be read")
+		attrs = append(
+			attrs, "error", "the endpoint cannot be reached, or its answer cannot be read")
 	}
 	x.o.Logger.WarnContext(ctx, "a token exchange failed", attrs...)
 	return failure
@@ -264,7 +266,8 @@ type exchanged struct {
 
 func (x *Exchange) input(id identity.Identity, subject string) *exchanged {
 	p, digest := id.Principal, sha256.Sum256([]byte(subject))
-	parts, _ := json.Marshal([]any{p.Issuer, p.Subject, p.ClientID(), digest[:], x.o.Target}) // texts
+	// texts
+	parts, _ := json.Marshal([]any{p.Issuer, p.Subject, p.ClientID(), digest[:], x.o.Target})
 	return &exchanged{sha256.Sum256(parts), subject, id.Expires, x.o.Target}
 }
 

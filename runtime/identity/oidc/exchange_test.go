@@ -78,9 +78,10 @@ func given(n int, changes ...any) map[string]any {
 }
 
 func (e *endpoint) options() oidc.ExchangeOptions {
-	return oidc.ExchangeOptions{TokenURL: tokenURL, ClientID: "mcp server", ClientSecret: "s&cret/+",
-		Target: oidc.Target{Audiences: []string{"https://api.example"}},
-		Client: &http.Client{Transport: e}, Logger: slog.New(slog.DiscardHandler)}
+	return oidc.ExchangeOptions{TokenURL: tokenURL, ClientID: "mcp server",
+		ClientSecret: "s&cret/+",
+		Target:       oidc.Target{Audiences: []string{"https://api.example"}},
+		Client:       &http.Client{Transport: e}, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func (e *endpoint) exchange(t testing.TB, change func(*oidc.ExchangeOptions)) *oidc.Exchange {
@@ -155,7 +156,10 @@ func TestExchangeSendsWhatItsGrantAsksFor(t *testing.T) {
 	} {
 		e := newEndpoint()
 		if name == "on behalf of" {
-			e.answer = func(n int) (int, map[string]any) { return 200, given(n, "issued_token_type", nil) }
+			e.answer = func(n int) (int, map[string]any) {
+				return 200,
+					given(n, "issued_token_type", nil)
+			}
 		}
 		ctx, held := call(t, nil)
 		got, err := e.exchange(t, test.change).TokenSource(ctx).Token()
@@ -174,7 +178,8 @@ func TestExchangeSendsWhatItsGrantAsksFor(t *testing.T) {
 			h.Get("Content-Type") != "application/x-www-form-urlencoded" {
 			t.Errorf("%s: %v", name, h)
 		}
-		if got := held.Mask(redact.Masker{}).Text("with exchanged-1"); strings.Contains(got, "ed-1") {
+		if got := held.Mask(redact.Masker{}).Text("with exchanged-1"); strings.Contains(
+			got, "ed-1") {
 			t.Errorf("%s: the log shows the new token: %s", name, got)
 		}
 	}
@@ -304,7 +309,10 @@ func TestExchangedTokensEndBeforeTheyExpire(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEndpoint()
-			e.answer = func(n int) (int, map[string]any) { return 200, given(n, "expires_in", test.expiresIn) }
+			e.answer = func(n int) (int, map[string]any) {
+				return 200,
+					given(n, "expires_in", test.expiresIn)
+			}
 			x := e.exchange(t, nil)
 			ctx, _ := call(t, func(i *identity.Identity) {
 				if i.Expires = time.Now().Add(test.expires); test.expires == 0 {
@@ -377,10 +385,15 @@ func TestExchangeThatFailsSaysWhyInTheLogAlone(t *testing.T) {
 		code   string
 		log    string
 	}{
-		"refused":    {400, with(map[string]any{"error": "invalid_grant"}), "invalid_grant", "code=invalid_grant"},
-		"of Entra":   {400, with(map[string]any{"error": "interaction_required", "error_codes": []int{50076}}), "interaction_required", "error_codes=[50076]"},
-		"with 200":   {200, with(map[string]any{"error": "invalid_target"}), "invalid_target", "code=invalid_target"},
-		"odd code":   {400, with(map[string]any{"error": "x " + subjectToken}), "(not shown)", "(not shown)"},
+		"refused": {400, with(map[string]any{"error": "invalid_grant"}), "invalid_grant",
+			"code=invalid_grant"},
+		"of Entra": {400, with(map[string]any{
+			"error": "interaction_required", "error_codes": []int{50076}}), "interaction_required",
+			"error_codes=[50076]"},
+		"with 200": {200, with(map[string]any{"error": "invalid_target"}), "invalid_target",
+			"code=invalid_target"},
+		"odd code": {400, with(map[string]any{"error": "x " + subjectToken}), "(not shown)",
+			"(not shown)"},
 		"no code":    {500, echo, "", "status=500"},
 		"redirect":   {302, echo, "", "status=302"},
 		"no token":   {200, given(1, "access_token", nil), "", "cannot be read"},
@@ -390,10 +403,11 @@ func TestExchangeThatFailsSaysWhyInTheLogAlone(t *testing.T) {
 		"not issued": {200, given(1, "issued_token_type", nil), "", "issued_token_type"},
 		"a refresh token": {200, given(1, "issued_token_type",
 			"urn:ietf:params:oauth:token-type:refresh_token"), "", "issued_token_type"},
-		"an odd token":  {200, given(1, "access_token", secret+"\r\nX: y"), "", "no header"},
-		"expired":       {200, given(1, "expires_in", -5), "", "expires_in"},
-		"odd lifetime":  {200, given(1, "expires_in", "long "+secret), "", "cannot be read"},
-		"lists, no map": {200, map[string]any{"access_token": []string{secret}}, "", "cannot be read"},
+		"an odd token": {200, given(1, "access_token", secret+"\r\nX: y"), "", "no header"},
+		"expired":      {200, given(1, "expires_in", -5), "", "expires_in"},
+		"odd lifetime": {200, given(1, "expires_in", "long "+secret), "", "cannot be read"},
+		"lists, no map": {200, map[string]any{"access_token": []string{secret}}, "",
+			"cannot be read"},
 	} {
 		var log bytes.Buffer
 		e := newEndpoint()
@@ -502,16 +516,22 @@ func TestClientKeepsTheTokenToTheServiceItCalls(t *testing.T) {
 
 func TestExchangeOptionsThatCannotWorkAreNamed(t *testing.T) {
 	for want, change := range map[string]func(*oidc.ExchangeOptions){
-		"TokenURL is empty":          func(o *oidc.ExchangeOptions) { o.TokenURL = "" },
-		"use https":                  func(o *oidc.ExchangeOptions) { o.TokenURL = "http://login.example/token" },
+		"TokenURL is empty": func(o *oidc.ExchangeOptions) { o.TokenURL = "" },
+		"use https": func(o *oidc.ExchangeOptions) {
+			o.TokenURL = "http://login.example/token"
+		},
 		"ClientID is empty":          func(o *oidc.ExchangeOptions) { o.ClientID = "" },
 		"ClientSecret or PrivateKey": func(o *oidc.ExchangeOptions) { o.ClientSecret = "" },
-		"set one of them":            func(o *oidc.ExchangeOptions) { o.PrivateKey = &oidc.PrivateKey{Key: edKey()} },
-		"Method is 7":                func(o *oidc.ExchangeOptions) { o.Method = 7 },
-		"Target is empty":            func(o *oidc.ExchangeOptions) { o.Target = oidc.Target{} },
-		"an empty name":              func(o *oidc.ExchangeOptions) { o.Resources = []string{""} },
-		"Scopes has":                 func(o *oidc.ExchangeOptions) { o.Scopes = []string{"two words"} },
-		"OnBehalfOf takes Scopes":    func(o *oidc.ExchangeOptions) { o.OnBehalfOf = true },
+		"set one of them": func(o *oidc.ExchangeOptions) {
+			o.PrivateKey = &oidc.PrivateKey{Key: edKey()}
+		},
+		"Method is 7":     func(o *oidc.ExchangeOptions) { o.Method = 7 },
+		"Target is empty": func(o *oidc.ExchangeOptions) { o.Target = oidc.Target{} },
+		"an empty name":   func(o *oidc.ExchangeOptions) { o.Resources = []string{""} },
+		"Scopes has": func(o *oidc.ExchangeOptions) {
+			o.Scopes = []string{"two words"}
+		},
+		"OnBehalfOf takes Scopes": func(o *oidc.ExchangeOptions) { o.OnBehalfOf = true },
 		"Algorithm \"HS256\"": func(o *oidc.ExchangeOptions) {
 			o.ClientSecret, o.PrivateKey = "", &oidc.PrivateKey{Key: edKey(), Algorithm: "HS256"}
 		},

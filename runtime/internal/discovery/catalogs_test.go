@@ -241,7 +241,8 @@ func TestUnknownCatalogsAmongOthersAreMaskedAndLogged(t *testing.T) {
 		f, err := c.Filter(t.Context(),
 			&request.Info{Catalog: both(asks(secret, ""), asks("own", ""))})
 		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" ||
-			strings.Contains(f.Note, secret) || !strings.HasPrefix(f.Note, "there is no such catalog: ") {
+			strings.Contains(f.Note, secret) ||
+			!strings.HasPrefix(f.Note, "there is no such catalog: ") {
 			t.Errorf("strict %v: %+v, %v", strict, f, err)
 		}
 		if text := log.String(); strings.Contains(text, secret) ||

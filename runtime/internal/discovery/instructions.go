@@ -106,7 +106,8 @@ func (i *Instructions) For(ctx context.Context, p access.Principal, own string) 
 				return i.Func(p, i.Policy.Listed(p, access.Tools).Names())
 			}})
 		if err := o.Err(); err != nil {
-			i.Log.ErrorContext(ctx, "Options.InstructionsFor failed: the caller gets no instructions",
+			i.Log.ErrorContext(
+				ctx, "Options.InstructionsFor failed: the caller gets no instructions",
 				"error", err)
 		}
 		text = o.Value

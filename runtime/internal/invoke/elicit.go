@@ -120,7 +120,8 @@ func Form(t reflect.Type) (json.RawMessage, error) {
 	plain := []string{"string", "number", "integer", "boolean"}
 	for name, field := range s.Properties {
 		if !slices.Contains(plain, field.Type) {
-			return nil, fmt.Errorf("the form %v: %s is neither a string, a number nor a bool", t, name)
+			return nil, fmt.Errorf("the form %v: %s is neither a string, a number nor a bool", t,
+				name)
 		}
 	}
 	s.AdditionalProperties = nil

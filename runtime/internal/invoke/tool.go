@@ -38,8 +38,9 @@ type Schemas map[string]*decode.Shape
 // NewTool checks a tool and parses its schemas.
 func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	built := &Tool{Tool: t, output: schemas[t.Output], Public: &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, Annotations: annotations(t.Annotations),
-		Icons: Icons(t.Icons), InputSchema: json.RawMessage(t.Input)}}
+		Name: t.Name, Title: t.Title, Description: t.Description,
+		Annotations: annotations(t.Annotations),
+		Icons:       Icons(t.Icons), InputSchema: json.RawMessage(t.Input)}}
 	if t.Answer != nil {
 		built.Call = answered(t)
 	}
@@ -171,8 +172,8 @@ func (t *Tool) BindValues(table access.Table) error {
 }
 
 // BindLenient prepares a tool for lenient arguments if it, or all, have them. What a decision
-// depends on stays strict: an argument with //mcp:allow, with rules of its values, or with an HTTP header.
-// BindValues comes first.
+// depends on stays strict: an argument with //mcp:allow, with rules of its values, or with an HTTP
+// header. BindValues comes first.
 func (t *Tool) BindLenient(all bool) error {
 	if t.Strict || !t.Lenient && !all {
 		return nil

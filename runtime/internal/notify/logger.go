@@ -65,7 +65,8 @@ func handlerOf(ctx context.Context, group string) slog.Handler {
 		server = server.WithGroup(group)
 	}
 	mask := info.Mask(info.Server.Masker)
-	if info.Credential != nil { // of calls without a context too, which the server's own does not mask
+	// of calls without a context too, which the server's own does not mask
+	if info.Credential != nil {
 		server = mask.Handler(server)
 	}
 	if client == nil || info.Notifier == nil {

@@ -208,7 +208,8 @@ func New(id identity.Identity, header http.Header) *Info {
 		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
 }
 
-// RunsHandler reports whether messages of a method run a handler, which may read the caller's value.
+// RunsHandler reports whether messages of a method run a handler, which may read the caller's
+// value.
 func RunsHandler(method string) bool {
 	switch method {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete":

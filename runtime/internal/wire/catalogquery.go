@@ -19,8 +19,8 @@ const MetaRequestID = "io.github.mcpgen/requestId"
 
 // A client names the tool catalogs to list in one of these places. The first one counts: catalog
 // and catalog_id in the params, _meta, the header, the query of the endpoint. In one place ids
-// count before names. An empty value requests all tools. Several catalogs are an array in the params and
-// in _meta, and separated by commas in the header and the query.
+// count before names. An empty value requests all tools. Several catalogs are an array in the
+// params and in _meta, and separated by commas in the header and the query.
 const (
 	MetaCatalog     = "io.github.mcpgen/catalog"
 	MetaCatalogID   = "io.github.mcpgen/catalog-id"

@@ -16,7 +16,8 @@ import (
 const drawn = 320
 
 // written are the roots that shapes.go has.
-var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts", "Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed", "Optionals"}
+var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts",
+	"Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed", "Optionals"}
 
 func main() {
 	log.SetFlags(0)
@@ -32,7 +33,8 @@ func main() {
 		m.serve(name, strings.NewReplacer("[", "", "]", "").Replace(name))
 	}
 	m.tests.WriteString("}\n")
-	for name, b := range map[string]*bytes.Buffer{"randomtypes.go": &m.code, "cases_test.go": &m.tests} {
+	for name, b := range map[string]*bytes.Buffer{
+		"randomtypes.go": &m.code, "cases_test.go": &m.tests} {
 		text, err := format.Source(b.Bytes())
 		if err != nil {
 			log.Fatalf("%s: %v\n%s", name, err, b)
@@ -75,7 +77,9 @@ func (m *maker) draw(name string) {
 // serve writes the tool that takes a type.
 func (m *maker) serve(typ, word string) {
 	base := strings.ToLower(word[:1]) + word[1:]
-	fmt.Fprintf(&m.code, "// Take%s takes it.\n//\n//mcp:tool\nfunc Take%s(context.Context, %s) error { return nil }\n\n", word, word, typ)
+	fmt.Fprintf(
+		&m.code,
+		"// Take%s takes it.\n//\n//mcp:tool\nfunc Take%s(context.Context, %s) error { return nil }\n\n", word, word, typ)
 	fmt.Fprintf(&m.tests, "\tof(%q, decode%s, %sSchema),\n", word, word, base)
 }
 
@@ -110,7 +114,8 @@ func (m *maker) quoting(typ string) []string {
 	switch least {
 	case "bool":
 		return append([]string{}, m.some("default=true", "nullable")...)
-	case "int", "int64", "int32", "Level", "uint", "uint64", "uint32", "uint8", "uint16", "float64", "float32":
+	case "int", "int64", "int32", "Level", "uint", "uint64", "uint32", "uint8", "uint16", "float64",
+		"float32":
 		return append([]string{}, m.some("default=17", "maxLength=3", "nullable", "minLength=2")...)
 	}
 	return nil
@@ -127,13 +132,15 @@ func (m *maker) typ(owner string, depth int) (string, []string) {
 			return "*" + strings.TrimLeft(elem, "*"), nil
 		case 1, 2:
 			elem, _ := m.typ(owner, depth+1)
-			return "[]" + strings.Replace(elem, "uint8", "uint16", 1), m.some("minItems=1", "maxItems=4", "uniqueItems=true")
+			return "[]" + strings.Replace(elem, "uint8", "uint16", 1),
+				m.some("minItems=1", "maxItems=4", "uniqueItems=true")
 		case 3:
 			elem, _ := m.typ(owner, depth+1)
 			return fmt.Sprintf("[%d]%s", 1+m.rand.IntN(3), elem), m.some("uniqueItems=true")
 		case 4:
 			elem, _ := m.typ(owner, depth+1)
-			return "map[" + m.one("string", "Label", "Color", "int", "int8", "uint16", "uint64", "Plate", "netip.Addr") + "]" + elem, nil
+			return "map[" + m.one("string", "Label", "Color", "int", "int8", "uint16", "uint64",
+				"Plate", "netip.Addr") + "]" + elem, nil
 		case 5:
 			return m.one("*"+owner, "[]"+owner, "map[string]"+owner), nil
 		default:
@@ -146,16 +153,23 @@ func (m *maker) typ(owner string, depth int) (string, []string) {
 	case 0:
 		return m.one("bool", "*bool"), m.some("default=true")
 	case 1, 2:
-		return m.one("int", "int64", "int32", "Level", "*int"), m.some("minimum=-5", "maximum=100", "multipleOf=3", "default=0", "exclusiveMaximum=90")
+		return m.one("int", "int64", "int32", "Level", "*int"),
+			m.some("minimum=-5", "maximum=100", "multipleOf=3", "default=0", "exclusiveMaximum=90")
 	case 3:
-		return m.one("uint", "uint64", "uint32", "uint8", "uint16"), m.some("minimum=2", "maximum=200", "multipleOf=2", "default=4")
+		return m.one("uint", "uint64", "uint32", "uint8", "uint16"),
+			m.some("minimum=2", "maximum=200", "multipleOf=2", "default=4")
 	case 4:
-		return m.one("float64", "float32"), m.some("minimum=-1.5", "maximum=1e2", "multipleOf=0.25", "default=0.5", "exclusiveMinimum=-7")
+		return m.one("float64", "float32"), m.some(
+			"minimum=-1.5", "maximum=1e2", "multipleOf=0.25", "default=0.5", "exclusiveMinimum=-7")
 	case 5:
-		return m.one("string", "Label", "*string"), m.some("minLength=1", "maxLength=6", `pattern=^[a-cé]*$`, "default=a")
+		return m.one("string", "Label", "*string"),
+			m.some("minLength=1", "maxLength=6", `pattern=^[a-cé]*$`, "default=a")
 	case 6:
-		return "string", []string{"format=" + m.one("date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "color",
-			"iri", "iri-reference", "json-pointer", "period", "regex", "relative-json-pointer", "semver", "uri-template")}
+		return "string", []string{"format=" +
+			m.one("date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6",
+				"uri", "uri-reference", "uuid", "color",
+				"iri", "iri-reference", "json-pointer", "period", "regex", "relative-json-pointer",
+				"semver", "uri-template")}
 	case 7:
 		return m.one("Color", "*Color"), m.some("default=red")
 	case 8:
@@ -164,8 +178,11 @@ func (m *maker) typ(owner string, depth int) (string, []string) {
 		return m.one("time.Time", "*time.Time", "[]byte", "[]Octet", "Octets", "Plate"), nil
 	case 10:
 		if m.rand.IntN(3) == 0 {
-			return m.one("any", "json.RawMessage", "Anything"), []string{m.one("type=string", "type=integer", "type=object", "oneof_type=string;null", "oneof_type=integer;array",
-				"anyof_type=number;integer", "anyof_type=boolean;object;integer", "anyof_type=string;null", "anyof_type=array")}
+			return m.one("any", "json.RawMessage", "Anything"),
+				[]string{m.one("type=string", "type=integer", "type=object",
+					"oneof_type=string;null", "oneof_type=integer;array",
+					"anyof_type=number;integer", "anyof_type=boolean;object;integer",
+					"anyof_type=string;null", "anyof_type=array")}
 		}
 		if m.rand.IntN(3) == 0 {
 			return "time.Time", []string{"default=2026-01-31T15:04:05Z"}
