@@ -75,7 +75,8 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	}
 	c, err := compose(opts, toolsets, part)
 	c.own = own
-	err = errors.Join(optsErr, rulesErr, err, own.clashes(c), c.describe(opts.Descriptions))
+	err = errors.Join(optsErr, rulesErr, err, own.clashes(c, replaced),
+		c.describe(opts.Descriptions))
 	if err != nil {
 		return nil, startError{err}
 	}
@@ -115,6 +116,8 @@ type adopted struct {
 	prompts   map[string]*mcp.Prompt
 	resources map[string]*mcp.Resource
 	templates map[string]*mcp.ResourceTemplate
+
+	listed map[access.Kind][]string // names of all of these at adoption, and of conditional tools
 }
 
 // RulesByHint returns the rules of the tools that a go-sdk server lists, for [Adopt]: readOnly is
@@ -194,6 +197,10 @@ func adoptedOf(server *mcp.Server) (own adopted, err error) {
 		func(r *mcp.Resource) string { return r.URI })
 	own.templates = collect(&err, has.Resources != nil, client.ResourceTemplates(ctx, nil),
 		func(r *mcp.ResourceTemplate) string { return r.URITemplate })
+	own.listed = map[access.Kind][]string{}
+	for _, k := range request.Kinds {
+		own.listed[k] = own.names(k)
+	}
 	return own, err
 }
 
@@ -263,6 +270,7 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, name := range o.Adopt.Conditional {
 		delete(a.tools, name)
+		a.listed[access.Tools] = append(a.listed[access.Tools], name)
 		if rule, ok := rules[name]; !ok || rule.Kind() != access.Tools {
 			bad("Options.Adopt.Conditional has tool %q, which has no rule: "+
 				"correct the name, or give it a rule", name)
@@ -304,11 +312,12 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 	return access.Part{Package: "(the adopted server)", Table: table}, errors.Join(errs...)
 }
 
-// clashes reports names that both the toolsets and the adopted server have.
-func (a adopted) clashes(c composed) error {
+// clashes reports names that both the toolsets and the adopted server have, apart from those that
+// the toolsets replace. Tools that do not count as the server's are among them.
+func (a adopted) clashes(c composed, replaced map[access.Kind][]string) error {
 	var errs []error
 	clash := func(k access.Kind, name string) {
-		if slices.Contains(a.names(k), name) {
+		if slices.Contains(a.listed[k], name) && !slices.Contains(replaced[k], name) {
 			errs = append(errs, fmt.Errorf("%s %q of a toolset is also a %s of the adopted server, "+
 				"which it would replace: rename one, or set Options.Adopt.Replace", k, name, k))
 		}

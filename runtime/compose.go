@@ -29,6 +29,7 @@ type composed struct {
 	resources *invoke.Resources         // all that a URI can mean
 	own       adopted                   // of the go-sdk server itself
 	catalogs  map[string][]string       // by tool, and by "" those of removed tools
+	removed   []string                  // names and aliases of tools that narrowing has removed
 }
 
 // ownPackages begin the paths of packages that add tools to those of others, and name no server.
@@ -65,6 +66,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		for _, t := range set.Removed() {
 			names = append(names, t.Name)
 			c.catalogs[""] = append(c.catalogs[""], t.Catalogs...)
+			c.removed = append(append(c.removed, t.Name), t.Aliases...)
 		}
 		for _, name := range set.Unknown() {
 			hint := ""

@@ -135,7 +135,7 @@ func (s *Server) build(server *mcp.Server) error {
 	}
 	s.instructions, err = discovery.NewInstructions(discovery.InstructionsConfig{
 		Policy: s.policy, Text: opts.Instructions, Func: opts.InstructionsFor,
-		Aliases: s.aliases, Adopted: s.own.names, Pool: s.pool, Log: opts.Logger}, opts.Anonymous)
+		Aliases: s.aliases, Hidden: s.hiddenNames, Pool: s.pool, Log: opts.Logger}, opts.Anonymous)
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,16 @@ func (s *Server) build(server *mcp.Server) error {
 			s.changes.RecheckCatalogs)
 	}
 	return nil
+}
+
+// hiddenNames returns the names that callers see only by a rule, or never: those of the adopted
+// server, and those of tools that narrowing has removed.
+func (s *Server) hiddenNames(k access.Kind) []string {
+	names := slices.Clone(s.own.listed[k])
+	if k == access.Tools {
+		names = append(names, s.removed...)
+	}
+	return names
 }
 
 // buildIdentity checks Options.Identity, and makes the authenticator of callers over HTTP.

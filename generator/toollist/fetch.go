@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -102,8 +103,18 @@ func cause(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return fmt.Errorf("no answer in time: %w", ended)
 	}
-	return err
+	return printable{err}
 }
+
+// printable is an error whose text may be a server's own: a terminal must not interpret it.
+type printable struct{ error }
+
+func (p printable) Error() string {
+	quoted := strconv.QuoteToGraphic(short([]byte(p.error.Error())))
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+func (p printable) Unwrap() error { return p.error }
 
 // keep adds the tools of a result.
 func (t *tap) keep(result json.RawMessage) {

@@ -150,6 +150,14 @@ func (s Set) and(words []uint64) Set {
 // what is public and nothing else.
 func (t Table) Aware() Table {
 	t.aware = true
+	t.Values = slices.Clone(t.Values)
+	for i := range t.Values {
+		v := &t.Values[i]
+		public := func(tool Rule) bool { return tool.Tool == v.Tool && tool.Public }
+		if !v.Public && !v.Permission.Asked() && slices.ContainsFunc(t.Rules, public) {
+			v.Permission = NoPermission() // its tool requires none
+		}
+	}
 	if t.index == nil {
 		return t
 	}

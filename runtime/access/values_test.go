@@ -214,3 +214,28 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 		}
 	}
 }
+
+// A value of a public tool needs no permission of the host.
+func TestValuesOfAPublicToolOnAnAwareTable(t *testing.T) {
+	table, err := access.Compose(access.Part{Package: "p", Table: access.Table{
+		Roles: access.DefaultRoles(),
+		Rules: []access.Rule{{Tool: "pub", Public: true}},
+		Values: []access.Rule{{Tool: "pub", Argument: "k", Value: "a", Public: true},
+			{Tool: "pub", Argument: "k", Value: "b", MinRole: 2}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table = table.Aware()
+	permits := table.Permits(func(access.Kind, access.Rule) access.Permit {
+		return access.PermitNone
+	})
+	for role, want := range map[string]string{"": "[a]", "Viewer": "[a]", "Admin": "[a b]"} {
+		p := access.Principal{}
+		if role != "" {
+			p = access.Principal{Subject: "u", Role: role, Permits: permits}
+		}
+		if got := fmt.Sprint(table.Choices(p, "pub")[0].Values); got != want {
+			t.Errorf("%q may send %s, want %s", role, got, want)
+		}
+	}
+}

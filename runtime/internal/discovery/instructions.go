@@ -40,7 +40,7 @@ type InstructionsConfig struct {
 	// called from many goroutines; nil for a constant text.
 	Func    func(access.Principal, []string) string
 	Aliases map[string]string            // of tools, to their names
-	Adopted func(k access.Kind) []string // the adopted server's own names; nil without one
+	Hidden  func(k access.Kind) []string // names beside those of the table
 	Pool    *worker.Pool
 	Log     *slog.Logger
 }
@@ -66,11 +66,7 @@ func NewInstructions(c InstructionsConfig, anonymous bool) (*Instructions, error
 		}
 	}
 	for _, k := range request.Kinds {
-		names := c.Policy.Table.Of(k).Tools()
-		if c.Adopted != nil {
-			names = append(names, c.Adopted(k)...)
-		}
-		for _, name := range names {
+		for _, name := range append(c.Policy.Table.Of(k).Tools(), c.Hidden(k)...) {
 			add(name, k, name)
 		}
 	}

@@ -41,9 +41,14 @@ func NewLists(c ListsConfig) *Lists {
 		for i, a := range p.Arguments {
 			p.Arguments[i] = new(*a)
 		}
+		ownMetadata(&p.Meta, &p.Icons)
 	})
-	l.resources = newList(l, access.Resources, 2, func(*mcp.Resource) {})
-	l.templates = newList(l, access.Resources, 3, func(*mcp.ResourceTemplate) {})
+	l.resources = newList(l, access.Resources, 2, func(r *mcp.Resource) {
+		ownMetadata(&r.Meta, &r.Icons)
+	})
+	l.templates = newList(l, access.Resources, 3, func(r *mcp.ResourceTemplate) {
+		ownMetadata(&r.Meta, &r.Icons)
+	})
 	return l
 }
 
@@ -170,10 +175,50 @@ func (l *Lists) digests(p access.Principal, in *access.Set) digests {
 func ownTool(t *mcp.Tool) {
 	if t.Annotations != nil {
 		t.Annotations = new(*t.Annotations)
+		for _, hint := range []**bool{&t.Annotations.DestructiveHint,
+			&t.Annotations.OpenWorldHint} {
+			if *hint != nil {
+				*hint = new(**hint)
+			}
+		}
 	}
+	ownMetadata(&t.Meta, &t.Icons)
 	for _, schema := range []*any{&t.InputSchema, &t.OutputSchema} {
 		if raw, ok := (*schema).(json.RawMessage); ok {
 			*schema = slices.Clone(raw)
 		}
 	}
+}
+
+// ownMetadata copies what an item of any kind may have.
+func ownMetadata(meta *mcp.Meta, icons *[]mcp.Icon) {
+	*meta, _ = ownJSON(map[string]any(*meta)).(map[string]any)
+	*icons = slices.Clone(*icons)
+	for i := range *icons {
+		(*icons)[i].Sizes = slices.Clone((*icons)[i].Sizes)
+	}
+}
+
+// ownJSON copies a decoded JSON value.
+func ownJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		copied := make(map[string]any, len(v))
+		for name, member := range v {
+			copied[name] = ownJSON(member)
+		}
+		return copied
+	case []any:
+		copied := slices.Clone(v)
+		for i := range copied {
+			copied[i] = ownJSON(copied[i])
+		}
+		return copied
+	case json.RawMessage:
+		return slices.Clone(v)
+	}
+	return v
 }

@@ -77,7 +77,7 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 		if s.requested != s.Name { // by an alias, which nothing behind the decision knows
 			named := *params
 			named.Name = s.Name
-			m.Params = &named
+			m.Params, m.Alias = &named, s.requested
 		}
 	}
 	a, err := next(ctx, m)

@@ -1,6 +1,7 @@
 package invoke
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	if !d.Allowed {
 		denied := Report{Failure: audit.Denied}
 		if r.conceals(d) {
-			return nil, denied, wire.UnknownTool(t.Name)
+			return nil, denied, wire.UnknownTool(cmp.Or(info.Alias, t.Name))
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}

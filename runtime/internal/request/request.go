@@ -58,6 +58,7 @@ type Info struct {
 	SpanID   string
 
 	Target Target      // set by authorization once the message is allowed
+	Alias  string      // by which an allowed message names its tool; empty for the tool's own name
 	begun  atomic.Bool // it has reached the guard
 }
 

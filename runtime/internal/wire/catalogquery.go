@@ -87,8 +87,10 @@ func byID(id string) catalog.Ask     { return catalog.Ask{ID: id} }
 func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
 	mask redact.Masker) request.CatalogQuery {
 	var query url.Values
-	if r.URL.RawQuery != "" {
-		query = r.URL.Query()
+	if raw := r.URL.RawQuery; raw != "" {
+		var err error
+		query, err = url.ParseQuery(raw) // without malformed parameters, which may be this one
+		q.ReadOnly = q.ReadOnly || err != nil && strings.Contains(raw, QueryReadOnly)
 	}
 	for _, value := range query[QueryReadOnly] {
 		q.ReadOnly = q.ReadOnly || value != "false" // a misspelt "true" does not list more

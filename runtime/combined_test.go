@@ -1,0 +1,156 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// Middleware may change what one caller is listed. No other caller gets that.
+func TestMetadataThatMiddlewareChangesIsItsCallersOwn(t *testing.T) {
+	change := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok && list != nil {
+				caller, _ := runtime.Caller(ctx)
+				for _, tool := range list.Tools {
+					tool.Meta["example.org/for"].(map[string]any)[caller.Subject] = true
+					tool.Icons[0].Source += "/" + caller.Subject
+					tool.Icons[0].Sizes[0] = caller.Subject
+					*tool.Annotations.DestructiveHint = caller.Role == "Admin"
+				}
+			}
+			return res, err
+		}
+	}
+	set := toolsetOf([]toolset.Tool{{Name: "look", Input: anyInput, Call: nothing,
+		Annotations: toolset.Annotations{DestructiveHint: new(false)},
+		Meta:        `{"example.org/for":{}}`,
+		Icons: []toolset.Icon{{Source: "https://example.org/i",
+			Sizes: []string{"48x48"}}}}}, access.Rule{Tool: "look", Authenticated: true})
+	url := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{change}}, set))
+	for _, user := range []string{"Admin", "Viewer"} {
+		got := newRaw(t, url, tokens[user], eras[0]).ask(t, "tools/list", "", nil).body
+		if own := strings.Count(got, "user-"+user); own != 3 || strings.Count(got, "user-") != own {
+			t.Errorf("%s is listed %s", user, got)
+		}
+		if strings.Contains(got, `"destructiveHint":true`) != (user == "Admin") {
+			t.Errorf("%s is listed %s", user, got)
+		}
+	}
+}
+
+// Instructions name no tool that narrowing has removed.
+func TestInstructionsNameNoRemovedTool(t *testing.T) {
+	set := toolsetOf([]toolset.Tool{{Name: "peek", Input: anyInput, Call: nothing,
+		Annotations: toolset.Annotations{ReadOnlyHint: true}},
+		{Name: "delete_user", Input: anyInput, Call: nothing, Aliases: []string{"rm_user"}}},
+		access.Rule{Tool: "peek", Authenticated: true},
+		access.Rule{Tool: "delete_user", MinRole: admin})
+	for _, text := range []string{"Use delete_user.", "Use `rm_user`."} {
+		for name, o := range map[string]runtime.Options{"all": {}, "ReadOnly": {ReadOnly: true},
+			"Without": {}} {
+			o.Logger, o.Instructions = quiet(), text
+			served := set
+			if name == "Without" {
+				served = set.Without("delete_user")
+			}
+			if _, err := runtime.New(o, served); err == nil ||
+				!strings.Contains(err.Error(), "which some callers do not see") {
+				t.Errorf("%s, %s: %v", name, text, err)
+			}
+		}
+	}
+	own := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"},
+		&mcp.ServerOptions{Instructions: "Use `delete_user`."})
+	mcp.AddTool(own, &mcp.Tool{Name: "delete_user"}, func(context.Context, *mcp.CallToolRequest,
+		struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, nil
+	})
+	url := serve(t, adopt(t, own, runtime.Options{ReadOnly: true},
+		map[string]access.Rule{"delete_user": {MinRole: admin}}))
+	for _, user := range []string{"Viewer", "Admin"} {
+		got := connectHTTP(t, url, tokens[user], eras[0]).InitializeResult().Instructions
+		if got != "" {
+			t.Errorf("%s gets %q", user, got)
+		}
+	}
+}
+
+// A name or alias of a toolset clashes with a tool of the adopted server that does not count as
+// the server's: one that is listed to some clients only, or that Options.ReadOnly removes.
+func TestConditionalToolsClashWithToolsAndAliases(t *testing.T) {
+	rules := map[string]access.Rule{"ask": {MinRole: member}, "fetch": {Authenticated: true},
+		"zip": {Authenticated: true}}
+	for name, tool := range map[string]toolset.Tool{
+		"alias": {Name: "zap", Aliases: []string{"ask"}},
+		"name": {Name: "ask",
+			Annotations: toolset.Annotations{ReadOnlyHint: true}},
+	} {
+		for _, readOnly := range []bool{false, true} {
+			if readOnly && name == "alias" {
+				continue // the tool is removed with its alias
+			}
+			tool.Input, tool.Call = anyInput, nothing
+			set := toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, MinRole: admin})
+			_, err := runtime.Adopt(picky(), runtime.Options{Logger: quiet(), Identity: users(),
+				ReadOnly: readOnly,
+				Adopt:    runtime.AdoptOptions{Conditional: []string{"ask"}}}, rules, set)
+			if err == nil || !strings.Contains(err.Error(), `"ask"`) {
+				t.Errorf("%s, ReadOnly %v: %v", name, readOnly, err)
+			}
+		}
+	}
+}
+
+// A tool that is switched off while its person answers is unknown by the name that was called.
+func TestAliasThatIsSwitchedOffDuringItsCallIsUnknown(t *testing.T) {
+	for _, sdkOnly := range []bool{false, true} {
+		source := &shelf{}
+		set := toolsetOf([]toolset.Tool{{Name: "order", Input: anyInput, Elicits: true,
+			Aliases: []string{"buy"},
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				_, err := runtime.Elicit[order](ctx, "order", "How many?")
+				return toolset.Done(err)
+			}}})
+		s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Catalogs: source}, set)
+		url := serve(t, s)
+		for _, era := range eras {
+			source.turnOff()
+			_ = s.ReloadSwitches(t.Context())
+			client := eliciting(t, url, "Member", era, func(string) *mcp.ElicitResult {
+				source.turnOff("order")
+				_ = s.ReloadSwitches(context.Background())
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"amount": 3}}
+			})
+			_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "buy",
+				Arguments: map[string]any{}})
+			if err == nil || !strings.Contains(err.Error(), `unknown tool "buy"`) {
+				t.Errorf("%s, SDKOnly %v: %v", era, sdkOnly, err)
+			}
+		}
+	}
+}
+
+// A malformed parameter does not list more than the client may have wished.
+func TestMalformedReadOnlyParameterNarrows(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, depot()))
+	listed := func(query string) []string {
+		names, _ := listedIn(t, newRaw(t, url+query, tokens["Admin"], eras[0]).ask(t, "tools/list", "",
+			nil).body)
+		return names
+	}
+	all, narrow := len(listed("")), len(listed("?readonly"))
+	for query, want := range map[string]int{"?readonly=%zz": narrow, "?catalog=a;readonly": narrow,
+		"?readonly;x": narrow, "?readonly=false": all, "?x=%zz": all} {
+		if got := len(listed(query)); got != want || narrow == all {
+			t.Errorf("%s lists %d tools, want %d", query, got, want)
+		}
+	}
+}
