@@ -148,7 +148,7 @@ func TestCallerValueOnStdio(t *testing.T) {
 	}
 }
 
-// Without a value there is none, whoever asks.
+// CallerValue returns nothing outside of a call, and nothing of another type.
 func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
 	if _, ok := runtime.CallerValue[any](t.Context()); ok {
 		t.Error("outside of a call")

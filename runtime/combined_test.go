@@ -142,7 +142,8 @@ func TestAliasThatIsSwitchedOffDuringItsCallIsUnknown(t *testing.T) {
 func TestMalformedReadOnlyParameterNarrows(t *testing.T) {
 	url := serve(t, newServer(t, runtime.Options{}, depot()))
 	listed := func(query string) []string {
-		names, _ := listedIn(t, newRaw(t, url+query, tokens["Admin"], eras[0]).ask(t, "tools/list", "",
+		client := newRaw(t, url+query, tokens["Admin"], eras[0])
+		names, _ := listedIn(t, client.ask(t, "tools/list", "",
 			nil).body)
 		return names
 	}

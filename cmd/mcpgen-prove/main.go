@@ -43,8 +43,8 @@ func newProve() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "mcpgen-prove [packages]",
 		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
-		Long: `prove follows the calls of each tool's handler, through all packages, to what opens files,
-reaches the network or starts programs. It is an error where that is more than capabilities=
+		Long: `prove follows the calls of each tool's handler, through all packages, to what opens
+files, reaches the network or starts programs. It is an error where that is more than capabilities=
 declares, where it is unknown and capabilities= is written, and where a tool with readonly starts
 programs or may write files. Without capabilities= what is reached is recorded and not judged.
 
@@ -52,17 +52,19 @@ For each tool with the verdict "unknown", prove prints the call, its line, the c
 to it. Causes are a func value that nothing sets, an interface that nothing implements, reflection,
 unsafe.Pointer, a system call, C and assembly. A method value on a concrete type is followed.
 
-What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
-from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
-package or of those of its module that it imports, go.mod or go.sum. Edits below vendor/ or in the
-module cache are not seen: prove again after one. It takes seconds a package, since all source is read,
-the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
+prove writes the result to mcp.proven.json beside the source, for packages without findings. mcpgen
+copies it into MCP.md and the matrix. It writes "not proven" if one of these has changed since: the
+Go files of the package or of those of its module that it imports, go.mod or go.sum. prove does not
+see edits below vendor/ or in the module cache: run it again after one. It takes seconds a package,
+since it reads all source, the standard library's too. It skips prompts and resources, which have no
+capabilities=.
 
 With --check nothing is written. It also fails if an mcp.proven.json is not up to date; without
 the file, only findings count. Run it for the system that the server runs on:
 the record names it.
 
-Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work could not be done.`,
+Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work
+could not be done.`,
 		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
   mcpgen                        copy what is proven into MCP.md
   mcpgen prove --check ./...    what CI runs

@@ -18,15 +18,15 @@ func newProve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prove [--check] [packages]",
 		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
-		Long: `prove runs mcpgen-prove with the same arguments. mcpgen-prove is a module of its own, since its
-libraries are large. Add it to the go.mod that has mcpgen as a tool:
+		Long: `prove runs mcpgen-prove with the same arguments. mcpgen-prove is a module of its own,
+since its libraries are large. Add it to the go.mod that has mcpgen as a tool:
 
   go get -tool -modfile=tools/go.mod github.com/mcpgen/mcpgen/cmd/mcpgen-prove
 
 prove finds the tool in the go.mod of the working directory, and in tools/go.mod beside that file.
 
-mcpgen-prove follows the calls of each tool's handler and records in mcp.proven.json what it reaches:
-files, the network or other programs. If that is more than the directives declare, it fails.
+mcpgen-prove follows the calls of each tool's handler and records in mcp.proven.json what it
+reaches: files, the network or other programs. If that is more than the directives declare, it fails.
 go tool mcpgen-prove --help has the details.
 
 Exit codes: those of mcpgen-prove; 2 if it is not a tool of the module.`,

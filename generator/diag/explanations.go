@@ -8,7 +8,8 @@ var explanations = []Explanation{
 		Cause: "A package with //mcp: directives says of every exported handler whether it is " +
 			"served. A handler is a func whose first parameter is context.Context and whose last " +
 			"result is error, and every such method of a type that has a tool. A method counts " +
-			"as well if the type has it by embedding another type of the package. A func that can " +
+			"as well if the type has it by embedding another type of the package. A " +
+			"func that can " +
 			"never be a tool is no handler: one with a parameter that no JSON fills, such as a " +
 			"client, an interface, a func or a channel.",
 		Example: `//mcp:tool minrole=Viewer
@@ -104,7 +105,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Title: "comment that is nearly a directive",
 		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. " +
 			"Any other form is plain text, and its rule would not hold. " +
-			"A line is near if at most 2 edits make its first letters mcp and a directive's name. " +
+			"A line is near if at most 2 edits make its first letters mcp and a " +
+			"directive's name. " +
 			"An edit inserts, removes or replaces a letter, or swaps two neighbours. " +
 			"At most 1 edit is in mcp, and at most 1 for each 3 letters of the name. " +
 			"Separators, markers, upper case and invisible characters do not count, " +
@@ -322,7 +324,8 @@ func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Code:  UnnamedParameter,
 		Title: "parameter without a name of its own",
 		Cause: "Plain parameters become properties of the input under their names. A blank or " +
-			"missing name, or two names that are the same in snake_case, leave no property to fill.",
+			"missing name, or two names that are the same in snake_case, leave no " +
+			"property to fill.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, _ string, limit int) (Device, error)`,
 		Cure: "Give every parameter a name of its own.",
@@ -351,7 +354,8 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 		Code:  MissingKey,
 		Title: "required key is missing",
 		Cause: "The directive does nothing, or means nothing, without this key. " +
-			"//mcp:limit needs a limit, //mcp:default a rule or output=, //mcp:allow a permission, " +
+			"//mcp:limit needs a limit, //mcp:default a rule or output=, //mcp:allow a " +
+			"permission, " +
 			"//mcp:rule an argument, its values and a rule, " +
 			"//mcp:schema a file, " +
 			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
@@ -562,7 +566,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Title: "constant that an enum lacks",
 		Cause: "The enum of a string type is its const block with the most constants, of two or " +
 			"more. A constant of the type in another block, whose value that block lacks, would " +
-			"be refused as an argument. A constant that repeats a value of the block is no finding.",
+			"be refused as an argument. A constant that repeats a value of the block " +
+			"is no finding.",
 		Example: `type Color string
 
 const (

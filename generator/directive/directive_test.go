@@ -327,7 +327,7 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 }
 
 func TestExplainText(t *testing.T) {
-	const want = `//mcp:complete completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it.
+	const want = `//mcp:complete completes an argument of a prompt or a variable of a resource, for callers who may use that; the values of enums are completed without it.
 
 Stands on a func or method or an interface method.
 

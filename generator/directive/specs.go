@@ -226,13 +226,15 @@ var specs = []Spec{
 				Says: "the media type of a []byte with output=text, as in image/png: the server " +
 					"sends an image, audio or an embedded resource"},
 			{Name: "alias", Kind: List,
-				Says: "deprecated names of the tool, without the prefix: they are not listed, and " +
+				Says: "deprecated names of the tool, without the prefix: they are not " +
+					"listed, and " +
 					"a call by one is a call of the tool"},
 			{Name: "annotationtitle", Kind: Text,
 				Says: "the title among the annotations, for clients that do not read title="},
 			lenient(
 				"arguments of other types are accepted where their meaning is clear, as \"5\" " +
-					"for 5; an unknown property and a null for an absent one are left out. Arguments " +
+					"for 5; an unknown property and a null for an absent one are left " +
+					"out. Arguments " +
 					"with //mcp:allow, //mcp:rule or an HTTP header stay strict"),
 			{Name: "elicits", Kind: Flag,
 				Says: "the handler asks the person at the client, by runtime.Elicit"},
@@ -260,8 +262,8 @@ var specs = []Spec{
 	},
 	{
 		Name: "complete",
-		Says: "completes an argument of a prompt or a variable of a resource, for whoever may " +
-			"use that; the values of enums are completed without it",
+		Says: "completes an argument of a prompt or a variable of a resource, for callers who " +
+			"may use that; the values of enums are completed without it",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
 			{Name: "ref", Kind: Text, Must: true,

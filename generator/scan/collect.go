@@ -240,7 +240,7 @@ func (c *collector) together(d *decl) {
 			d.place != directive.PackageDoc && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Pos, found.End,
 				"add //mcp:tool with an access rule, or remove it",
-				"//mcp:%s stands on a func without //mcp:tool", found.Name)
+				"//mcp:%s is on a func without //mcp:tool", found.Name)
 		case found.Name == "limit" && first.Name != "tool":
 			c.limitsOfTools(found, first)
 		case found.Name == "worker" && (first != nil || d.find("ignore") != nil):

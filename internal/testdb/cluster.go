@@ -127,8 +127,8 @@ func (c *cluster) create(ctx context.Context, template string) (string, error) {
 	return name, nil
 }
 
-// drop removes a database, whoever is still connected to it. It runs when a test ends, whose
-// context is done by then.
+// drop removes a database and ends the connections to it. It runs at the end of a test, when the
+// context of the test has ended.
 func (c *cluster) drop(name string) error {
 	if _, err := c.admin.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
 		return fmt.Errorf("database %s: %w", name, err)

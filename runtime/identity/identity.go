@@ -76,7 +76,8 @@ type Checker interface {
 }
 
 // Known is a [Source] whose principals are all written down beforehand. runtime.New looks at
-// their roles, so that a misspelt one is told at start and not by an empty list.
+// their roles, so that the start reports a
+// misspelt role.
 type Known interface {
 	Principals() []access.Principal
 }
@@ -98,15 +99,14 @@ type UserNamer interface {
 }
 
 // Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer).
-// runtime.New holds the issuers of Options.ServiceUsers to it, so that a misspelt one is told at
-// start.
+// runtime.New compares the issuers of Options.ServiceUsers with it, and reports a misspelt one.
 type Issued interface {
 	Issuers() []string
 }
 
 // RoleMapper is a [Source] whose settings give callers roles of this server, whatever their
-// credentials call them. runtime.New looks for them in its hierarchy, so that a misspelt one is
-// told at start and not by whoever misses it.
+// credentials call them. runtime.New looks for them in its hierarchy, and reports a misspelt
+// one.
 type RoleMapper interface {
 	MappedRoles() []string
 }

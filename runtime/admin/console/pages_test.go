@@ -343,8 +343,7 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 		"/console/tools?done=tool-off")
 	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")),
 		"/console/tools?done=tool-off&unserved=of.another")
-	// What was done is told with what may not have been meant; a name of an address alone is not
-	// repeated.
+	// The page has a note and a warning. It does not repeat a name that only its address has.
 	const warns = "No tool of this server has this name: of.another"
 	page(t, w.get(token, "/console/tools?done=tool-off&unserved=of.another"), http.StatusOK,
 		"The tool is switched off", `class="note warning" role="status"`, warns)
