@@ -173,8 +173,8 @@ benchscale: ## measure mcpgen on many packages, and what generated code costs (S
 	cd testdata/bench && GOWORK=off $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
 	cd testdata/bench && GOWORK=off $(GO) run ./scale $(SCALEFLAGS)
 
-benchreadme: ## write the results of make bench into the README
-	cd testdata/bench && GOWORK=off $(GO) run ./table -from bench.out -readme ../../README.md
+benchreadme: ## write the results of make bench into docs/explanation/performance.md
+	cd testdata/bench && GOWORK=off $(GO) run ./table -from bench.out -page ../../docs/explanation/performance.md
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)

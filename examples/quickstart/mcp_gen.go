@@ -61,17 +61,16 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolNow,
-				Description: "Now tells the time in a time zone.",
-				Input:       nowInputSchema,
-				Output:      momentSchema,
+				Description: "Now returns the current time.",
+				Input:       noInputSchema,
+				Output:      timeTimeSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
 				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
-					var in NowInput
-					decodeNowInput(r, &in)
-					if err := r.Finish(); err != nil {
+					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
-					return Now(ctx, in)
+					return Now(ctx)
 				},
 			},
 		},
@@ -96,45 +95,17 @@ func decodeCountWordsInput(r *decode.Reader, v *countWordsInput) {
 	}
 }
 
-func decodeNowInput(r *decode.Reader, v *NowInput) {
-	v.Zone = "UTC"
-	o := r.Object(0, "zone")
-	for o.Next() {
-		switch o.Property {
-		case 0: // zone
-			decode.String(r, &v.Zone)
-		}
-	}
-}
-
 // The schemas of what tools take and return.
 const (
 	countWordsInputSchema = `{"properties":{"text":{"type":"string","maxLength":100000,"description":"The text to count."}},"additionalProperties":false,"type":"object","required":["text"]}`
-	nowInputSchema        = `{"properties":{"zone":{"type":"string","description":"Zone is an IANA time zone, such as Europe/Vienna.","default":"UTC"}},"additionalProperties":false,"type":"object"}`
+	noInputSchema         = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	intResultSchema       = `{"properties":{"result":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	momentSchema          = `{"properties":{"time":{"type":"string","format":"date-time"},"weekday":{"type":"string"}},"additionalProperties":false,"type":"object","required":["time","weekday"],"description":"Moment is a point in time as people read it."}`
+	timeTimeSchema        = `{"properties":{"result":{"type":"string","format":"date-time"}},"additionalProperties":false,"type":"object","required":["result"]}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed
 // since: run go generate.
 func _() {
 	toolset.RunGoGenerate[func(context.Context, string) (int, error)](CountWords)
-	toolset.RunGoGenerate[func(context.Context, NowInput) (Moment, error)](Now)
-	toolset.RunGoGenerate[struct {
-		Time    time.Time `json:"time"`
-		Weekday string    `json:"weekday"`
-	}](Moment{})
-	toolset.RunGoGenerate[struct {
-		Zone string `json:"zone,omitempty" jsonschema:"default=UTC"`
-	}](NowInput{})
-}
-
-// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate = toolset.Codec
-	var _ runGoGenerate = struct {
-		*Moment
-		*NowInput
-		runGoGenerate
-	}{}
+	toolset.RunGoGenerate[func(context.Context) (time.Time, error)](Now)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio
-// with the official MCP Inspector, which judges in strict mode whether their schemas suit all
-// clients. `make setup` installs it, with a node that is new enough; without it the test is
-// skipped, and in CI it fails.
+// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of examples over stdio with
+// the official MCP Inspector, which judges in strict mode whether their schemas suit all clients.
+// `make setup` installs it, with a node that is new enough; without it the test is skipped, and in
+// CI it fails.
 func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 	inspect := newInspector(t)
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "./examples/quickstart", "./examples/team")
+	build := exec.Command("go", "build", "-o", bin, "./examples/inventory", "./examples/team")
 	build.Dir = testrepo.Root(t)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -32,8 +32,8 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 		command []string
 		lists   string // a tool that only the highest role sees
 	}{
-		{"quickstart", []string{"env", "QUICKSTART_ROLE=Admin", filepath.Join(bin, "quickstart")},
-			`"count_words"`},
+		{"inventory", []string{filepath.Join(bin, "inventory"), "-seed", "-stdio", "-as", "ada",
+			"-role", "Admin", "-db", filepath.Join(t.TempDir(), "inventory.db")}, `"delete_device"`},
 		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db",
 			filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
 	}

@@ -1,10 +1,10 @@
 // Command table runs the benchmarks of the peers and prints how many times mcpgen's cost each
 // of the others has: medians over several runs, so that one busy moment does not count. The
-// raw lines are kept for benchstat, and for writing the README's tables from them:
+// raw lines are kept for benchstat, and for writing the tables of docs/explanation/performance.md:
 //
 //	table                                       measure, keep bench.out, print all of it
-//	table -from bench.out -markdown             print the README's tables from what was kept
-//	table -from bench.out -readme ../../README.md  and write them there
+//	table -from bench.out -markdown             print these tables from what was kept
+//	table -from bench.out -page PAGE            and write them into a page
 package main
 
 import (
@@ -32,16 +32,16 @@ func main() {
 	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
 	keep := flag.String("o", "bench.out", "`file` for the raw lines, which benchstat reads")
 	from := flag.String("from", "", "measure nothing and read this `file` of raw lines")
-	markdown := flag.Bool("markdown", false, "print the tables of the README")
-	readme := flag.String("readme", "", "write the tables of the README into this `file`, between its markers")
+	markdown := flag.Bool("markdown", false, "print the tables as Markdown")
+	page := flag.String("page", "", "write the tables into this `file`, between its markers")
 	flag.Parse()
-	if err := run(*pattern, *count, *duration, *keep, *from, *markdown, *readme, os.Stdout); err != nil {
+	if err := run(*pattern, *count, *duration, *keep, *from, *markdown, *page, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func run(pattern string, count int, duration, keep, from string, markdown bool, readme string, out io.Writer) error {
+func run(pattern string, count int, duration, keep, from string, markdown bool, page string, out io.Writer) error {
 	if from == "" {
 		if err := measure(pattern, count, duration, keep); err != nil {
 			return err
@@ -58,11 +58,11 @@ func run(pattern string, count int, duration, keep, from string, markdown bool, 
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	switch {
-	case readme != "":
+	case page != "":
 		if err := m.complete(); err != nil {
 			return fmt.Errorf("%s: %w", from, err)
 		}
-		return write(readme, m.markdown())
+		return write(page, m.markdown())
 	case markdown:
 		_, err := io.WriteString(out, m.markdown())
 		return err

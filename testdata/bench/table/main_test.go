@@ -37,7 +37,7 @@ func TestTableIsOfMediansAndRatios(t *testing.T) {
 	}
 }
 
-// kept is a file of raw lines that has every row of the README's tables but those left out.
+// kept is a file of raw lines that has every row of the tables but those left out.
 func kept(without ...string) string {
 	var b strings.Builder
 	for _, line := range []string{"cores: 2", "go: go1.26.8", "date: 2026-01-02", "goos: linux", "goarch: amd64", "cpu: A Processor @ 2 GHz"} {
@@ -94,13 +94,13 @@ func TestMarkdownHasRatiosAndConditions(t *testing.T) {
 }
 
 func TestMarkdownIsWrittenBetweenTheMarkers(t *testing.T) {
-	from, readme := keep(t, "bench.out", kept()), keep(t, "README.md", "# a\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nb\n")
+	from, page := keep(t, "bench.out", kept()), keep(t, "performance.md", "# a\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nb\n")
 	for range 2 {
-		if err := run("", 0, "", "", from, false, readme, nil); err != nil {
+		if err := run("", 0, "", "", from, false, page, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(readme)
+	got, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,20 +109,20 @@ func TestMarkdownIsWrittenBetweenTheMarkers(t *testing.T) {
 	}
 }
 
-func TestReadmeGetsAllFiguresOrNone(t *testing.T) {
+func TestPageGetsAllFiguresOrNone(t *testing.T) {
 	const marked = "<!-- bench -->\n<!-- /bench -->\n"
-	for _, test := range []struct{ name, from, readme, want string }{
+	for _, test := range []struct{ name, from, page, want string }{
 		{"a benchmark that was not run", kept("BenchmarkStart"), marked, "it has no Start of mcpgen: measure everything"},
 		{"a decision that was not measured", kept("Decide/of=list/by=capability"), marked, "it has no Decide/of=list/by=capability of mcpgen: measure everything"},
 		{"no date", kept("date:"), marked, `it does not say "date"`},
 		{"no markers", kept(), "# a\n", "has no lines"},
 	} {
-		readme := keep(t, "README.md", test.readme)
-		err := run("", 0, "", "", keep(t, "bench.out", test.from), false, readme, nil)
+		page := keep(t, "performance.md", test.page)
+		err := run("", 0, "", "", keep(t, "bench.out", test.from), false, page, nil)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
-		if got, err := os.ReadFile(readme); err != nil || string(got) != test.readme {
+		if got, err := os.ReadFile(page); err != nil || string(got) != test.page {
 			t.Errorf("%s: %q %v", test.name, got, err)
 		}
 	}

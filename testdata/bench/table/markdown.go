@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// row is one measurement as the README names it; its key is that of results.
+// row is one measurement as the page names it; its key is that of results.
 type row struct{ key, says string }
 
-// The rows and columns of the README's tables, and the markers that they stand between.
+// The rows and columns of the tables, and the markers that they stand between.
 var (
 	serving = table{
 		head: "What the server does",
@@ -66,7 +66,7 @@ type table struct {
 	rows, columns []row
 }
 
-// tables are all of them, in the README's order.
+// tables are all of them, in the order of the page.
 func tables() []table { return []table{serving, narrowing, deciding, generating} }
 
 // markdown writes all tables, and where and when they were measured.
@@ -124,7 +124,7 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.0f", ratio)
 }
 
-// complete says what the README's tables lack: figures of one run and of all benchmarks stand
+// complete says what the tables lack: figures of one run and of all benchmarks stand
 // there, or none.
 func (m measurement) complete() error {
 	for _, key := range []string{"cpu", "cores", "goos", "goarch", "go", "date"} {

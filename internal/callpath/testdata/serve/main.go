@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,14 @@ const (
 		`"clientInfo":{"name":"callpath","version":"1"}}`
 	call = `{"name":"count_words","arguments":{"text":"three short words"}}`
 )
+
+// Now and CountWords are the handlers of the example, whose file this one replaces.
+
+func Now(ctx context.Context) (time.Time, error) { return time.Now(), nil }
+
+func CountWords(ctx context.Context, text string) (int, error) {
+	return len(strings.Fields(text)), nil
+}
 
 func main() {
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
