@@ -16,11 +16,11 @@ var (
 	testName   = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)`")
 )
 
-// TestThreatsNameTheirTests holds SECURITY.md to its word: every numbered line names tests, and
-// every named test is there.
+// TestThreatsNameTheirTests checks that every numbered line of docs/explanation/threats.md names
+// tests, and that every named test exists.
 func TestThreatsNameTheirTests(t *testing.T) {
 	root := testrepo.Root(t)
-	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "threats.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
