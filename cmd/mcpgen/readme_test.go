@@ -28,6 +28,23 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestDocsQuoteTheTeamExample holds the directives and signatures that a tutorial shows of the
+// example to those that the example has.
+func TestDocsQuoteTheTeamExample(t *testing.T) {
+	_, rest, found := strings.Cut(page(t, "docs/tutorial/database.md"),
+		"From the team example:\n\n```go\n")
+	quoted, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("the tutorial quotes nothing of the team example")
+	}
+	source := page(t, "examples/team/directory/resources.go")
+	for declaration := range strings.SplitSeq(strings.TrimSpace(quoted), "\n\n") {
+		if !strings.Contains(source, declaration+" {\n") {
+			t.Errorf("the example has no\n%s", declaration)
+		}
+	}
+}
+
 // page returns a file of the repository.
 func page(t *testing.T, name string) string {
 	t.Helper()

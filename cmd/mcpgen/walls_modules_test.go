@@ -47,6 +47,7 @@ var mayRequire = map[string][]string{
 		"github.com/danielgtaylor/huma/v2", "github.com/jackc/pgx/v5", "golang.org/x/net",
 		"modernc.org/sqlite",
 	},
+	"internal/site": {"github.com/yuin/goldmark"},
 	// Nobody requires these: they may require all others.
 	"examples": nil, "internal/systemtest": nil,
 }

@@ -72,6 +72,8 @@ var mayImport = map[string][]string{
 	"internal/testcoverage": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
+	// It writes the documentation as a site, in a module of its own.
+	"internal/site": {},
 	// The checkout for tests, likewise.
 	"internal/testrepo": {},
 	// It measures the runtime from outside, by a test alone.

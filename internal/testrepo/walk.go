@@ -30,6 +30,9 @@ func CodeBlocks(text string) []CodeBlock {
 	return all
 }
 
+// server matches the command that starts a server, with variables before it and arguments after it.
+var server = regexp.MustCompile(`^([A-Z]+=\S+ )*go run \.( |$)`)
+
 // listening is the address on which servers of pages listen. A walk uses a free one in its place.
 const listening = "127.0.0.1:8080"
 
@@ -67,8 +70,9 @@ func NewWalk(t testing.TB) *Walk {
 //
 //   - "go FILE", and any other language with the name of a file, is written to that file;
 //   - "sh" is run and must succeed, and "sh fails" must fail. A last line "go run ."
-//     (and arguments) starts a server, which runs until the next one starts;
-//   - "text" and "json" must be in the output of the last commands.
+//     starts a server, which runs until the next one starts;
+//   - "text" and "json" must be in the output of the last commands;
+//   - "go" alone is a fragment, which the page's own files or another page use.
 //
 // Blocks of other forms are an error, so that nothing on the page is left out.
 func (w *Walk) Follow(blocks []CodeBlock) {
@@ -84,6 +88,7 @@ func (w *Walk) Follow(blocks []CodeBlock) {
 			if !strings.Contains(w.output, block.Text) {
 				w.t.Errorf("the page has the output\n%sbut it is\n%s", block.Text, w.output)
 			}
+		case language == "go":
 		default:
 			w.t.Fatalf("a block %q has neither a file nor commands:\n%s", block.Info, block.Text)
 		}
@@ -107,7 +112,7 @@ func (w *Walk) Run(commands string, fails bool) string {
 	w.t.Helper()
 	commands = strings.TrimSuffix(commands, "\n")
 	first, last, several := cutLast(commands)
-	serves := last == "go run ." || strings.HasPrefix(last, "go run . ")
+	serves := server.MatchString(last)
 	if serves {
 		w.stop()
 		commands = first

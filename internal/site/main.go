@@ -1,0 +1,280 @@
+// Command site writes the documentation as a static site, and checks all its links.
+//
+//	go run . -root ../.. -o ../../bin/site
+//
+// Pages are docs/ and the Markdown files at the root. READMEs of examples are checked only. The
+// navigation is docs/index.md, which must link every page of docs/. llms.txt lists the same pages.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// index is the page that has the navigation, and the first page of the site.
+const index = "docs/index.md"
+
+func main() {
+	root := flag.String("root", ".", "`folder` of the repository")
+	out := flag.String("o", "bin/site", "`folder` of the site")
+	source := flag.String("source", "https://github.com/mcpgen/mcpgen/blob/main/",
+		"`URL` of files that are no pages")
+	flag.Parse()
+	if err := run(*root, *out, *source); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run writes the site, llms.txt in the repository and in the site included.
+func run(root, out, source string) error {
+	s, err := read(os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	problems := s.check()
+	files, err := s.render(source)
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		file := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, content, 0o666); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "llms.txt"), files["llms.txt"], 0o666); err != nil {
+		return err
+	}
+	return errors.Join(problems...)
+}
+
+// site is the documentation of a repository.
+type site struct {
+	root  fs.FS
+	pages map[string]*page // by path in the repository
+}
+
+// page is one Markdown file.
+type page struct {
+	source  []byte
+	tree    ast.Node
+	title   string
+	anchors map[string]bool
+}
+
+// published reports whether a Markdown file is a page of the site.
+func published(name string) bool {
+	return strings.HasPrefix(name, "docs/") || !strings.Contains(name, "/")
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+
+func read(root fs.FS) (*site, error) {
+	s := &site{root: root, pages: map[string]*page{}}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/README.md",
+		"examples/*/README.md"} {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			source, err := fs.ReadFile(root, name)
+			if err != nil {
+				return nil, err
+			}
+			s.pages[name] = parse(source)
+		}
+	}
+	if s.pages[index] == nil {
+		return nil, fmt.Errorf("there is no %s", index)
+	}
+	return s, nil
+}
+
+func parse(source []byte) *page {
+	ids := &headingIDs{seen: map[string]bool{}}
+	tree := markdown.Parser().Parse(text.NewReader(source),
+		parser.WithContext(parser.NewContext(parser.WithIDs(ids))))
+	p := &page{source: source, tree: tree, anchors: ids.seen}
+	for n := range descendants(tree) {
+		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
+			p.title = plain(h, source)
+			break
+		}
+	}
+	return p
+}
+
+// target is where a link leads: a file of the repository and an anchor. External links have none.
+func target(from, link string) (file, anchor string, internal bool) {
+	if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {
+		return "", "", false
+	}
+	file, anchor, _ = strings.Cut(link, "#")
+	if file == "" {
+		return from, anchor, true
+	}
+	return path.Join(path.Dir(from), file), anchor, true
+}
+
+// check returns the broken links, and the pages that the index does not link.
+func (s *site) check() (problems []error) {
+	indexed := map[string]bool{index: true}
+	for _, name := range s.names() {
+		p := s.pages[name]
+		for n := range descendants(p.tree) {
+			link, ok := destination(n)
+			file, anchor, internal := target(name, string(link))
+			if !ok || !internal {
+				continue
+			}
+			if name == index {
+				indexed[file] = true
+			}
+			if _, err := fs.Stat(s.root, file); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %s does not exist", name, link))
+			} else if to := s.pages[file]; to != nil && anchor != "" && !to.anchors[anchor] {
+				problems = append(problems, fmt.Errorf("%s: %s: no such heading", name, link))
+			}
+		}
+	}
+	for _, name := range s.names() {
+		if strings.HasPrefix(name, "docs/") && !indexed[name] {
+			problems = append(problems, fmt.Errorf("%s: %s is not linked", index, name))
+		}
+	}
+	return problems
+}
+
+func (s *site) names() []string {
+	var names []string
+	for name := range s.pages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+//go:embed style.css
+var style []byte
+
+var layout = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Title}} · mcpgen</title>
+<link rel="stylesheet" href="{{.Up}}style.css">
+</head>
+<body>
+<main>
+{{.Body}}</main>
+<nav>
+<p><a href="{{.Up}}index.html">mcpgen</a></p>
+{{range .Sections}}<h2>{{.Title}}</h2>
+<ul>
+{{range .Entries}}<li><a href="{{.Href}}"{{if .Here}} aria-current="page"{{end}}>{{.Title}}</a></li>
+{{end}}</ul>
+{{end}}</nav>
+</body>
+</html>
+`))
+
+// output is the path of a page in the site: docs/ is its root.
+func output(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md") + ".html"
+}
+
+// relative returns the link from one file of the site to another.
+func relative(from, to string) string { return strings.Repeat("../", strings.Count(from, "/")) + to }
+
+// render returns the files of the site by their paths.
+func (s *site) render(source string) (map[string][]byte, error) {
+	sections := s.sections()
+	files := map[string][]byte{"style.css": style, "llms.txt": s.list(sections)}
+	for _, name := range s.names() {
+		if !published(name) {
+			continue
+		}
+		p, here := s.pages[name], output(name)
+		if err := s.rewrite(name, source, files); err != nil {
+			return nil, err
+		}
+		var body bytes.Buffer
+		if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
+			return nil, err
+		}
+		var nav []section
+		for _, sec := range sections {
+			linked := section{Title: sec.Title}
+			for _, e := range sec.Entries {
+				e.Href, e.Here = relative(here, output(e.file)), e.file == name
+				linked.Entries = append(linked.Entries, e)
+			}
+			nav = append(nav, linked)
+		}
+		var whole bytes.Buffer
+		if err := layout.Execute(&whole, map[string]any{"Title": p.title, "Up": relative(here, ""),
+			"Body": template.HTML(body.String()), "Sections": nav}); err != nil {
+			return nil, err
+		}
+		files[here] = whole.Bytes()
+	}
+	return files, nil
+}
+
+// rewrite makes the links of a page links of the site, and adds the pictures of the page to files.
+func (s *site) rewrite(name, source string, files map[string][]byte) error {
+	here := output(name)
+	for n := range descendants(s.pages[name].tree) {
+		link, ok := destination(n)
+		file, anchor, internal := target(name, string(link))
+		if !ok || !internal {
+			continue
+		}
+		var href string
+		if _, image := n.(*ast.Image); image {
+			content, err := fs.ReadFile(s.root, file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			picture := strings.TrimPrefix(file, "docs/")
+			files[picture] = content
+			href = relative(here, picture)
+		} else if s.pages[file] != nil && published(file) {
+			href = relative(here, output(file))
+		} else {
+			href = source + file
+		}
+		if anchor != "" {
+			href += "#" + anchor
+		}
+		if image, ok := n.(*ast.Image); ok {
+			image.Destination = []byte(href)
+		} else if l, ok := n.(*ast.Link); ok {
+			l.Destination = []byte(href)
+		}
+	}
+	return nil
+}
