@@ -75,7 +75,7 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	if err == nil {
 		t.Fatal("opened")
 	}
-	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/catalogs.md"))), "\nGRANT USAGE ON SCHEMA public TO mcp;\n")
+	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/howto/postgresql.md"))), "GRANT USAGE ON SCHEMA public TO mcp;\n")
 	documented, _, found := strings.Cut("GRANT USAGE ON SCHEMA public TO mcp;\n"+documented, "```")
 	plain := strings.NewReplacer(`"public".`, "", `"`, "", role, "mcp").Replace(grants(t, err))
 	if documented = strings.Join(strings.Fields(documented), " "); !found || documented != plain {
