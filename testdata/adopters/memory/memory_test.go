@@ -87,12 +87,11 @@ func call(t *testing.T, session *mcp.ClientSession, tool, arguments string) any 
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
-	result.Meta = nil // the name and version of the server
 	return values(t, result)
 }
 
-// values is what a value is in JSON, with an empty list in place of null: go-sdk sends a nil slice as
-// null, and mcpgen sends it as [].
+// values is what a value is in JSON, with an empty list in place of null: go-sdk sends a nil slice
+// as null, and mcpgen sends it as [].
 func values(t *testing.T, v any) (decoded any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -120,7 +119,8 @@ var calls = []struct{ tool, arguments string }{
 		{"from":"Engine","to":"Loom","relationType":"resembles"},
 		{"from":"Ada","to":"Engine","relationType":"programs"},
 		{"from":"Ada","to":"nobody","relationType":"knows"}]}`},
-	{"add_observations", `{"observations":[{"entityName":"Engine","contents":["has a mill","is ADA's"]},
+	{"add_observations", `{"observations":[
+		{"entityName":"Engine","contents":["has a mill","is ADA's"]},
 		{"entityName":"Ada","contents":["writes programs"]}]}`},
 	{"add_observations", `{"observations":[{"entityName":"Ada","contents":["lost"]},
 		{"entityName":"nobody","contents":["unknown"]}]}`},
