@@ -535,7 +535,8 @@ func decodeAddCommentInput(r *decode.Reader, v *struct {
 	Repo
 	Index int64 `json:"index" jsonschema:"minimum=1"`
 	gitea.CreateIssueCommentOption
-}) {
+},
+) {
 	o := r.Object(4, "owner", "repo", "index", "body")
 	for o.Next() {
 		switch o.Property {
@@ -592,7 +593,8 @@ func decodeNewIssue(r *decode.Reader, v *NewIssue) {
 func decodeCreateReleaseInput(r *decode.Reader, v *struct {
 	Repo
 	gitea.CreateReleaseOption
-}) {
+},
+) {
 	o := r.Object(8,
 		"owner", "repo", "tag_name", "target_commitish", "name", "body", "draft",
 		"prerelease",
@@ -736,7 +738,8 @@ func decodeGetRepositoryInput(r *decode.Reader, v *getRepositoryInput) {
 func decodeListBranchesInput(r *decode.Reader, v *struct {
 	Repo
 	Page
-}) {
+},
+) {
 	v.Page.Page = 1
 	v.Page.Limit = 20
 	o := r.Object(2, "owner", "repo", "page", "limit")

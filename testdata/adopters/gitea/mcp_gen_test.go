@@ -19,7 +19,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:52a989e8360f01e8d1ee9f4cd8875a19",
-		Code:   "2:f5fd53f8232a00441ff4d5066d15def3",
+		Code:   "2:20836ac217cfa2873ba5f8658d1e3aa4",
 		Declarations: map[string][]string{
 			".": {
 				"Forge.AddComment", "Forge.AddLabels", "Forge.CreateIssue", "Forge.CreateRelease",
