@@ -45,6 +45,36 @@ func TestDocsQuoteTheTeamExample(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreAnswered holds that the README links an answer to each question of a new user,
+// directly, and that the page has the heading of the answer.
+func TestQuestionsAreAnswered(t *testing.T) {
+	readme := page(t, "README.md")
+	for _, q := range []struct{ question, link, heading string }{
+		{"How do I add a role?", "docs/howto/roles.md", "How do I add a role"},
+		{"Why is my tool not listed?", "docs/howto/troubleshooting.md", "Why is my tool not listed"},
+		{"How do I test it?", "docs/howto/testing.md", "How do I test it"},
+		{"How do I deploy it?", "docs/howto/systemd.md", "How do I deploy it with systemd"},
+		{"What does MCP015 mean?", "docs/reference/diagnostics.md", "MCP015"},
+		{"How do I connect Claude Code?", "docs/howto/clients.md", "Claude Code"},
+		{"How do I migrate an AddTool server?", "docs/howto/existing-mcp-server.md", "1. Adopt"},
+		{"What happens when the database is down?", "docs/howto/postgresql.md",
+			"What happens when the database is down"},
+		{"How do I rotate the audit key?", "docs/howto/audit.md", "How do I rotate the audit key"},
+		{"What does a hidden tool answer?", "docs/explanation/security-model.md",
+			"What a hidden tool returns"},
+	} {
+		if !strings.Contains(readme, "]("+q.link) {
+			t.Errorf("%s README.md does not link %s", q.question, q.link)
+		}
+		text, err := os.ReadFile(filepath.Join(testrepo.Root(t), filepath.FromSlash(q.link)))
+		if err != nil {
+			t.Errorf("%s %v", q.question, err)
+		} else if !strings.Contains(string(text), "# "+q.heading+"\n") {
+			t.Errorf("%s %s has no heading %q", q.question, q.link, q.heading)
+		}
+	}
+}
+
 // page returns a file of the repository.
 func page(t *testing.T, name string) string {
 	t.Helper()

@@ -207,7 +207,9 @@ func output(name string) string {
 }
 
 // relative returns the link from one file of the site to another.
-func relative(from, to string) string { return strings.Repeat("../", strings.Count(from, "/")) + to }
+func relative(from, to string) string {
+	return strings.Repeat("../", strings.Count(from, "/")) + to
+}
 
 // render returns the files of the site by their paths.
 func (s *site) render(source string) (map[string][]byte, error) {
@@ -218,9 +220,7 @@ func (s *site) render(source string) (map[string][]byte, error) {
 			continue
 		}
 		p, here := s.pages[name], output(name)
-		if err := s.rewrite(name, source, files); err != nil {
-			return nil, err
-		}
+		s.rewrite(name, source, files)
 		var body bytes.Buffer
 		if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
 			return nil, err
@@ -245,7 +245,7 @@ func (s *site) render(source string) (map[string][]byte, error) {
 }
 
 // rewrite makes the links of a page links of the site, and adds the pictures of the page to files.
-func (s *site) rewrite(name, source string, files map[string][]byte) error {
+func (s *site) rewrite(name, source string, files map[string][]byte) {
 	here := output(name)
 	for n := range descendants(s.pages[name].tree) {
 		link, ok := destination(n)
@@ -257,7 +257,7 @@ func (s *site) rewrite(name, source string, files map[string][]byte) error {
 		if _, image := n.(*ast.Image); image {
 			content, err := fs.ReadFile(s.root, file)
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				continue // check reports it
 			}
 			picture := strings.TrimPrefix(file, "docs/")
 			files[picture] = content
@@ -276,5 +276,4 @@ func (s *site) rewrite(name, source string, files map[string][]byte) error {
 			l.Destination = []byte(href)
 		}
 	}
-	return nil
 }

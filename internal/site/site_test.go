@@ -64,9 +64,9 @@ func TestPagesLinkEachOther(t *testing.T) {
 
 func TestBrokenLinksAreProblems(t *testing.T) {
 	for name, test := range map[string]struct{ page, text, want string }{
-		"a file":                {"README.md", "[a](docs/none.md)", "README.md: docs/none.md does not exist"},
+		"a file":                {"README.md", "[a](none.md)", "README.md: none.md does not exist"},
 		"a picture":             {"examples/shop/README.md", "![a](none.png)", "none.png does not exist"},
-		"a heading":             {"README.md", "[a](docs/index.md#none)", "docs/index.md#none: no such heading"},
+		"a heading":             {"README.md", "[a](docs/index.md#b)", "docs/index.md#b: no such heading"},
 		"a heading of the page": {"README.md", "# B\n[a](#c)", "README.md: #c: no such heading"},
 		"a page that the index leaves out": {"docs/howto/second.md", "# Second",
 			"docs/index.md: docs/howto/second.md is not linked"},
@@ -75,7 +75,8 @@ func TestBrokenLinksAreProblems(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := s.check(); len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) {
+		problems := s.check()
+		if len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, problems, test.want)
 		}
 	}
