@@ -15,7 +15,6 @@ import (
 func TestTutorials(t *testing.T) {
 	for _, name := range []string{"database", "going-live"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			page := filepath.Join(testrepo.Root(t), "docs", "tutorial", name+".md")
 			text, err := os.ReadFile(page)
 			if err != nil {
