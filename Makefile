@@ -20,7 +20,7 @@ PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 # The tests of the host adapters run against Django and PostgreSQL, those of the console drive a
-# browser.
+# browser, and those of tutorials run curl and openssl.
 HOSTS = postgresql python3-django python3-psycopg2 chromium curl openssl
 # Without root, sudo must work without a password.
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
