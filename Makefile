@@ -78,7 +78,7 @@ setup: ## download what later targets need
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
 	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
 
-site: ## write the documentation as a site into bin/site, and llms.txt; fail on a broken link
+site: ## write the documentation as a site into bin/site, and llms.txt
 	cd internal/site && $(GO) run . -root ../.. -o ../../bin/site
 
 generate: ## regenerate what mcpgen writes in this repository

@@ -1,15 +1,14 @@
-// Command site writes the documentation as a static site, and checks all its links.
+// Command site writes the documentation as a static site, and llms.txt.
 //
 //	go run . -root ../.. -o ../../bin/site
 //
-// Pages are docs/ and the Markdown files at the root. READMEs of examples are checked only. The
-// navigation is docs/index.md, which must link every page of docs/. llms.txt lists the same pages.
+// Pages are docs/ and the Markdown files at the root. The navigation is docs/index.md, and llms.txt
+// lists the same pages. A test of internal/systemtest checks the links.
 package main
 
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"html/template"
@@ -24,6 +23,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -48,7 +48,6 @@ func run(root, out, source string) error {
 	if err != nil {
 		return err
 	}
-	problems := s.check()
 	files, err := s.render(source)
 	if err != nil {
 		return err
@@ -62,10 +61,7 @@ func run(root, out, source string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "llms.txt"), files["llms.txt"], 0o666); err != nil {
-		return err
-	}
-	return errors.Join(problems...)
+	return os.WriteFile(filepath.Join(root, "llms.txt"), files["llms.txt"], 0o666)
 }
 
 // site is the documentation of a repository.
@@ -76,24 +72,19 @@ type site struct {
 
 // page is one Markdown file.
 type page struct {
-	source  []byte
-	tree    ast.Node
-	title   string
-	anchors map[string]bool
+	source []byte
+	tree   ast.Node
+	title  string
 }
 
-// published reports whether a Markdown file is a page of the site.
-func published(name string) bool {
-	return strings.HasPrefix(name, "docs/") || !strings.Contains(name, "/")
-}
-
+// The pages are our own, so HTML in them, such as an anchor, is kept.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(html.WithUnsafe()))
 
 func read(root fs.FS) (*site, error) {
 	s := &site{root: root, pages: map[string]*page{}}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/README.md",
-		"examples/*/README.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
 		names, err := fs.Glob(root, pattern)
 		if err != nil {
 			return nil, err
@@ -116,7 +107,7 @@ func parse(source []byte) *page {
 	ids := &headingIDs{seen: map[string]bool{}}
 	tree := markdown.Parser().Parse(text.NewReader(source),
 		parser.WithContext(parser.NewContext(parser.WithIDs(ids))))
-	p := &page{source: source, tree: tree, anchors: ids.seen}
+	p := &page{source: source, tree: tree}
 	for n := range descendants(tree) {
 		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
 			p.title = plain(h, source)
@@ -136,35 +127,6 @@ func target(from, link string) (file, anchor string, internal bool) {
 		return from, anchor, true
 	}
 	return path.Join(path.Dir(from), file), anchor, true
-}
-
-// check returns the broken links, and the pages that the index does not link.
-func (s *site) check() (problems []error) {
-	indexed := map[string]bool{index: true}
-	for _, name := range s.names() {
-		p := s.pages[name]
-		for n := range descendants(p.tree) {
-			link, ok := destination(n)
-			file, anchor, internal := target(name, string(link))
-			if !ok || !internal {
-				continue
-			}
-			if name == index {
-				indexed[file] = true
-			}
-			if _, err := fs.Stat(s.root, file); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %s does not exist", name, link))
-			} else if to := s.pages[file]; to != nil && anchor != "" && !to.anchors[anchor] {
-				problems = append(problems, fmt.Errorf("%s: %s: no such heading", name, link))
-			}
-		}
-	}
-	for _, name := range s.names() {
-		if strings.HasPrefix(name, "docs/") && !indexed[name] {
-			problems = append(problems, fmt.Errorf("%s: %s is not linked", index, name))
-		}
-	}
-	return problems
 }
 
 func (s *site) names() []string {
@@ -216,9 +178,6 @@ func (s *site) render(source string) (map[string][]byte, error) {
 	sections := s.sections()
 	files := map[string][]byte{"style.css": style, "llms.txt": s.list(sections)}
 	for _, name := range s.names() {
-		if !published(name) {
-			continue
-		}
 		p, here := s.pages[name], output(name)
 		s.rewrite(name, source, files)
 		var body bytes.Buffer
@@ -257,12 +216,12 @@ func (s *site) rewrite(name, source string, files map[string][]byte) {
 		if _, image := n.(*ast.Image); image {
 			content, err := fs.ReadFile(s.root, file)
 			if err != nil {
-				continue // check reports it
+				continue // the test of links reports it
 			}
 			picture := strings.TrimPrefix(file, "docs/")
 			files[picture] = content
 			href = relative(here, picture)
-		} else if s.pages[file] != nil && published(file) {
+		} else if s.pages[file] != nil {
 			href = relative(here, output(file))
 		} else {
 			href = source + file
