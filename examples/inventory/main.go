@@ -21,8 +21,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
-		!errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "inventory:", err)
 		os.Exit(1)
 	}
@@ -97,7 +96,6 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
-	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
 	go func() {
 		for {
 			select {
@@ -110,7 +108,8 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 			}
 		}
 	}()
-	return runtime.Serve(ctx, listener, app.server)
+	return runtime.Serve(ctx, listener, app.server,
+		runtime.OnListen(func(url string) { fmt.Fprintln(out, "serving", url) }))
 }
 
 // audience is the URL of a server on an address, as far as the address tells it: clients elsewhere
