@@ -20,7 +20,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
+	addr := flag.String("addr", "127.0.0.1:8080",
+		"`address` to serve HTTP on; port 0 takes a free one")
 	stdio := flag.Bool("stdio", false, "serve over stdio")
 	flag.Parse()
 	if err := run(*addr, *stdio); err != nil {
