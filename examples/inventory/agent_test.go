@@ -152,7 +152,7 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 			s.userClaim = "user"
 		}, "does not exist; write a demonstration"},
 		"a host of another kind": {func(s *settings) { s.django = "mysql://host" },
-			"the database of the host is on mysql: want sqlite:FILE or postgres://HOST/NAME"},
+			"the database of the host is mysql: want sqlite:FILE or postgres://HOST/NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s
