@@ -55,6 +55,7 @@ test: ## run all tests
 	$(GO) test -p 3 -timeout 20m work
 	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
+# The last steps wait a lot and write no file that another reads, so they go beside the tests.
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
@@ -65,14 +66,13 @@ ci: ## everything that must hold before a change lands
 		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
 	}; \
 	steps() { for each; do step $$each || return 1; done; }; \
-	steps setup fmt modules vet staticcheck check prove demo || exit 1; \
-	steps corpus benchtest browser clients decoderoracle fuzz & \
+	steps setup fmt modules vet staticcheck check prove demo decoderoracle || exit 1; \
+	steps corpus benchtest browser clients fuzz & \
 	step cover; covered=$$?; \
 	wait $$! && exit $$covered
 
 setup: ## download what later targets need
-	$(GO) mod download
-	@for module in $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
+	@for module in . $(NESTED) $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
 	$(GO) run $(STATICCHECK) -version
 	$(GO) run $(GOFUMPT) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
@@ -201,7 +201,6 @@ examples: ## build every example
 # packages of mcpgen alone: go test -fuzz compiles every dependency for it, and links once a target.
 FUZZED = $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 fuzz: ## run every fuzz target for FUZZTIME
-	@rm -rf bin/fuzz
 	@$(GO) test -c -vet=off -gcflags=github.com/mcpgen/mcpgen/...=-d=libfuzzer -o bin/fuzz/ $(FUZZED)
 	@cache=$$($(GO) env GOCACHE)/fuzz; top=$$PWD; $(GO) list -f '{{.Dir}} {{.ImportPath}}' $(FUZZED) | \
 		while read -r folder package; do \
