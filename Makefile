@@ -142,10 +142,11 @@ PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
 COVERED = bin/cover
 # A test binary links every package of the pattern that a test of the same run depends on. So the
 # generator and the runtime have runs of their own, without the drivers and libraries of the others.
-# Many tests wait, so the runs go side by side. None compiles for itself what another compiles too:
-# those of the generator and of the nested modules begin after the runtime's.
+# Many tests wait, so the runs go side by side. The runtime's run compiles the packages that those of
+# the generator and of the nested modules use as well, so these begin after it. Each begins with its
+# longest tests.
 COVER = -covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(COVERED)
-RUN = $(GO) test -vet=off -p 2 -timeout 12m
+RUN = $(GO) test -vet=off -p 2 -timeout 20m
 race: ## run all tests, and those of what runs at once under the race detector as well
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
 	@$(MAKE) --no-print-directory -j 3 race-runtime race-nested race-generator race-nocgo
@@ -155,13 +156,13 @@ race-detected:
 race-slow: race-detected
 	$(RUN) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
 race-nocgo: race-slow
-	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 12m ./runtime/sandbox
+	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
 race-runtime:
 	$(RUN) $(COVER)/runtime ./runtime/... ./internal/...
 race-generator: race-runtime
-	$(RUN) $(COVER)/generator ./generator/... ./cmd/... ./sourcehash
+	$(RUN) $(COVER)/generator ./cmd/... ./generator/... ./sourcehash
 race-nested: race-runtime
-	$(RUN) $(COVER)/nested $(patsubst %,./%/...,$(NESTED))
+	$(RUN) $(COVER)/nested ./runtime/store ./internal/systemtest/... $(patsubst %,./%/...,$(NESTED))
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
