@@ -35,7 +35,7 @@ SERVED = ./... ./examples/... ./runtime/sandbox/...
 .DEFAULT_GOAL := help
 .PHONY: site help modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
-	conformance clients
+	conformance clients race-detected race-slow race-nocgo race-runtime race-generator race-nested
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,20 +58,24 @@ test: ## run all tests
 	$(GO) test -p 3 -timeout 20m work
 	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
+# The last steps wait a lot and write no file that another reads, so they go beside the tests.
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt modules vet staticcheck check prove demo corpus benchtest browser \
-		clients decoderoracle cover fuzz; do \
+	@step() { \
 		start=$$(date +%s); \
-		echo "== $$step"; \
-		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
-		echo "== $$step took $$(($$(date +%s) - start)) s"; \
-	done
+		echo "== $$1"; \
+		$(MAKE) --no-print-directory $$1 DOCUMENTS=20000 || { echo "== $$1 failed"; return 1; }; \
+		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
+	}; \
+	steps() { for each; do step $$each || return 1; done; }; \
+	steps setup fmt modules vet staticcheck check prove demo decoderoracle || exit 1; \
+	steps corpus benchtest browser clients fuzz & \
+	step cover; covered=$$?; \
+	wait $$! && exit $$covered
 
 setup: ## download what later targets need
-	$(GO) mod download
-	@for module in $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
+	@for module in . $(NESTED) $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
 	$(GO) run $(STATICCHECK) -version
 	$(GO) run $(GOFUMPT) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
@@ -144,15 +148,27 @@ PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
 COVERED = bin/cover
 # A test binary links every package of the pattern that a test of the same run depends on. So the
 # generator and the runtime have runs of their own, without the drivers and libraries of the others.
+# Many tests wait, so the runs go side by side. The runtime's run compiles the packages that those of
+# the generator and of the nested modules use as well, so these begin after it. Each begins with its
+# longest tests.
 COVER = -covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(COVERED)
+RUN = $(GO) test -vet=off -p 2 -timeout 20m
 race: ## run all tests, and those of what runs at once under the race detector as well
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
-	$(GO) test -vet=off -race -p 3 -timeout 12m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -vet=off -race -p 3 -timeout 12m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-	$(GO) test -vet=off $(COVER)/generator -p 3 -timeout 12m ./generator/... ./cmd/... ./sourcehash
-	$(GO) test -vet=off $(COVER)/runtime -p 3 -timeout 12m ./runtime/... ./internal/...
-	$(GO) test -vet=off $(COVER)/nested -p 3 -timeout 12m $(patsubst %,./%/...,$(NESTED))
-	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 12m ./runtime/sandbox
+	@$(MAKE) --no-print-directory -j 3 race-runtime race-nested race-generator race-nocgo
+
+race-detected:
+	$(RUN) -race -skip '$(EXHAUSTIVE)' $(DETECTED)
+race-slow: race-detected
+	$(RUN) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+race-nocgo: race-slow
+	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
+race-runtime:
+	$(RUN) $(COVER)/runtime ./runtime/... ./internal/...
+race-generator: race-runtime
+	$(RUN) $(COVER)/generator ./cmd/... ./generator/... ./sourcehash
+race-nested: race-runtime
+	$(RUN) $(COVER)/nested ./runtime/store ./internal/systemtest/... $(patsubst %,./%/...,$(NESTED))
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
@@ -188,13 +204,20 @@ timing: ## measure whether response times tell a hidden tool from an unknown one
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...
 
+# The test binaries of all packages with targets are built in one run. Coverage guides the inputs in
+# packages of mcpgen alone: go test -fuzz compiles every dependency for it, and links once a target.
+FUZZED = $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 fuzz: ## run every fuzz target for FUZZTIME
-	@git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do \
-		grep -ho '^func Fuzz[A-Za-z0-9]*' "$$file" | sed 's/func //' | while read -r target; do \
-			echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1000x "./$$(dirname "$$file")" || exit 1; \
-		done || exit 1; \
-	done
+	@$(GO) test -c -vet=off -gcflags=github.com/mcpgen/mcpgen/...=-d=libfuzzer -o bin/fuzz/ $(FUZZED)
+	@cache=$$($(GO) env GOCACHE)/fuzz; top=$$PWD; $(GO) list -f '{{.Dir}} {{.ImportPath}}' $(FUZZED) | \
+		while read -r folder package; do \
+			cd "$$folder" || exit 1; binary=$$top/bin/fuzz/$${package##*/}.test; \
+			for target in $$("$$binary" -test.list '^Fuzz'); do \
+				echo "fuzz $$target in $$package for $(FUZZTIME)"; \
+				"$$binary" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+					-test.fuzzminimizetime 1000x -test.fuzzcachedir "$$cache/$$package" </dev/null || exit 1; \
+			done || exit 1; \
+		done
 
 decoderoracle: ## compare generated decoders with an independent validator on DOCUMENTS documents
 	cd testdata/decoderoracle && $(GO) run ./gentypes && $(GO) tool mcpgen .

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs both commands as a user does, in scratch modules outside the tree, and compares
 // their exact output.
 func TestScripts(t *testing.T) {
-	root, bin := testrepo.Root(t), t.TempDir()
+	root, bin, settings := testrepo.Root(t), t.TempDir(), testrepo.Environment(t)
 	build := exec.Command("go", "build", "-o", bin, "./cmd/mcpgen")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -33,9 +33,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			for _, name := range testrepo.Environment {
-				env.Setenv(name, testrepo.GoEnv(t, name))
-			}
+			env.Vars = append(env.Vars, settings...)
 			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+bin)
 			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
 			return testrepo.WriteModule(root, "example.com/shop", env.WorkDir)

@@ -21,16 +21,14 @@ func TestMain(m *testing.M) { testscript.Main(m, commands) }
 // compares its exact output. The scripts are testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
 	root := testrepo.Root(t)
-	proxy := newProxy(t)
+	proxy, settings := newProxy(t), testrepo.Environment(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join(root, "testdata", "script"),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			for _, name := range testrepo.Environment {
-				env.Setenv(name, testrepo.GoEnv(t, name))
-			}
+			env.Vars = append(env.Vars, settings...)
 			env.Setenv("REPOSITORY", root)
 			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
 			env.Setenv("UNPUBLISHED", proxy)

@@ -163,9 +163,17 @@ func GoEnv(t testing.TB, name string) string {
 	return strings.TrimSpace(Output(t, "", fmt.Sprint("go env ", name)))
 }
 
-// Environment are the settings of the go command that scripts get from its caller.
-var Environment = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB", "GOPRIVATE",
-	"GOTOOLCHAIN"}
+// Environment returns the settings of the go command that scripts get from its caller.
+func Environment(t testing.TB) []string {
+	t.Helper()
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB", "GOPRIVATE",
+		"GOTOOLCHAIN"}
+	values := strings.Split(Output(t, "", "go env "+strings.Join(names, " ")), "\n")
+	for i, name := range names {
+		names[i] = name + "=" + values[i]
+	}
+	return names
+}
 
 // Replace is a command of scripts that edits a file as an author would:
 //
