@@ -42,7 +42,7 @@ func (w *writer) tool(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
 	}
-	if visible(t.Title) != t.Title ||
+	if visible(t.Title) != t.Title || visible(t.AnnotationTitle) != t.AnnotationTitle ||
 		visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
 		w.note("tool %s: characters that readers do not see are removed from its texts", t.Name)
 	}
@@ -52,7 +52,7 @@ func (w *writer) tool(t Tool) error {
 
 	name := w.goName(t.Name)
 	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn +
-		key("title", visible(t.Title))
+		key("title", visible(t.Title)) + key("annotationtitle", visible(t.AnnotationTitle))
 	for _, h := range []struct {
 		name  string
 		value *bool
