@@ -206,5 +206,5 @@ adopters: ## compare public servers and services with their ports
 	@export GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) $(UNOPTIMIZED)"; \
 	for module in $(ADOPTERS); do \
 		echo "$$module"; \
-		(cd $$module && $(GO) vet ./... && $(GO) test -count=1 ./...) || exit 1; \
+		(cd $$module && $(GO) test -count=1 -vet=all ./...) || exit 1; \
 	done
