@@ -33,19 +33,22 @@ APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPT
 SERVED = ./... ./examples/... ./runtime/sandbox/...
 
 .DEFAULT_GOAL := help
-.PHONY: help modules tidy version demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
+.PHONY: help modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: ## serve the team directory, the inventory and the workspace, and visit them as their users
-	$(GO) generate ./examples/...
-	$(GO) build -o bin/ ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow
+demo: ## print what each caller lists, and four properties of mcpgen, with real servers
+	@$(GO) build -o bin/ ./examples/demo ./examples/team ./examples/workspace ./cmd/mcpgen
+	@bin/demo bin
+
+tour: ## use everything that three examples serve, as each of their users
+	$(GO) build -o bin/ ./examples/team/... ./examples/inventory/... ./examples/workspace/... ./cmd/mcpgen
 	bin/tour bin/team
 	@echo
-	$(GO) tool mcpgen matrix ./examples/team/...
+	bin/mcpgen matrix ./examples/team/...
 	@echo
 	bin/visit bin/inventory
 	@echo

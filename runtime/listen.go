@@ -24,6 +24,7 @@ type listenConfig struct {
 	certFile, keyFile string
 	beside            map[string]http.Handler
 	grace             time.Duration
+	listening         func(url string)
 }
 
 // TLSFiles serves HTTPS with a certificate and its key, both in PEM. The server reads the files
@@ -48,6 +49,12 @@ func Mount(pattern string, handler http.Handler) ListenOption {
 // Kubernetes kills a process 30 seconds after SIGTERM, and Docker after 10 seconds, by default.
 func ShutdownTimeout(d time.Duration) ListenOption {
 	return func(c *listenConfig) { c.grace = d }
+}
+
+// OnListen calls a function with the URL of the MCP endpoint as soon as the server accepts
+// connections. With port 0 the URL has the port that the system chose.
+func OnListen(f func(url string)) ListenOption {
+	return func(c *listenConfig) { c.listening = f }
 }
 
 // ListenAndServe serves [Server.Handler] on a TCP address until ctx ends or the process gets
@@ -86,6 +93,13 @@ func Serve(ctx context.Context, listener net.Listener, s *Server, opts ...Listen
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
+	if c.listening != nil {
+		scheme := "http://"
+		if web.TLSConfig != nil {
+			scheme = "https://"
+		}
+		c.listening(scheme + listener.Addr().String() + s.Path())
+	}
 	failed := make(chan error, 1)
 	go func() {
 		if web.TLSConfig != nil {

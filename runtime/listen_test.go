@@ -177,11 +177,20 @@ func TestListenErrors(t *testing.T) {
 
 func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := newServer(t, runtime.Options{}, newHeld().tools())
-	url, ended := serving(t, ctx, s, runtime.Mount("GET /metrics",
-		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(299) })))
-	for path, want := range map[string]int{"/metrics": 299, "/readyz": 200, "/mcp": 401} {
-		if got := statusOf(t, http.DefaultClient, url+path); got != want {
+	s := newServer(t, runtime.Options{Path: "/tools"}, newHeld().tools())
+	urls, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- runtime.ListenAndServe(ctx, "127.0.0.1:0", s, runtime.Mount("GET /metrics",
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(299) })),
+			runtime.OnListen(func(url string) { urls <- url }))
+	}()
+	url := <-urls
+	base, found := strings.CutSuffix(url, "/tools")
+	if !found {
+		t.Error(url)
+	}
+	for path, want := range map[string]int{"/metrics": 299, "/readyz": 200, "/tools": 401} {
+		if got := statusOf(t, http.DefaultClient, base+path); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
@@ -234,8 +243,10 @@ func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
 	var log lines
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, newHeld().tools())
-	url, ended := serving(t, ctx, s, runtime.TLSFiles(cert, key))
-	url = strings.Replace(url, "http:", "https:", 1) + "/healthz"
+	urls := make(chan string, 1)
+	_, ended := serving(t, ctx, s, runtime.TLSFiles(cert, key),
+		runtime.OnListen(func(url string) { urls <- url }))
+	url := strings.TrimSuffix(<-urls, "/mcp") + "/healthz"
 	served := func(want int64) {
 		t.Helper()
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,

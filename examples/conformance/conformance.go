@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"net"
 	"net/http"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -21,7 +20,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
+	addr := flag.String("addr", "127.0.0.1:8080",
+		"`address` to serve HTTP on; port 0 takes a free one")
 	stdio := flag.Bool("stdio", false, "serve over stdio")
 	flag.Parse()
 	if err := run(*addr, *stdio); err != nil {
@@ -37,12 +37,8 @@ func run(addr string, stdio bool) error {
 	if stdio {
 		return server.RunStdio(context.Background(), caller)
 	}
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("serving http://%s/mcp\n", listener.Addr())
-	return http.Serve(listener, server.Handler())
+	return runtime.ListenAndServe(context.Background(), addr, server,
+		runtime.OnListen(func(url string) { fmt.Println("serving", url) }))
 }
 
 // newServer makes the server. The suite sends no credentials and expects lists that change, so

@@ -45,7 +45,9 @@ func (l *Lists) TestTriggerToolChange(context.Context) error { return l.change("
 // TestTriggerPromptChange changes the list of prompts.
 //
 //mcp:tool
-func (l *Lists) TestTriggerPromptChange(context.Context) error { return l.change("suite.use_prompt") }
+func (l *Lists) TestTriggerPromptChange(context.Context) error {
+	return l.change("suite.use_prompt")
+}
 
 func (l *Lists) change(permission string) error {
 	l.host.mu.Lock()

@@ -19,7 +19,8 @@ type Prompt struct {
 // TestSampling requests a message of the client's model.
 //
 //mcp:tool
-func TestSampling(ctx context.Context, req *mcp.CallToolRequest, in Prompt) (*mcp.CallToolResult, any, error) {
+func TestSampling(ctx context.Context, req *mcp.CallToolRequest, in Prompt) (*mcp.CallToolResult,
+	any, error) {
 	res, err := req.Session.CreateMessage(ctx, sampling(in.Prompt))
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +45,8 @@ type Message struct {
 // TestElicitation requests data of the person at the client.
 //
 //mcp:tool
-func TestElicitation(ctx context.Context, req *mcp.CallToolRequest, in Message) (*mcp.CallToolResult, any, error) {
+func TestElicitation(ctx context.Context, req *mcp.CallToolRequest,
+	in Message) (*mcp.CallToolResult, any, error) {
 	return elicit(ctx, req, in.Message, `{"type":"object","properties":{
 		"username":{"type":"string","description":"User's response"},
 		"email":{"type":"string","description":"User's email address"}},
@@ -54,7 +56,8 @@ func TestElicitation(ctx context.Context, req *mcp.CallToolRequest, in Message) 
 // TestElicitationSep1034Defaults requests data with defaults (SEP-1034).
 //
 //mcp:tool name=test_elicitation_sep1034_defaults
-func TestElicitationSep1034Defaults(ctx context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestElicitationSep1034Defaults(ctx context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	return elicit(ctx, req, "Please review the defaults", `{"type":"object","properties":{
 		"name":{"type":"string","default":"John Doe"},
 		"age":{"type":"integer","default":30},
@@ -66,7 +69,8 @@ func TestElicitationSep1034Defaults(ctx context.Context, req *mcp.CallToolReques
 // TestElicitationSep1330Enums requests data with every form of enum (SEP-1330).
 //
 //mcp:tool name=test_elicitation_sep1330_enums
-func TestElicitationSep1330Enums(ctx context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestElicitationSep1330Enums(ctx context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	const titled = `[{"const":"value1","title":"First Option"},
 		{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]`
 	return elicit(ctx, req, "Please select options", `{"type":"object","properties":{
@@ -79,12 +83,14 @@ func TestElicitationSep1330Enums(ctx context.Context, req *mcp.CallToolRequest, 
 		"titledMulti":{"type":"array","minItems":1,"maxItems":3,"items":{"anyOf":`+titled+`}}}}`)
 }
 
-func elicit(ctx context.Context, req *mcp.CallToolRequest, message, schema string) (*mcp.CallToolResult, any, error) {
+func elicit(ctx context.Context, req *mcp.CallToolRequest, message,
+	schema string) (*mcp.CallToolResult, any, error) {
 	res, err := req.Session.Elicit(ctx, form(message, schema))
 	if err != nil {
 		return nil, nil, err
 	}
-	return contents(text(fmt.Sprintf("User response: action=%s, content=%v", res.Action, res.Content)))
+	return contents(text(fmt.Sprintf("User response: action=%s, content=%v", res.Action,
+		res.Content)))
 }
 
 func form(message, schema string) *mcp.ElicitParams {
@@ -94,7 +100,8 @@ func form(message, schema string) *mcp.ElicitParams {
 // TestMissingCapability needs a client with sampling.
 //
 //mcp:tool
-func TestMissingCapability(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestMissingCapability(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
 		return contents(text("The client has declared sampling."))
 	}
@@ -117,7 +124,8 @@ var (
 )
 
 func oneField(name, kind string) string {
-	return fmt.Sprintf(`{"type":"object","properties":{%q:{"type":%q}},"required":[%[1]q]}`, name, kind)
+	return fmt.Sprintf(`{"type":"object","properties":{%q:{"type":%q}},"required":[%[1]q]}`, name,
+		kind)
 }
 
 func request(state string, requests mcp.InputRequestMap) (*mcp.CallToolResult, any, error) {
@@ -137,7 +145,8 @@ func field(req *mcp.CallToolRequest, key, name string) string {
 // TestInputRequiredResultElicitation requests a name.
 //
 //mcp:tool
-func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if name := field(req, "user_name", "name"); name != "" {
 		return contents(text("Hello, " + name + "!"))
 	}
@@ -147,17 +156,20 @@ func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequ
 // TestInputRequiredResultSampling requests a message of the client's model.
 //
 //mcp:tool
-func TestInputRequiredResultSampling(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultSampling(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if _, ok := req.Params.InputResponses["capital_question"]; ok {
 		return contents(text("The model has responded."))
 	}
-	return request("", mcp.InputRequestMap{"capital_question": sampling("What is the capital of France?")})
+	return request("",
+		mcp.InputRequestMap{"capital_question": sampling("What is the capital of France?")})
 }
 
 // TestInputRequiredResultListRoots requests the roots of the client.
 //
 //mcp:tool
-func TestInputRequiredResultListRoots(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultListRoots(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if roots, ok := req.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok {
 		return contents(text(fmt.Sprintf("The client has %d roots.", len(roots.Roots))))
 	}
@@ -167,7 +179,8 @@ func TestInputRequiredResultListRoots(_ context.Context, req *mcp.CallToolReques
 // TestInputRequiredResultRequestState requests a confirmation, and gets its state back.
 //
 //mcp:tool
-func TestInputRequiredResultRequestState(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultRequestState(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if _, ok := req.Params.InputResponses["confirm"]; ok && req.Params.RequestState == "asked" {
 		return contents(text("state-ok"))
 	}
@@ -177,14 +190,16 @@ func TestInputRequiredResultRequestState(_ context.Context, req *mcp.CallToolReq
 // TestInputRequiredResultTamperedState is as above. The runtime refuses a state that was changed.
 //
 //mcp:tool
-func TestInputRequiredResultTamperedState(ctx context.Context, req *mcp.CallToolRequest, in Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultTamperedState(ctx context.Context, req *mcp.CallToolRequest,
+	in Nothing) (*mcp.CallToolResult, any, error) {
 	return TestInputRequiredResultRequestState(ctx, req, in)
 }
 
 // TestInputRequiredResultMultipleInputs requests a name, a message and the roots at once.
 //
 //mcp:tool
-func TestInputRequiredResultMultipleInputs(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultMultipleInputs(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if len(req.Params.InputResponses) == 3 {
 		return contents(text("Hello, " + field(req, "user_name", "name") + "!"))
 	}
@@ -195,7 +210,8 @@ func TestInputRequiredResultMultipleInputs(_ context.Context, req *mcp.CallToolR
 // TestInputRequiredResultMultiRound requests a name, and then a color.
 //
 //mcp:tool
-func TestInputRequiredResultMultiRound(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultMultiRound(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if name := field(req, "step1", "name"); name != "" {
 		return request(name, mcp.InputRequestMap{"step2": askColor})
 	}
@@ -208,7 +224,8 @@ func TestInputRequiredResultMultiRound(_ context.Context, req *mcp.CallToolReque
 // TestInputRequiredResultCapabilities requests what the client has declared.
 //
 //mcp:tool
-func TestInputRequiredResultCapabilities(_ context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestInputRequiredResultCapabilities(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	requests := mcp.InputRequestMap{}
 	if c := req.ClientCapabilities(); c != nil && c.Elicitation != nil {
 		requests["user_name"] = askName

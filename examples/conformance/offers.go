@@ -44,7 +44,8 @@ type ResourceURI struct {
 // TestPromptWithEmbeddedResource contains a resource.
 //
 //mcp:prompt
-func TestPromptWithEmbeddedResource(_ context.Context, in ResourceURI) (*mcp.GetPromptResult, error) {
+func TestPromptWithEmbeddedResource(_ context.Context, in ResourceURI) (*mcp.GetPromptResult,
+	error) {
 	return messages(embedded(in.ResourceURI, "Embedded resource content for testing."),
 		text("Please process the embedded resource above."))
 }

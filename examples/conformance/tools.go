@@ -36,35 +36,40 @@ func embedded(uri, s string) mcp.Content {
 // TestSimpleText returns a text.
 //
 //mcp:tool readonly
-func TestSimpleText(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error) {
+func TestSimpleText(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
+	error) {
 	return contents(text("This is a simple text response for testing."))
 }
 
 // TestImageContent returns an image.
 //
 //mcp:tool readonly
-func TestImageContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error) {
+func TestImageContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
+	error) {
 	return contents(image())
 }
 
 // TestAudioContent returns a sound.
 //
 //mcp:tool readonly
-func TestAudioContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error) {
+func TestAudioContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
+	error) {
 	return contents(&mcp.AudioContent{Data: wav, MIMEType: "audio/wav"})
 }
 
 // TestEmbeddedResource returns a resource.
 //
 //mcp:tool readonly
-func TestEmbeddedResource(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error) {
+func TestEmbeddedResource(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
+	error) {
 	return contents(embedded("test://embedded-resource", "This is an embedded resource content."))
 }
 
 // TestMultipleContentTypes returns a text, an image and a resource.
 //
 //mcp:tool readonly
-func TestMultipleContentTypes(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error) {
+func TestMultipleContentTypes(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult,
+	any, error) {
 	return contents(text("Multiple content types test:"), image(),
 		embedded("test://mixed-content-resource", `{"test":"data","value":123}`))
 }
@@ -129,7 +134,8 @@ func TestErrorHandling(context.Context) error {
 // TestReconnection closes the stream of its call; the client gets the result on another one.
 //
 //mcp:tool readonly
-func TestReconnection(ctx context.Context, req *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, any, error) {
+func TestReconnection(ctx context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
 	if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 		req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
 	}

@@ -21,8 +21,10 @@ func agentWorld(t testing.TB, change func(*settings)) *world {
 	db := testdb.SQLite(t)
 	h := newHost(t, db)
 	h.tell("user", "svc-dns", task)
-	return newWorld(t, db, h, map[string]claims{"dns-agent": {}, "high-agent": {"roles": []string{"Admin"}}}, func(s *settings) {
-		s.clients = []runtime.ServiceUser{{Client: "dns-agent", User: "svc-dns"}, {Client: "high-agent", User: "svc-dns"}}
+	return newWorld(t, db, h, map[string]claims{"dns-agent": {},
+		"high-agent": {"roles": []string{"Admin"}}}, func(s *settings) {
+		s.clients = []runtime.ServiceUser{{Client: "dns-agent", User: "svc-dns"},
+			{Client: "high-agent", User: "svc-dns"}}
 		change(s)
 	})
 }
@@ -74,17 +76,22 @@ func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) {
 				t.Fatal(err)
 			}
 			other := strings.Repeat("x", len(name))
-			for _, arguments := range []string{"", `,"arguments":` + string(valid), `,"arguments":{"nonsense":1}`, `,"arguments":[]`} {
+			for _, arguments := range []string{"", `,"arguments":` + string(valid),
+				`,"arguments":{"nonsense":1}`, `,"arguments":[]`} {
 				hidden := c.ask("tools/call", name, `"name":"`+name+`"`+arguments)
 				unknown := c.ask("tools/call", other, `"name":"`+other+`"`+arguments)
 				pair(name+arguments, hidden, strings.ReplaceAll(unknown, other, name))
 			}
 		}
 		other := strings.Repeat("x", len("decommission"))
-		pair("decommission", c.ask("prompts/get", "decommission", `"name":"decommission","arguments":{"device":"edge-1"}`),
-			strings.ReplaceAll(c.ask("prompts/get", other, `"name":"`+other+`","arguments":{"device":"edge-1"}`), other, "decommission"))
-		pair("devices", c.ask("resources/read", "inventory://devices/edge-1", `"uri":"inventory://devices/edge-1"`),
-			strings.ReplaceAll(c.ask("resources/read", "inventory://nowhere/edge-1", `"uri":"inventory://nowhere/edge-1"`), "nowhere", "devices"))
+		pair("decommission", c.ask("prompts/get", "decommission",
+			`"name":"decommission","arguments":{"device":"edge-1"}`),
+			strings.ReplaceAll(c.ask("prompts/get", other,
+				`"name":"`+other+`","arguments":{"device":"edge-1"}`), other, "decommission"))
+		pair("devices", c.ask("resources/read", "inventory://devices/edge-1",
+			`"uri":"inventory://devices/edge-1"`),
+			strings.ReplaceAll(c.ask("resources/read", "inventory://nowhere/edge-1",
+				`"uri":"inventory://nowhere/edge-1"`), "nowhere", "devices"))
 	}
 	if want := len(eras) * (4*(len(tools)-3) + 2); compared != want {
 		t.Errorf("%d pairs were compared, want %d", compared, want)
@@ -102,7 +109,8 @@ func TestRoleDoesNotOpenWhatTheHostDoesNotGive(t *testing.T) {
 
 func TestForbidNamesThePermissionThatIsMissing(t *testing.T) {
 	w := agentWorld(t, func(s *settings) { s.denial = access.Forbid })
-	got := w.raw(w.token("dns-agent"), "2026-07-28").ask("tools/call", "add_device", `"name":"add_device","arguments":{}`)
+	got := w.raw(w.token("dns-agent"), "2026-07-28").ask("tools/call", "add_device",
+		`"name":"add_device","arguments":{}`)
 	if !strings.Contains(got, "403") || !strings.Contains(got, "dcim.add_device") {
 		t.Error(got)
 	}
@@ -117,7 +125,8 @@ func TestTokensThatAreNotForTheServerAreRefused(t *testing.T) {
 		"none":               "nonsense",
 	} {
 		c := w.raw(token, "2026-07-28")
-		if got := c.ask("tools/list", "", ""); c.status != 401 || !strings.Contains(got, "Www-Authenticate") {
+		if got := c.ask("tools/list", "", ""); c.status != 401 ||
+			!strings.Contains(got, "Www-Authenticate") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -133,11 +142,17 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 		change func(*settings)
 		want   string
 	}{
-		"nobody names a user":         {func(*settings) {}, "neither Options.Identity nor Options.ServiceUsers names a user of the host"},
+		"nobody names a user": {func(*settings) {},
+			"neither Options.Identity nor Options.ServiceUsers names a user of the host"},
 		"a client's user is unknown":  {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}} }, `the host has no active user "dns-agnet"`},
 		"a client's user is inactive": {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}} }, `the host has no active user "gone"`},
-		"there is no host":            {func(s *settings) { s.django = "sqlite:" + db.File + ".none"; s.userClaim = "user" }, "is not there; -seed makes a demonstration"},
-		"a host of another kind":      {func(s *settings) { s.django = "mysql://host" }, "the database of the host is on mysql: want sqlite:FILE or postgres://HOST/NAME"},
+		"there is no host": {func(s *settings) {
+			s.django = "sqlite:" + db.File +
+				".none"
+			s.userClaim = "user"
+		}, "does not exist; write a demonstration"},
+		"a host of another kind": {func(s *settings) { s.django = "mysql://host" },
+			"the database of the host is mysql: want sqlite:FILE or postgres://HOST/NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s
@@ -157,8 +172,8 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestPermissionThatTheHostDoesNotHaveIsNamedAtStart takes one away from the host, as an app that is older than the
-// server would be without it.
+// TestPermissionThatTheHostDoesNotHaveIsNamedAtStart takes one away from the host, as an app that
+// is older than the server would be without it.
 func TestPermissionThatTheHostDoesNotHaveIsNamedAtStart(t *testing.T) {
 	db := testdb.SQLite(t)
 	if _, err := seed(t.Context(), db.File); err != nil {

@@ -26,17 +26,18 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// app is the server with what it stands on.
+// app is the server with its databases.
 type app struct {
 	settings  settings
 	inventory *dcim.Inventory
 	host      *sql.DB
-	users     string // the table of the host's
+	users     string // the host's table of users
 	server    *runtime.Server
 }
 
-// open opens both databases and makes the server. A nil source serves nobody over HTTP.
-func open(ctx context.Context, s settings, source identity.Source, logger *slog.Logger) (_ *app, err error) {
+// open opens both databases and makes the server. With a nil source it serves no HTTP.
+func open(ctx context.Context, s settings, source identity.Source, logger *slog.Logger) (_ *app,
+	err error) {
 	a := &app{settings: s}
 	defer func() {
 		if err != nil {
@@ -49,9 +50,9 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 		return nil, err
 	case there:
 	case s.hosted() == "":
-		return nil, noHost(file, "is not there")
+		return nil, noHost(file, "does not exist")
 	case s.doctor:
-		file = ":memory:" // whoever looks at permissions looks at no device, and finds no file made
+		file = ":memory:" // the doctor reads no device, and creates no file
 	}
 	if a.inventory, err = dcim.Open(ctx, file); err != nil {
 		return nil, err
@@ -82,11 +83,12 @@ func (a *app) openHost(ctx context.Context) (capability.Source, error) {
 		driver, source, engine = "pgx", named, dialect.PostgreSQL
 	case "sqlite":
 		if there, err := exists(rest); err != nil || !there {
-			return nil, cmp.Or(err, noHost(rest, "is not there"))
+			return nil, cmp.Or(err, noHost(rest, "does not exist"))
 		}
 		source = dcim.Source(rest, "mode=ro")
 	default:
-		return nil, fmt.Errorf("the database of the host is on %s: want sqlite:FILE or postgres://HOST/NAME", kind)
+		return nil, fmt.Errorf("the database of the host is %s: want sqlite:FILE or "+
+			"postgres://HOST/NAME", kind)
 	}
 	var err error
 	if a.host, err = sql.Open(driver, source); err != nil {
@@ -98,7 +100,7 @@ func (a *app) openHost(ctx context.Context) (capability.Source, error) {
 			return nil, fmt.Errorf("the database of the host, %s: %w", a.settings.file, err)
 		}
 		if hosts == 0 {
-			return nil, noHost(a.settings.file, "has no tables of one")
+			return nil, noHost(a.settings.file, "has no tables of a host")
 		}
 	}
 	if a.settings.netbox != "" {
@@ -110,12 +112,14 @@ func (a *app) openHost(ctx context.Context) (capability.Source, error) {
 	return django.New(a.host, engine, django.Options{})
 }
 
-// noHost says that a file has no host in it, and what to do.
+// noHost is the error of a file without a host.
 func noHost(file, why string) error {
-	return fmt.Errorf("the host, whose users and permissions count: %s %s; -seed makes a demonstration in the file of -db, -django or -netbox names the database of a host", file, why)
+	return fmt.Errorf("there is no host with users and permissions: %s %s; write a demonstration to "+
+		"the file of -db with -seed, or name the database of a host with -django or -netbox",
+		file, why)
 }
 
-// exists reports whether there is a file. SQLite would make one.
+// exists reports whether a file exists. SQLite would create it.
 func exists(file string) (bool, error) {
 	switch _, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,9 +130,8 @@ func exists(file string) (bool, error) {
 	return true, nil
 }
 
-// doctor prints what everybody who is known would see, and why not the rest. Its error says that
-// somebody has a problem: somebody else than users whom the host itself has made inactive and
-// who were not asked for, since every host has those.
+// doctor prints what each known identity may use, and the reason for each denial. It returns an
+// error if an identity has a problem. An inactive user of the host is none, unless -as names it.
 func (a *app) doctor(ctx context.Context, w io.Writer) error {
 	users := map[string]bool{a.settings.as: true}
 	if a.settings.as == "" {
@@ -148,12 +151,13 @@ func (a *app) doctor(ctx context.Context, w io.Writer) error {
 		}
 	}
 	if problems > 0 {
-		return fmt.Errorf("-doctor found problems: %d of %d; see the lines that begin with \"problem:\"", problems, len(report.Identities))
+		return fmt.Errorf("-doctor found problems: %d of %d; see the lines that begin with "+
+			"\"problem:\"", problems, len(report.Identities))
 	}
 	return nil
 }
 
-// everybody is the users of the host, and whether each is active.
+// everybody returns the users of the host, and whether each is active.
 func (a *app) everybody(ctx context.Context) (map[string]bool, error) {
 	rows, err := a.host.QueryContext(ctx, "SELECT username, is_active FROM "+a.users)
 	if err != nil {
@@ -172,7 +176,7 @@ func (a *app) everybody(ctx context.Context) (map[string]bool, error) {
 	return users, rows.Err()
 }
 
-// close closes the inventory last: where both are one file, it is the one that may tidy it up.
+// close closes the inventory last. If both databases are one file, only it may write the file.
 func (a *app) close() error {
 	var errs []error
 	if a.host != nil {

@@ -162,19 +162,19 @@ func TestTokenThatHasEndedIsRefusedAndAFreshOneIsNot(t *testing.T) {
 	}
 }
 
-// hearing waits until a session receives notifications. Its stream opens some time after the
+// awaitStream waits until a session receives notifications. Its stream opens some time after the
 // session.
-func (w *world) hearing(c *client, user string) {
+func (w *world) awaitStream(c *client, user string) {
 	w.t.Helper()
 	orders, began := []string{"give", "take"}, time.Now()
 	for i := 0; ; i++ {
 		if i == 400 {
-			w.t.Fatalf("%s hears nothing", user)
+			w.t.Fatalf("%s gets no notification", user)
 		}
 		w.host.tell(orders[i%2], user, "dcim.view_ipaddress")
 		w.server.InvalidateCapabilities(runtime.OfUser(user))
 		select {
-		case <-c.told:
+		case <-c.changes:
 			w.host.tell("take", user, "dcim.view_ipaddress")
 			w.server.InvalidateCapabilities(runtime.OfUser(user))
 			eventually(w.t, "the permission is taken back",
@@ -187,11 +187,11 @@ func (w *world) hearing(c *client, user string) {
 	}
 }
 
-// quiet waits until it is told nothing more of what has changed already.
+// quiet waits until no more notifications of earlier changes arrive.
 func (c *client) quiet() {
 	for {
 		select {
-		case <-c.told:
+		case <-c.changes:
 		case <-time.After(c.settle):
 			return
 		}
@@ -210,15 +210,15 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			c := w.connect(w.token(client), era)
 			c.tools()
 			sessions[name] = c
-			w.hearing(c, user)
+			w.awaitStream(c, user)
 		}
-		// the readiness of the second agent was told to the first one too
+		// the first agent was also notified of the check of the second
 		for _, c := range sessions {
 			c.quiet()
 		}
 		for _, test := range []struct {
 			order, user, permission string
-			told                    map[string][]string
+			want                    map[string][]string
 		}{
 			{"take", "svc-dns", "dcim.rename_device",
 				map[string][]string{"agent 1": {"tools"}, "agent 2": {"tools"}}},
@@ -232,24 +232,24 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 		} {
 			w.host.tell(test.order, test.user, test.permission)
 			w.server.InvalidateCapabilities(nil)
-			for _, name := range slices.Sorted(maps.Keys(test.told)) {
-				var heard []string
-				for range test.told[name] {
-					heard = append(heard, sessions[name].hears())
+			for _, name := range slices.Sorted(maps.Keys(test.want)) {
+				var got []string
+				for range test.want[name] {
+					got = append(got, sessions[name].next())
 				}
-				if slices.Sort(heard); !slices.Equal(heard, test.told[name]) {
-					t.Errorf("%s, %s %s of %s: %s hears of %q, want %q", era, test.order,
-						test.permission, test.user, name, heard, test.told[name])
+				if slices.Sort(got); !slices.Equal(got, test.want[name]) {
+					t.Errorf("%s, %s %s of %s: %s gets %q, want %q", era, test.order,
+						test.permission, test.user, name, got, test.want[name])
 				}
 			}
 			for _, c := range sessions {
 				c.tools()
 			}
 		}
-		// What is told to nobody else would have come in before the last that was told to somebody.
+		// A wrong notification would have arrived before the last expected one.
 		for name, c := range sessions {
-			if len(c.told) > 0 {
-				t.Errorf("%s: %s hears of %q besides", era, name, <-c.told)
+			if len(c.changes) > 0 {
+				t.Errorf("%s: %s also gets %q", era, name, <-c.changes)
 			}
 			_ = c.Close()
 		}

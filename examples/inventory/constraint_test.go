@@ -84,7 +84,7 @@ func TestConstraintThatAHandlerCannotApplyIsRefused(t *testing.T) {
 				devices := call("list_devices", `{}`)
 				got := seen{Oslo: strings.Contains(devices, "edge-2"),
 					Berlin: strings.Contains(devices, "edge-1"),
-					Refused: strings.Contains(devices, "cannot be applied here") &&
+					Refused: strings.Contains(devices, "cannot apply the constraint") &&
 						strings.Contains(devices, `"isError":true`)}
 				if got != want[user] {
 					t.Errorf("%s, %s: %+v: %s", user, era, got, devices)

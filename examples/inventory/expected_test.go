@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// part is what somebody needs for a tool, a prompt or a resource. It is written by hand from what the
-// handlers say of themselves, and from nothing that decides.
+// part is what somebody needs for a tool, a prompt or a resource. It is written by hand from what
+// the handlers say of themselves, and from nothing that decides.
 type part struct {
 	permission string // of the host; empty is none
 	role       string // empty is none
@@ -16,34 +16,47 @@ type part struct {
 }
 
 var tools = map[string]part{
-	"list_devices":      {permission: "dcim.view_device", ask: map[string]any{"site": "berlin"}},
-	"get_device":        {permission: "dcim.view_device", ask: map[string]any{"name": "edge-1"}},
-	"add_device":        {permission: "dcim.add_device", ask: map[string]any{"name": "new", "site": "oslo", "role": "router"}},
-	"update_device":     {permission: "dcim.change_device", ask: map[string]any{"name": "edge-1", "status": "offline"}},
-	"rename_device":     {permission: "dcim.rename_device", ask: map[string]any{"name": "edge-1", "new_name": "edge-1"}},
-	"delete_device":     {permission: "dcim.delete_device", role: "Manager", ask: map[string]any{"name": "new"}},
-	"napalm_facts":      {permission: "dcim.napalm_read_device", role: "Member", ask: map[string]any{"device": "edge-1"}},
-	"list_dns_records":  {permission: "dcim.view_dnsrecord", ask: map[string]any{}},
-	"get_dns_record":    {permission: "dcim.view_dnsrecord", ask: map[string]any{"id": 1}},
-	"add_dns_record":    {permission: "dcim.add_dnsrecord", ask: map[string]any{"zone": "example.net", "name": "x", "type": "A", "value": "192.0.2.7"}},
-	"update_dns_record": {permission: "dcim.change_dnsrecord", ask: map[string]any{"id": 1, "value": "192.0.2.1"}},
+	"list_devices": {permission: "dcim.view_device", ask: map[string]any{"site": "berlin"}},
+	"get_device":   {permission: "dcim.view_device", ask: map[string]any{"name": "edge-1"}},
+	"add_device": {permission: "dcim.add_device",
+		ask: map[string]any{"name": "new", "site": "oslo", "role": "router"}},
+	"update_device": {permission: "dcim.change_device",
+		ask: map[string]any{"name": "edge-1", "status": "offline"}},
+	"rename_device": {permission: "dcim.rename_device",
+		ask: map[string]any{"name": "edge-1", "new_name": "edge-1"}},
+	"delete_device": {permission: "dcim.delete_device", role: "Manager",
+		ask: map[string]any{"name": "new"}},
+	"napalm_facts": {permission: "dcim.napalm_read_device", role: "Member",
+		ask: map[string]any{"device": "edge-1"}},
+	"list_dns_records": {permission: "dcim.view_dnsrecord", ask: map[string]any{}},
+	"get_dns_record":   {permission: "dcim.view_dnsrecord", ask: map[string]any{"id": 1}},
+	"add_dns_record": {permission: "dcim.add_dnsrecord",
+		ask: map[string]any{"zone": "example.net", "name": "x", "type": "A", "value": "192.0.2.7"}},
+	"update_dns_record": {permission: "dcim.change_dnsrecord",
+		ask: map[string]any{"id": 1, "value": "192.0.2.1"}},
 	"delete_dns_record": {permission: "dcim.delete_dnsrecord", ask: map[string]any{"id": 4}},
 	"list_ip_addresses": {permission: "dcim.view_ipaddress", ask: map[string]any{}},
 	"get_ip_address":    {permission: "dcim.view_ipaddress", ask: map[string]any{"id": 1}},
-	"add_ip_address":    {permission: "dcim.add_ipaddress", ask: map[string]any{"address": "192.0.2.77"}},
-	"update_ip_address": {permission: "dcim.change_ipaddress", ask: map[string]any{"id": 2, "device": "edge-2"}},
+	"add_ip_address": {permission: "dcim.add_ipaddress",
+		ask: map[string]any{"address": "192.0.2.77"}},
+	"update_ip_address": {permission: "dcim.change_ipaddress",
+		ask: map[string]any{"id": 2, "device": "edge-2"}},
 	"delete_ip_address": {permission: "dcim.delete_ipaddress", ask: map[string]any{"id": 3}},
 	"check_references":  {role: "Manager", ask: map[string]any{}},
 }
 
 var prompts = map[string]part{
-	"reconcile_dns": {permission: "dcim.view_dnsrecord", ask: map[string]string{"zone": "example.net"}},
-	"decommission":  {permission: "dcim.delete_device", role: "Manager", ask: map[string]string{"device": "edge-1"}},
+	"reconcile_dns": {permission: "dcim.view_dnsrecord",
+		ask: map[string]string{"zone": "example.net"}},
+	"decommission": {permission: "dcim.delete_device", role: "Manager",
+		ask: map[string]string{"device": "edge-1"}},
 }
 
 var resources = map[string]part{
-	"inventory://zones/{zone}":   {permission: "dcim.view_dnsrecord", ask: "inventory://zones/example.net"},
-	"inventory://devices/{name}": {permission: "dcim.view_device", ask: "inventory://devices/edge-1"},
+	"inventory://zones/{zone}": {permission: "dcim.view_dnsrecord",
+		ask: "inventory://zones/example.net"},
+	"inventory://devices/{name}": {permission: "dcim.view_device",
+		ask: "inventory://devices/edge-1"},
 }
 
 // ranks are the roles, by height; no role is the lowest.
@@ -95,6 +108,7 @@ func TestEverythingHasAnExpectation(t *testing.T) {
 		}
 	}
 	if expected != len(served) {
-		t.Errorf("%d are served and %d are expected: write down who may use them", len(served), expected)
+		t.Errorf("%d are served and %d are expected: write down who may use them", len(served),
+			expected)
 	}
 }

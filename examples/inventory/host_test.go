@@ -2,66 +2,107 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 )
 
-// python is the system's own: Debian's Django is there, and not below one that stands earlier in PATH.
+// python is that of the system, for which Debian installs Django.
 const python = "/usr/bin/python3"
 
-// engines are the databases that a host is tried on.
-var engines = map[string]func(testing.TB) *testdb.Database{"SQLite": testdb.SQLite, "PostgreSQL": testdb.PostgreSQL}
+// engines are the databases of a host.
+var engines = map[string]func(testing.TB) *testdb.Database{
+	"SQLite": testdb.SQLite, "PostgreSQL": testdb.PostgreSQL}
 
 // host is a real Django; see testdata/host/host.py.
 type host struct{ *process }
 
-// answer is what Django says of one user.
+// answer is the permissions of a user in Django.
 type answer struct {
 	Name   string
 	Active bool
 	Has    []string
 }
 
-// newHost starts a Django on an empty database, and migrates it. Without Django the test is skipped, and in
-// CI it fails.
+// newHost starts a Django on an empty database, with its tables. Without Django the test is
+// skipped, and fails in CI.
 func newHost(t testing.TB, db *testdb.Database) host {
 	t.Helper()
-	settings := map[string]string{"ENGINE": "django.db.backends.sqlite3", "NAME": db.File}
-	imports := "import django"
 	if db.File == "" {
-		settings = map[string]string{"ENGINE": "django.db.backends.postgresql", "NAME": db.Name, "HOST": db.Host, "PORT": db.Port, "USER": db.User}
-		imports += ", psycopg2"
+		return startHost(t, map[string]string{"ENGINE": "django.db.backends.postgresql",
+			"NAME": db.Name, "HOST": db.Host, "PORT": db.Port, "USER": db.User}, "migrate")
 	}
-	return startHost(t, imports, settings, "migrate")
+	available(t)
+	text, err := migrated()
+	if err == nil {
+		err = os.WriteFile(db.File, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hostOf(t, db.File)
+}
+
+// migrated returns a SQLite file with the tables. Django takes a second to make them.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "host")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "host.db")
+	cmd := djangoHost(sqliteSettings(file), "migrate")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return os.ReadFile(file)
+})
+
+func sqliteSettings(file string) map[string]string {
+	return map[string]string{"ENGINE": "django.db.backends.sqlite3", "NAME": file}
 }
 
 // hostOf starts a Django on a SQLite file that has the tables already.
 func hostOf(t testing.TB, file string) host {
 	t.Helper()
-	return startHost(t, "import django", map[string]string{"ENGINE": "django.db.backends.sqlite3", "NAME": file}, "as-it-is")
+	return startHost(t, sqliteSettings(file), "as-it-is")
 }
 
-func startHost(t testing.TB, imports string, database map[string]string, layout string) host {
+func startHost(t testing.TB, database map[string]string, layout string) host {
 	t.Helper()
-	if out, err := exec.Command(python, "-c", imports).CombinedOutput(); err != nil {
-		testdb.Unavailable(t, "no Django; `make setup` or `apt-get install python3-django python3-psycopg2` installs it: %v\n%s", err, out)
-	}
-	text, err := json.Marshal(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := command(t, python, filepath.Join("testdata", "host", "host.py"), string(text), layout)
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8")
-	return host{start(t, cmd)}
+	available(t)
+	return host{start(t, djangoHost(database, layout))}
 }
 
-// tell has Django do something.
+// djangoHost is the command of testdata/host/host.py. It ends with its standard input.
+func djangoHost(database map[string]string, layout string) *exec.Cmd {
+	text, _ := json.Marshal(database) // a map of strings
+	cmd := exec.Command(python, filepath.Join("testdata", "host", "host.py"), string(text), layout)
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8")
+	return cmd
+}
+
+var imports = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command(python, "-c", "import django, psycopg2").CombinedOutput()
+})
+
+// available skips the test without Django.
+func available(t testing.TB) {
+	t.Helper()
+	if out, err := imports(); err != nil {
+		testdb.Unavailable(t, "no Django; `make setup` or `apt-get install python3-django "+
+			"python3-psycopg2` installs it: %v\n%s", err, out)
+	}
+}
+
+// tell sends an order to Django.
 func (h host) tell(order ...any) {
 	h.t.Helper()
 	if got := h.ask(order); got != "null" {
@@ -69,7 +110,7 @@ func (h host) tell(order ...any) {
 	}
 }
 
-// answers are what Django says of each user and each permission of the server.
+// answers returns, for each user, which permissions of the server Django reports.
 func (h host) answers() []answer {
 	h.t.Helper()
 	var permissions []string

@@ -1,6 +1,6 @@
-// Command inventory serves devices, DNS records and addresses, and lets each caller see and do what
-// a host lets its user see and do: a Django, or one with NetBox's permissions. It serves callers
-// with tokens of an OpenID provider over HTTP, or a user of the host over stdio.
+// Command inventory serves devices, DNS records and addresses. Each caller may use what its user
+// may use in a host: a Django, or an application with NetBox's permissions. Callers have tokens of
+// an OpenID provider over HTTP. Over stdio the caller is one user of the host.
 package main
 
 import (
@@ -21,8 +21,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
-		!errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "inventory:", err)
 		os.Exit(1)
 	}
@@ -45,8 +44,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		}
 		if !made {
 			logger.Info(
-				"-seed: the file has a host already, whose users and permissions are left as "+
-					"they are; remove the file for a fresh demonstration", "file", s.file)
+				"-seed: the file contains a host, which stays as it is; remove the file for a "+
+					"new demonstration", "file", s.file)
 		}
 	}
 	switch {
@@ -72,7 +71,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 
 // serveHTTP serves until ctx ends, and then lets running calls finish.
 func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logger) error {
-	// The address is taken first: tokens must be for it, where nothing else is said.
+	// Without -audience, the address of the listener is the audience of tokens.
 	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		return err
@@ -92,35 +91,34 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 		return err
 	}
 	defer app.close()
-	// The signal reports a change of permissions in the host. It drops those that -cache keeps, and
-	// has clients notified at once whose lists have changed.
+	// SIGHUP drops the cached permissions, and notifies clients whose lists have changed.
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
-	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
 	go func() {
 		for {
 			select {
 			case <-changed:
 				app.server.InvalidateCapabilities(nil)
 				logger.InfoContext(ctx,
-					"SIGHUP: the next request of each caller reads the host anew")
+					"SIGHUP: the cached permissions are dropped")
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return runtime.Serve(ctx, listener, app.server)
+	return runtime.Serve(ctx, listener, app.server,
+		runtime.OnListen(func(url string) { fmt.Fprintln(out, "serving", url) }))
 }
 
-// audience is the URL of a server on an address, as far as the address tells it: clients elsewhere
-// use another, and what a token is for is compared letter by letter.
+// audience returns the URL of a server on a loopback address. Clients on other machines use another
+// URL, and the audience of a token must be equal to it.
 func audience(addr net.Addr) (string, error) {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return "",
 			fmt.Errorf(
-				"-http %s does not say what URL clients use, which tokens must be for: name it, "+
-					"-audience https://NAME%s", addr, runtime.PathMCP)
+				"-http %s needs -audience: the URL of the server as clients write it, such as "+
+					"https://NAME%s", addr, runtime.PathMCP)
 	}
 	return "http://" + addr.String() + runtime.PathMCP, nil
 }

@@ -46,7 +46,7 @@ func program(t testing.TB, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := command(t, os.Args[0])
-	// Under the race detector a program waits a second before it ends, unless it is told not to.
+	// Under the race detector a program waits a second before it ends, unless an option prevents it.
 	cmd.Env = append(os.Environ(), "INVENTORY_ARGS="+string(text), "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
@@ -174,9 +174,9 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 		return !slices.Contains(
 			c.tools(), "rename_device")
 	})
-	eventually(t, "it says that it heard the signal", func() bool {
+	eventually(t, "the log has the signal", func() bool {
 		return strings.Contains(served.problems.String(),
-			"SIGHUP: the next request of each caller reads the host anew")
+			"SIGHUP: the cached permissions are dropped")
 	})
 	_ = c.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -196,7 +196,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-stdio -doctor":                        "want one of -http, -stdio and -doctor",
 		"-stdio":                                "-stdio needs -as",
 		"-http 127.0.0.1:0":                     "-http needs -issuer",
-		"-doctor -issuer https://login":         "-issuer goes with -http",
+		"-doctor -issuer https://login":         "-issuer needs -http",
 		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
 		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
 		"-doctor -django sqlite:x -netbox y":    "want one host",
@@ -209,15 +209,14 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-stdio -as ada -role Boss -db " + file: `the principal's role is "Boss"`,
 		"-doctor -client a=gone -db " + file:    `the host has no active user "gone"`,
 		"-doctor -db " + db.File: db.File +
-			" has no tables of one; -seed makes a demonstration",
+			" has no tables of a host; write a demonstration",
 		"-doctor -db " + missing: missing +
-			" is not there; -seed makes a demonstration in the file of -db, -django or -netbox " +
-			"names",
+			" does not exist; write a demonstration to the file of -db with -seed, or name",
 		"-stdio -as ada -db " + missing: missing +
-			" is not there; -seed makes a demonstration",
+			" does not exist; write a demonstration",
 		"-doctor -db /dev/null/file": "/dev/null/file: not a directory",
 		"-doctor -django sqlite:" + missing: missing +
-			" is not there",
+			" does not exist",
 		"-doctor -as gone -db " +
 			file: "-doctor found problems: 1 of 1",
 		"-seed -db /no/such/place/file": "inventory " +
@@ -225,8 +224,8 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-http x -issuer https://login": "-http needs " +
 			"-user-claim, the claim of a token that names the user of the host, or -client",
 		"-http nonsense -user-claim u -issuer https://login": "nonsense",
-		"-http :0 -user-claim u -issuer https://login": "does not say what " +
-			"URL clients use, which tokens must be for: name it, -audience https://NAME/mcp",
+		"-http :0 -user-claim u -issuer https://login": "needs -audience: " +
+			"the URL of the server as clients write it, such as https://NAME/mcp",
 		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login": "-issuer " +
 			"https://login, -audience x and the flags of claims: oidc: Resource.URL",
 		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " +
@@ -319,7 +318,7 @@ func TestSeedSaysThatItLeavesAHostAsItIs(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		out, err := program(t, "-seed", "-db", file).CombinedOutput()
 		if err != nil || strings.Contains(string(out),
-			"has a host already, whose users and permissions are left as they are; remove the file") != again {
+			"contains a host, which stays as it is; remove the file") != again {
 			t.Errorf("again %v: %v, %s", again, err, out)
 		}
 		if _,

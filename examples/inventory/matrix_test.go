@@ -10,8 +10,9 @@ import (
 // permissions are how many of the host's the server asks for.
 const permissions = 14
 
-// TestEveryUserAndToolIsAsDjangoSays has a real Django make users at random, and holds the list and the call of
-// each of them for each tool, prompt and resource to what its has_perm says, over HTTP with real tokens.
+// TestEveryUserAndToolIsAsDjangoSays has a real Django make users at random, and holds the list and
+// the call of each of them for each tool, prompt and resource to what its has_perm says, over HTTP
+// with real tokens.
 func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 	for engine, openDatabase := range engines {
 		t.Run(engine, func(t *testing.T) {
@@ -22,7 +23,8 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 			clients, roles := map[string]claims{}, map[string]string{}
 			for i, u := range answers {
 				roles[u.Name] = ranks[len(ranks)-1-i%len(ranks)]
-				clients["client-of-"+u.Name] = of(u.Name, roles[u.Name]) // named otherwise: a subject is no user
+				clients["client-of-"+u.Name] = of(u.Name,
+					roles[u.Name]) // named otherwise: a subject is no user
 			}
 			w := newWorld(t, db, h, clients, func(*settings) {})
 			kinds, asked := map[string]int{}, 0
@@ -46,9 +48,12 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 					kind  string
 					parts map[string]part
 					list  []string
-				}{{"tool", tools, c.tools()}, {"prompt", prompts, c.prompts()}, {"resource", resources, c.resources()}} {
-					if want := names(test.parts, roles[u.Name], u); !slices.Equal(slices.Sorted(slices.Values(test.list)), want) {
-						t.Errorf("%s (%s) lists %ss %q, Django says %q", u.Name, roles[u.Name], test.kind, test.list, want)
+				}{{"tool", tools, c.tools()}, {"prompt", prompts, c.prompts()}, {"resource",
+					resources, c.resources()}} {
+					if want := names(test.parts, roles[u.Name],
+						u); !slices.Equal(slices.Sorted(slices.Values(test.list)), want) {
+						t.Errorf("%s (%s) lists %ss %q, Django says %q", u.Name, roles[u.Name],
+							test.kind, test.list, want)
 					}
 					for name, p := range test.parts {
 						asked++
@@ -59,7 +64,8 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 						err := c.use(test.kind, what, p.ask)
 						if p.may(roles[u.Name], u) {
 							if err != nil {
-								t.Errorf("%s (%s) may use %s, and gets %v", u.Name, roles[u.Name], name, err)
+								t.Errorf("%s (%s) may use %s, and gets %v", u.Name, roles[u.Name],
+									name, err)
 							}
 							continue
 						}
@@ -69,7 +75,8 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 							unknown = strings.Replace(what, "inventory://", "inventory://x", 1)
 							other = unknown
 						}
-						if want := renamed(c.use(test.kind, unknown, other), unknown, what); err == nil || err.Error() != want {
+						if want := renamed(c.use(test.kind, unknown, other), unknown,
+							what); err == nil || err.Error() != want {
 							t.Errorf("%s (%s) may not use %s, and gets %v; of an unknown one it would get %s", u.Name, roles[u.Name], name, err, want)
 						}
 					}
@@ -85,14 +92,15 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 	}
 }
 
-// isNobody holds that somebody whom the host does not know as active is refused as who has no token of
-// use: with 403, whatever is asked.
+// isNobody holds that somebody whom the host does not know as active is refused as who has no token
+// of use: with 403, whatever is asked.
 func (w *world) isNobody(token string) {
 	w.t.Helper()
 	c := w.raw(token, "2026-07-28")
 	answers := map[string]bool{}
 	for _, name := range []string{"list_devices", "check_references", "no_such_tool"} {
-		answers[strings.ReplaceAll(c.ask("tools/call", name, fmt.Sprintf(`"name":%q,"arguments":{}`, name)), name, "")] = true
+		answers[strings.ReplaceAll(c.ask("tools/call", name,
+			fmt.Sprintf(`"name":%q,"arguments":{}`, name)), name, "")] = true
 		if c.status != 403 {
 			w.t.Errorf("who is no user calls %s: %d", name, c.status)
 		}

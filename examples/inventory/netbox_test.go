@@ -17,8 +17,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-// netbox is the tables of a host with NetBox's permissions, and one permission for each of three users: to do
-// anything with devices, of Oslo alone, of a tenant, which devices here do not have, and of all.
+// netbox is the tables of a host with NetBox's permissions, and one permission for each of three
+// users: to do anything with devices, of Oslo alone, of a tenant, which devices here do not have,
+// and of all.
 const netbox = `
 CREATE TABLE django_content_type (id INTEGER PRIMARY KEY, app_label TEXT, model TEXT);
 CREATE TABLE users_user (id INTEGER PRIMARY KEY, username TEXT, is_active bool, is_superuser bool);
@@ -61,14 +62,18 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 	}
 	olga, tina, alma := a.pipe(t, "olga"), a.pipe(t, "tina"), a.pipe(t, "alma")
 
-	// Facts are not marked constrained: who may read those of some devices only is refused altogether.
-	if got, want := olga.tools(), []string{"get_device", "list_devices", "rename_device", "update_device"}; !slices.Equal(got, want) {
+	// Facts are not marked constrained: who may read those of some devices only is refused
+	// altogether.
+	if got, want := olga.tools(), []string{"get_device", "list_devices", "rename_device",
+		"update_device"}; !slices.Equal(got, want) {
 		t.Errorf("olga lists %q, want %q", got, want)
 	}
-	if got, want := alma.tools(), []string{"get_device", "list_devices", "napalm_facts"}; !slices.Equal(got, want) {
+	if got, want := alma.tools(), []string{"get_device", "list_devices",
+		"napalm_facts"}; !slices.Equal(got, want) {
 		t.Errorf("alma lists %q, want %q", got, want)
 	}
-	if err := olga.use("tool", "napalm_facts", map[string]any{"device": "edge-2"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+	if err := olga.use("tool", "napalm_facts", map[string]any{"device": "edge-2"}); err == nil ||
+		!strings.Contains(err.Error(), "unknown tool") {
 		t.Errorf("olga reads facts: %v", err)
 	}
 
@@ -76,7 +81,8 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 	if got, want := olga.devices(t), []string{"edge-2", "leaf-2"}; !slices.Equal(got, want) {
 		t.Errorf("olga sees %q, want %q", got, want)
 	}
-	if got, want := alma.devices(t), []string{"edge-1", "edge-2", "leaf-1", "leaf-2"}; !slices.Equal(got, want) {
+	if got, want := alma.devices(t), []string{"edge-1", "edge-2", "leaf-1",
+		"leaf-2"}; !slices.Equal(got, want) {
 		t.Errorf("alma sees %q, want %q", got, want)
 	}
 	for _, test := range []struct {
@@ -88,18 +94,25 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 		{"get_device", map[string]any{"name": "edge-1"}, dcim.ErrNotFound.Error()},
 		{"get_device", map[string]any{"name": "none"}, dcim.ErrNotFound.Error()},
 		{"rename_device", map[string]any{"name": "leaf-2", "new_name": "leaf-9"}, ""},
-		{"rename_device", map[string]any{"name": "leaf-1", "new_name": "leaf-8"}, dcim.ErrNotFound.Error()},
+		{"rename_device", map[string]any{"name": "leaf-1", "new_name": "leaf-8"},
+			dcim.ErrNotFound.Error()},
 		{"update_device", map[string]any{"name": "edge-2", "status": "offline"}, ""},
-		{"update_device", map[string]any{"name": "edge-1", "status": "offline"}, dcim.ErrNotFound.Error()},
+		{"update_device", map[string]any{"name": "edge-1", "status": "offline"},
+			dcim.ErrNotFound.Error()},
 		// What is hers may not become what is not.
-		{"update_device", map[string]any{"name": "edge-2", "site": "berlin"}, dcim.ErrNotFound.Error()},
+		{"update_device", map[string]any{"name": "edge-2", "site": "berlin"},
+			dcim.ErrNotFound.Error()},
 	} {
-		res, err := olga.CallTool(t.Context(), &mcp.CallToolParams{Name: test.tool, Arguments: test.args})
-		if err != nil || res.IsError != (test.answer != "") || !strings.Contains(mcptest.Text(res), test.answer) {
-			t.Errorf("olga: %s %v: %s, %v, want %q", test.tool, test.args, mcptest.Text(res), err, test.answer)
+		res, err := olga.CallTool(t.Context(), &mcp.CallToolParams{Name: test.tool,
+			Arguments: test.args})
+		if err != nil || res.IsError != (test.answer != "") ||
+			!strings.Contains(mcptest.Text(res), test.answer) {
+			t.Errorf("olga: %s %v: %s, %v, want %q", test.tool, test.args, mcptest.Text(res), err,
+				test.answer)
 		}
 	}
-	if got, want := alma.devices(t), []string{"edge-1", "edge-2", "leaf-1", "leaf-9"}; !slices.Equal(got, want) {
+	if got, want := alma.devices(t), []string{"edge-1", "edge-2", "leaf-1",
+		"leaf-9"}; !slices.Equal(got, want) {
 		t.Errorf("there are %q, want %q", got, want)
 	}
 	if err := olga.use("resource", "", "inventory://devices/edge-2"); err != nil {
@@ -111,8 +124,10 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 
 	// A condition that cannot be applied is not left out.
 	for _, name := range []string{"list_devices", "get_device", "update_device", "rename_device"} {
-		res, err := tina.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: tools[name].ask})
-		if err != nil || !res.IsError || strings.Contains(mcptest.Text(res), "edge") || strings.Contains(mcptest.Text(res), "tenant") {
+		res, err := tina.CallTool(t.Context(), &mcp.CallToolParams{Name: name,
+			Arguments: tools[name].ask})
+		if err != nil || !res.IsError || strings.Contains(mcptest.Text(res), "edge") ||
+			strings.Contains(mcptest.Text(res), "tenant") {
 			t.Errorf("tina: %s: %s, %v", name, mcptest.Text(res), err)
 		}
 	}
@@ -188,7 +203,8 @@ func (a *app) pipe(t testing.TB, user string) *client {
 // devices are the names that list_devices lists.
 func (c *client) devices(t testing.TB) []string {
 	t.Helper()
-	res, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "list_devices", Arguments: map[string]any{}})
+	res, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "list_devices",
+		Arguments: map[string]any{}})
 	if err != nil || res.IsError {
 		t.Fatalf("%s, %v", mcptest.Text(res), err)
 	}

@@ -32,7 +32,8 @@ type provider struct {
 	issuer string
 }
 
-// newProvider starts the provider that make setup installs. Without it the test is skipped, and in CI it fails.
+// newProvider starts the provider that make setup installs. Without it the test is skipped, and in
+// CI it fails.
 func newProvider(t testing.TB, clients map[string]claims) *provider {
 	t.Helper()
 	tools := filepath.Join("..", "..", ".tools", "node_modules")
@@ -41,7 +42,8 @@ func newProvider(t testing.TB, clients map[string]claims) *provider {
 		_, err = os.Stat(library)
 	}
 	if err != nil {
-		testdb.Unavailable(t, "there is no OpenID provider to test with: run make setup, which needs npm")
+		testdb.Unavailable(t,
+			"there is no OpenID provider to test with: run make setup, which needs npm")
 	}
 	node, err := exec.LookPath("node")
 	if own, _ := filepath.Glob(filepath.Join(tools, "node-*", "bin", "node")); len(own) > 0 {
@@ -54,7 +56,8 @@ func newProvider(t testing.TB, clients map[string]claims) *provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &provider{process: start(t, command(t, node, filepath.Join("testdata", "provider.mjs"), library, string(text)))}
+	p := &provider{process: start(t, command(t, node, filepath.Join("testdata", "provider.mjs"),
+		library, string(text)))}
 	// It has words of its own to say about a test's settings.
 	for !strings.HasPrefix(p.issuer, "http://") {
 		p.issuer = p.line()
@@ -73,7 +76,8 @@ func (p *provider) change(what map[string]any) {
 func (p *provider) token(client, resource string) string {
 	p.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "resource": {resource}}
-	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.issuer+"/token", strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.issuer+"/token",
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -24,8 +24,10 @@ func (w *world) raw(token, era string) *raw {
 	if era == "2026-07-28" {
 		return c
 	}
-	c.send("initialize", "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
-	c.send("notifications/initialized", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c.send("initialize", "",
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.send("notifications/initialized", "",
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
 
@@ -39,12 +41,14 @@ func (c *raw) ask(method, name, params string) string {
 		}
 		params = meta + params
 	}
-	return c.send(method, name, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+params+`}}`)
+	return c.send(method, name,
+		`{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+params+`}}`)
 }
 
 func (c *raw) send(method, name, body string) string {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url,
+		strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ type world struct {
 }
 
 // newWorld serves a host to clients of a provider: for each, what its tokens say.
-func newWorld(t testing.TB, db *testdb.Database, h host, clients map[string]claims, change func(*settings)) *world {
+func newWorld(t testing.TB, db *testdb.Database, h host, clients map[string]claims,
+	change func(*settings)) *world {
 	t.Helper()
 	p := newProvider(t, clients)
 	web := httptest.NewUnstartedServer(nil)
@@ -77,13 +78,13 @@ func (w *world) token(client string) string {
 	return w.provider.token(client, w.url)
 }
 
-// client is a session of go-sdk's, which notes what it is told of changes.
+// client is a session of go-sdk's, which keeps the notifications of changes.
 type client struct {
 	*mcp.ClientSession
-	t     testing.TB
-	token atomic.Value // string; sent with each request
-	told  chan string
-	// settle is how long it is quiet once it has been told everything: more on a loaded machine.
+	t       testing.TB
+	token   atomic.Value // string; sent with each request
+	changes chan string
+	// settle is the time without a notification after which none follows: more on a loaded machine.
 	settle time.Duration
 }
 
@@ -97,15 +98,26 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 // connect opens a session in a version of the protocol.
 func (w *world) connect(token, era string) *client {
 	w.t.Helper()
-	c := &client{t: w.t, told: make(chan string, 100)}
+	c := &client{t: w.t, changes: make(chan string, 100)}
 	c.token.Store(token)
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.told <- "tools" },
-		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { c.told <- "prompts" },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.told <- "resources" },
+		ToolListChangedHandler: func(context.Context,
+			*mcp.ToolListChangedRequest) {
+			c.changes <- "tools"
+		},
+		PromptListChangedHandler: func(context.Context,
+			*mcp.PromptListChangedRequest) {
+			c.changes <- "prompts"
+		},
+		ResourceListChangedHandler: func(context.Context,
+			*mcp.ResourceListChangedRequest) {
+			c.changes <- "resources"
+		},
 	})
-	transport := &mcp.StreamableClientTransport{Endpoint: w.url, HTTPClient: &http.Client{Transport: c}, MaxRetries: -1}
-	session, err := sdk.Connect(context.WithoutCancel(w.t.Context()), transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	transport := &mcp.StreamableClientTransport{Endpoint: w.url,
+		HTTPClient: &http.Client{Transport: c}, MaxRetries: -1}
+	session, err := sdk.Connect(context.WithoutCancel(w.t.Context()), transport,
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -163,21 +175,22 @@ func (c *client) use(kind, name string, args any) error {
 	case "tool":
 		_, err = c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
 	case "prompt":
-		_, err = c.GetPrompt(c.t.Context(), &mcp.GetPromptParams{Name: name, Arguments: args.(map[string]string)})
+		_, err = c.GetPrompt(c.t.Context(), &mcp.GetPromptParams{Name: name,
+			Arguments: args.(map[string]string)})
 	case "resource":
 		_, err = c.ReadResource(c.t.Context(), &mcp.ReadResourceParams{URI: args.(string)})
 	}
 	return err
 }
 
-// hears waits for what it is told next.
-func (c *client) hears() string {
+// next waits for the next notification.
+func (c *client) next() string {
 	c.t.Helper()
 	select {
-	case kind := <-c.told:
+	case kind := <-c.changes:
 		return kind
 	case <-time.After(time.Minute):
-		c.t.Fatal("it was told nothing")
+		c.t.Fatal("it got no notification")
 		return ""
 	}
 }

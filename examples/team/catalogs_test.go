@@ -30,8 +30,8 @@ func inKit(caller string) []string {
 	return names
 }
 
-// TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient takes each client's own way to ask: a stock one over
-// HTTP can set nothing but the URL.
+// TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient takes each client's own way to ask: a
+// stock one over HTTP can set nothing but the URL.
 func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 	for engine, database := range engines {
 		t.Run(engine, func(t *testing.T) {
@@ -39,7 +39,8 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 			p := start(t, "-store", kept)
 			id := p.fill(t, "research kit", kit...)
 			for _, caller := range callers[1:] {
-				answer := p.must(t, 200, caller, "GET", "/mcp/tools?catalog="+url.QueryEscape("research kit"), nil)
+				answer := p.must(t, 200, caller, "GET",
+					"/mcp/tools?catalog="+url.QueryEscape("research kit"), nil)
 				var names []string
 				for _, item := range answer["items"].([]any) {
 					if tool := item.(map[string]any); tool["canExecute"] == true {
@@ -51,14 +52,19 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 				}
 				for _, era := range eras {
 					for _, query := range []string{"?catalog=research+kit", "?catalog_id=" + id} {
-						if names := list(t, connectHTTP(t, p.Base+"/mcp"+query, caller, era)); !slices.Equal(names, inKit(caller)) {
-							t.Errorf("%s, %s: %s lists %v, want %v", era, query, caller, names, inKit(caller))
+						if names := list(t, connectHTTP(t, p.Base+"/mcp"+query, caller,
+							era)); !slices.Equal(names, inKit(caller)) {
+							t.Errorf("%s, %s: %s lists %v, want %v", era, query, caller, names,
+								inKit(caller))
 						}
 					}
 				}
 				server := exec.Command(os.Args[0])
-				server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-db %s -store %s -stdio %s", filepath.Join(t.TempDir(), "team.db"), kept, caller))
-				res, err := connect(t, &mcp.CommandTransport{Command: server}, "2025-11-25").ListTools(t.Context(), &mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
+				server.Env = append(os.Environ(),
+					fmt.Sprintf("TEAM_SERVE=-db %s -store %s -stdio %s",
+						filepath.Join(t.TempDir(), "team.db"), kept, caller))
+				res, err := connect(t, &mcp.CommandTransport{Command: server},
+					"2025-11-25").ListTools(t.Context(), &mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,12 +76,17 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 					t.Errorf("over stdio %s lists %v, want %v", caller, names, inKit(caller))
 				}
 			}
-			// What one may not use one is not shown, in a catalog or out of it, and is refused as ever.
+			// What one may not use one is not shown, in a catalog or out of it, and is refused as
+			// ever.
 			session := connectHTTP(t, p.Base+"/mcp?catalog=research+kit", "vera", "")
-			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "update", Arguments: arguments["update"]}); err == nil || wire(t, err).Message != `unknown tool "update"` {
+			if _, err := session.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "update", Arguments: arguments["update"]}); err == nil ||
+				wire(t, err).Message != `unknown tool "update"` {
 				t.Errorf("a tool of the catalog that is not the caller's: %v", err)
 			}
-			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_by_id", Arguments: arguments["get_by_id"]}); err != nil && wire(t, err).Code == -32602 {
+			if _, err := session.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "get_by_id",
+					Arguments: arguments["get_by_id"]}); err != nil && wire(t, err).Code == -32602 {
 				t.Errorf("a tool of the caller's that is not in the catalog: %v", err)
 			}
 		})
@@ -85,9 +96,11 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 // The catalog that the code of the example declares is there without a store.
 func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
 	url := serveHTTP(t, runtime.Options{Anonymous: true})
-	for caller, want := range map[string][]string{"nobody": nil, "vera": {"get_by_id"}, "mel": {"create", "get_by_id"}, "ada": {"create", "get_by_id", "update"}} {
+	for caller, want := range map[string][]string{"nobody": nil, "vera": {"get_by_id"},
+		"mel": {"create", "get_by_id"}, "ada": {"create", "get_by_id", "update"}} {
 		for _, era := range eras {
-			if got := list(t, connectHTTP(t, url+"?catalog=onboarding", caller, era)); !slices.Equal(got, want) {
+			if got := list(t, connectHTTP(t, url+"?catalog=onboarding", caller,
+				era)); !slices.Equal(got, want) {
 				t.Errorf("%s, %s: %v, want %v", era, caller, got, want)
 			}
 		}
@@ -97,20 +110,24 @@ func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
 func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
 	p := start(t, "-store", engines["sqlite"](t), "-strict")
 	session := connectHTTP(t, p.Base+"/mcp?catalog=nonsense", "ada", "")
-	if _, err := session.ListTools(t.Context(), nil); err == nil || wire(t, err).Message != "unknown catalog" {
+	if _, err := session.ListTools(t.Context(), nil); err == nil ||
+		wire(t, err).Message != "unknown catalog" {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestToolIsOffOnceTheAnswerSaysSo switches through the API and through the console, and calls at once.
+// TestToolIsOffOnceTheAnswerSaysSo switches through the API and through the console, and calls at
+// once.
 func TestToolIsOffOnceTheAnswerSaysSo(t *testing.T) {
 	for engine, database := range engines {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "-store", database(t))
 			session := connectHTTP(t, p.Base+"/mcp", "vera", "")
 			byConsole := func(off bool) {
-				form := url.Values{"tool": {"get_all"}, "off": {map[bool]string{true: "yes", false: "no"}[off]}}
-				req, err := http.NewRequest("POST", p.Base+"/console/tools", strings.NewReader(form.Encode()))
+				form := url.Values{"tool": {"get_all"},
+					"off": {map[bool]string{true: "yes", false: "no"}[off]}}
+				req, err := http.NewRequest("POST", p.Base+"/console/tools",
+					strings.NewReader(form.Encode()))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,7 +143,8 @@ func TestToolIsOffOnceTheAnswerSaysSo(t *testing.T) {
 				}
 			}
 			byAPI := func(off bool) {
-				p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/get_all", map[string]any{"enabled": !off})
+				p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/get_all",
+					map[string]any{"enabled": !off})
 			}
 			for n := range 40 {
 				off := n%2 == 0

@@ -12,7 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestDebugToolsAreThereForAdminsWhereTheFlagIsSet, in a process of its own, which has an environment to tell of.
+// TestDebugToolsAreThereForAdminsWhereTheFlagIsSet, in a process of its own, which has an
+// environment to tell of.
 func TestDebugToolsAreThereForAdminsWhereTheFlagIsSet(t *testing.T) {
 	t.Setenv("TEAM_DATABASE", "postgres://ann:hunter2@db.example/team")
 	web := start(t, "-debug").Base + "/mcp?apikey=hunter2"
@@ -20,7 +21,8 @@ func TestDebugToolsAreThereForAdminsWhereTheFlagIsSet(t *testing.T) {
 		"http": func(caller string) mcp.Transport { return transport(web, caller) },
 		"stdio": func(caller string) mcp.Transport {
 			server := exec.Command(os.Args[0])
-			server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-debug -db %s -stdio %s", filepath.Join(t.TempDir(), "team.db"), caller))
+			server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-debug -db %s -stdio %s",
+				filepath.Join(t.TempDir(), "team.db"), caller))
 			return &mcp.CommandTransport{Command: server}
 		},
 	} {
@@ -31,16 +33,19 @@ func TestDebugToolsAreThereForAdminsWhereTheFlagIsSet(t *testing.T) {
 				"debug_print_env":        `"TEAM_DATABASE": "postgres://ann:***MASKED***@db.example/team"`,
 				"debug_get_server_info":  `"transport": "` + transport + `"`,
 				"debug_get_http_headers": map[string]string{"http": `"queryString": "apikey=***MASKED***"`, "stdio": `"No HTTP context available"`}[transport],
-				"debug_get_user_claims":  map[string]string{"http": `"sub": "ada"`, "stdio": `"No HTTP context available"`}[transport],
+				"debug_get_user_claims": map[string]string{"http": `"sub": "ada"`,
+					"stdio": `"No HTTP context available"`}[transport],
 			} {
 				res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool})
 				if caller == "mara" {
-					if err == nil || !strings.Contains(err.Error(), "unknown tool") || slices.Contains(names, tool) {
-						t.Errorf("%s: %s is told of %s: %v %v", transport, caller, tool, names, err)
+					if err == nil || !strings.Contains(err.Error(), "unknown tool") ||
+						slices.Contains(names, tool) {
+						t.Errorf("%s: %s finds %s: %v %v", transport, caller, tool, names, err)
 					}
 					continue
 				}
-				if err != nil || !strings.Contains(text(res), want) || strings.Contains(text(res), "hunter2") || !slices.Contains(names, tool) {
+				if err != nil || !strings.Contains(text(res), want) ||
+					strings.Contains(text(res), "hunter2") || !slices.Contains(names, tool) {
 					t.Errorf("%s: %s says %s, %v; want %s", transport, tool, text(res), err, want)
 				}
 			}

@@ -3,11 +3,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,10 +30,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
-		!errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "team:", err)
-		os.Exit(1)
+	if err := run(ctx, os.Args[1:]); err != nil {
+		log.Fatalln("team:", err)
 	}
 }
 
@@ -53,24 +50,28 @@ func timed(logger *slog.Logger) intercept.Middleware {
 }
 
 func run(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("team", flag.ContinueOnError)
+	var o runtime.Options
+	flags := flag.NewFlagSet("team", flag.ExitOnError)
 	addr := flags.String("addr", "127.0.0.1:8080",
 		"`address` to serve HTTP on; port 0 takes a free one")
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
-	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
-	listAll := flags.Bool("list-all", false,
-		"list all tools, prompts and resources to every caller, and refuse as -denial forbid does")
-	path := flags.String("path", runtime.PathMCP, "`path` of the MCP endpoint")
-	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
+	denial := flags.String("denial", "conceal", "denial `mode`: conceal or forbid")
+	flags.BoolVar(&o.ListAll, "list-all", false,
+		"list all tools, prompts and resources to every caller, and deny as -denial forbid does")
+	flags.StringVar(&o.Path, "path", runtime.PathMCP, "`path` of the MCP endpoint")
+	flags.BoolVar(&o.Anonymous, "anonymous", false,
+		"admit callers without a token to the public tools")
 	kept := flags.String("store", "",
-		"`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
-	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
+		"`URL` of a database of catalogs, switches and the audit trail, with the admin API and "+
+			"the console: sqlite:FILE or postgres://USER@HOST/DATABASE")
+	flags.BoolVar(&o.CatalogStrict, "strict", false,
+		"refuse a list if the requested catalog does not exist")
 	stdio := flags.String("stdio", "",
 		"serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
-	debug := flags.Bool("debug", false,
-		"serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
-	otlp := flags.String("otlp", "",
-		"`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
+	debug := flags.Bool("debug", false, "add the debug tools, for admins: environment, server, "+
+		"headers and claims, without secrets")
+	otlp := flags.String("otlp", "", "export traces and metrics by OTLP over HTTP to the "+
+		"collector at this `URL`, such as http://127.0.0.1:4318")
 	verbose := flags.Bool("v", false,
 		"log at debug level: what each list was filtered to, and how long each message took")
 	if err := flags.Parse(args); err != nil {
@@ -81,33 +82,25 @@ func run(ctx context.Context, args []string) error {
 	if *verbose {
 		level = slog.LevelDebug
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-
-	dir, err := directory.Open(ctx, "Orange", *file)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-
-	options := runtime.Options{
-		Identity:      identity.Static(tokens()),
-		Audit:         audit.Slog(logger),
-		Anonymous:     *anonymous,
-		ListAll:       *listAll,
-		Path:          *path,
-		Logger:        logger,
-		CatalogStrict: *strict,
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	o.Identity, o.Audit = identity.Static(tokens()), audit.Slog(o.Logger)
+	switch *denial {
+	case "conceal":
+	case "forbid":
+		o.Denial = access.Forbid
+	default:
+		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
 	}
 	if *verbose {
-		options.Interceptors = []intercept.Middleware{timed(logger)}
+		o.Interceptors = []intercept.Middleware{timed(o.Logger)}
 	}
 	if *otlp != "" {
-		observer, flush, err := exporting(ctx, *otlp, *anonymous, logger)
+		observer, flush, err := exporting(ctx, *otlp, o.Anonymous, o.Logger)
 		if err != nil {
 			return err
 		}
 		defer flush()
-		options.Observer = observer
+		o.Observer = observer
 	}
 	if *kept != "" {
 		s, err := store.Open(ctx, *kept)
@@ -116,27 +109,24 @@ func run(ctx context.Context, args []string) error {
 		}
 		defer s.Close()
 		source := stored.New(s, stored.Stored)
-		console, err := admin.New(source, admin.Options{Logger: logger})
+		console, err := admin.New(source, admin.Options{Logger: o.Logger})
 		if err != nil {
 			return err
 		}
-		options.Audit = audit.Multi(options.Audit, s.Audit())
-		options.Catalogs, options.Admin = source, console.Handler
-		options.Readiness = map[string]func(context.Context) error{"store": s.Ping}
+		o.Audit = audit.Multi(o.Audit, s.Audit())
+		o.Catalogs, o.Admin = source, console.Handler
+		o.Readiness = map[string]func(context.Context) error{"store": s.Ping}
 	}
-	switch *denial {
-	case "conceal":
-		options.Denial = access.Conceal
-	case "forbid":
-		options.Denial = access.Forbid
-	default:
-		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
+	dir, err := directory.Open(ctx, "Orange", *file)
+	if err != nil {
+		return err
 	}
+	defer dir.Close()
 	toolsets := []toolset.Toolset{directory.Toolset(dir)}
 	if *debug {
 		toolsets = append(toolsets, debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	}
-	server, err := runtime.New(options, toolsets...)
+	server, err := runtime.New(o, toolsets...)
 	if err != nil {
 		return err
 	}
@@ -147,18 +137,6 @@ func run(ctx context.Context, args []string) error {
 		}
 		return server.RunStdio(ctx, user)
 	}
-	return serve(ctx, server, *addr)
-}
-
-// serve serves HTTP until ctx ends, and then lets running calls finish.
-func serve(ctx context.Context, server *runtime.Server, addr string) error {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("serving http://%s%s\n", listener.Addr(), server.Path())
-	if server.Catalogs() != nil {
-		fmt.Printf("console at http://%s/console\n", listener.Addr())
-	}
-	return runtime.Serve(ctx, listener, server)
+	return runtime.ListenAndServe(ctx, *addr, server,
+		runtime.OnListen(func(url string) { fmt.Println("serving", url) }))
 }

@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// missingOffers is what a refused caller is told under forbid.
+// missingOffers is the reason that a denied caller gets under forbid.
 var missingOffers = map[string]string{
 	"welcome":             "Member",
 	"announce_promotion":  "Admin",
@@ -45,7 +45,7 @@ var missingOffers = map[string]string{
 	"team://ranks/{rank}": "Manager",
 }
 
-// completions are beginnings and what becomes of them for whoever may use what they belong to.
+// completions are prefixes and their completions, for callers that may use the prompt or template.
 var completions = []struct{ of, argument, begun, want string }{
 	{"welcome", "name", "Gra", "Grace Hopper"},
 	{"welcome", "tone", "f", "formal"},

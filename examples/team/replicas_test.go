@@ -18,20 +18,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ear is a client that notes that it was told of a change.
-type ear struct {
+// listener is a client that keeps the times of notifications.
+type listener struct {
 	*mcp.ClientSession
-	told chan time.Time
-	// settle is how long it is quiet once it has been told everything: more on a loaded machine.
+	changes chan time.Time
+	// settle is the time without a notification after which none follows: more on a loaded machine.
 	settle time.Duration
 }
 
-func listen(t *testing.T, url, caller, era string) *ear {
+func listen(t *testing.T, url, caller, era string) *listener {
 	t.Helper()
-	e := &ear{told: make(chan time.Time, 1000)}
-	client := mcp.NewClient(&mcp.Implementation{Name: "ear", Version: "1"}, &mcp.ClientOptions{
+	e := &listener{changes: make(chan time.Time, 1000)}
+	client := mcp.NewClient(&mcp.Implementation{Name: "listener", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			e.told <- time.Now()
+			e.changes <- time.Now()
 		},
 	})
 	session, err := client.Connect(t.Context(), transport(url, caller),
@@ -45,15 +45,15 @@ func listen(t *testing.T, url, caller, era string) *ear {
 	return e
 }
 
-// hears waits until the client hears what it is told, by a tool that is switched off and on.
-func (e *ear) hears(t *testing.T, p process, tool string) {
+// connected waits until the client gets notifications. It switches a tool off and on.
+func (e *listener) connected(t *testing.T, p process, tool string) {
 	t.Helper()
 	began := time.Now()
 	for n := range 200 {
 		p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool,
 			map[string]any{"enabled": n%2 == 1})
 		select {
-		case <-e.told:
+		case <-e.changes:
 			p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool,
 				map[string]any{"enabled": true})
 			e.settle = max(300*time.Millisecond, 3*time.Since(began))
@@ -62,14 +62,14 @@ func (e *ear) hears(t *testing.T, p process, tool string) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	t.Fatal("the client hears nothing")
+	t.Fatal("the client gets no notification")
 }
 
-// drain reports how much a client was told until it was quiet for so long.
-func (e *ear) drain(quiet time.Duration) (n int) {
+// drain counts the notifications until none arrives for a time.
+func (e *listener) drain(quiet time.Duration) (n int) {
 	for {
 		select {
-		case <-e.told:
+		case <-e.changes:
 			n++
 		case <-time.After(quiet):
 			return n
@@ -77,13 +77,13 @@ func (e *ear) drain(quiet time.Duration) (n int) {
 	}
 }
 
-func (e *ear) next(t *testing.T, since time.Time) time.Duration {
+func (e *listener) next(t *testing.T, since time.Time) time.Duration {
 	t.Helper()
 	select {
-	case at := <-e.told:
+	case at := <-e.changes:
 		return at.Sub(since)
 	case <-time.After(time.Minute):
-		t.Fatal("the client was told nothing")
+		t.Fatal("the client got no notification")
 		return 0
 	}
 }
@@ -101,11 +101,11 @@ func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 			listen(t, two.Base+"/mcp?catalog=other", "ada", era)
 		viewer, whole := listen(t, two.Base+"/mcp?catalog=kit", "vera", era),
 			listen(t, two.Base+"/mcp", "ada", era)
-		ears := map[string]*ear{"other": other, "viewer": viewer, "whole": whole}
-		reader.hears(t, one, "get_all")
-		other.hears(t, one, "create")
-		viewer.hears(t, one, "get_all")
-		whole.hears(t, one, "update")
+		ears := map[string]*listener{"other": other, "viewer": viewer, "whole": whole}
+		reader.connected(t, one, "get_all")
+		other.connected(t, one, "create")
+		viewer.connected(t, one, "get_all")
+		whole.connected(t, one, "update")
 		reader.drain(reader.settle)
 		var longest time.Duration
 		for n := range 5 {
@@ -128,11 +128,11 @@ func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 		}
 		for who, e := range ears {
 			if n := e.drain(300 * time.Millisecond); n > 0 {
-				t.Errorf("%s: %s was told %d times of what does not concern it", era, who, n)
+				t.Errorf("%s: %s got %d notifications of changes that do not concern it", era, who, n)
 			}
 		}
 		one.must(t, 204, "ada", "DELETE", "/admin/mcp/tool_catalogs/"+id+"/entries/update", nil)
-		// Off on one is unknown on the other, and told to whoever saw it.
+		// A tool that is off on one is unknown on the other, which notifies the clients that saw it.
 		began := time.Now()
 		one.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/create",
 			map[string]any{"enabled": false})
@@ -255,7 +255,7 @@ func TestReplicaThatIsKilledTakesNothingWithIt(t *testing.T) {
 	kept := postgres(t)
 	one, two := start(t, "-store", kept), start(t, "-store", kept)
 	whole := listen(t, two.Base+"/mcp", "ada", "2025-11-25")
-	whole.hears(t, one, "update")
+	whole.connected(t, one, "update")
 	c := one.write(t, 300)
 	one.Kill()
 	c.holds(t, two)

@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "write the recorded streams anew")
 // asked is what the streams ask, in every version of the protocol: lists, allowed and refused uses,
 // unknown ones, and what is wrong.
 var asked = []struct{ method, params, name string }{
-	{"tools/list", ``, ""}, {"prompts/list", ``, ""}, {"resources/list", ``, ""}, {"resources/templates/list", ``, ""},
+	{"tools/list", ``, ""}, {"prompts/list", ``, ""}, {"resources/list", ``,
+		""}, {"resources/templates/list", ``, ""},
 	{"tools/call", `"name":"get_public_info","arguments":{}`, "get_public_info"},
 	{"tools/call", `"name":"get_by_id","arguments":{"id":1}`, "get_by_id"},
 	{"tools/call", `"name":"get_by_id","arguments":{"id":"x"}`, "get_by_id"},
@@ -40,17 +41,20 @@ var asked = []struct{ method, params, name string }{
 	{"resources/read", `"uri":"team://handbook"`, "team://handbook"},
 	{"resources/read", `"uri":"team://people/1"`, "team://people/1"},
 	{"resources/read", `"uri":"team://ranks/Manager"`, "team://ranks/Manager"},
-	{"completion/complete", `"ref":{"type":"ref/resource","uri":"team://people/{id}"},"argument":{"name":"id","value":"1"}`, ""},
+	{"completion/complete",
+		`"ref":{"type":"ref/resource","uri":"team://people/{id}"},"argument":{"name":"id","value":"1"}`, ""},
 	{"subscriptions/listen", `"notifications":{"toolsListChanged":true}`, ""},
-	{"server/discover", ``, ""}, {"resources/subscribe", `"uri":"team://handbook"`, ""}, {"no/such/method", ``, ""},
+	{"server/discover", ``, ""}, {"resources/subscribe", `"uri":"team://handbook"`,
+		""}, {"no/such/method", ``, ""},
 }
 
 const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"streams","version":"1"}}}`
 
-// The bytes of this file were recorded before there was permission-aware discovery, but for the audience of what is
-// wrong with arguments. Where that is off, nothing of it may show.
+// The bytes of this file were recorded before there was permission-aware discovery, but for the
+// audience of what is wrong with arguments. Where that is off, nothing of it may show.
 func TestStreamsAreTheBytesOfBefore(t *testing.T) {
-	dir, err := directory.Open(context.Background(), "Orange", filepath.Join(t.TempDir(), "team.db"))
+	dir, err := directory.Open(context.Background(), "Orange",
+		filepath.Join(t.TempDir(), "team.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +107,15 @@ func message(era, method, params string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + `}}`
 }
 
-func overHTTP(t *testing.T, out io.Writer, server *runtime.Server, era, caller string, denial access.Denial) {
+func overHTTP(t *testing.T, out io.Writer, server *runtime.Server, era, caller string,
+	denial access.Denial) {
 	t.Helper()
 	web := httptest.NewServer(server.Handler())
 	defer web.Close()
 	session := ""
 	send := func(method, name, body string) {
-		req, err := http.NewRequest(http.MethodPost, web.URL+runtime.PathMCP, strings.NewReader(body))
+		req, err := http.NewRequest(http.MethodPost, web.URL+runtime.PathMCP,
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +149,8 @@ func overHTTP(t *testing.T, out io.Writer, server *runtime.Server, era, caller s
 			res.Header.Set("Mcp-Session-Id", "(a session)")
 		}
 		res.Header.Del("Date")
-		fmt.Fprintf(out, "== http %s %s %s %s %s\n%d\n", denial, era, caller, method, name, res.StatusCode)
+		fmt.Fprintf(out, "== http %s %s %s %s %s\n%d\n", denial, era, caller, method, name,
+			res.StatusCode)
 		for _, key := range slices.Sorted(maps.Keys(res.Header)) {
 			fmt.Fprintf(out, "%s: %s\n", key, res.Header[key])
 		}
@@ -151,14 +158,16 @@ func overHTTP(t *testing.T, out io.Writer, server *runtime.Server, era, caller s
 	}
 	if era != "2026-07-28" {
 		send("initialize", "", fmt.Sprintf(handshake, era))
-		send("notifications/initialized", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		send("notifications/initialized", "",
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
 	for _, a := range asked {
 		send(a.method, a.name, message(era, a.method, a.params))
 	}
 }
 
-func overLines(t *testing.T, out io.Writer, server *runtime.Server, era, caller string, denial access.Denial) {
+func overLines(t *testing.T, out io.Writer, server *runtime.Server, era, caller string,
+	denial access.Denial) {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, serverOut := io.Pipe()
@@ -184,7 +193,8 @@ func overLines(t *testing.T, out io.Writer, server *runtime.Server, era, caller 
 	}
 	if era != "2026-07-28" {
 		send("initialize", "", fmt.Sprintf(handshake, era), 1)
-		send("notifications/initialized", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 0)
+		send("notifications/initialized", "",
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 0)
 	}
 	for _, a := range asked {
 		if a.method == "subscriptions/listen" {

@@ -61,7 +61,7 @@ var arguments = map[string]any{
 	"promote_to_manager": map[string]any{"id": 1},
 }
 
-// missing is what a refused caller is told under forbid.
+// missing is the reason that a denied caller gets under forbid.
 var missing = map[string]string{
 	"get_by_id":          "authentic",
 	"get_all":            "authentic",

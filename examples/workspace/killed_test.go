@@ -23,8 +23,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-// TestKilledServerHasRecordedEveryResultThatLeft kills the server with -9 under load, again and again, and holds its
-// trail against what its clients have received.
+// TestKilledServerHasRecordedEveryResultThatLeft kills the server with -9 under load, again and
+// again, and holds its trail against what its clients have received.
 func TestKilledServerHasRecordedEveryResultThatLeft(t *testing.T) {
 	for engine, database := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
@@ -42,7 +42,8 @@ func TestKilledServerHasRecordedEveryResultThatLeft(t *testing.T) {
 				for name := range p.load(t, life, 100+rand.IntN(300)) {
 					received[audit.DigestOf([]byte(name))] = true
 				}
-				if text, err := os.ReadFile(filepath.Join(p.data, "checkpoints.jsonl")); err == nil {
+				if text, err := os.ReadFile(filepath.Join(p.data,
+					"checkpoints.jsonl")); err == nil {
 					sent, err := chain.ReadCheckpoints(bytes.NewReader(text))
 					if err != nil {
 						t.Fatal(err)
@@ -52,7 +53,8 @@ func TestKilledServerHasRecordedEveryResultThatLeft(t *testing.T) {
 			}
 			p := start(t, "-store", kept, "-trail-key", keyFile)
 			trail := p.export(t)
-			got, err := chain.Verify(chain.Lines("trail", bytes.NewReader(trail)), chain.VerifyOptions{Key: []byte(key), Checkpoints: points})
+			got, err := chain.Verify(chain.Lines("trail", bytes.NewReader(trail)),
+				chain.VerifyOptions{Key: []byte(key), Checkpoints: points})
 			if err != nil || len(got.Findings) > 0 || got.Chains < lives {
 				t.Errorf("%d chains, %v, %v", got.Chains, got.Findings, err)
 			}
@@ -67,15 +69,17 @@ func TestKilledServerHasRecordedEveryResultThatLeft(t *testing.T) {
 				}
 			}
 			if len(received) > 0 {
-				t.Errorf("of %d results that were received %d are not in the trail", of, len(received))
+				t.Errorf("of %d results that were received %d are not in the trail", of,
+					len(received))
 			}
-			t.Logf("%d results received in %d lives, %d chains, %d records", of, lives, got.Chains, bytes.Count(trail, []byte("\n")))
+			t.Logf("%d results received in %d lives, %d chains, %d records", of, lives, got.Chains,
+				bytes.Count(trail, []byte("\n")))
 		})
 	}
 }
 
-// load calls the server by many clients until so many results have come, kills it, and returns the arguments whose results
-// were received.
+// load calls the server by many clients until so many results have come, kills it, and returns the
+// arguments whose results were received.
 func (p process) load(t testing.TB, life, results int) map[string]bool {
 	t.Helper()
 	var (
@@ -93,9 +97,12 @@ func (p process) load(t testing.TB, life, results int) map[string]bool {
 				// Half of them answer with an error, since there is no such file.
 				name := fmt.Sprintf("public/%d-%d-%d", life, n, i)
 				if i%2 == 0 {
-					name = strings.Repeat("./", i%50) + "public/" + strings.Repeat("./", life*8+n) + strings.Repeat("/", i/2) + "hello.txt"
+					name = strings.Repeat("./", i%50) + "public/" + strings.Repeat("./", life*8+n) +
+						strings.Repeat("/", i/2) + "hello.txt"
 				}
-				if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "read_file", Arguments: arguments{"path": name}}); err != nil {
+				if _, err := session.CallTool(ctx,
+					&mcp.CallToolParams{Name: "read_file",
+						Arguments: arguments{"path": name}}); err != nil {
 					return
 				}
 				text, _ := json.Marshal(name)

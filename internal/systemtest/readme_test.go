@@ -4,18 +4,20 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-var update = flag.Bool("update", false, "write what the demo prints into the README")
+var update = flag.Bool("update", false,
+	"write what make demo and make tour print into golden files and the README")
 
-// TestReadmeServerOfAnIssuerIsMade builds the README's examples of runtime/identity/oidc and of the
-// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It
-// makes a server with a service user of the host.
-func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
+// TestHowtoServerOfAnIssuerIsMade builds the server of docs/howto/oidc.md, and the adapters and the
+// source over HTTP of docs/howto/mirroring-permissions.md. The server has a service user of the
+// host.
+func TestHowtoServerOfAnIssuerIsMade(t *testing.T) {
 	root := testrepo.Root(t)
 	dir := t.TempDir()
 	if err := testrepo.WriteModule(root, "example.com/netops", dir,
@@ -121,8 +123,9 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 	}
 }
 `}
-	for name, page := range map[string]string{"oidc": "README.md", "adapter": "README.md",
-		"source": "docs/howto/mirroring-permissions.md"} {
+	for name, page := range map[string]string{"oidc": "docs/howto/oidc.md",
+		"adapter": "docs/howto/mirroring-permissions.md",
+		"source":  "docs/howto/mirroring-permissions.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)
@@ -146,21 +149,52 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 	}
 }
 
-// TestReadmeShowsTheDemo holds the README to what `make demo` prints, moments aside.
-func TestReadmeShowsTheDemo(t *testing.T) {
-	root := testrepo.Root(t)
-	bin := t.TempDir()
-	testrepo.Output(
-		t, root, "go build -o "+bin+
-			" ./examples/team ./examples/team/tour ./examples/inventory "+
-			"./examples/inventory/visit ./examples/workspace ./examples/workspace/flow "+
-			"./cmd/mcpgen")
-	demo := testrepo.Output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) +
-		"\n" +
-		testrepo.Output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") +
-		"\n" +
-		testrepo.Output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) +
-		"\n" +
-		testrepo.Output(t, root, filepath.Join(bin, "flow")+" "+filepath.Join(bin, "workspace"))
-	testrepo.Section(t, *update, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
+// TestDemoAndTourPrintTheirGoldenOutput compares what `make demo` and `make tour` print with golden
+// files. The README has the first two paragraphs of the demo.
+func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
+	root, bin := testrepo.Root(t), t.TempDir()
+	testrepo.Output(t, root, "go build -o "+bin+" ./examples/demo ./examples/team/... "+
+		"./examples/inventory/... ./examples/workspace/... ./cmd/mcpgen")
+	run := func(command string) string { return testrepo.Output(t, root, filepath.Join(bin, command)) }
+
+	demo := run("demo " + bin)
+	compare(t, "demo.golden", demo)
+	lines := strings.Split(demo, "\n")
+	for _, line := range lines {
+		if len(line) > 100 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+	if len(lines) > 60 {
+		t.Errorf("%d lines", len(lines))
+	}
+	start, _, _ := strings.Cut(demo, "\n\n2. ")
+	testrepo.Section(t, *update, "README.md", "demo", "```\n$ make demo\n"+start+"\n```\n")
+
+	compare(t, "tour.golden", strings.Join([]string{run("tour " + filepath.Join(bin, "team")),
+		run("mcpgen matrix ./examples/team/..."), run("visit " + filepath.Join(bin, "inventory")),
+		run("flow " + filepath.Join(bin, "workspace"))}, "\n"))
+}
+
+// random matches what differs between runs: dates, and identifiers of chains.
+var random = regexp.MustCompile(`\d{4}-\d\d-\d\d|\b[0-9a-f]{32}\b`)
+
+// compare compares an output with a file in examples/testdata.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join(testrepo.Root(t), "examples", "testdata", name)
+	got = random.ReplaceAllLiteralString(got, "*")
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the output is\n%s\nwant\n%s\nIf it is right, run this test with -update.", got,
+			want)
+	}
 }

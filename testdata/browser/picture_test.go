@@ -16,11 +16,14 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-var picture = flag.Bool("picture", false, "write examples/team/console.png anew")
+var pictures = flag.Bool("pictures", false, "write docs/pictures/console-*.png")
 
 // Every page at the width of a desk and of a small telephone, by day and by night: none is wider
 // than the window, and pictures of all go to screenshots/, for people to look at.
@@ -95,19 +98,32 @@ func TestPagesFitTheirWindow(t *testing.T) {
 		{"revoke",
 			"/console/grants/revoke?issuer=team&client=reporting-agent&type=file.read&resource=public/reports/**"}, {"audit", "/console/audit"}, {"event", "/console/audit/1"},
 	})
-	if *picture {
-		command(b, emulation.SetEmulatedMedia,
-			emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{
-					{Name: "prefers-color-scheme", Value: "light"}}})
-		b.run(chromedp.EmulateViewport(1000, 640))
-		b.visit("/console/matrix")
+	if !*pictures {
+		return
+	}
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}})
+	mel := mcptest.Connect(t, w.url+"/mcp", tokenMel, "")
+	for tool, args := range map[string]any{"get_all": nil, "promote_to_manager": nil,
+		"create": map[string]string{"name": "Grace Hopper", "email": "grace@example.org"}} {
+		_, _ = mel.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	}
+	for _, p := range []struct {
+		name, path string
+		width      int64
+	}{
+		{"matrix", "/console/matrix", 1000}, {"catalogs", "/console/catalogs", 1000},
+		{"requests", "/console/requests", 1280},
+		{"audit", "/console/audit?type=tool_called", 1280},
+	} {
+		b.run(chromedp.EmulateViewport(p.width, 480))
+		b.visit(p.path)
 		reduced := reduce(t, b.shoot())
 		if len(reduced) > 150<<10 {
-			t.Fatalf("the picture has %d bytes", len(reduced))
+			t.Errorf("the picture of %s has %d bytes", p.path, len(reduced))
 		}
-		if err := os.WriteFile(filepath.FromSlash("../../examples/team/console.png"), reduced,
-			0o666); err != nil {
+		file := filepath.FromSlash("../../docs/pictures/console-" + p.name + ".png")
+		if err := os.WriteFile(file, reduced, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,6 +77,7 @@ func serve(t *testing.T) *world {
 			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
 			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
 		}),
+		Audit:    s.Audit(),
 		Logger:   logger,
 		Catalogs: source,
 		Admin:    beside.Handler,

@@ -8,7 +8,7 @@ type Address struct {
 	ID int64 `json:"id"`
 	// Address is the address itself.
 	Address string `json:"address"`
-	// Device is the name of the device that has it, empty where none has.
+	// Device is the name of the device that has it, or "".
 	Device string `json:"device"`
 }
 
@@ -30,28 +30,35 @@ func (i *Inventory) ListIPAddresses(ctx context.Context) ([]Address, error) {
 //mcp:tool object=ipaddress readonly
 //mcp:param id description="The number of the address." minimum=1
 func (i *Inventory) GetIPAddress(ctx context.Context, id int64) (Address, error) {
-	return one(i.db.QueryRowContext(ctx, "SELECT "+addressColumns+" FROM ip_address WHERE id = ?", id), scanAddress)
+	return one(i.db.QueryRowContext(ctx,
+		"SELECT "+addressColumns+" FROM ip_address WHERE id = ?", id), scanAddress)
 }
 
-// AddIPAddress takes an address into use.
+// AddIPAddress adds an address.
 //
 //mcp:tool object=ipaddress destructive=false
 //mcp:param address description="An IPv4 address." format=ipv4
-//mcp:param device description="The device that has it; none where it is left out."
-func (i *Inventory) AddIPAddress(ctx context.Context, address string, device *string) (Address, error) {
-	return one(i.db.QueryRowContext(ctx, "INSERT INTO ip_address (address, device) VALUES (?, ?) RETURNING "+addressColumns, address, device), scanAddress)
+//mcp:param device description="The device that has it. Leave it out for none."
+func (i *Inventory) AddIPAddress(ctx context.Context, address string,
+	device *string) (Address, error) {
+	return one(i.db.QueryRowContext(ctx,
+		"INSERT INTO ip_address (address, device) VALUES (?, ?) RETURNING "+addressColumns,
+		address, device), scanAddress)
 }
 
-// UpdateIPAddress gives an address to another device.
+// UpdateIPAddress assigns an address to another device.
 //
 //mcp:tool object=ipaddress idempotent
 //mcp:param id description="The number of the address." minimum=1
-//mcp:param device description="The device that has it from now on; none where it is left out."
-func (i *Inventory) UpdateIPAddress(ctx context.Context, id int64, device *string) (Address, error) {
-	return one(i.db.QueryRowContext(ctx, "UPDATE ip_address SET device = ? WHERE id = ? RETURNING "+addressColumns, device, id), scanAddress)
+//mcp:param device description="The device that gets it. Leave it out for none."
+func (i *Inventory) UpdateIPAddress(ctx context.Context, id int64,
+	device *string) (Address, error) {
+	return one(i.db.QueryRowContext(ctx,
+		"UPDATE ip_address SET device = ? WHERE id = ? RETURNING "+addressColumns, device, id),
+		scanAddress)
 }
 
-// DeleteIPAddress gives an address back.
+// DeleteIPAddress removes an address.
 //
 //mcp:tool object=ipaddress
 //mcp:param id description="The number of the address." minimum=1

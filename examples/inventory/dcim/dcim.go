@@ -1,5 +1,5 @@
-// Package dcim is an inventory of devices, DNS records and addresses kept in a SQLite file. What a
-// caller may do with it is up to the host whose permissions are projected onto its tools.
+// Package dcim is an inventory of devices, DNS records and addresses in a SQLite file. The
+// permissions of a host decide which tools a caller may use.
 //
 //mcp:server name=inventory version=1.4.0 title="Inventory" app=dcim
 //mcp:roles Viewer < Member < Manager < Admin
@@ -18,28 +18,29 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Inventory answers the calls. Its methods are safe for concurrent use.
+// Inventory runs the calls. Its methods are safe for concurrent use.
 type Inventory struct{ db *sql.DB }
 
 var (
-	// ErrNotFound says that there is nothing of the name or number asked for, or nothing that
-	// is the caller's to work on.
+	// ErrNotFound is the error if no row has the name or number, or none that the caller's
+	// permission covers.
 	ErrNotFound = errors.New("not found")
-	// ErrTaken says that something else has the name already.
+	// ErrTaken is the error if another row has the name.
 	ErrTaken = errors.New("the name is taken")
 )
 
-// row is what one row of a table is read from.
+// row is a row of a result.
 type row interface{ Scan(...any) error }
 
 // one reads the only row of a query.
 func one[T any](r row, scan func(row) (T, error)) (T, error) {
 	v, err := scan(r)
-	return v, told(err)
+	return v, translate(err)
 }
 
-// all reads the rows of a query. None is an empty list.
-func all[T any](ctx context.Context, db *sql.DB, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+// all reads the rows of a query. Without rows the list is empty, not nil.
+func all[T any](ctx context.Context, db *sql.DB, scan func(row) (T, error), query string,
+	args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func all[T any](ctx context.Context, db *sql.DB, scan func(row) (T, error), quer
 func (i *Inventory) remove(ctx context.Context, statement string, args ...any) error {
 	res, err := i.db.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return told(err)
+		return translate(err)
 	}
 	n, err := res.RowsAffected()
 	if err == nil && n == 0 {
@@ -69,16 +70,17 @@ func (i *Inventory) remove(ctx context.Context, statement string, args ...any) e
 	return err
 }
 
-// told is an error in words for the caller.
-func told(err error) error {
+// translate returns the error for the caller.
+func translate(err error) error {
 	var of *sqlite.Error
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotFound
-	case errors.As(err, &of) && (of.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || of.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
+	case errors.As(err, &of) && (of.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE ||
+		of.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY):
 		return ErrTaken
 	case errors.As(err, &of) && of.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return fmt.Errorf("%w: a device that is named", ErrNotFound)
+		return fmt.Errorf("%w: the device", ErrNotFound)
 	}
 	return err
 }
@@ -93,19 +95,20 @@ type Report struct {
 	Unnamed []string `json:"unnamed"`
 }
 
-// CheckReferences counts everything, and lists the addresses that DNS records point to and no device
-// has. It looks after the inventory's own file: no permission of the host is about that.
+// CheckReferences counts all rows. It lists the addresses that DNS records point to and that no
+// device has. No permission of the host covers it.
 //
 //mcp:tool minrole=Manager action=none readonly
 func (i *Inventory) CheckReferences(ctx context.Context) (Report, error) {
 	var r Report
-	err := i.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM dns_record), (SELECT count(*) FROM ip_address)`).
+	err := i.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM device),
+		(SELECT count(*) FROM dns_record), (SELECT count(*) FROM ip_address)`).
 		Scan(&r.Devices, &r.Records, &r.Addresses)
 	if err != nil {
 		return Report{}, err
 	}
 	r.Unnamed, err = all(ctx, i.db, func(r row) (s string, err error) { return s, r.Scan(&s) }, `
-		SELECT DISTINCT value FROM dns_record
-		WHERE type IN ('A', 'AAAA') AND value NOT IN (SELECT address FROM ip_address WHERE device <> '') ORDER BY value`)
+		SELECT DISTINCT value FROM dns_record WHERE type IN ('A', 'AAAA') AND value NOT IN
+		(SELECT address FROM ip_address WHERE device <> '') ORDER BY value`)
 	return r, err
 }

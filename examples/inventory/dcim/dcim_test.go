@@ -16,17 +16,22 @@ func of[T any](v T) *T { return &v }
 
 func TestDevicesAreAddedChangedAndRemoved(t *testing.T) {
 	i, ctx := newInventory(t), t.Context()
-	d, err := i.AddDevice(ctx, NewDevice{Name: "leaf-3", Site: "oslo", Role: "switch", Status: StatusPlanned})
+	d, err := i.AddDevice(ctx, NewDevice{Name: "leaf-3", Site: "oslo", Role: "switch",
+		Status: StatusPlanned})
 	if want := (Device{"leaf-3", "oslo", "switch", StatusPlanned}); err != nil || d != want {
 		t.Fatalf("%v, %v, want %v", d, err, want)
 	}
-	if _, err := i.AddDevice(ctx, NewDevice{Name: "leaf-3", Site: "x", Role: "x", Status: StatusActive}); !errors.Is(err, ErrTaken) {
+	if _, err := i.AddDevice(ctx, NewDevice{Name: "leaf-3", Site: "x", Role: "x",
+		Status: StatusActive}); !errors.Is(err, ErrTaken) {
 		t.Errorf("a second one of the name: %v", err)
 	}
-	if d, err = i.UpdateDevice(ctx, DeviceChange{Name: "leaf-3", Status: of(StatusActive), Site: of("berlin")}); err != nil || d != (Device{"leaf-3", "berlin", "switch", StatusActive}) {
+	if d, err = i.UpdateDevice(ctx, DeviceChange{Name: "leaf-3", Status: of(StatusActive),
+		Site: of("berlin")}); err != nil ||
+		d != (Device{"leaf-3", "berlin", "switch", StatusActive}) {
 		t.Errorf("%v, %v", d, err)
 	}
-	if d, err = i.UpdateDevice(ctx, DeviceChange{Name: "leaf-3"}); err != nil || d != (Device{"leaf-3", "berlin", "switch", StatusActive}) {
+	if d, err = i.UpdateDevice(ctx, DeviceChange{Name: "leaf-3"}); err != nil ||
+		d != (Device{"leaf-3", "berlin", "switch", StatusActive}) {
 		t.Errorf("nothing is said, and changed: %v, %v", d, err)
 	}
 	if err := i.RenameDevice(ctx, "leaf-3", "leaf-1"); !errors.Is(err, ErrTaken) {
@@ -45,7 +50,8 @@ func TestDevicesAreAddedChangedAndRemoved(t *testing.T) {
 		t.Errorf("%v, %v", d, err)
 	}
 	for name, filter := range map[string]DeviceFilter{
-		"leaf-1 edge-1": {Site: "berlin"}, "leaf-2": {Status: StatusPlanned}, "": {Site: "berlin", Status: StatusPlanned}, "edge-1 edge-2 leaf-1 leaf-2": {},
+		"leaf-1 edge-1": {Site: "berlin"}, "leaf-2": {Status: StatusPlanned}, "": {Site: "berlin",
+			Status: StatusPlanned}, "edge-1 edge-2 leaf-1 leaf-2": {},
 	} {
 		devices, err := i.ListDevices(ctx, filter)
 		var names []string
@@ -68,7 +74,8 @@ func TestAddressesAndFactsStayWithARenamedDevice(t *testing.T) {
 	if a, err := i.GetIPAddress(ctx, 2); err != nil || a != (Address{2, "192.0.2.2", "edge-two"}) {
 		t.Errorf("%v, %v", a, err)
 	}
-	if f, err := i.NapalmFacts(ctx, "edge-two"); err != nil || f != (Facts{"Example", "R1", "7.2", 3600}) {
+	if f, err := i.NapalmFacts(ctx, "edge-two"); err != nil ||
+		f != (Facts{"Example", "R1", "7.2", 3600}) {
 		t.Errorf("%v, %v", f, err)
 	}
 	if f, err := i.NapalmFacts(ctx, "edge-2"); !errors.Is(err, ErrNotFound) {
@@ -84,17 +91,20 @@ func TestAddressesAndFactsStayWithARenamedDevice(t *testing.T) {
 
 func TestRecordsAreAddedChangedAndRemoved(t *testing.T) {
 	i, ctx := newInventory(t), t.Context()
-	r, err := i.AddDNSRecord(ctx, NewRecord{Zone: "example.org", Name: "a", Type: RecordAAAA, Value: "2001:db8::1"})
+	r, err := i.AddDNSRecord(ctx, NewRecord{Zone: "example.org", Name: "a", Type: RecordAAAA,
+		Value: "2001:db8::1"})
 	if err != nil || r != (Record{r.ID, "example.org", "a", RecordAAAA, "2001:db8::1"}) {
 		t.Fatalf("%v, %v", r, err)
 	}
-	if r, err = i.UpdateDNSRecord(ctx, r.ID, "2001:db8::2"); err != nil || r.Value != "2001:db8::2" {
+	if r, err = i.UpdateDNSRecord(ctx, r.ID, "2001:db8::2"); err != nil ||
+		r.Value != "2001:db8::2" {
 		t.Errorf("%v, %v", r, err)
 	}
 	if got, err := i.GetDNSRecord(ctx, r.ID); err != nil || got != r {
 		t.Errorf("%v, %v, want %v", got, err, r)
 	}
-	if list, err := i.ListDNSRecords(ctx, of("example.org")); err != nil || !slices.Equal(list, []Record{r}) {
+	if list, err := i.ListDNSRecords(ctx, of("example.org")); err != nil ||
+		!slices.Equal(list, []Record{r}) {
 		t.Errorf("%v, %v", list, err)
 	}
 	if list, err := i.ListDNSRecords(ctx, nil); err != nil || len(list) != 5 {
@@ -161,13 +171,15 @@ func TestReferencesAreChecked(t *testing.T) {
 
 func TestPromptsAndSheetsSayWhatTheyAreAbout(t *testing.T) {
 	i, ctx := newInventory(t), t.Context()
-	if text, err := i.ReconcileDNS(ctx, "example.net"); err != nil || !strings.Contains(text, "example.net") {
+	if text, err := i.ReconcileDNS(ctx, "example.net"); err != nil ||
+		!strings.Contains(text, "example.net") {
 		t.Errorf("%q, %v", text, err)
 	}
 	if text, err := i.Decommission(ctx, "edge-1"); err != nil || !strings.Contains(text, "edge-1") {
 		t.Errorf("%q, %v", text, err)
 	}
-	if text, err := i.Sheet(ctx, "edge-1"); err != nil || text != "edge-1: router at berlin, active\n" {
+	if text, err := i.Sheet(ctx, "edge-1"); err != nil ||
+		text != "edge-1: router at berlin, active\n" {
 		t.Errorf("%q, %v", text, err)
 	}
 	if text, err := i.Sheet(under(`{"site":"oslo"}`), "edge-1"); !errors.Is(err, ErrNotFound) {
@@ -175,7 +187,8 @@ func TestPromptsAndSheetsSayWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// Two who rename the same device: one of them finds that it is gone, and nobody finds the database locked.
+// Two who rename the same device: one of them finds that it is gone, and nobody finds the database
+// locked.
 func TestChangesAtATimeFollowOneAnother(t *testing.T) {
 	i, ctx := newInventory(t), t.Context()
 	const callers = 8
@@ -206,7 +219,8 @@ func TestCancelledCallsEndAndFileThatIsNoneIsNamed(t *testing.T) {
 	_, listing := i.ListDevices(ctx, DeviceFilter{})
 	_, checking := i.CheckReferences(ctx)
 	_, reading := i.Zone(ctx, "example.net")
-	for _, err := range []error{listing, checking, reading, i.RenameDevice(ctx, "edge-1", "x"), i.DeleteDNSRecord(ctx, 1)} {
+	for _, err := range []error{listing, checking, reading, i.RenameDevice(ctx, "edge-1", "x"),
+		i.DeleteDNSRecord(ctx, 1)} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}

@@ -2,7 +2,7 @@ package dcim
 
 import "context"
 
-// RecordType is what a DNS record holds.
+// RecordType is the type of a DNS record.
 type RecordType string
 
 // The types of records.
@@ -16,23 +16,23 @@ const (
 type Record struct {
 	// ID is its number.
 	ID int64 `json:"id"`
-	// Zone is the zone that it is in.
+	// Zone is its zone.
 	Zone string `json:"zone"`
 	// Name is its name within the zone.
 	Name string `json:"name"`
-	// Type is what it holds.
+	// Type is its type.
 	Type RecordType `json:"type"`
 	// Value is the address or the name that it points to.
 	Value string `json:"value"`
 }
 
-// NewRecord is what a record is made from.
+// NewRecord is a record to add.
 type NewRecord struct {
-	// Zone is the zone that it goes into.
+	// Zone is its zone.
 	Zone string `json:"zone" jsonschema:"format=hostname"`
 	// Name is its name within the zone.
 	Name string `json:"name" jsonschema:"minLength=1,maxLength=63"`
-	// Type is what it holds.
+	// Type is its type.
 	Type RecordType `json:"type"`
 	// Value is the address or the name that it points to.
 	Value string `json:"value" jsonschema:"minLength=1,maxLength=253"`
@@ -44,12 +44,13 @@ func scanRecord(r row) (d Record, err error) {
 	return d, r.Scan(&d.ID, &d.Zone, &d.Name, &d.Type, &d.Value)
 }
 
-// ListDNSRecords lists the records of a zone, or of all where none is said.
+// ListDNSRecords lists the records of one zone or of all zones.
 //
 //mcp:tool object=dnsrecord readonly
-//mcp:param zone description="Which zone; all where it is left out."
+//mcp:param zone description="The zone. Leave it out for all zones."
 func (i *Inventory) ListDNSRecords(ctx context.Context, zone *string) ([]Record, error) {
-	return all(ctx, i.db, scanRecord, "SELECT "+recordColumns+" FROM dns_record WHERE zone = coalesce(?, zone) ORDER BY zone, name, id", zone)
+	return all(ctx, i.db, scanRecord, "SELECT "+recordColumns+
+		" FROM dns_record WHERE zone = coalesce(?, zone) ORDER BY zone, name, id", zone)
 }
 
 // GetDNSRecord returns one record.
@@ -57,24 +58,28 @@ func (i *Inventory) ListDNSRecords(ctx context.Context, zone *string) ([]Record,
 //mcp:tool object=dnsrecord readonly
 //mcp:param id description="The number of the record." minimum=1
 func (i *Inventory) GetDNSRecord(ctx context.Context, id int64) (Record, error) {
-	return one(i.db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM dns_record WHERE id = ?", id), scanRecord)
+	return one(i.db.QueryRowContext(ctx,
+		"SELECT "+recordColumns+" FROM dns_record WHERE id = ?", id), scanRecord)
 }
 
 // AddDNSRecord adds a record.
 //
 //mcp:tool object=dnsrecord destructive=false
 func (i *Inventory) AddDNSRecord(ctx context.Context, in NewRecord) (Record, error) {
-	return one(i.db.QueryRowContext(ctx, "INSERT INTO dns_record (zone, name, type, value) VALUES (?, ?, ?, ?) RETURNING "+recordColumns,
-		in.Zone, in.Name, in.Type, in.Value), scanRecord)
+	return one(i.db.QueryRowContext(ctx, "INSERT INTO dns_record (zone, name, type, value) "+
+		"VALUES (?, ?, ?, ?) RETURNING "+recordColumns, in.Zone, in.Name, in.Type,
+		in.Value), scanRecord)
 }
 
-// UpdateDNSRecord points a record to something else.
+// UpdateDNSRecord changes the value of a record.
 //
 //mcp:tool object=dnsrecord idempotent
 //mcp:param id description="The number of the record." minimum=1
-//mcp:param value description="The address or the name that it points to from now on." minLength=1 maxLength=253
+//mcp:param value description="The new address or name that it points to." minLength=1 maxLength=253
 func (i *Inventory) UpdateDNSRecord(ctx context.Context, id int64, value string) (Record, error) {
-	return one(i.db.QueryRowContext(ctx, "UPDATE dns_record SET value = ? WHERE id = ? RETURNING "+recordColumns, value, id), scanRecord)
+	return one(i.db.QueryRowContext(ctx,
+		"UPDATE dns_record SET value = ? WHERE id = ? RETURNING "+recordColumns, value, id),
+		scanRecord)
 }
 
 // DeleteDNSRecord removes a record.

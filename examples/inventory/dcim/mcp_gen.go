@@ -129,7 +129,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolAddIPAddress,
-				Description: "AddIPAddress takes an address into use.",
+				Description: "AddIPAddress adds an address.",
 				Input:       addIPAddressInputSchema,
 				Output:      addressSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
@@ -144,7 +144,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolCheckReferences,
-				Description: "CheckReferences counts everything, and lists the addresses that DNS records point to and no device has. It looks after the inventory's own file: no permission of the host is about that.",
+				Description: "CheckReferences counts all rows. It lists the addresses that DNS records point to and that no device has. No permission of the host covers it.",
 				Input:       noInputSchema,
 				Output:      reportSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -185,7 +185,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteIPAddress,
-				Description: "DeleteIPAddress gives an address back.",
+				Description: "DeleteIPAddress removes an address.",
 				Input:       deleteIPAddressInputSchema,
 				Returns:     toolset.Nothing,
 				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
@@ -244,7 +244,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDevices,
-				Description: "ListDevices lists the devices that are the caller's to see, in the order of names.",
+				Description: "ListDevices lists the devices that the caller's permission covers, by name.",
 				Input:       deviceFilterSchema,
 				Output:      deviceListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -260,7 +260,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDNSRecords,
-				Description: "ListDNSRecords lists the records of a zone, or of all where none is said.",
+				Description: "ListDNSRecords lists the records of one zone or of all zones.",
 				Input:       listDNSRecordsInputSchema,
 				Output:      recordListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -292,7 +292,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Name: ToolNapalmFacts,
 				Description: "NapalmFacts returns the facts that a poller has last read from a device with NAPALM.\n" +
 					"\n" +
-					"The host may let somebody read them for some devices only, and this handler does not look at that: it is not marked constrained, and who holds the permission under a constraint is refused.",
+					"The handler does not apply constraints, so it is not marked constrained. A caller whose permission has a constraint is refused.",
 				Input:       napalmFactsInputSchema,
 				Output:      factsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -308,7 +308,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolRenameDevice,
-				Description: "RenameDevice gives a device another name, and says nothing else of it: who may rename a device may not see it for that. Its addresses stay its own.",
+				Description: "RenameDevice renames a device. Its addresses stay assigned. It returns nothing, because a caller that may rename a device need not be allowed to view it.",
 				Input:       renameDeviceInputSchema,
 				Returns:     toolset.Nothing,
 				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
@@ -322,7 +322,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDevice,
-				Description: "UpdateDevice changes where a device stands, what for, and what it is doing.",
+				Description: "UpdateDevice changes the location, the function and the state of a device.",
 				Input:       deviceChangeSchema,
 				Output:      deviceSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
@@ -337,7 +337,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDNSRecord,
-				Description: "UpdateDNSRecord points a record to something else.",
+				Description: "UpdateDNSRecord changes the value of a record.",
 				Input:       updateDNSRecordInputSchema,
 				Output:      recordSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
@@ -352,7 +352,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateIPAddress,
-				Description: "UpdateIPAddress gives an address to another device.",
+				Description: "UpdateIPAddress assigns an address to another device.",
 				Input:       updateIPAddressInputSchema,
 				Output:      addressSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
@@ -370,9 +370,9 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				Name:        PromptDecommission,
 				Title:       "Decommission a device",
-				Description: "Decommission asks for all that has to go with a device.",
+				Description: "Decommission removes a device and lists the records that depend on it.",
 				Arguments: []toolset.Argument{
-					{Name: "device", Description: "Which device.", Required: true},
+					{Name: "device", Description: "The device.", Required: true},
 				},
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDecommissionInput)
@@ -385,9 +385,9 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				Name:        PromptReconcileDNS,
 				Title:       "Reconcile DNS",
-				Description: "ReconcileDNS asks for a comparison of the records of a zone with the names of devices.",
+				Description: "ReconcileDNS compares the records of a zone with the names of devices.",
 				Arguments: []toolset.Argument{
-					{Name: "zone", Description: "Which zone.", Required: true},
+					{Name: "zone", Description: "The zone.", Required: true},
 				},
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeReconcileDNSInput)
@@ -402,7 +402,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				URI:         ResourceSheet,
 				Name:        "sheet",
-				Description: "Sheet is one device, as text.",
+				Description: "Sheet is a device as text.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "name"},
@@ -418,7 +418,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				URI:         ResourceZone,
 				Name:        "zone",
-				Description: "Zone is the records of one zone, one a line.",
+				Description: "Zone has the records of a zone, one a line.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "zone"},
@@ -753,9 +753,9 @@ func decodeZoneInput(r *decode.Reader, v *zoneInput) {
 
 // The schemas of what tools take and return.
 const (
-	newDeviceSchema            = `{"properties":{"name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Name is its name, which no other has."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is where it stands."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is what it is there for."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is what it is doing.","default":"planned"}},"additionalProperties":false,"type":"object","required":["name","site","role"]}`
-	newRecordSchema            = `{"properties":{"zone":{"type":"string","format":"hostname","description":"Zone is the zone that it goes into."},"name":{"type":"string","maxLength":63,"minLength":1,"description":"Name is its name within the zone."},"type":{"type":"string","enum":["A","AAAA","CNAME"],"description":"Type is what it holds."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["zone","name","type","value"]}`
-	addIPAddressInputSchema    = `{"properties":{"address":{"type":"string","format":"ipv4","description":"An IPv4 address."},"device":{"type":"string","description":"The device that has it; none where it is left out."}},"additionalProperties":false,"type":"object","required":["address"]}`
+	newDeviceSchema            = `{"properties":{"name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Name is its unique name."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is its location."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is its function."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is its state.","default":"planned"}},"additionalProperties":false,"type":"object","required":["name","site","role"]}`
+	newRecordSchema            = `{"properties":{"zone":{"type":"string","format":"hostname","description":"Zone is its zone."},"name":{"type":"string","maxLength":63,"minLength":1,"description":"Name is its name within the zone."},"type":{"type":"string","enum":["A","AAAA","CNAME"],"description":"Type is its type."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["zone","name","type","value"]}`
+	addIPAddressInputSchema    = `{"properties":{"address":{"type":"string","format":"ipv4","description":"An IPv4 address."},"device":{"type":"string","description":"The device that has it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["address"]}`
 	noInputSchema              = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	deleteDeviceInputSchema    = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	deleteDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
@@ -763,25 +763,25 @@ const (
 	getDeviceInputSchema       = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	getDNSRecordInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	getIPAddressInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	deviceFilterSchema         = `{"properties":{"site":{"type":"string","maxLength":50,"description":"Site is where they stand."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is what they are doing."}},"additionalProperties":false,"type":"object"}`
-	listDNSRecordsInputSchema  = `{"properties":{"zone":{"type":"string","description":"Which zone; all where it is left out."}},"additionalProperties":false,"type":"object"}`
+	deviceFilterSchema         = `{"properties":{"site":{"type":"string","maxLength":50,"description":"Site is their location."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is their state."}},"additionalProperties":false,"type":"object"}`
+	listDNSRecordsInputSchema  = `{"properties":{"zone":{"type":"string","description":"The zone. Leave it out for all zones."}},"additionalProperties":false,"type":"object"}`
 	napalmFactsInputSchema     = `{"properties":{"device":{"type":"string"}},"additionalProperties":false,"type":"object","required":["device"]}`
-	renameDeviceInputSchema    = `{"properties":{"name":{"type":"string","description":"Its name until now."},"new_name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Its name from now on."}},"additionalProperties":false,"type":"object","required":["name","new_name"]}`
-	deviceChangeSchema         = `{"properties":{"name":{"type":"string","description":"Name is which device."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is where it stands now."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is what it is there for now."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is what it is doing now."}},"additionalProperties":false,"type":"object","required":["name"]}`
-	updateDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"The address or the name that it points to from now on."}},"additionalProperties":false,"type":"object","required":["id","value"]}`
-	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."},"device":{"type":"string","description":"The device that has it from now on; none where it is left out."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	decommissionInputSchema    = `{"properties":{"device":{"type":"string","maxLength":63,"minLength":1,"description":"Which device."}},"additionalProperties":false,"type":"object","required":["device"]}`
-	reconcileDNSInputSchema    = `{"properties":{"zone":{"type":"string","maxLength":253,"minLength":1,"description":"Which zone."}},"additionalProperties":false,"type":"object","required":["zone"]}`
+	renameDeviceInputSchema    = `{"properties":{"name":{"type":"string","description":"Its current name."},"new_name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Its new name."}},"additionalProperties":false,"type":"object","required":["name","new_name"]}`
+	deviceChangeSchema         = `{"properties":{"name":{"type":"string","description":"Name is the device."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is its new location."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is its new function."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is its new state."}},"additionalProperties":false,"type":"object","required":["name"]}`
+	updateDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"The new address or name that it points to."}},"additionalProperties":false,"type":"object","required":["id","value"]}`
+	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."},"device":{"type":"string","description":"The device that gets it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	decommissionInputSchema    = `{"properties":{"device":{"type":"string","maxLength":63,"minLength":1,"description":"The device."}},"additionalProperties":false,"type":"object","required":["device"]}`
+	reconcileDNSInputSchema    = `{"properties":{"zone":{"type":"string","maxLength":253,"minLength":1,"description":"The zone."}},"additionalProperties":false,"type":"object","required":["zone"]}`
 	sheetInputSchema           = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	zoneInputSchema            = `{"properties":{"zone":{"type":"string"}},"additionalProperties":false,"type":"object","required":["zone"]}`
-	deviceSchema               = `{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is where it stands."},"role":{"type":"string","description":"Role is what it is there for."},"status":{"type":"string","description":"Status is what it is doing.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"Device is one device."}`
-	recordSchema               = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is the zone that it is in."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is what it holds.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"Record is one DNS record."}`
-	addressSchema              = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, empty where none has."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"Address is one address that is in use."}`
+	deviceSchema               = `{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is its location."},"role":{"type":"string","description":"Role is its function."},"status":{"type":"string","description":"Status is its state.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"Device is one device."}`
+	recordSchema               = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is its zone."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is its type.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"Record is one DNS record."}`
+	addressSchema              = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, or \"\"."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"Address is one address that is in use."}`
 	reportSchema               = `{"properties":{"devices":{"type":"integer","description":"Devices, Records and Addresses are how many there are."},"records":{"type":"integer"},"addresses":{"type":"integer"},"unnamed":{"items":{"type":"string"},"type":"array","description":"Unnamed are the addresses of DNS records that no device has."}},"additionalProperties":false,"type":"object","required":["devices","records","addresses","unnamed"],"description":"Report is what [Inventory.CheckReferences] found."}`
-	deviceListResultSchema     = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is where it stands."},"role":{"type":"string","description":"Role is what it is there for."},"status":{"type":"string","description":"Status is what it is doing.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"Device is one device."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	recordListResultSchema     = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is the zone that it is in."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is what it holds.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"Record is one DNS record."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	addressListResultSchema    = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, empty where none has."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"Address is one address that is in use."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	factsSchema                = `{"properties":{"vendor":{"type":"string","description":"Vendor made the device."},"model":{"type":"string","description":"Model is what the vendor calls it."},"osVersion":{"type":"string","description":"OSVersion is the software that it runs."},"uptime":{"type":"integer","description":"Uptime is for how many seconds it has been running."}},"additionalProperties":false,"type":"object","required":["vendor","model","osVersion","uptime"],"description":"Facts are what a device says about itself."}`
+	deviceListResultSchema     = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is its location."},"role":{"type":"string","description":"Role is its function."},"status":{"type":"string","description":"Status is its state.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"Device is one device."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	recordListResultSchema     = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is its zone."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is its type.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"Record is one DNS record."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	addressListResultSchema    = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, or \"\"."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"Address is one address that is in use."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	factsSchema                = `{"properties":{"vendor":{"type":"string","description":"Vendor is the manufacturer."},"model":{"type":"string","description":"Model is the name of the model."},"osVersion":{"type":"string","description":"OSVersion is the version of its operating system."},"uptime":{"type":"integer","description":"Uptime is the time since its start, in seconds."}},"additionalProperties":false,"type":"object","required":["vendor","model","osVersion","uptime"],"description":"Facts are facts that a device reports."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed

@@ -2,27 +2,28 @@ package dcim
 
 import "context"
 
-// Facts are what a device says about itself.
+// Facts are facts that a device reports.
 type Facts struct {
-	// Vendor made the device.
+	// Vendor is the manufacturer.
 	Vendor string `json:"vendor"`
-	// Model is what the vendor calls it.
+	// Model is the name of the model.
 	Model string `json:"model"`
-	// OSVersion is the software that it runs.
+	// OSVersion is the version of its operating system.
 	OSVersion string `json:"osVersion"`
-	// Uptime is for how many seconds it has been running.
+	// Uptime is the time since its start, in seconds.
 	Uptime int64 `json:"uptime"`
 }
 
 // NapalmFacts returns the facts that a poller has last read from a device with NAPALM.
 //
-// The host may let somebody read them for some devices only, and this handler does not look at
-// that: it is not marked constrained, and who holds the permission under a constraint is refused.
+// The handler does not apply constraints, so it is not marked constrained. A caller whose
+// permission has a constraint is refused.
 //
 //mcp:tool minrole=Member action=napalm_read object=device readonly
 //mcp:limit timeout=10s
 func (i *Inventory) NapalmFacts(ctx context.Context, device string) (Facts, error) {
-	return one(i.db.QueryRowContext(ctx, "SELECT vendor, model, os_version, uptime FROM facts WHERE device = ?", device), func(r row) (f Facts, err error) {
+	const query = "SELECT vendor, model, os_version, uptime FROM facts WHERE device = ?"
+	return one(i.db.QueryRowContext(ctx, query, device), func(r row) (f Facts, err error) {
 		return f, r.Scan(&f.Vendor, &f.Model, &f.OSVersion, &f.Uptime)
 	})
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
 
-// errScope says that the host holds the caller to something that this package cannot apply.
-// It does not say to what: that is the host's affair.
-var errScope = errors.New("the condition under which you hold the permission cannot be applied here")
+// errScope is the error if this package cannot apply a constraint of the host. It does not contain
+// the constraint, which is internal to the host.
+var errScope = errors.New("the server cannot apply the constraint of your permission")
 
-// coveredDevices is the condition in SQL under which a device is the caller's to work on, with its
-// arguments: it meets any one of the constraints that the host puts on the permission of the
-// running handler. A constraint that is not understood denies.
+// coveredDevices returns the constraints of the running handler's permission as a condition in SQL,
+// with its arguments. The permission covers a device that meets at least one constraint. A
+// constraint that this package cannot apply is an error.
 func coveredDevices(ctx context.Context) (condition string, args []any, err error) {
 	constraints := capability.Constraints(ctx)
 	if len(constraints) == 0 {
@@ -36,18 +36,18 @@ func coveredDevices(ctx context.Context) (condition string, args []any, err erro
 	return "(" + strings.Join(conditions, " OR ") + ")", args, nil
 }
 
-// deviceFilter spells one constraint: an object of fields of a device, all of which must be as it
-// says, or with "__in" one of a list.
+// deviceFilter translates one constraint: an object of fields of a device with their values. A name
+// that ends in "__in" has a list of values.
 func deviceFilter(c capability.Constraint) (condition string, args []any, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(c, &fields); err != nil || fields == nil {
-		return "", nil, fmt.Errorf("%w: it is no object", errScope)
+		return "", nil, fmt.Errorf("%w: it is not an object", errScope)
 	}
 	conditions := []string{"TRUE"}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field, of := strings.CutSuffix(name, "__in")
 		if !slices.Contains([]string{"name", "site", "role", "status"}, field) {
-			return "", nil, fmt.Errorf("%w: it is about a field that devices do not have", errScope)
+			return "", nil, fmt.Errorf("%w: a device has no such field", errScope)
 		}
 		values := make([]*string, 1)
 		var problem error
@@ -56,8 +56,9 @@ func deviceFilter(c capability.Constraint) (condition string, args []any, err er
 		} else {
 			problem = json.Unmarshal(fields[name], &values[0])
 		}
-		if problem != nil || slices.Contains(values, nil) || bytes.Equal(fields[name], []byte("null")) {
-			return "", nil, fmt.Errorf("%w: it compares a field with something that is no text", errScope)
+		if problem != nil || slices.Contains(values, nil) ||
+			bytes.Equal(fields[name], []byte("null")) {
+			return "", nil, fmt.Errorf("%w: a value is not a string", errScope)
 		}
 		conditions = append(conditions, field+" IN (NULL"+strings.Repeat(", ?", len(values))+")")
 		for _, v := range values {

@@ -64,13 +64,15 @@ func TestConstraintsSelectDevices(t *testing.T) {
 		{[]string{`{"site":"oslo"}`}, []string{"edge-2", "leaf-2"}},
 		{[]string{`{"site":"oslo","role":"router"}`}, []string{"edge-2"}},
 		{[]string{`{"site":"oslo"}`, `{"name":"edge-1"}`}, []string{"edge-1", "edge-2", "leaf-2"}},
-		{[]string{`{"name__in":["edge-1","leaf-1","none"],"status":"active"}`}, []string{"edge-1", "leaf-1"}},
+		{[]string{`{"name__in":["edge-1","leaf-1","none"],"status":"active"}`},
+			[]string{"edge-1", "leaf-1"}},
 		{[]string{`{"name__in":[]}`}, nil},
 		{[]string{`{"site":"none"}`}, nil},
 		{[]string{`{"site":"oslo' OR '1'='1"}`}, nil},
 		{[]string{`{"site":""}`}, nil},
 	} {
-		if got, err := listed(t, i, under(test.constraints...)); err != nil || !slices.Equal(got, test.want) {
+		if got, err := listed(t, i, under(test.constraints...)); err != nil ||
+			!slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, %v, want %q", test.constraints, got, err, test.want)
 		}
 	}
@@ -82,26 +84,29 @@ func TestConstraintsThatAreNotUnderstoodDeny(t *testing.T) {
 		`null`, `[]`, `"site"`, `7`, ``, `{`, `{"tenant":"x"}`, `{"site__in":"oslo"}`, `{"site":["oslo"]}`, `{"site":null}`, `{"site__in":null}`,
 		`{"site__in":[null]}`, `{"site":7}`, `{"site__startswith":"o"}`, `{"Site":"oslo"}`, `{"":"oslo"}`, `{"__in":["oslo"]}`, `{"site OR 1":"x"}`, `{"site__in__in":["oslo"]}`,
 	} {
-		// One that is understood beside it does not help: which of the two an object must meet is not known.
+		// One that is understood beside it does not help: which of the two an object must meet is
+		// not known.
 		for _, constraints := range [][]string{{c}, {`{"site":"oslo"}`, c}} {
 			ctx := under(constraints...)
 			_, listing := i.ListDevices(ctx, DeviceFilter{})
 			_, getting := i.GetDevice(ctx, "edge-2")
 			_, changing := i.UpdateDevice(ctx, DeviceChange{Name: "edge-2"})
-			for _, err := range []error{listing, getting, changing, i.RenameDevice(ctx, "edge-2", "edge-9")} {
+			for _, err := range []error{listing, getting, changing,
+				i.RenameDevice(ctx, "edge-2", "edge-9")} {
 				if !errors.Is(err, errScope) || strings.Contains(err.Error(), "tenant") {
 					t.Errorf("%q: %v", constraints, err)
 				}
 			}
 		}
 	}
-	if got, err := listed(t, i, context.Background()); err != nil || !slices.Contains(got, "edge-2") {
+	if got, err := listed(t, i, context.Background()); err != nil ||
+		!slices.Contains(got, "edge-2") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
-// TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint holds SQL against what a constraint means, spelled once
-// more in Go.
+// TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint holds SQL against what a constraint
+// means, spelled once more in Go.
 func TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint(t *testing.T) {
 	i := newInventory(t)
 	everything, err := i.ListDevices(context.Background(), DeviceFilter{})
@@ -112,7 +117,8 @@ func TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint(t *testing.T) {
 		"name": func(d Device) string { return d.Name }, "site": func(d Device) string { return d.Site },
 		"role": func(d Device) string { return d.Role }, "status": func(d Device) string { return string(d.Status) },
 	}
-	value := rapid.SampledFrom([]string{"edge-1", "leaf-2", "oslo", "berlin", "router", "switch", "active", "planned", "x'; --", ""})
+	value := rapid.SampledFrom([]string{"edge-1", "leaf-2", "oslo", "berlin", "router", "switch",
+		"active", "planned", "x'; --", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		var constraints []string
 		var meets []func(Device) bool
@@ -120,7 +126,8 @@ func TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint(t *testing.T) {
 			filter := map[string]any{}
 			wanted := map[string][]string{}
 			for range rapid.IntRange(0, 2).Draw(t, "fields") {
-				name := rapid.SampledFrom([]string{"name", "site", "role", "status"}).Draw(t, "field")
+				name := rapid.SampledFrom([]string{"name", "site", "role", "status"}).Draw(t,
+					"field")
 				if _, twice := wanted[name]; twice {
 					continue
 				}
@@ -167,10 +174,11 @@ func TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint(t *testing.T) {
 	})
 }
 
-// FuzzConstraint holds that whatever a host writes is applied or refused, and that the database understands
-// what becomes of it.
+// FuzzConstraint holds that whatever a host writes is applied or refused, and that the database
+// understands what becomes of it.
 func FuzzConstraint(f *testing.F) {
-	for _, c := range []string{`{}`, `{"site":"oslo"}`, `{"name__in":["a","b"]}`, `[]`, `{"site":null}`, `{"status":"'"}`} {
+	for _, c := range []string{`{}`, `{"site":"oslo"}`, `{"name__in":["a","b"]}`, `[]`,
+		`{"site":null}`, `{"status":"'"}`} {
 		f.Add(c)
 	}
 	i := newInventory(f)

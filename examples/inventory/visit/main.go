@@ -1,6 +1,6 @@
-// Command visit makes a demonstration of the inventory and visits it over stdio, with a real MCP
-// client, as some users of its host. It prints what each of them sees, how calls of other tools
-// end, and why. It also revokes a permission in the host, between two calls of one session.
+// Command visit fills an inventory and connects to it over stdio, as two users of its host. It
+// prints what each user's lists contain and the results of calls. Between two calls of one session,
+// the host revokes a permission. Then it prints the reasons, which only the operator gets.
 //
 //	visit SERVER
 package main
@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,26 +17,28 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/examples/internal/visitor"
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 )
 
-// visitors are users of the host, the one with the task first.
-var visitors = []visitor{
+var users = []user{
 	{"dns-agent", "", "the host lets it view DNS records and rename devices", "rename_device"},
 	{"ada", "Admin", "a superuser of the host", ""},
 }
 
-type visitor struct {
-	name, role, says string
-	revoked          string // the permission that the host revokes after the calls; "" for none
+type user struct {
+	name, role, note string
+	revoked          string // the permission that the host revokes after the calls, or ""
 }
 
-// calls are what each visitor calls, whether the tool is listed or not.
+// rename is the call that is repeated after the host has revoked its permission.
+var rename = call{dcim.ToolRenameDevice,
+	map[string]string{"name": "edge-2", "new_name": "edge-two"}}
+
+// calls are the calls of each user, also of tools that the user's list does not contain.
 var calls = []call{
 	{dcim.ToolGetDNSRecord, map[string]int{"id": 2}},
 	rename,
@@ -45,139 +46,93 @@ var calls = []call{
 	{"no_such_tool", struct{}{}},
 }
 
-var rename = call{dcim.ToolRenameDevice,
-	map[string]string{"name": "edge-2", "new_name": "edge-two"}}
-
 type call struct {
 	tool string
 	args any
 }
 
-func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: visit SERVER")
-		os.Exit(2)
-	}
-	if err := visitAll(ctx, os.Stdout, os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "visit:", err)
-		os.Exit(1)
-	}
-}
+func main() { visitor.Main("visit", "SERVER", visitAll) }
 
-func visitAll(ctx context.Context, w io.Writer, server string) error {
+func visitAll(ctx context.Context, w io.Writer, args []string) error {
 	dir, err := os.MkdirTemp("", "visit")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if server, err = filepath.Abs(server); err != nil {
-		return err
-	}
-	for i, v := range visitors {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		// one of its own: what another has done does not show
-		file := filepath.Join(dir, v.name+".db")
-		if _, err := output(ctx, server, "-seed", "-db", file); err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s (%s; %s)\n", v.name, cmp.Or(v.role, "no role"), v.says)
-		if err := v.visit(ctx, w, server, file); err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
-		}
-	}
-	// The operator of the server sees the reasons, and no caller does.
-	report, err := output(ctx, server, "-seed", "-doctor", "-as", visitors[0].name, "-db",
-		filepath.Join(dir, visitors[0].name+".db"))
+	server, err := filepath.Abs(args[0])
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n$ bin/inventory -seed -doctor -as %s | grep %s\n", visitors[0].name,
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, server, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, u := range users {
+		// Each user has an inventory of its own, so that the calls of one do not change another's.
+		if out, err := run("-seed", "-db", u.name+".db"); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		fmt.Fprintf(w, "%s (%s; %s)\n", u.name, cmp.Or(u.role, "no role"), u.note)
+		if err := u.visit(ctx, w, server, filepath.Join(dir, u.name+".db")); err != nil {
+			return fmt.Errorf("%s: %w", u.name, err)
+		}
+		fmt.Fprintln(w)
+	}
+	report, err := run("-doctor", "-as", "dns-agent", "-db", "dns-agent.db")
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, report)
+	}
+	fmt.Fprintf(w, "$ inventory -doctor -as dns-agent -db dns-agent.db | grep %s\n",
 		dcim.ToolDeleteDevice)
 	for line := range strings.Lines(report) {
 		if strings.Contains(line, dcim.ToolDeleteDevice) {
-			fmt.Fprint(w, line)
+			visitor.Printf(w, "%s", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	return refused(ctx, w, server, dir)
-}
-
-// refused starts the server on a host whose tables are not NetBox's, and prints the start of its
-// error.
-func refused(ctx context.Context, w io.Writer, server, dir string) error {
-	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", "ada", "-netbox", "sqlite:ada.db")
-	cmd.Dir = dir
-	text, err := cmd.CombinedOutput()
+	problem, err := run("-stdio", "-as", "ada", "-netbox", "sqlite:ada.db")
 	if err == nil {
 		return errors.New("the server starts on a host that it cannot read")
 	}
-	fmt.Fprintln(
-		w, "\n$ bin/inventory -stdio -as ada -netbox sqlite:ada.db   # the tables are Django's")
-	missing := strings.SplitN(string(text), "; ", 2)
-	fmt.Fprintln(w, strings.TrimSpace(missing[0])+"; …")
+	fmt.Fprintln(w, "\n$ inventory -stdio -as ada -netbox sqlite:ada.db  # the tables are Django's")
+	first, _, _ := strings.Cut(problem, "; ")
+	visitor.Printf(w, "%s; …", strings.TrimSpace(first))
 	return nil
 }
 
-// visit lists everything and makes the calls, on the server of a file.
-func (v visitor) visit(ctx context.Context, w io.Writer, server, file string) (err error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "visit", Version: "1"}, nil)
-	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", v.name, "-role", v.role, "-db", file)
+// visit connects as the user, lists everything and makes the calls.
+func (u user) visit(ctx context.Context, w io.Writer, server, file string) (err error) {
+	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", u.name, "-role", u.role, "-db", file)
 	var log bytes.Buffer
 	cmd.Stderr = &log
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := visitor.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return fmt.Errorf("%w; its log:\n%s", err, &log)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	var tools, prompts, resources []string
-	for t, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		tools = append(tools, t.Name)
-	}
-	for p, err := range session.Prompts(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		prompts = append(prompts, p.Name)
-	}
-	for r, err := range session.ResourceTemplates(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		resources = append(resources, r.URITemplate)
-	}
-	for _, line := range []struct {
-		kind  string
-		names []string
-	}{{"tools", tools}, {"prompts", prompts}, {"resources", resources}} {
-		fmt.Fprintf(w, "  sees   %-9s  %s\n", line.kind,
-			cmp.Or(strings.Join(line.names, ", "), "none"))
+	if err := visitor.PrintLists(ctx, w, session); err != nil {
+		return err
 	}
 	send := func(c call) {
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.tool, Arguments: c.args})
-		fmt.Fprintf(w, "  calls  %-14s %s\n", c.tool, result(res, err))
+		fmt.Fprintf(w, "  call %-14s %s\n", c.tool, visitor.Call(ctx, session, c.tool, c.args))
 	}
 	for _, c := range calls {
 		send(c)
 	}
-	if v.revoked == "" {
+	if u.revoked == "" {
 		return nil
 	}
-	if err := v.revoke(ctx, file); err != nil {
+	if err := u.revoke(ctx, file); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  host   revokes dcim.%s\n", v.revoked)
+	fmt.Fprintf(w, "  the host revokes dcim.%s\n", u.revoked)
 	send(rename)
 	return nil
 }
 
-// revoke takes a permission from the visitor, in the tables of the host.
-func (v visitor) revoke(ctx context.Context, file string) (err error) {
+// revoke deletes the permission of the user in the tables of the host.
+func (u user) revoke(ctx context.Context, file string) (err error) {
 	host, err := sql.Open("sqlite", dcim.Source(file, ""))
 	if err != nil {
 		return err
@@ -185,40 +140,6 @@ func (v visitor) revoke(ctx context.Context, file string) (err error) {
 	defer func() { err = errors.Join(err, host.Close()) }()
 	_, err = host.ExecContext(ctx, `DELETE FROM auth_user_user_permissions
 		WHERE user_id = (SELECT id FROM auth_user WHERE username = ?)
-		AND permission_id = (SELECT id FROM auth_permission WHERE codename = ?)`, v.name, v.revoked)
+		AND permission_id = (SELECT id FROM auth_permission WHERE codename = ?)`, u.name, u.revoked)
 	return err
-}
-
-// result returns the result of a call on one line.
-func result(res *mcp.CallToolResult, err error) string {
-	var wire *jsonrpc.Error
-	switch {
-	case errors.As(err, &wire):
-		return fmt.Sprintf("error %d: %s", wire.Code, wire.Message)
-	case err != nil:
-		return err.Error()
-	case res.IsError:
-		if text, ok := res.Content[0].(*mcp.TextContent); ok {
-			return "failed: " + text.Text
-		}
-	case res.StructuredContent == nil:
-		return "done"
-	}
-	line, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		return err.Error()
-	}
-	return string(line)
-}
-
-// output runs the server for what it prints.
-func output(ctx context.Context, server string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, server, args...)
-	var problem bytes.Buffer
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, &problem)
-	}
-	return string(out), nil
 }

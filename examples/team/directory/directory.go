@@ -1,4 +1,5 @@
-// Package directory is a team directory kept in a SQLite file, served as MCP tools, prompts and resources.
+// Package directory is a team directory in a SQLite file, served as MCP tools, prompts and
+// resources.
 //
 //mcp:server name=team version=1.0.0 title="Team directory"
 //mcp:roles Viewer < Member < Manager < Admin
@@ -16,13 +17,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// Directory answers the calls. Its methods are safe for concurrent use.
+// Directory runs the calls. Its methods are safe for concurrent use.
 type Directory struct {
 	team string
 	db   *sql.DB
 }
 
-// ErrUnknownPerson says that no entry has the number asked for.
+// ErrUnknownPerson is the error if no entry has the number.
 var ErrUnknownPerson = errors.New("no such person")
 
 // GetByID returns one person.
@@ -34,7 +35,7 @@ func (d *Directory) GetByID(ctx context.Context, id int64) (Person, error) {
 	return scanPerson(row)
 }
 
-// GetAll returns everybody, in the order of names.
+// GetAll returns all persons, by name.
 //
 //mcp:tool authenticated readonly
 func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
@@ -52,7 +53,7 @@ func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
 		people = append(people, p)
 	}
 	if len(people) == 0 {
-		runtime.Advise(ctx, 0.5, "Nobody has been added to the directory yet; this is no error.")
+		runtime.Advise(ctx, 0.5, "The directory has no persons yet. This is not an error.")
 	}
 	return people, rows.Err()
 }
@@ -62,7 +63,8 @@ func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
 //mcp:tool minrole=Member destructive=false catalog=onboarding
 //mcp:limit timeout=5s
 func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
-	p := Person{Name: in.Name, Email: in.Email, Rank: RankMember, Joined: time.Now().UTC().Truncate(time.Second)}
+	p := Person{Name: in.Name, Email: in.Email, Rank: RankMember,
+		Joined: time.Now().UTC().Truncate(time.Second)}
 	res, err := d.db.ExecContext(ctx,
 		"INSERT INTO people (name, email, rank, joined) VALUES (?, ?, ?, ?)",
 		p.Name, p.Email, p.Rank, p.Joined.Format(time.RFC3339))
@@ -79,8 +81,8 @@ func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 //mcp:limit timeout=5s
 func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
 	row := d.db.QueryRowContext(ctx,
-		"UPDATE people SET name = coalesce(?, name), email = coalesce(?, email) WHERE id = ? RETURNING "+columns,
-		in.Name, in.Email, in.ID)
+		"UPDATE people SET name = coalesce(?, name), email = coalesce(?, email) WHERE id = ? "+
+			"RETURNING "+columns, in.Name, in.Email, in.ID)
 	return scanPerson(row)
 }
 
@@ -98,7 +100,7 @@ func (d *Directory) PromoteToManager(ctx context.Context, id int64) (Person, err
 	return p, err
 }
 
-// GetPublicInfo tells what anybody may know about the team.
+// GetPublicInfo returns public facts about the team.
 //
 //mcp:tool public readonly
 func (d *Directory) GetPublicInfo(ctx context.Context) (PublicInfo, error) {

@@ -94,7 +94,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAll,
-				Description: "GetAll returns everybody, in the order of names.",
+				Description: "GetAll returns all persons, by name.",
 				Input:       noInputSchema,
 				Output:      personListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -124,7 +124,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetPublicInfo,
-				Description: "GetPublicInfo tells what anybody may know about the team.",
+				Description: "GetPublicInfo returns public facts about the team.",
 				Input:       noInputSchema,
 				Output:      publicInfoSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -172,9 +172,9 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				Name:        PromptAnnouncePromotion,
 				Title:       "Announce a promotion",
-				Description: "AnnouncePromotion asks for a note that tells the team of a new manager.",
+				Description: "AnnouncePromotion writes a note to the team about a new manager.",
 				Arguments: []toolset.Argument{
-					{Name: "name", Description: "Who is a manager now.", Required: true},
+					{Name: "name", Description: "The name of the new manager.", Required: true},
 				},
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeAnnouncePromotionInput)
@@ -187,10 +187,10 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				Name:        PromptWelcome,
 				Title:       "Write a welcome",
-				Description: "Welcome asks for a letter that welcomes somebody to the team.",
+				Description: "Welcome writes a letter that welcomes a person to the team.",
 				Arguments: []toolset.Argument{
-					{Name: "name", Description: "Name is who gets the letter.", Required: true, Complete: directory.Names},
-					{Name: "tone", Description: "Tone is how it sounds; warm where nothing is said.", Values: []string{"warm", "formal"}},
+					{Name: "name", Description: "Name is the name of the recipient.", Required: true, Complete: directory.Names},
+					{Name: "tone", Description: "Tone is its tone.", Values: []string{"warm", "formal"}},
 				},
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeLetter)
@@ -206,7 +206,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 				URI:         ResourceHandbook,
 				Name:        "handbook",
 				Title:       "Handbook",
-				Description: "Handbook is what everybody may read about the team.",
+				Description: "Handbook is the public handbook of the team.",
 				MIMEType:    "text/markdown",
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
@@ -218,7 +218,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				URI:         ResourceCard,
 				Name:        "card",
-				Description: "Card is the entry of one person, as text.",
+				Description: "Card is the entry of a person as text.",
 				MIMEType:    "text/markdown",
 				Variables: []toolset.Variable{
 					{Name: "id", Type: toolset.IntegerVariable, Complete: directory.Numbers},
@@ -234,7 +234,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				URI:         ResourceRanked,
 				Name:        "ranked",
-				Description: "Ranked lists the names of everybody of one rank.",
+				Description: "Ranked lists the names of the persons of a rank.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "rank", Values: []string{"member", "manager"}},
@@ -370,18 +370,18 @@ func decodeRankedInput(r *decode.Reader, v *rankedInput) {
 
 // The schemas of what tools take and return.
 const (
-	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is where to write to."}},"additionalProperties":false,"type":"object","required":["name","email"]}`
+	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the address."}},"additionalProperties":false,"type":"object","required":["name","email"]}`
 	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Who is a manager now."}},"additionalProperties":false,"type":"object","required":["name"]}`
-	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is who gets the letter."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is how it sounds; warm where nothing is said.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
+	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"The name of the new manager."}},"additionalProperties":false,"type":"object","required":["name"]}`
+	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the name of the recipient."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is its tone.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"Rank is what somebody is in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
-	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."}`
-	personListResultSchema       = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is how many entries there are."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"PublicInfo is what anybody may know."}`
+	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"Rank is the rank of a person in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
+	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."}`
+	personListResultSchema       = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is the number of entries."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"PublicInfo has public facts."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed

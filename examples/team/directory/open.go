@@ -9,12 +9,13 @@ import (
 	_ "modernc.org/sqlite" // the database/sql driver, in Go alone
 )
 
-// Open opens the directory of a team in a SQLite file, which is made where it is missing.
-// The caller closes it.
+// Open opens the directory of a team in a SQLite file, and creates a missing file. The caller
+// closes it.
 //
 //mcp:ignore reason="opens the service, before there are callers"
 func Open(ctx context.Context, team, file string) (*Directory, error) {
-	source := url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)"}
+	source := url.URL{Scheme: "file", Opaque: url.PathEscape(file),
+		RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)"}
 	db, err := sql.Open("sqlite", source.String())
 	if err != nil {
 		return nil, fmt.Errorf("team directory %s: %w", file, err)

@@ -2,7 +2,7 @@ package directory
 
 import "time"
 
-// Rank is what somebody is in the team.
+// Rank is the rank of a person in the team.
 type Rank string
 
 // The ranks.
@@ -17,23 +17,23 @@ type Person struct {
 	ID int64 `json:"id"`
 	// Name is the full name.
 	Name string `json:"name"`
-	// Email is where to write to.
+	// Email is the address.
 	Email string `json:"email" jsonschema:"format=email"`
-	// Rank is what the person is in the team.
+	// Rank is the rank in the team.
 	Rank Rank `json:"rank"`
 	// Joined is the moment of entry.
 	Joined time.Time `json:"joined"`
 }
 
-// NewPerson is what an entry is made from.
+// NewPerson is a person to add.
 type NewPerson struct {
 	// Name is the full name.
 	Name string `json:"name" jsonschema:"minLength=1,maxLength=100"`
-	// Email is where to write to.
+	// Email is the address.
 	Email string `json:"email" jsonschema:"format=email,maxLength=254"`
 }
 
-// Change names an entry and what to change in it; what is left out stays.
+// Change changes an entry. A field that is left out stays as it is.
 type Change struct {
 	// ID is the number of the entry.
 	ID int64 `json:"id" jsonschema:"minimum=1"`
@@ -43,10 +43,10 @@ type Change struct {
 	Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
 }
 
-// PublicInfo is what anybody may know.
+// PublicInfo has public facts.
 type PublicInfo struct {
 	// Team is the name of the team.
 	Team string `json:"team"`
-	// People is how many entries there are.
+	// People is the number of entries.
 	People int `json:"people"`
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,29 +11,34 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/examples/internal/served"
+	"github.com/mcpgen/mcpgen/examples/internal/visitor"
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 )
 
-// administer makes a catalog through the API as the highest role, shows who is listed what of it, and switches a
-// tool off while somebody listens.
-func administer(ctx context.Context, w io.Writer, endpoint string) error {
-	api := administration{strings.TrimSuffix(endpoint, "/mcp") + "/api/v1/admin/mcp", visitors[len(visitors)-1].token}
+// administer makes a catalog through the admin API and prints what each user's list has of it. Then
+// it disables a tool while a client is connected.
+func administer(ctx context.Context, w io.Writer, url string) error {
+	admin := func(method, path string, body, result any) error {
+		return visitor.Admin(ctx, url, "demo-ada", method, "/mcp"+path, body, result)
+	}
 	const name = "research-kit"
-	made, err := api.do(ctx, http.MethodPost, "/tool_catalogs", map[string]any{"name": name})
-	if err != nil {
+	var catalog struct{ ID string }
+	if err := admin(http.MethodPost, "/tool_catalogs", map[string]any{"name": name},
+		&catalog); err != nil {
 		return err
 	}
 	tools := []string{directory.ToolGetAll, directory.ToolPromoteToManager, directory.ToolUpdate}
 	for _, tool := range tools {
-		if _, err := api.do(ctx, http.MethodPost, fmt.Sprintf("/tool_catalogs/%v/entries", made["id"]), map[string]any{"tool_name": tool}); err != nil {
+		if err := admin(http.MethodPost, "/tool_catalogs/"+catalog.ID+"/entries",
+			map[string]any{"tool_name": tool}, nil); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "ada makes the catalog %s of %s; a client that adds ?catalog=%s to its URL is listed\n", name, strings.Join(tools, ", "), name)
+	visitor.Printf(w, "The catalog %s contains %s.", name, strings.Join(tools, ", "))
+	visitor.Printf(w, "With ?catalog=%s in the URL of the server, each user lists:", name)
 	changed := make(chan struct{}, 1)
 	var listener *mcp.ClientSession
-	for _, v := range visitors[1:] {
+	for _, user := range users[1:] {
 		var options mcp.ClientOptions
 		if listener == nil {
 			options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {
@@ -46,8 +48,8 @@ func administer(ctx context.Context, w io.Writer, endpoint string) error {
 				}
 			}
 		}
-		client := mcp.NewClient(&mcp.Implementation{Name: "tour", Version: "1"}, &options)
-		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint + "?catalog=" + name, HTTPClient: &http.Client{Transport: served.Bearer(v.token)}}, nil)
+		session, err := visitor.Connect(ctx, visitor.HTTP(url+"?catalog="+name, user.token),
+			&options)
 		if err != nil {
 			return err
 		}
@@ -55,70 +57,34 @@ func administer(ctx context.Context, w io.Writer, endpoint string) error {
 		if listener == nil {
 			listener = session
 		}
-		listed, err := listedTo(ctx, session)
+		listed, err := visitor.Tools(ctx, session)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %-6s %s\n", v.name, listed)
+		fmt.Fprintf(w, "  %-6s %s\n", user.name, listed)
 	}
-	// The stream that a client is told by opens some time after its session: switch until it hears.
-	for told, on := false, false; !told; on = !on {
-		if _, err := api.do(ctx, http.MethodPatch, "/tools/"+directory.ToolGetAll, map[string]any{"enabled": on}); err != nil {
+	// The stream of notifications opens some time after the session: repeat until one arrives.
+	for notified, on := false, false; !notified; on = !on {
+		if err := admin(http.MethodPatch, "/tools/"+directory.ToolGetAll,
+			map[string]any{"enabled": on}, nil); err != nil {
 			return err
 		}
 		select {
 		case <-changed:
-			told = !on
+			notified = !on
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return errors.New("nobody was told that a tool was switched off")
+			return errors.New("the client got no notification")
 		}
 	}
-	listed, err := listedTo(ctx, listener)
+	listed, err := visitor.Tools(ctx, listener)
 	if err != nil {
 		return err
 	}
-	_, err = listener.CallTool(ctx, &mcp.CallToolParams{Name: directory.ToolGetAll, Arguments: struct{}{}})
-	fmt.Fprintf(w, "ada switches %s off; vera is told that her list has changed\n  %-6s %s\n  tries  %-20s %s\n", directory.ToolGetAll, "vera", listed, directory.ToolGetAll, failed(err))
+	visitor.Printf(w, "ada disables %s. The server notifies vera, whose list changes:",
+		directory.ToolGetAll)
+	fmt.Fprintf(w, "  %-6s %s\n", "vera", listed)
+	report(w, "call", directory.ToolGetAll,
+		visitor.Call(ctx, listener, directory.ToolGetAll, nil), nil)
 	return nil
-}
-
-func listedTo(ctx context.Context, session *mcp.ClientSession) (string, error) {
-	var names []string
-	for tool, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return "", err
-		}
-		names = append(names, tool.Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none"), nil
-}
-
-// administration is the API as somebody with a token.
-type administration struct{ base, token string }
-
-func (a administration) do(ctx context.Context, method, path string, body any) (map[string]any, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: served.Bearer(a.token)}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	var answer map[string]any
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return nil, err
-	}
-	if res.StatusCode >= 300 {
-		return nil, fmt.Errorf("%s %s: %s: %v", method, path, res.Status, answer)
-	}
-	return answer, nil
 }

@@ -1,6 +1,6 @@
 package main
 
-//lint:file-ignore SA1019 log messages to clients are deprecated in 2026-07-28, and clients of all versions may ask for them
+//lint:file-ignore SA1019 2026-07-28 deprecates log messages; clients may still request them
 
 import (
 	"context"
@@ -8,42 +8,38 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"path/filepath"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/examples/internal/served"
+	"github.com/mcpgen/mcpgen/examples/internal/visitor"
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 )
 
-// inspect starts the server with its debug tools, looks into it as the highest role, listens to what a call of hers logs, and
-// tries the same as a role below.
-func inspect(ctx context.Context, w io.Writer, server, dir string, flags []string) (err error) {
+// debug starts the server with its debug tools and calls them as ada. It prints what a call of ada
+// logs to the client, and what vera gets from a debug tool.
+func debug(ctx context.Context, w io.Writer, program string, flags []string) (err error) {
 	const variable = "TEAM_DATABASE"
 	if err := os.Setenv(variable, "postgres://team:hunter2@db.example/team"); err != nil {
 		return err
 	}
-	endpoint, stop, err := served.Start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db"), "-debug"}, flags...))
+	server, err := visitor.Start(ctx, program, append(flags, "-debug")...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	logged := make(chan *mcp.LoggingMessageParams, 1)
-	connect := func(token string) (*mcp.ClientSession, error) {
-		client := mcp.NewClient(&mcp.Implementation{Name: "tour", Version: "1"}, &mcp.ClientOptions{
-			LoggingMessageHandler: func(_ context.Context, req *mcp.LoggingMessageRequest) { logged <- req.Params },
-		})
-		return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint + "?api_key=hunter2", HTTPClient: &http.Client{Transport: served.Bearer(token)}}, nil)
-	}
-	ada, err := connect("demo-ada")
+	url := server.URL + "?api_key=hunter2"
+	ada, err := visitor.Connect(ctx, visitor.HTTP(url, "demo-ada"), &mcp.ClientOptions{
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			logged <- r.Params
+		}})
 	if err != nil {
 		return err
 	}
 	defer ada.Close()
-	fmt.Fprintln(w, "the server is started with -debug; ada looks into it")
-	for _, look := range []struct {
+	fmt.Fprintln(w, "The server runs with -debug. ada:")
+	for _, show := range []struct {
 		tool string
 		at   []string
 	}{
@@ -52,46 +48,48 @@ func inspect(ctx context.Context, w io.Writer, server, dir string, flags []strin
 		{"debug_get_http_headers", []string{"queryString"}},
 		{"debug_get_user_claims", []string{"claims", "sub"}},
 	} {
-		res, err := ada.CallTool(ctx, &mcp.CallToolParams{Name: look.tool})
+		res, err := ada.CallTool(ctx, &mcp.CallToolParams{Name: show.tool})
 		if err != nil {
 			return err
 		}
 		found := res.StructuredContent
-		for _, name := range look.at {
+		for _, name := range show.at {
 			members, ok := found.(map[string]any)
 			if !ok {
-				return fmt.Errorf("%s has no %s", look.tool, name)
+				return fmt.Errorf("%s has no %s", show.tool, name)
 			}
 			found = members[name]
 		}
-		fmt.Fprintf(w, "  calls  %-22s %s: %v\n", look.tool, look.at[len(look.at)-1], found)
+		fmt.Fprintf(w, "  call %-22s %s: %v\n", show.tool, show.at[len(show.at)-1], found)
 	}
-	if _, err := ada.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{mcp.MetaKeyLogLevel: "info"}, Name: directory.ToolPromoteToManager, Arguments: map[string]int{"id": 1}}); err != nil {
+	if _, err := ada.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{mcp.MetaKeyLogLevel: "info"},
+		Name: directory.ToolPromoteToManager, Arguments: map[string]int{"id": 1}}); err != nil {
 		return err
 	}
 	select {
-	case said := <-logged:
-		message, _ := said.Data.(map[string]any)
-		delete(message, "time")
-		delete(message, "request_id")
-		text, err := json.Marshal(message)
+	case message := <-logged:
+		fields, _ := message.Data.(map[string]any)
+		delete(fields, "time")
+		delete(fields, "request_id")
+		text, err := json.Marshal(fields)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  calls  %s, asks for what it logs, and hears: %s %s\n", directory.ToolPromoteToManager, said.Level, text)
+		fmt.Fprintf(w, "  call %-22s log message: %s %s\n", directory.ToolPromoteToManager,
+			message.Level, text)
 	case <-ctx.Done():
-		return errors.New("nothing was logged to the client")
+		return errors.New("the client got no log message")
 	}
-	vera, err := connect("demo-vera")
+	vera, err := visitor.Connect(ctx, visitor.HTTP(url, "demo-vera"), nil)
 	if err != nil {
 		return err
 	}
 	defer vera.Close()
-	listed, err := listedTo(ctx, vera)
+	listed, err := visitor.Tools(ctx, vera)
 	if err != nil {
 		return err
 	}
-	_, err = vera.CallTool(ctx, &mcp.CallToolParams{Name: "debug_print_env"})
-	fmt.Fprintf(w, "vera sees %s\n  tries  %-22s %s\n", listed, "debug_print_env", failed(err))
+	fmt.Fprintf(w, "vera lists %s:\n  call %-22s %s\n", listed, "debug_print_env",
+		visitor.Call(ctx, vera, "debug_print_env", nil))
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package desk serves files, commands and web pages to agents: to each what it has been granted, and nothing else.
+// Package desk serves files, commands and web pages to agents, each as its grants allow.
 //
 //mcp:server name=workspace title="Workspace" version=1.0.0
 //mcp:roles Agent < Operator
@@ -36,14 +36,14 @@ func ReadFile(ctx context.Context, path grant.Path) (string, error) {
 	return string(text), err
 }
 
-// Written says what has been written.
+// Written is the result of WriteFile.
 type Written struct {
-	// Path is the true path of the file.
+	// Path is the path of the file, without symbolic links.
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
 }
 
-// WriteFile replaces what is in a file by a text, and creates the file where there is none.
+// WriteFile replaces the content of a file by a text, and creates a missing file.
 //
 //mcp:tool idempotent destructive
 //mcp:allow file.write={path}
@@ -71,7 +71,7 @@ type Entry struct {
 	Dir  bool   `json:"dir,omitempty"`
 }
 
-// ListFiles returns what is in a directory, in the order of names.
+// ListFiles returns the entries of a directory, by name.
 //
 //mcp:tool readonly
 //mcp:allow file.read={path}
@@ -93,15 +93,16 @@ func ListFiles(ctx context.Context, path grant.Path) ([]Entry, error) {
 	return entries, nil
 }
 
-// Ran is what a command has done.
+// Ran is the result of a command.
 type Ran struct {
-	// Output is what it wrote to standard output and standard error.
+	// Output is its standard output and standard error.
 	Output string `json:"output"`
 	// Code is its exit code.
 	Code int `json:"code"`
 }
 
-// RunCommand runs a program with arguments, without a shell, in a process of its own and in a directory that is yours alone.
+// RunCommand runs a program with arguments, without a shell, in an isolated process. Its working
+// directory is private to you.
 //
 //mcp:tool
 //mcp:allow system.command={argv}
@@ -114,7 +115,8 @@ func RunCommand(ctx context.Context, argv grant.Argv) (Ran, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
-	runtime.Logger(ctx).InfoContext(ctx, "the command has ended", "program", cmd.Path, "bytes", out.Len())
+	runtime.Logger(ctx).InfoContext(ctx, "the command has ended", "program", cmd.Path,
+		"bytes", out.Len())
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return Ran{}, err
@@ -125,15 +127,15 @@ func RunCommand(ctx context.Context, argv grant.Argv) (Ran, error) {
 	return Ran{strings.ToValidUTF8(out.String(), "\uFFFD"), cmd.ProcessState.ExitCode()}, nil
 }
 
-// Page is what a server has answered.
+// Page is the response of a web server.
 type Page struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
-	// Text is the beginning of it, of 256 KiB at most.
+	// Text is the start of the page, at most 256 KiB.
 	Text string `json:"text"`
 }
 
-// FetchURL returns what a web server has under a URL, in a process of its own, following redirects as far as their hosts are granted.
+// FetchURL fetches a URL in an isolated process. It follows redirects to hosts that are granted.
 //
 //mcp:tool readonly openworld name=fetch_url
 //mcp:allow net.connect={url}
@@ -145,7 +147,8 @@ func FetchURL(ctx context.Context, url grant.Host) (Page, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(url), nil)
 	if err != nil {
-		return Page{}, fmt.Errorf("%q is no URL: write one as https://example.com/", string(url))
+		return Page{}, fmt.Errorf("%q is not a URL: write one such as https://example.com/",
+			string(url))
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -157,15 +160,16 @@ func FetchURL(ctx context.Context, url grant.Host) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	return Page{res.StatusCode, res.Header.Get("Content-Type"), strings.ToValidUTF8(string(text), "\uFFFD")}, nil
+	return Page{res.StatusCode, res.Header.Get("Content-Type"),
+		strings.ToValidUTF8(string(text), "\uFFFD")}, nil
 }
 
-// reading tells the client how much of a page has come.
+// reading reports to the client how much of a page it has read.
 type reading struct {
 	progress *runtime.ProgressReporter
 	body     io.Reader
 	bytes    float64
-	of       float64 // 0 where the page does not say
+	of       float64 // 0 if the server does not send the length
 }
 
 func (r *reading) Read(p []byte) (int, error) {

@@ -51,7 +51,7 @@ func Toolset() toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolFetchURL,
-				Description: "FetchURL returns what a web server has under a URL, in a process of its own, following redirects as far as their hosts are granted.",
+				Description: "FetchURL fetches a URL in an isolated process. It follows redirects to hosts that are granted.",
 				Input:       fetchURLInputSchema,
 				Output:      pageSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
@@ -73,7 +73,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolListFiles,
-				Description: "ListFiles returns what is in a directory, in the order of names.",
+				Description: "ListFiles returns the entries of a directory, by name.",
 				Input:       listFilesInputSchema,
 				Output:      entryListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -115,7 +115,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolRunCommand,
-				Description: "RunCommand runs a program with arguments, without a shell, in a process of its own and in a directory that is yours alone.",
+				Description: "RunCommand runs a program with arguments, without a shell, in an isolated process. Its working directory is private to you.",
 				Input:       runCommandInputSchema,
 				Output:      ranSchema,
 				Timeout:     10 * time.Second,
@@ -136,7 +136,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolWriteFile,
-				Description: "WriteFile replaces what is in a file by a text, and creates the file where there is none.",
+				Description: "WriteFile replaces the content of a file by a text, and creates a missing file.",
 				Input:       writeFileInputSchema,
 				Output:      writtenSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true},
@@ -267,11 +267,11 @@ const (
 	readFileInputSchema   = `{"properties":{"path":{"type":"string","description":"A path below a named root, with the root's name first, as in docs/plan.md."}},"additionalProperties":false,"type":"object","required":["path"]}`
 	runCommandInputSchema = `{"properties":{"argv":{"items":{"type":"string"},"type":"array","description":"A program and its arguments, each an item of its own; no shell reads them."}},"additionalProperties":false,"type":"object","required":["argv"]}`
 	writeFileInputSchema  = `{"properties":{"path":{"type":"string","description":"A path below a named root, with the root's name first, as in docs/plan.md."},"text":{"type":"string","maxLength":1048576}},"additionalProperties":false,"type":"object","required":["path","text"]}`
-	pageSchema            = `{"properties":{"status":{"type":"integer"},"type":{"type":"string"},"text":{"type":"string","description":"Text is the beginning of it, of 256 KiB at most."}},"additionalProperties":false,"type":"object","required":["status","type","text"],"description":"Page is what a server has answered."}`
+	pageSchema            = `{"properties":{"status":{"type":"integer"},"type":{"type":"string"},"text":{"type":"string","description":"Text is the start of the page, at most 256 KiB."}},"additionalProperties":false,"type":"object","required":["status","type","text"],"description":"Page is the response of a web server."}`
 	entryListResultSchema = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string"},"dir":{"type":"boolean"}},"additionalProperties":false,"type":"object","required":["name"],"description":"Entry is a file or a directory in another."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
 	stringResultSchema    = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	ranSchema             = `{"properties":{"output":{"type":"string","description":"Output is what it wrote to standard output and standard error."},"code":{"type":"integer","description":"Code is its exit code."}},"additionalProperties":false,"type":"object","required":["output","code"],"description":"Ran is what a command has done."}`
-	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the true path of the file."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"Written says what has been written."}`
+	ranSchema             = `{"properties":{"output":{"type":"string","description":"Output is its standard output and standard error."},"code":{"type":"integer","description":"Code is its exit code."}},"additionalProperties":false,"type":"object","required":["output","code"],"description":"Ran is the result of a command."}`
+	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the path of the file, without symbolic links."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"Written is the result of WriteFile."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:24e2ba61bef434540113e516aa79b7c5",
-		Code:   "2:ce274c3c80433b957a7837705a8d9b0a",
+		Source: "2:7c47b392fbd5d269212a3c0f0471b3e1",
+		Code:   "2:00474c8b1e24ba9392b4ac8bfdfb4061",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

@@ -1,0 +1,285 @@
+// Command demo prints what each caller's tool list contains, and four properties of mcpgen. It runs
+// the servers of examples/team and examples/workspace, and the commands go and mcpgen. It runs at
+// the root of the repository.
+//
+//	demo FOLDER
+//
+// The folder contains the programs team, workspace and mcpgen.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/examples/internal/visitor"
+	"github.com/mcpgen/mcpgen/examples/team/directory"
+	"github.com/mcpgen/mcpgen/examples/workspace/desk"
+)
+
+// callers are those of examples/team, by role.
+var callers = []struct{ role, token string }{
+	{"nobody", ""},
+	{"Viewer", "demo-vera"},
+	{"Member", "demo-mel"},
+	{"Manager", "demo-mara"},
+	{"Admin", "demo-ada"},
+}
+
+func main() { visitor.Main("demo", "FOLDER", run) }
+
+// demo is one run.
+type demo struct {
+	context.Context
+	io.Writer
+	bin, dir string // of the programs, and of files that the run creates
+}
+
+func run(ctx context.Context, w io.Writer, args []string) error {
+	dir, err := os.MkdirTemp("", "demo")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	bin, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	d := demo{ctx, w, bin, dir}
+	for _, show := range []func() error{d.team, d.stale, d.workspace} {
+		if err := show(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// team prints the tool list of each caller, and compares a hidden tool with an unknown one.
+func (d demo) team() (err error) {
+	server, err := visitor.Start(d, filepath.Join(d.bin, "team"), "-anonymous",
+		"-db", filepath.Join(d.dir, "team.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	fmt.Fprintln(d, "The tools that each caller lists (examples/team):")
+	for _, c := range callers {
+		session, err := visitor.Connect(d, visitor.HTTP(server.URL, c.token), nil)
+		if err != nil {
+			return err
+		}
+		tools, err := visitor.Tools(d, session)
+		if err = errors.Join(err, session.Close()); err != nil {
+			return err
+		}
+		fmt.Fprintf(d, "  %-8s %s\n", c.role, tools)
+	}
+
+	fmt.Fprintln(d, "\n1. A Viewer calls a hidden tool and a tool that does not exist, over HTTP:")
+	hidden, unknown := directory.ToolUpdate, "upsert"
+	var responses []response
+	for _, tool := range []string{hidden, unknown} {
+		r, err := d.post(server.URL, "demo-vera", tool)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d, "   %d %s\n", r.status, r.body)
+		responses = append(responses, r)
+	}
+	one, two := responses[0], responses[1]
+	two.body = strings.ReplaceAll(two.body, unknown, hidden)
+	if one.status != two.status || one.body != two.body ||
+		!maps.EqualFunc(one.header, two.header, slices.Equal) {
+		return fmt.Errorf("the responses differ: %v and %v", one, two)
+	}
+	fmt.Fprintln(d, "   Apart from the name: equal status, headers (without Date) and body.")
+	fmt.Fprintln(d)
+	return nil
+}
+
+type response struct {
+	status int
+	header http.Header // without Date
+	body   string
+}
+
+// post calls a tool with an HTTP request of protocol 2026-07-28.
+func (d demo) post(url, token, tool string) (r response, err error) {
+	const version = "2026-07-28"
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,`+
+		`"arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, version)
+	req, err := http.NewRequestWithContext(d, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return r, err
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": version,
+		"Mcp-Method": "tools/call", "Mcp-Name": tool} {
+		req.Header.Set(name, value)
+	}
+	res, err := (&http.Client{Transport: visitor.Bearer(token)}).Do(req)
+	if err != nil {
+		return r, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	res.Header.Del("Date")
+	return response{res.StatusCode, res.Header, string(text)}, err
+}
+
+// stale edits a copy of the team's handlers without generating again.
+func (d demo) stale() error {
+	const source = "team/directory"
+	if err := copyPackage(d.dir, source); err != nil {
+		return err
+	}
+	file := filepath.Join(d.dir, source, "directory.go")
+	original, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if out, err := d.command("go", "build", "./..."); err != nil {
+		return fmt.Errorf("the copy does not build: %w: %s", err, out)
+	}
+	for _, edit := range []struct {
+		title, old, new, command string
+		shown                    []string // parts of the lines to print
+	}{
+		{"2. A handler's parameter is edited after generation. The code does not build:",
+			"PromoteToManager(ctx context.Context, id int64)",
+			"PromoteToManager(ctx context.Context, id string)", "go build ./team/directory",
+			[]string{"mcp_gen.go:"}},
+		{"   A directive is edited after generation. CI fails:", "//mcp:tool minrole=Admin",
+			"//mcp:tool minrole=Viewer", "mcpgen check ./team/directory",
+			[]string{"mcp_gen.go is stale", "Tool: ToolPromoteToManager"}},
+	} {
+		text := strings.Replace(string(original), edit.old, edit.new, 1)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+		out, err := d.command(strings.Fields(edit.command)...)
+		if err == nil {
+			return fmt.Errorf("%s succeeds after an edit", edit.command)
+		}
+		fmt.Fprintf(d, "%s\n   edit: %s\n      -> %s\n   $ %s\n", edit.title, edit.old, edit.new,
+			edit.command)
+		d.indented(out, edit.shown...)
+	}
+	return nil
+}
+
+// copyPackage copies a package of the examples into a module in dir. The module requires what the
+// examples require.
+func copyPackage(dir, source string) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	from := filepath.Join(root, "examples")
+	files := os.DirFS(filepath.Join(from, source))
+	if err := os.CopyFS(filepath.Join(dir, source), files); err != nil {
+		return err
+	}
+	mod, noMod := os.ReadFile(filepath.Join(from, "go.mod"))
+	sum, noSum := os.ReadFile(filepath.Join(from, "go.sum"))
+	if err := errors.Join(noMod, noSum); err != nil {
+		return err
+	}
+	return visitor.WriteFiles(dir, map[string]string{"go.sum": string(sum),
+		"go.mod": strings.ReplaceAll(string(mod), "=> ..", "=> "+root)})
+}
+
+// command runs a command in the folder of the run and returns what it prints.
+func (d demo) command(words ...string) (string, error) {
+	if words[0] == "mcpgen" {
+		words[0] = filepath.Join(d.bin, "mcpgen")
+	}
+	cmd := exec.CommandContext(d, words[0], words[1:]...)
+	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// workspace reads files as an agent, and then alters the audit trail of these calls.
+func (d demo) workspace() (err error) {
+	key := rand.Text() + rand.Text()
+	if err := visitor.WriteFiles(d.dir, map[string]string{"key": key,
+		"public/welcome.txt": "Welcome.", "files/plan.md": "The plan."}); err != nil {
+		return err
+	}
+	server, err := visitor.Start(d, filepath.Join(d.bin, "workspace"), "-data", d.dir,
+		"-trail-key", filepath.Join(d.dir, "key"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	robin, err := visitor.Connect(d, visitor.HTTP(server.URL, "demo-robin"), nil)
+	if err != nil {
+		return err
+	}
+	defer robin.Close()
+	read := func(path string) {
+		visitor.Printf(d, "   %-24s %s", path, visitor.Call(d, robin, desk.ToolReadFile,
+			map[string]string{"path": path}))
+	}
+	fmt.Fprintln(d, "\n3. A grant is decided on the opened file. robin may read public/** only:")
+	read("public/welcome.txt")
+	read("public/../files/plan.md")
+	welcome := filepath.Join(d.dir, "public", "welcome.txt")
+	if err := errors.Join(os.Remove(welcome), os.Symlink("../files/plan.md", welcome)); err != nil {
+		return err
+	}
+	fmt.Fprintln(d, "   $ ln -sf ../files/plan.md public/welcome.txt")
+	read("public/welcome.txt")
+
+	fmt.Fprintln(d, "\n4. An altered audit record is found. The trail of these calls, as exported:")
+	var trail []byte
+	if err := visitor.Admin(d, server.URL, "demo-olga", http.MethodGet, "/audit/export", nil,
+		&trail); err != nil {
+		return err
+	}
+	if err := d.verify(trail); err != nil {
+		return err
+	}
+	records := strings.SplitAfter(string(trail), "\n")
+	const recorded, altered = `"principal":"robin"`, `"principal":"rodin"`
+	records[1] = strings.Replace(records[1], recorded, altered, 1)
+	fmt.Fprintf(d, "   edit of record 2: %s -> %s\n", recorded, altered)
+	if err := d.verify([]byte(strings.Join(records, ""))); err == nil {
+		return errors.New("the altered trail is verified")
+	}
+	return nil
+}
+
+// verify prints what mcpgen reports about a trail. Its error is that of mcpgen.
+func (d demo) verify(trail []byte) error {
+	if err := os.WriteFile(filepath.Join(d.dir, "trail.jsonl"), trail, 0o644); err != nil {
+		return err
+	}
+	const command = "mcpgen audit verify --key-file key trail.jsonl"
+	out, err := d.command(strings.Fields(command)...)
+	fmt.Fprintf(d, "   $ %s\n", command)
+	d.indented(out)
+	return err
+}
+
+// indented prints lines that contain one of the parts, or all lines.
+func (d demo) indented(text string, parts ...string) {
+	for line := range strings.Lines(text) {
+		if len(parts) == 0 || slices.ContainsFunc(parts, func(part string) bool {
+			return strings.Contains(line, part)
+		}) {
+			visitor.Printf(d, "   %s", strings.Join(strings.Fields(line), " "))
+		}
+	}
+}
