@@ -28,7 +28,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 # The modules of go.work without the root, and those of testdata, which are in no workspace, since
 # they would lift the versions of all others. ./... of the root contains none of these.
 NESTED = $(shell sed -n 's,^	\./,,p' go.work)
-APART = testdata/bench testdata/browser testdata/clients testdata/corpus
+APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPTERS)
 # mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
 SERVED = ./... ./examples/... ./runtime/sandbox/...
 
@@ -225,3 +225,15 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 
 cover: race ## run race, print the coverage of code that is not generated, fail below 95 percent
 	@$(GO) run ./internal/testcoverage -least 95 $(COVERED) $(PRODUCT)
+
+# Public servers and services, served by mcpgen, and compared with the original. The largest
+# packages below mcp-grafana are compiled without optimizations, which takes less time.
+ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
+UNOPTIMIZED = $(patsubst %,-gcflags=github.com/%/...=-N,apache aws goccy grafana prometheus)
+.PHONY: adopters
+adopters: ## compare public servers and services with their ports
+	@export GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) $(UNOPTIMIZED)"; \
+	for module in $(ADOPTERS); do \
+		echo "$$module"; \
+		(cd $$module && $(GO) test -count=1 -vet=all ./...) || exit 1; \
+	done

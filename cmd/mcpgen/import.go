@@ -93,13 +93,10 @@ Exit codes: 0 done; 2 usage, or the work could not be done.`,
 func options(list toollist.List, o importer.Options) importer.Options {
 	o.Server, o.Version = list.Server, list.Version
 	for _, t := range list.Tools {
-		title := t.Title
-		if title == "" {
-			title = t.Annotations.Title
-		}
 		o.Tools = append(o.Tools, importer.Tool{
-			Name: t.Name, Title: title, Description: t.Description,
-			Input: t.InputSchema, Output: t.OutputSchema,
+			Name: t.Name, Title: t.Title, AnnotationTitle: t.Annotations.Title,
+			Description: t.Description,
+			Input:       t.InputSchema, Output: t.OutputSchema,
 			ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
 			Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
 		})

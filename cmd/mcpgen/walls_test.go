@@ -41,7 +41,9 @@ var mayImport = map[string][]string{
 	"generator/document":   {"generator/model"},
 	"generator/emit": {"generator/diag", "generator/document", "generator/model",
 		"sourcehash"},
-	"generator/importer": {"generator/directive", "generator/emit", "generator/writefiles"},
+	"generator/importer": {
+		"generator/directive", "generator/emit", "generator/schema", "generator/writefiles",
+	},
 	// It is an MCP client. No other package of the generator imports it.
 	"generator/toollist":   {"generator/document"},
 	"generator/writefiles": {"generator/emit"},

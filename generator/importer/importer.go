@@ -25,6 +25,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/schema"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
 )
 
@@ -38,6 +39,7 @@ const File = "tools.go"
 // Tool is one tool to import.
 type Tool struct {
 	Name, Title, Description string
+	AnnotationTitle          string          // annotations.title, which older servers write
 	Input, Output            json.RawMessage // schemas; Output is nil without one
 	// The hints are nil if they are not written.
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
@@ -296,4 +298,22 @@ func comment(text string) string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+// described is the description that a doc comment gives to a tool.
+func described(comment string) string {
+	group := &ast.CommentGroup{}
+	for line := range strings.Lines(comment) {
+		group.List = append(group.List, &ast.Comment{Text: strings.TrimSuffix(line, "\n")})
+	}
+	return schema.Description(group.Text())
+}
+
+// declared is a constant with a text, which a comment would change.
+func declared(name, text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strconv.Quote(line))
+	}
+	return fmt.Sprintf("const %s = %s\n\n", name, strings.Join(lines, " +\n"))
 }

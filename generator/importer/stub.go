@@ -42,7 +42,7 @@ func (w *writer) tool(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
 	}
-	if visible(t.Title) != t.Title ||
+	if visible(t.Title) != t.Title || visible(t.AnnotationTitle) != t.AnnotationTitle ||
 		visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
 		w.note("tool %s: characters that readers do not see are removed from its texts", t.Name)
 	}
@@ -52,7 +52,7 @@ func (w *writer) tool(t Tool) error {
 
 	name := w.goName(t.Name)
 	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn +
-		key("title", visible(t.Title))
+		key("title", visible(t.Title)) + key("annotationtitle", visible(t.AnnotationTitle))
 	for _, h := range []struct {
 		name  string
 		value *bool
@@ -72,8 +72,14 @@ func (w *writer) tool(t Tool) error {
 
 	in, declaration := w.input(name+"Input", s)
 	w.body.WriteString("\n" + declaration + "\n")
-	if visible(t.Description) != "" {
-		w.body.WriteString(comment(t.Description) + "//\n")
+	switch text, doc := strings.TrimSpace(printable(t.Description)), comment(t.Description); {
+	case text == "":
+	case text == described(doc):
+		w.body.WriteString(doc + "//\n")
+	default:
+		w.body.WriteString(declared(name+"Description", text))
+		directives = strings.Replace(directives, " minrole=",
+			" description=@"+name+"Description minrole=", 1)
 	}
 	if t.Output == nil {
 		w.imports.sdk = true
@@ -94,8 +100,8 @@ func (w *writer) tool(t Tool) error {
 	return nil
 }
 
-// schema is a schema that a file holds.
-type schema struct {
+// fileSchema is a schema that a file holds.
+type fileSchema struct {
 	text       []byte
 	fits       bool       // a struct can hold the arguments
 	properties []property // in their order
@@ -109,7 +115,7 @@ type property struct {
 
 // schemaOf reads a schema of a list. It drops $schema and $id, which mcpgen writes by itself or
 // not at all, and adds the type of the root.
-func schemaOf(text json.RawMessage, input bool) (s schema, err error) {
+func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 	var root struct {
 		Type       any
 		Properties json.RawMessage
@@ -222,7 +228,7 @@ var scalars = map[any]string{
 }
 
 // input returns the name of the parameter, and the declaration of its type.
-func (w *writer) input(typ string, s schema) (name, declaration string) {
+func (w *writer) input(typ string, s fileSchema) (name, declaration string) {
 	var b strings.Builder
 	if !s.fits {
 		w.imports.bytes, w.imports.json = true, true
@@ -278,7 +284,9 @@ func unique(name string, taken func(string) bool) string {
 // goName is the name of a tool's handler. Its input type and the constant that mcpgen generates
 // for it are free as well.
 func (w *writer) goName(tool string) string {
-	others := func(name string) []string { return []string{name, name + "Input", "Tool" + name} }
+	others := func(name string) []string {
+		return []string{name, name + "Input", name + "Description", "Tool" + name}
+	}
 	name := unique(identifier(tool, "Call"), func(name string) bool {
 		return slices.ContainsFunc(others(name), func(other string) bool { return w.taken[other] })
 	})
