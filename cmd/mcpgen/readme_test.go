@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/generator/directive"
-	"github.com/mcpgen/mcpgen/generator/schema"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -43,19 +42,6 @@ func TestReadmeListsTheDirectives(t *testing.T) {
 			" | " + s.Says + " |\n")
 	}
 	testrepo.Section(t, *update, "README.md", "directives", b.String())
-}
-
-// TestSchemaPageListsTheRules holds the page for users to the one place that names every difference
-// from the Reflector.
-func TestSchemaPageListsTheRules(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("| rule | arguments | results | why |\n|---|:-:|:-:|---|\n")
-	mark := map[bool]string{true: " ✓ |", false: " |"}
-	for _, r := range schema.Rules() {
-		why := strings.NewReplacer("|", `\|`, "<", `\<`).Replace(r.Why)
-		b.WriteString("| " + r.Name + " |" + mark[r.Inputs] + mark[r.Outputs] + " " + why + " |\n")
-	}
-	testrepo.Section(t, *update, filepath.Join("docs", "schemas.md"), "rules", b.String())
 }
 
 func readme(t *testing.T) string {

@@ -121,15 +121,17 @@ type Protected interface {
 // Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
 type Resource struct {
 	// URL identifies the server: https, without query and fragment, the URL at which clients call
-	// it.
+	// it. Required.
 	URL string
-	// AuthorizationServers are the issuers whose tokens are taken.
+	// AuthorizationServers are the issuers whose tokens are accepted. Empty is the issuers of an
+	// oidc.Source, and for other sources an error of runtime.New.
 	AuthorizationServers []string
-	// Scopes are what a client may ask for. Scopes that only hidden tools ask for do not belong
-	// here.
+	// Scopes are the scopes that a client may request. Leave out scopes that only hidden tools
+	// need. Empty publishes none.
 	Scopes []string
-	// Name and Documentation are for people; Documentation is a URL.
-	Name          string
+	// Name is for people. Empty publishes none.
+	Name string
+	// Documentation is a URL for people. Empty publishes none.
 	Documentation string
 }
 

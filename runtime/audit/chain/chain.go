@@ -34,28 +34,28 @@ import (
 // 3).
 const MinKey = 32
 
-// Options say how a chain is made. Key and Replica have no default.
+// Options configure a chain. Key and Replica are required.
 type Options struct {
-	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas.
+	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas. Required.
 	Key []byte
 	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens
-	// and underscores.
+	// and underscores. Required.
 	Replica string
 	// Last is the text of this replica's newest record in the sink, from
-	// [audit.RotatingFile.Last]. Leave it empty if the sink has no record of this replica. The
-	// first record of the new chain names it.
+	// [audit.RotatingFile.Last]. The first record of the new chain names it. Empty is right only if
+	// the sink has no record of this replica.
 	Last []byte
 
-	// Every is after how many records a checkpoint is written at the latest. 0 is 1,000.
+	// Every is the number of records after which a checkpoint is written. Zero is 1,000.
 	Every int
-	// Interval is how long after a record a checkpoint is written at the latest. 0 is a minute.
+	// Interval is the time after a record until a checkpoint is written. Zero is a minute.
 	Interval time.Duration
 	// Checkpoints sends a checkpoint to another place, once it is in the trail; see
-	// [CheckpointFile]. It is called by one goroutine, never delays a record, and is given the
-	// newest where it is slower than they come.
+	// [CheckpointFile]. One goroutine calls it. It never delays a record. If it is slower than
+	// checkpoints come, it gets the newest. Nil sends none.
 	Checkpoints func(context.Context, Checkpoint) error
-	// Logger gets a line for each checkpoint that could not be written or sent, and for each chain
-	// that ended because the sink failed. Nil is [slog.Default].
+	// Logger receives a line for each checkpoint that could not be written or sent, and for each
+	// chain that ended because the sink failed. Nil is slog.Default().
 	Logger *slog.Logger
 }
 

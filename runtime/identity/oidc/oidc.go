@@ -73,57 +73,61 @@ const (
 
 // Options configure a [Source].
 type Options struct {
-	// Resource describes this server to clients (RFC 9728). Its URL is required: it is the audience
-	// that tokens must be for, where an issuer names no other. AuthorizationServers may be left
-	// empty; it is then the URLs of Issuers.
+	// Resource describes this server to clients (RFC 9728). Its URL is the audience of tokens, if
+	// an issuer has no other. AuthorizationServers may be empty: they are then the URLs of Issuers.
+	// Required.
 	Resource identity.Resource
-	// Issuers are whose tokens are taken: at least one.
+	// Issuers are the authorization servers whose tokens are accepted. Required.
 	Issuers []Issuer
 	// KeepToken gives the token to handlers, as identity.KeepToken does. [Exchange] needs it.
 	KeepToken bool
-	// Leeway is how far the clocks of an issuer and of this server may be apart. Zero is
-	// DefaultLeeway; more than MaxLeeway is refused.
+	// Leeway is the accepted difference between the clocks of an issuer and of this server, at most
+	// MaxLeeway. Zero is DefaultLeeway.
 	Leeway time.Duration
-	// Client fetches keys and metadata, and asks about opaque tokens. Redirects are not followed
-	// whatever it says. Nil is a client of this package's own, which uses the proxy of the
-	// environment.
+	// Client fetches keys and metadata, and introspects opaque tokens. It does not follow
+	// redirects, whatever its settings. Nil is a client of this package's own, which uses the proxy
+	// of the environment.
 	Client *http.Client
-	// Logger hears when a provider cannot be reached while its old keys still serve. Nil is
-	// slog.Default().
+	// Logger receives a line when a provider cannot be reached while its old keys still serve. Nil
+	// is slog.Default().
 	Logger *slog.Logger
 }
 
 // Issuer is one authorization server.
 type Issuer struct {
-	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
-	// loopback address.
+	// URL is the issuer identifier, exactly as in the iss claim: https, or http on a loopback
+	// address. Required.
 	URL string
-	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The
-	// id of a client is an audience of that client's ID tokens as well: set RequireType beside one.
+	// Audiences are accepted values of aud; a token needs one of them. The id of a client is an
+	// audience of that client's ID tokens as well: set RequireType beside one. Empty is
+	// Resource.URL alone.
 	Audiences []string
-	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
-	// (OpenID Connect Discovery 1.0, or else RFC 8414).
+	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is the URL of the issuer's
+	// metadata (OpenID Connect Discovery 1.0, or else RFC 8414).
 	KeysURL string
-	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is
-	// possible.
+	// Algorithms are the accepted signatures, all of them among [Algorithms]. Empty is all of
+	// these.
 	Algorithms []string
-	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
-	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it
-	// has a claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
+	// RequireType requires the media type "at+jwt" in a JWT's typ header (RFC 9068), which
+	// distinguishes access tokens from all others. Without it a JWT may have no type or "JWT" as
+	// well, unless it has a claim of ID tokens, logout tokens or security events: nonce, at_hash,
+	// c_hash or events.
 	RequireType bool
-	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no
+	// MaxLifetime bounds the time from iat to exp, and refuses a token without iat. Zero is no
 	// bound.
 	MaxLifetime time.Duration
-	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
-	// known is looked for at once; see RetryInterval. Zero is DefaultKeyPeriod.
+	// KeyPeriod is the time after which keys are fetched again. An unknown key is fetched at once;
+	// see RetryInterval. Zero is DefaultKeyPeriod.
 	KeyPeriod time.Duration
-	// StalePeriod is for how much longer old keys serve while the provider cannot be reached. After
-	// that nobody is admitted. Zero is DefaultStalePeriod.
+	// StalePeriod is how much longer old keys serve while the provider cannot be reached. After
+	// that no token is accepted. Zero is DefaultStalePeriod.
 	StalePeriod time.Duration
-	// Introspection asks the issuer about tokens that are no JWTs. Nil refuses them. At most one
-	// issuer has it: an opaque token does not say whose it is, and it is shown to no other server.
+	// Introspection queries the issuer about tokens that are no JWTs. At most one issuer has it: an
+	// opaque token does not name its issuer, and is sent to no other server. Nil refuses such
+	// tokens.
 	Introspection *Introspection
-	// Claims say what the claims of a token mean.
+	// Claims configures what the claims of a token mean. Zero reads the standard claims of scopes
+	// and client.
 	Claims Claims
 }
 
