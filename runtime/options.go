@@ -56,8 +56,8 @@ const (
 // A server for HTTP needs Identity or Anonymous. All other fields are optional, unless a tool needs
 // one of them: New then fails, and its error names the tool and the field.
 //
-// The server calls sources, sinks and checks from many goroutines at once. It reads the fields once,
-// in New: do not change the values that they point to.
+// The server calls sources, sinks and checks from many goroutines at once. New reads the fields
+// once: do not change the values that they point to.
 type Options struct {
 	// Identity authenticates callers over HTTP. Stdio has a principal of its own, see
 	// [Server.RunStdio]. Nil admits nobody with a credential: without Anonymous, the server answers

@@ -64,7 +64,7 @@ func readAPI(root string) (doc apiDocument, err error) {
 // methods is their order within a path.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// operations has a heading for each tag, and below it each operation with what it takes and returns.
+// operations has a heading for each tag, and below it each operation with its input and output.
 func operations(root string) (string, error) {
 	doc, err := readAPI(root)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// The tables of errors are what a server of the runtime returns, in the versions of MCP that differ:
-// with sessions, and without.
+// protocols are the versions of MCP that differ in their errors: with sessions, and without. The
+// tables are what a server of the runtime returns.
 var protocols = []string{"2025-11-25", "2026-07-28"}
 
 // decodeOrder reads the input of the tools.
@@ -40,7 +40,6 @@ func served() toolset.Toolset {
 		`"additionalProperties":false}`
 	tool := func(name string, answer func(context.Context) error) toolset.Tool {
 		return toolset.Tool{Name: name, Input: input, Returns: toolset.Nothing,
-			Timeout: 20 * time.Millisecond,
 			Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
 				decodeOrder(r)
 				if err := r.Finish(); err != nil {
@@ -50,6 +49,8 @@ func served() toolset.Toolset {
 			}}
 	}
 	works := func(context.Context) error { return nil }
+	slow := tool("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	slow.Timeout = 20 * time.Millisecond
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/shop", Server: toolset.ServerInfo{Name: "shop", Version: "1.0.0"},
 		Table: access.Table{
@@ -73,8 +74,7 @@ func served() toolset.Toolset {
 			tool("fails", func(context.Context) error { return errors.New("no such order") }),
 			tool("forbidden", works),
 			tool("panics", func(context.Context) error { panic("a mistake") }),
-			tool("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
-			tool("works", works),
+			slow, tool("works", works),
 		},
 		Prompts: []toolset.Prompt{{Name: "concealed", Get: welcome}, {Name: "forbidden", Get: welcome}},
 	})

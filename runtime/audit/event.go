@@ -32,7 +32,7 @@ const (
 	ResourceList Type = "resource_list"          // a list of resources
 	TemplateList Type = "resource_template_list" // a list of resource templates
 	Completion   Type = "completion"             // of an argument of Prompt or a variable of Resource
-	Changed      Type = "changed"                // an administrator, or a grant's request, did Action to Object
+	Changed      Type = "changed"                // a change in the store: Action was done to Object
 	// AdminRequest is a request to administer that changes nothing: a refused one, where Action is
 	// the operation and Object the scope; or one that reads the trail itself, with its filters as
 	// Arguments.

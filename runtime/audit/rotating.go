@@ -17,8 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 )
 
-// RotateOptions configure when [Rotating] begins a new file. The zero value is 100 MiB, any age, and
-// all files kept.
+// RotateOptions configure when [Rotating] begins a new file. The zero value is 100 MiB, any age,
+// and all files kept.
 type RotateOptions struct {
 	// MaxBytes is the size that a file does not exceed, unless by the records of one write. Zero is
 	// 100 MiB.

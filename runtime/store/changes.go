@@ -19,11 +19,11 @@ const (
 	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection
 	// that is lost or cannot be made, on PostgreSQL.
 	Deaf           Kind = "deaf"
-	ChangedOrg     Kind = "org"  // with all that is in it when it is deleted
-	ChangedTeam    Kind = "team" // with all that is in it when it is deleted
-	ChangedMember  Kind = "member"
-	ChangedCatalog Kind = "catalog"
-	ChangedEntry   Kind = "entry"
+	ChangedOrg     Kind = "org"     // with all that is in it when it is deleted
+	ChangedTeam    Kind = "team"    // with all that is in it when it is deleted
+	ChangedMember  Kind = "member"  // of an organization or a team
+	ChangedCatalog Kind = "catalog" // a tool catalog itself
+	ChangedEntry   Kind = "entry"   // a tool in a catalog
 	ChangedTool    Kind = "tool"    // switched off or on
 	ChangedAudit   Kind = "audit"   // the oldest events were pruned
 	ChangedGrant   Kind = "grant"   // to a client, or a request for one that was approved

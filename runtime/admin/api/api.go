@@ -48,6 +48,7 @@ type Server interface {
 	Identify(r *http.Request) (context.Context, error)
 	// ListTools lists for whom Identify has let in.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	// DeclaredCatalogs are those of the source code.
 	DeclaredCatalogs() []catalog.Found
 	// Table has a rule for each tool that there is.
 	Table() access.Table

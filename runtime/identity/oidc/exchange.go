@@ -115,6 +115,7 @@ type ExchangeError struct {
 	Code string // of RFC 6749, section 5.2, such as "invalid_grant"; empty without one
 }
 
+// Error returns a text without the code, for callers.
 func (e *ExchangeError) Error() string { return "no access to another service for this caller" }
 
 // NewExchange returns an exchange. Its errors name each option that cannot work.
