@@ -35,6 +35,26 @@ type Order struct {
 //
 //lint:ignore SA1019 a client still reads it
 func Get(ctx context.Context, in Order) (legacy.Old, error) { return in.Old, nil }
+
+// Put takes structs without names.
+//
+//mcp:tool public
+func Put(ctx context.Context, in struct {
+	Page
+	Lines []struct {
+		Key   string            ` + "`json:\"key\" jsonschema:\"minLength=1\"`" + `
+		Value map[string]struct {
+			A, B int
+		}
+	}
+}) error {
+	return nil
+}
+
+// Page is a page.
+type Page struct {
+	Page int ` + "`json:\"page\"`" + `
+}
 `
 
 const legacy = `// Package legacy has a deprecated type.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -14,7 +16,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/schemafile"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/decode/validator"
 )
 
 // validSchemas checks every schema constant of the generated code below a directory against the
@@ -90,4 +95,54 @@ func TestEverySchemaOfTheRepositoryPassesTheMetaSchema(t *testing.T) {
 		t.Errorf("%d schemas found, want those of the examples and goldens", count)
 	}
 	t.Logf("%d schemas", count)
+}
+
+// TestSchemasByHandAreAcceptedAsTheValidatorAcceptsThem gives each keyword each kind of value, at
+// the root and below, and compares generation with the validator that decodes at run time.
+func TestSchemasByHandAreAcceptedAsTheValidatorAcceptsThem(t *testing.T) {
+	keywords := []string{"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$ref",
+		"additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
+		"contentMediaType", "contentSchema", "default", "dependentRequired", "dependentSchemas",
+		"deprecated", "description", "else", "enum", "examples", "exclusiveMaximum",
+		"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+		"maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties",
+		"minimum", "multipleOf", "not", "oneOf", "pattern", "patternProperties", "prefixItems",
+		"properties", "propertyNames", "readOnly", "required", "then", "title", "type",
+		"unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly", "unknown"}
+	values := []string{`null`, `true`, `false`, `0`, `1`, `-1`, `1.0`, `1.5`, `""`, `"a"`, `"("`,
+		`"1"`, `"#"`, `"#/$defs/a"`, `"#/no"`, `"https://example.com/a"`, `"%zz"`, `"object"`,
+		`[]`, `[1]`, `["a"]`, `["a","a"]`, `["object"]`, `["string","null"]`, `["null","null"]`,
+		`[true]`, `[{}]`, `[{"type":1}]`, `{}`, `{"a":true}`, `{"a":{}}`, `{"a":1}`, `{"a":[]}`,
+		`{"a":["b"]}`, `{"(":true}`, `{"a":{"minLength":-1}}`, `{"minLength":-1}`}
+	compared := 0
+	for _, keyword := range keywords {
+		for _, value := range values {
+			one := `"` + keyword + `":` + value
+			for _, text := range []string{
+				`{"type":"object","$defs":{"a":{"type":"string"}},` + one + `}`,
+				`{"type":"object","properties":{"a~/b":{"type":"string",` + one + `}},
+					"$defs":{"a":{}}}`,
+				`{"allOf":[{` + one + `}],"$defs":{"a":{}}}`,
+			} {
+				if strings.Count(text, `"`+keyword+`"`) > 1 {
+					continue // a duplicate key
+				}
+				_, err := schemafile.Read([]byte(text))
+				if wrong := acceptedAtRunTime(text); (err == nil) != (wrong == nil) {
+					t.Errorf("%s\ngeneration: %v\nrun time: %v", text, err, wrong)
+				}
+				compared++
+			}
+		}
+	}
+	t.Logf("%d schemas", compared)
+}
+
+// acceptedAtRunTime is nil if a schema compiles, and each default in it fits.
+func acceptedAtRunTime(text string) error {
+	_, err := validator.Decode[any](json.RawMessage(`{}`), text)
+	if refused := (*decode.Error)(nil); errors.As(err, &refused) {
+		return nil // of the arguments
+	}
+	return err
 }

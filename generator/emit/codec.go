@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -25,7 +26,7 @@ func (d *decoders) writeObject(f file, o model.Object) {
 			typ = made.typ
 		}
 	}
-	f.Func().Id(name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(typ))).BlockFunc(func(g *jen.Group) {
+	f.Func().Id(name).Add(d.parameters("*", typ)).BlockFunc(func(g *jen.Group) {
 		for _, field := range o.Fields {
 			switch {
 			case field.Default == "":
@@ -98,10 +99,21 @@ func (d *decoders) writeGroups(g *jen.Group, name string, groups [][]string) {
 
 // writeRoot writes the func that reads arguments which are no struct.
 func (d *decoders) writeRoot(f file, made decoder) {
-	f.Func().Id(made.name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(made.typ))).Block(
+	f.Func().Id(made.name).Add(d.parameters("*", made.typ)).Block(
 		d.value(*made.codec, jen.Id(d.locals.v)),
 	)
 	f.Line()
+}
+
+// parameters are those of a func that reads a value. gofumpt requires the closing parenthesis on a
+// line of its own where the type, an anonymous struct, has several lines.
+func (d *decoders) parameters(pointers string, typ model.Expr) *jen.Statement {
+	end := ")"
+	if slices.ContainsFunc(typ, func(t model.Token) bool { return strings.Contains(t.Text, "\n") }) {
+		end = ",\n)"
+	}
+	return jen.Custom(jen.Options{Open: "(", Close: end, Separator: ", "},
+		d.reader(), jen.Id(d.locals.v).Op(pointers).Add(expr(typ)))
 }
 
 func (d *decoders) reader() *jen.Statement {

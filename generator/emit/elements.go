@@ -75,7 +75,7 @@ func (d *decoders) element(c model.Codec) jen.Code {
 // reading is a func that reads an element, from its parameters on.
 func (d *decoders) reading(c model.Codec) *jen.Statement {
 	pointers := strings.Repeat("*", c.Pointers+1)
-	return jen.Params(d.reader(), jen.Id(d.locals.v).Op(pointers).Add(expr(c.Type))).Block(
+	return d.parameters(pointers, c.Type).Block(
 		d.value(c, jen.Id(d.locals.v)),
 	)
 }

@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	validator "github.com/google/jsonschema-go/jsonschema"
 	"github.com/invopop/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
@@ -118,45 +119,90 @@ func (w Schema) Wrapped() (Schema, error) {
 	return Read([]byte(text + "}"))
 }
 
-// location names the one document of a compiler. Nothing is ever loaded from it.
+// location is the address of a schema by hand within the validator. Nothing is loaded from it.
 const location = "mcpgen:///schema"
 
-type nothingElse struct{}
-
-func (nothingElse) Load(string) (any, error) {
-	return nil, errors.New("a schema refers to nothing outside itself")
-}
-
-// usable reports what the meta-schema, a reference or a default makes unusable.
+// usable reports a keyword with a wrong value, and references and defaults that do not fit.
 func usable(doc []byte) error {
-	tree, err := validator.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
 		return &Error{0, err.Error(), "fix the JSON"}
 	}
-	compiler := validator.NewCompiler()
-	compiler.DefaultDraft(validator.Draft2020)
-	compiler.AssertFormat()
-	compiler.UseLoader(nothingElse{})
-	if err := compiler.AddResource(location, tree); err != nil {
-		return &Error{0, plain(err), "fix the schema"}
+	const invalid = "the schema is not valid under JSON Schema 2020-12: "
+	c := &checker{}
+	c.schema(tree, nil)
+	if c.fault != "" {
+		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
 	}
-	if _, err := compiler.Compile(location); err != nil {
-		message := "the schema is not valid under JSON Schema 2020-12: " + plain(err)
-		return &Error{offsetOf(doc, where(err)), message, "fix the schema"}
+	root := &validator.Schema{}
+	if err := json.Unmarshal(doc, root); err != nil {
+		return &Error{0, invalid + err.Error(), "fix the schema"}
 	}
-	for _, path := range defaults(tree, nil) {
-		pointer := pointerTo(path)
-		s, err := compiler.Compile(location + "#" + pointer)
-		if err == nil && s.Default != nil {
-			err = s.Validate(*s.Default)
+	root.Schema, root.ID = "", location
+	if err := resolve(root, false); err != nil {
+		return &Error{0, invalid + strings.ReplaceAll(err.Error(), location, ""), "fix the schema"}
+	}
+	if c.dynamic || resolve(root, true) == nil {
+		return nil // the validator checks no defaults beside a $dynamicRef
+	}
+	for _, path := range c.defaults {
+		// A schema that consists of a reference to the one with the default, which it repeats.
+		one := &validator.Schema{
+			Ref:  location + "#" + pointerTo(path),
+			Defs: map[string]*validator.Schema{"schema": root},
 		}
-		if err != nil {
+		if err := fits(one, valueAt(tree, append(path, "default"))); err != nil {
 			return &Error{offsetOf(doc, append(path, "default")),
-				fmt.Sprintf("the default at %s breaks the schema it stands in", pointer),
+				fmt.Sprintf("the default at %s does not fit its schema", pointerTo(path)),
 				"change the default or the schema"}
 		}
 	}
 	return nil
+}
+
+func resolve(s *validator.Schema, defaults bool) error {
+	_, err := s.Resolve(&validator.ResolveOptions{
+		ValidateDefaults: defaults,
+		Loader: func(*url.URL) (*validator.Schema, error) {
+			return nil, errors.New("a schema refers to nothing outside itself")
+		},
+	})
+	return err
+}
+
+func fits(s *validator.Schema, value any) error {
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var plain any // with numbers as the validator takes them
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return err
+	}
+	return resolved.Validate(plain)
+}
+
+// valueAt is the part of a decoded document at a path that it has.
+func valueAt(v any, path []string) any {
+	for _, step := range path {
+		switch parent := v.(type) {
+		case map[string]any:
+			v = parent[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(parent) {
+				return nil
+			}
+			v = parent[i]
+		}
+	}
+	return v
 }
 
 // exact reports the first number of a schema, wherever it stands, that some clients cannot keep.
@@ -174,81 +220,6 @@ func exact(doc []byte) error {
 				"write a number within it, or describe the value as a string"}
 		}
 	}
-}
-
-// plain is the first of the innermost causes in an error of the validator, which indents them.
-func plain(err error) string {
-	found, depth := "", -1
-	for line := range strings.Lines(err.Error()) {
-		text := strings.TrimLeft(line, " ")
-		if indent := len(line) - len(text); indent > depth {
-			found, depth = strings.TrimSpace(strings.TrimPrefix(text, "- ")), indent
-		}
-	}
-	return strings.ReplaceAll(found, location, "")
-}
-
-// applicators are the keywords whose value is a schema, a list of them, or a map of them by name.
-var (
-	single = []string{"items", "additionalProperties", "contains", "not", "if", "then", "else",
-		"propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
-	listed = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	mapped = []string{"properties", "$defs", "patternProperties", "dependentSchemas"}
-)
-
-// defaults are the paths of the schemas that have a default, in the order of their pointers.
-func defaults(s any, at []string) [][]string {
-	object, ok := s.(map[string]any)
-	if !ok {
-		return nil
-	}
-	var found [][]string
-	if _, has := object["default"]; has {
-		found = append(found, at)
-	}
-	below := func(s any, steps ...string) {
-		found = append(found, defaults(s, slices.Concat(at, steps))...)
-	}
-	for key, value := range object {
-		switch {
-		case slices.Contains(single, key):
-			below(value, key)
-		case slices.Contains(listed, key):
-			list, _ := value.([]any)
-			for i, sub := range list {
-				below(sub, key, strconv.Itoa(i))
-			}
-		case slices.Contains(mapped, key):
-			named, _ := value.(map[string]any)
-			for name, sub := range named {
-				below(sub, key, name)
-			}
-		}
-	}
-	slices.SortFunc(found, slices.Compare)
-	return found
-}
-
-// where is the path of the innermost cause in an error of the validator, the one that plain tells.
-func where(err error) []string {
-	var invalid *validator.SchemaValidationError
-	var found *validator.ValidationError
-	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &found) {
-		return nil
-	}
-	deepest := -1
-	var path []string
-	var walk func(e *validator.ValidationError, depth int)
-	walk = func(e *validator.ValidationError, depth int) {
-		if depth > deepest {
-			path, deepest = e.InstanceLocation, depth
-		}
-		for _, cause := range e.Causes {
-			walk(cause, depth+1)
-		}
-	}
-	walk(found, 0)
-	return path
 }
 
 // foreignRef finds a $ref, $dynamicRef or anchor that a move of the root would break.

@@ -1,6 +1,7 @@
 package toollist
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 
 // Diff writes how the tools of one list differ from those of another, one line per difference, and
 // a last line with the sizes. It reports whether they differ. The order of tools and of properties
-// is no difference, nor is $schema.
+// is no difference, nor is $schema, nor how a schema allows null.
 func Diff(w io.Writer, before, after List) (differ bool, err error) {
 	lines, err := differences(before, after)
 	if err != nil {
@@ -182,7 +183,15 @@ func kind(keywords map[string]any) string {
 
 // properties are the keywords of a schema by pointer, as values.
 func properties(schema json.RawMessage) (map[string]map[string]any, error) {
-	list, err := document.Properties(schema)
+	var whole any
+	if err := decode(schema, &whole); err != nil {
+		return nil, err
+	}
+	alike, err := json.Marshal(nullsAlike(whole))
+	if err != nil {
+		return nil, err
+	}
+	list, err := document.Properties(alike)
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +200,8 @@ func properties(schema json.RawMessage) (map[string]map[string]any, error) {
 		delete(p.Keywords, "$schema")
 		values := map[string]any{}
 		for key, raw := range p.Keywords {
-			d := json.NewDecoder(strings.NewReader(string(raw)))
-			d.UseNumber()
 			var v any
-			if err := d.Decode(&v); err != nil {
+			if err := decode(raw, &v); err != nil {
 				return nil, err
 			}
 			values[key] = v
@@ -202,6 +209,66 @@ func properties(schema json.RawMessage) (map[string]map[string]any, error) {
 		all[p.Pointer] = values
 	}
 	return all, nil
+}
+
+// decode keeps numbers as they are written.
+func decode(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// nullsAlike writes each schema that allows null as a list of types in order. go-sdk publishes such
+// a list, and mcpgen an anyOf of the schema and null.
+func nullsAlike(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = nullsAlike(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			if !slices.Contains([]string{"const", "default", "enum", "examples"}, key) {
+				v[key] = nullsAlike(v[key])
+			}
+		}
+		if schema := notNull(v); schema != nil {
+			delete(v, "anyOf")
+			maps.Copy(v, schema)
+			v["type"] = []any{schema["type"], "null"}
+		}
+		if types, ok := v["type"].([]any); ok {
+			slices.SortFunc(types, func(a, b any) int { // null is first
+				return strings.Compare(strings.TrimPrefix(fmt.Sprint(a), "null"),
+					strings.TrimPrefix(fmt.Sprint(b), "null"))
+			})
+		}
+	}
+	return v
+}
+
+// notNull returns the schema of an anyOf that has one type, if null is the only alternative and if
+// its keywords mean the same beside those of v.
+func notNull(v map[string]any) map[string]any {
+	of, _ := v["anyOf"].([]any)
+	null := slices.IndexFunc(of, func(s any) bool {
+		return reflect.DeepEqual(s, map[string]any{"type": "null"})
+	})
+	if len(of) != 2 || null < 0 {
+		return nil
+	}
+	schema, _ := of[1-null].(map[string]any)
+	if _, one := schema["type"].(string); !one {
+		return nil
+	}
+	for key := range schema {
+		_, both := v[key]
+		if both || slices.Contains([]string{"$ref", "allOf", "anyOf", "const", "enum", "if", "not",
+			"oneOf"}, key) {
+			return nil
+		}
+	}
+	return schema
 }
 
 // text is a value as ASCII: what a foreign server sends may hold control characters.

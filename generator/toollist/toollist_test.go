@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -198,5 +199,39 @@ func TestDiffComparesContracts(t *testing.T) {
 		if strings.Join(lines, "") != want {
 			t.Errorf("%s: got %q, want %q", schema, lines, want)
 		}
+	}
+}
+
+// go-sdk allows null by a list of types, and mcpgen by an anyOf.
+func TestDiffComparesNullableSchemas(t *testing.T) {
+	list := func(property string) List {
+		l, err := Read(strings.NewReader(`[{"name":"a","inputSchema":{"type":"object",` +
+			`"properties":{"p":` + property + `}}}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	const before = `{"description":"d","type":["null","array"],"items":{"type":["integer","null"]}}`
+	for after, equal := range map[string]bool{
+		`{"description":"d","anyOf":[{"type":"array","items":` +
+			`{"anyOf":[{"type":"null"},{"type":"integer"}]}},{"type":"null"}]}`: true,
+		`{"description":"d","type":["array","null"],"items":{"type":["null","integer"]}}`: true,
+		`{"description":"d","anyOf":[{"type":"array","items":` +
+			`{"anyOf":[{"type":"null"},{"type":"string"}]}},{"type":"null"}]}`: false,
+		`{"description":"d","type":"array","items":{"type":["null","integer"]}}`: false,
+		`{"description":"d","anyOf":[{"type":"array","items":` +
+			`{"type":["integer","null"]}},{"type":"null"},{"type":"string"}]}`: false,
+	} {
+		differ, err := Diff(io.Discard, list(before), list(after))
+		if err != nil || differ == equal {
+			t.Errorf("%s: %v, %v", after, differ, err)
+		}
+	}
+	// The enum of the one refuses null, and that of the other does not.
+	differ, err := Diff(io.Discard, list(`{"type":["null","string"],"enum":["x"]}`),
+		list(`{"anyOf":[{"type":"string","enum":["x"]},{"type":"null"}]}`))
+	if err != nil || !differ {
+		t.Errorf("an enum without null: %v, %v", differ, err)
 	}
 }

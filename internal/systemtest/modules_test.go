@@ -1,9 +1,12 @@
 package systemtest
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +62,61 @@ func main() {}
 	if want := "go.opentelemetry.io/otel/log v0.19.0\n"; got != want {
 		t.Errorf("mcpgen changes the version: %q, want %q", got, want)
 	}
+}
+
+// TestInstallDownloadsLittle adds up what a first use of mcpgen puts into an empty module cache:
+// archive and files of each module that the command or a service of one tool is built from.
+func TestInstallDownloadsLittle(t *testing.T) {
+	const most = 90 << 20
+	run := adopter(t, "", `package main
+
+import (
+	_ "github.com/mcpgen/mcpgen/runtime"
+	_ "github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func main() {}
+`)
+	listed := strings.Fields(run("list", "-deps", "-f",
+		"{{with .Module}}{{if not .Replace}}{{.Path}}@{{.Version}}{{end}}{{end}}",
+		".", testrepo.Module+"/cmd/mcpgen"))
+	slices.Sort(listed)
+	var total int64
+	for _, module := range slices.Compact(listed) {
+		if strings.HasPrefix(module, "example.com/") {
+			continue
+		}
+		var at struct{ Zip, Dir string }
+		if err := json.Unmarshal([]byte(run("mod", "download", "-json", module)), &at); err != nil {
+			t.Fatal(err)
+		}
+		size := bytesBelow(t, at.Zip) + bytesBelow(t, at.Dir)
+		total += size
+		t.Logf("%6d KiB %s", size>>10, module)
+	}
+	t.Logf("%6d KiB", total>>10)
+	if total > most || len(listed) == 0 {
+		t.Errorf("%d MiB from %d modules, want at most %d", total>>20, len(listed), most>>20)
+	}
+}
+
+// bytesBelow adds up the sizes of files.
+func bytesBelow(t *testing.T, path string) (total int64) {
+	t.Helper()
+	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
 }
 
 // TestServiceOfOneToolListsFewModules counts the modules of a service that serves generated code.

@@ -12,10 +12,10 @@ import (
 
 var update = flag.Bool("update", false, "write what the demo prints into the README")
 
-// TestReadmeServerOfAnIssuerIsMade builds the README's examples of runtime/identity/oidc and of the
-// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It
-// makes a server with a service user of the host.
-func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
+// TestHowtoServerOfAnIssuerIsMade builds the server of docs/howto/oidc.md, and the adapters and the
+// source over HTTP of docs/howto/mirroring-permissions.md. The server has a service user of the
+// host.
+func TestHowtoServerOfAnIssuerIsMade(t *testing.T) {
 	root := testrepo.Root(t)
 	dir := t.TempDir()
 	if err := testrepo.WriteModule(root, "example.com/netops", dir,
@@ -121,8 +121,9 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 	}
 }
 `}
-	for name, page := range map[string]string{"oidc": "README.md", "adapter": "README.md",
-		"source": "docs/howto/mirroring-permissions.md"} {
+	for name, page := range map[string]string{"oidc": "docs/howto/oidc.md",
+		"adapter": "docs/howto/mirroring-permissions.md",
+		"source":  "docs/howto/mirroring-permissions.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

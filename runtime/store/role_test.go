@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -75,7 +78,7 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	if err == nil {
 		t.Fatal("opened")
 	}
-	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/catalogs.md"))), "\nGRANT USAGE ON SCHEMA public TO mcp;\n")
+	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/howto/postgresql.md"))), "GRANT USAGE ON SCHEMA public TO mcp;\n")
 	documented, _, found := strings.Cut("GRANT USAGE ON SCHEMA public TO mcp;\n"+documented, "```")
 	plain := strings.NewReplacer(`"public".`, "", `"`, "", role, "mcp").Replace(grants(t, err))
 	if documented = strings.Join(strings.Fields(documented), " "); !found || documented != plain {
@@ -100,6 +103,37 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	}
 	if got := trail(t, s); len(got) != 4 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestRoleThatPrunesNeedsTheRightsThatThePageAdds has the statements of docs/howto/postgresql.md.
+func TestRoleThatPrunesNeedsTheRightsThatThePageAdds(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	owner := open(t, postgresURL(db, db.User))
+	old := audit.Event{Time: time.Now().Add(-3 * time.Hour), Type: audit.ToolCalled,
+		Status: audit.Success}
+	if err := owner.Audit().Record(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	role, _ := db.Account(t)
+	page := string(must(os.ReadFile("../../docs/howto/postgresql.md")))
+	give := func(first string) {
+		_, rest, found := strings.Cut(page, first)
+		rights, _, closed := strings.Cut(rest, "```")
+		if !found || !closed {
+			t.Fatalf("the page has no %q", first)
+		}
+		must(db.Exec(regexp.MustCompile(` TO \w+;`).ReplaceAllString(first+rights, " TO "+role+";")))
+	}
+	give("GRANT USAGE ON SCHEMA public TO mcp;\n")
+	s, before := open(t, postgresURL(db, role)), time.Now().Add(-2*time.Hour)
+	_, err := s.PruneEvents(t.Context(), before, ada)
+	if err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("a role that serves pruned: %v", err)
+	}
+	give("GRANT DELETE ON audit_events TO mcp_prune;\n")
+	if n, err := s.PruneEvents(t.Context(), before, ada); n != 1 || err != nil {
+		t.Errorf("%d pruned, %v", n, err)
 	}
 }
 

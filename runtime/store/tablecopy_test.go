@@ -12,14 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// documented returns the statements of docs/catalogs.md between two markers, for an engine.
+// documented returns the statements of docs/howto/catalogs.md between two markers, for an engine.
 func documented(t *testing.T, marker string, sqlite bool) string {
 	t.Helper()
-	page := string(must(os.ReadFile(filepath.Join("..", "..", "docs", "catalogs.md"))))
+	page := string(must(os.ReadFile(filepath.Join("..", "..", "docs", "howto", "catalogs.md"))))
 	_, rest, found := strings.Cut(page, "<!-- "+marker+" -->\n```sql\n")
 	text, _, closed := strings.Cut(rest, "```\n<!-- /"+marker+" -->")
 	if !found || !closed {
-		t.Fatalf("docs/catalogs.md has no statements %q", marker)
+		t.Fatalf("docs/howto/catalogs.md has no statements %q", marker)
 	}
 	if sqlite {
 		text = strings.NewReplacer(` COLLATE "C"`, "",

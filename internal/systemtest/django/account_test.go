@@ -20,7 +20,7 @@ import (
 func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 	for document, after := range map[string]string{
 		"../../../runtime/capability/django/django.go": "this is all that it needs",
-		"../../../README.md":                           "-- runtime/capability/django\n"} {
+		"../../../docs/howto/mirroring-permissions.md": "-- runtime/capability/django\n"} {
 		t.Run(document, func(t *testing.T) {
 			db := testdb.PostgreSQL(t)
 			h := newHost(t, db, "auth.User", 1, 50)

@@ -16,7 +16,7 @@ import (
 // people to give: all of them are enough, without any one everything fails, and what is not named
 // stays out of reach.
 func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
-	const readme = "../../../README.md"
+	const page = "../../../docs/howto/mirroring-permissions.md"
 	const source = "../../../runtime/capability/objectperm/objectperm.go"
 	for _, test := range []struct {
 		layout          layout
@@ -25,7 +25,7 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 		{layouts[0], source, "later this is all"},
 		{layouts[1], source, "And for Nautobot, and"},
 		{layouts[4], source, "And for Nautobot, and"},
-		{layouts[0], readme, "-- runtime/capability/objectperm, NetBox 4.0 and later\n"},
+		{layouts[0], page, "-- runtime/capability/objectperm, NetBox 4.0 and later\n"},
 	} {
 		t.Run(test.layout.name+" by "+test.document, func(t *testing.T) {
 			db := test.layout.open(t, dialect.PostgreSQL, testdb.PostgreSQL)
