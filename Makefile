@@ -33,7 +33,7 @@ APART = testdata/bench testdata/browser testdata/clients testdata/corpus
 SERVED = ./... ./examples/... ./runtime/sandbox/...
 
 .DEFAULT_GOAL := help
-.PHONY: help modules tidy version demo test ci setup generate docs build fmt vet staticcheck walls check prove race racing \
+.PHONY: help modules tidy version demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients
 
@@ -77,10 +77,6 @@ setup: ## download what later targets need
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
 	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
-
-# The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
-docs: ## write the generated parts of docs/reference
-	$(GO) run ./internal/docs $(if $(CHECK),-check)
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate work
@@ -200,3 +196,8 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 
 cover: race ## run race, print the coverage of code that is not generated, fail below 95 percent
 	@$(GO) run ./internal/testcoverage -least 95 $(COVERED) $(PRODUCT)
+
+# The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
+.PHONY: docs
+docs: ## write the generated parts of docs/reference
+	$(GO) run ./internal/docs $(if $(CHECK),-check)

@@ -111,7 +111,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"At most 1 edit is in mcp, and at most 1 for each 3 letters of the name. " +
 			"Separators, markers, upper case and invisible characters do not count, " +
 			"and letters that look alike are equal. Prose such as \"MCP server\" is no finding. " +
-			"docs/reference/directives.md has the whole rule.",
+			"docs/directives.md has the whole rule.",
 		Example: `// mcp:tool minrole=Viewer
 //mcp.limit timeout=1s
 func Find(ctx context.Context, in FindInput) (Device, error)`,

@@ -314,18 +314,24 @@ func argumentFields(root string) (string, error) {
 
 // eventWords has a table of the words of each type of an event.
 func eventWords(root string) (string, error) {
-	s, err := read(root, "runtime/audit")
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
-	for _, part := range []struct{ heading, typ string }{
-		{"event_type", "Type"}, {"status", "Status"}, {"failure", "Failure"},
+	for _, part := range []struct{ heading, dir, typ string }{
+		{"event_type", "runtime/audit", "Type"}, {"status", "runtime/audit", "Status"},
+		{"failure", "runtime/audit", "Failure"}, {"axis", "runtime/access", "Axis"},
+		{"", "runtime/audit", "string"},
 	} {
-		fmt.Fprintf(&b, "### %s\n\n%s", part.heading, head("word", "meaning"))
+		s, err := read(root, part.dir)
+		if err != nil {
+			return "", err
+		}
+		if part.heading != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s", part.heading, head("word", "meaning"))
+		}
 		s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
 			c := spec.(*ast.ValueSpec)
-			if of, ok := c.Type.(*ast.Ident); !ok || of.Name != part.typ || !c.Names[0].IsExported() {
+			of, typed := c.Type.(*ast.Ident)
+			axis := part.typ == "string" && strings.HasPrefix(c.Names[0].Name, "Axis")
+			if !c.Names[0].IsExported() || !axis && (!typed || of.Name != part.typ) {
 				return
 			}
 			comment := c.Doc.Text()
@@ -342,7 +348,9 @@ func eventWords(root string) (string, error) {
 			}
 			b.WriteString(row(code(constant.StringVal(v)), cell(about(c.Names[0].Name, comment))))
 		})
-		b.WriteString("\n")
+		if err != nil {
+			return "", err
+		}
 	}
-	return b.String(), err
+	return strings.TrimLeft(b.String(), "\n"), nil
 }

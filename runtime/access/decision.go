@@ -10,17 +10,18 @@ type Axis string
 
 // The axes.
 const (
-	AxisUnknown        Axis = "unknown"        // there is no such tool
+	AxisUnknown        Axis = "unknown"        // there is no such tool, prompt or resource
 	AxisRule           Axis = "rule"           // the rule is empty and admits nobody
-	AxisPublic         Axis = "public"         // the tool is everybody's
-	AxisAuthentication Axis = "authentication" // whether the caller is known
+	AxisPublic         Axis = "public"         // the rule is public
+	AxisAuthentication Axis = "authentication" // whether the caller is authenticated
 	AxisRole           Axis = "role"           // the caller's role
 	AxisScopes         Axis = "scopes"         // the caller's scopes
-	// what the host lets the caller do; on an aware table only
+	// AxisPermission is the host's permission of the caller, on an aware table only.
 	AxisPermission Axis = "permission"
-	// the host lets the caller do it to some objects only, and the handler knows no constraints
+	// AxisConstraint: the host permits it on some objects only, and the handler honours no
+	// constraints.
 	AxisConstraint Axis = "constraints"
-	// the values of an argument: the caller may send none of them
+	// AxisValues: the caller may not send a value of an argument, or none of its values.
 	AxisValues Axis = "values"
 )
 
