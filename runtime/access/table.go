@@ -95,8 +95,8 @@ type Rule struct {
 	Public bool
 	// Authenticated admits every caller with an identity.
 	Authenticated bool
-	// MinRole is the lowest role that is admitted, as a position in [Table].Roles from 1 on. Zero
-	// requires no role.
+	// MinRole is the lowest role that is admitted, as a position in [Table].Roles from 1 on, or
+	// [Lowest] or [Highest]. Zero requires no role.
 	MinRole Role
 	// Scopes are the scopes that the caller needs, all of them. Empty requires none.
 	Scopes []string

@@ -1,14 +1,14 @@
-// Package chain makes an audit trail show what was done to it afterwards.
+// Package chain makes later changes of an audit trail visible.
 //
-// Each record has its place in a chain and a MAC by a key, over itself and the record before it, so
-// that [Verify] finds a record that is missing, altered, out of its order, there twice or by
-// another key. A chain is of one replica and one start of it; the first record of the next one
-// names the last that is known of the one before.
+// Each record has its place in a chain, and a MAC over itself and the record before it. So [Verify]
+// finds a record that is missing, altered, out of order, duplicated, or made with another key. A
+// chain belongs to one run of one replica. The first record of the next chain names the last known
+// record of the one before.
 //
-// What no chain can show is that its end was cut off: that takes something that is kept elsewhere.
-// A [Checkpoint] says how far a chain had come; sent to where nobody who can change the trail can
-// change it, it proves that all before it has to be there. Whoever has the key can write any trail:
-// keep it from those who administer the trail.
+// A chain alone cannot show that its end was cut off. A [Checkpoint] has the position of a chain at
+// a time. Send checkpoints to a place that administrators of the trail cannot change: all records
+// up to each checkpoint must then exist. With the key, any trail can be written: keep it from those
+// administrators too.
 package chain
 
 import (
@@ -69,8 +69,8 @@ const sending = 30 * time.Second
 // be used from many goroutines at once: those that wait while the sink is at work share its next
 // write, if it is an [audit.BatchSink].
 //
-// Where the sink fails, nobody can tell which of the records are there. The chain ends and another
-// one begins, which names the last record that is there for certain.
+// If the sink fails, it is unknown which records it has. The chain ends, and another one begins
+// that names the last record that was acknowledged.
 type Chain struct {
 	sink    audit.Sink
 	options Options

@@ -1,16 +1,16 @@
 // Package oidc verifies the access tokens of OAuth 2.0 authorization servers and OpenID providers:
-// JWTs by the provider's published keys, opaque tokens by asking the provider (RFC 7662).
+// JWTs by the provider's published keys, and opaque tokens by introspection (RFC 7662).
 //
-// A [Source] takes the tokens of any number of issuers and of nobody else. A token counts where it
-// was issued for this server (aud, RFC 8707), has not expired, and is signed by a key that its
-// issuer publishes at the time, with an algorithm of a list; what a token says about its own keys
-// (jku, jwk, x5u, x5c) is never followed. Tokens that are bound to a key of the client (cnf, RFC
-// 7800, as DPoP and mutual TLS do) are refused, since nothing here could check that binding.
+// A [Source] accepts the tokens of its issuers only. A token is valid if it was issued for this
+// server (aud, RFC 8707), has not expired, and is signed by a key that its issuer publishes at the
+// time, with an accepted algorithm. The keys that a token itself names (jku, jwk, x5u, x5c) are
+// never used. Tokens that are bound to a key of the client (cnf, RFC 7800, as with DPoP and mutual
+// TLS) are refused, since this package cannot check that binding.
 //
-// # What becomes of a token
+// # From a token to a principal
 //
-// Each field of the principal is filled so; a claim that is missing or of another type than the
-// one described counts as nothing, and so does every value that no mapping knows.
+// Each field of the principal comes from the claims below. A claim that is missing or of another
+// type counts as nothing, and so does each value that is not in a mapping.
 //
 //	Issuer      iss, which is the issuer's URL exactly
 //	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
@@ -24,18 +24,16 @@
 //	Orgs        Claims.Orgs; none where no claim is configured
 //	Teams       Claims.Teams; none where no claim is configured
 //
-// A token is the client's own (Identity.ClientItself) where its subject is the client, as RFC 9068,
-// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes
-// it so. An authorization server that gives its machine clients subjects of another name (an
-// account, the id with a suffix) does not say so by any standard: their tokens then count as those
-// of people.
+// A token is the client's own (Identity.ClientItself) if its subject is the client, as RFC 9068,
+// section 2.2 requires it for grants without a resource owner, or if Introspection.ClientSubject
+// makes it so. Some authorization servers give their machine clients other subjects (an account,
+// the id with a suffix). No standard marks such tokens: they count as those of people.
 //
 // Each part of a JWT is strict base64url, without padding, line breaks or spare bits that are set.
 // The server refuses issuers, subjects and clients with control characters.
 //
-// All claims of a JWT, or all members of the answer about an opaque token, are passed on as
-// Identity.Claims, and which of the two they are as Identity.Scheme: "JWT" or "introspection".
-// Nothing decides by them.
+// Identity.Claims has all claims of a JWT, or all members of the introspection response.
+// Identity.Scheme is "JWT" or "introspection". No decision reads them.
 //
 // An authorization server whose users choose their own names must keep subjects apart from client
 // ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
@@ -150,8 +148,8 @@ var (
 	_ identity.RoleMapper  = (*Source)(nil)
 )
 
-// New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
-// asks; a source that does not pass it admits nobody.
+// New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.
+// A source with errors accepts no token.
 func New(o Options) *Source {
 	s := &Source{resource: o.Resource, leeway: o.Leeway, broken: o.check()}
 	s.resource.Scopes = slices.Clone(o.Resource.Scopes)
@@ -179,7 +177,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Check names every setting that cannot work. It asks nobody: see [Source.Fetch].
+// Check returns an error that names each setting that cannot work. It makes no request: see
+// [Source.Fetch].
 func (s *Source) Check() error { return s.broken }
 
 // NamesUsers reports whether any issuer's tokens name users of the host.
@@ -261,9 +260,9 @@ func (s *Source) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Verify tells whose a token is. It is an [identity.Verifier]: its error wraps
-// [identity.ErrInvalidToken] where the token does not hold, and is any other where that could not
-// be found out. No error holds the token.
+// Verify returns the identity of a token. It is an [identity.Verifier]: its error wraps
+// [identity.ErrInvalidToken] for an invalid token, and is any other error if the token could not be
+// checked. No error contains the token.
 func (s *Source) Verify(ctx context.Context, token string) (identity.Identity, error) {
 	if s.broken != nil {
 		return identity.Identity{}, fmt.Errorf("the identity source is not set up: %w", s.broken)
