@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -41,8 +42,8 @@ func ExampleNew() {
 	found, err := catalogs.Catalog(ctx, mel, catalog.Ask{Name: "kit"})
 	fmt.Println(found.Name, found.Tools, err)
 	_, err = catalogs.Catalog(ctx, mel, catalog.Ask{Name: "other"})
-	fmt.Println(err)
+	fmt.Println(errors.Is(err, catalog.ErrUnknown))
 	// Output:
 	// kit [find_parts] <nil>
-	// catalog: there is no such catalog
+	// true
 }
