@@ -33,7 +33,7 @@ APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPT
 SERVED = ./... ./examples/... ./runtime/sandbox/...
 
 .DEFAULT_GOAL := help
-.PHONY: site help modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
+.PHONY: help site docs adopters modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients race-detected race-slow race-nocgo race-runtime race-generator race-nested
 
@@ -90,7 +90,9 @@ site: ## write the documentation as a site into bin/site, and llms.txt
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate work
-	cd testdata/bench && GOWORK=off $(GO) generate ./...
+	@for module in testdata/bench $(ADOPTERS); do \
+		(cd $$module && GOWORK=off $(GO) generate ./...) || exit 1; \
+	done
 
 modules: ## build each module of the workspace without the workspace, as a release of it is built
 	@for module in . $(NESTED); do \
@@ -228,12 +230,14 @@ cover: race ## run race, print the coverage of code that is not generated, fail 
 
 # Public servers and services, served by mcpgen, and compared with the original. The largest
 # packages below mcp-grafana are compiled without optimizations, which takes less time.
-ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
 UNOPTIMIZED = $(patsubst %,-gcflags=github.com/%/...=-N,apache aws goccy grafana prometheus)
-.PHONY: adopters
 adopters: ## compare public servers and services with their ports
 	@export GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) $(UNOPTIMIZED)"; \
 	for module in $(ADOPTERS); do \
 		echo "$$module"; \
 		(cd $$module && $(GO) test -count=1 -vet=all ./...) || exit 1; \
 	done
+
+# The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
+docs: ## write the generated parts of docs/reference
+	$(GO) run ./internal/docs $(if $(CHECK),-check)

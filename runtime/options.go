@@ -50,38 +50,51 @@ const (
 )
 
 // Options configure a server. The zero value is the safe one: no caller is admitted over HTTP, and
-// refused tools are concealed. A zero number or duration means its Default constant if it has one,
-// and a negative one is an error. Sources, sinks and checks are called from many goroutines at
-// once.
+// refused tools are concealed. The comment of each field states its zero value. A negative number
+// or duration is an error of [New].
+//
+// A server for HTTP needs Identity or Anonymous. All other fields are optional, unless a tool needs
+// one of them: New then fails, and its error names the tool and the field.
+//
+// The server calls sources, sinks and checks from many goroutines at once. New reads the fields
+// once: do not change the values that they point to.
 type Options struct {
-	// Identity authenticates callers over HTTP. Without Identity and Anonymous, the server answers
-	// each HTTP request with 503. Stdio has a principal of its own.
-	Identity        identity.Source
-	IdentityTimeout time.Duration // of each call of Identity; a request that exceeds it gets 503
-	// StdioValue gives the handlers of a message on stdio what [CallerValue] returns: over HTTP,
-	// Identity does (identity.Identity.Value). It is called when a handler of the message first
-	// uses the value, with the handler's context. If it fails, the handler gets none. Nil is no
-	// value.
+	// Identity authenticates callers over HTTP. Stdio has a principal of its own, see
+	// [Server.RunStdio]. Nil admits nobody with a credential: without Anonymous, the server answers
+	// each HTTP request with 503.
+	Identity identity.Source
+	// IdentityTimeout bounds each call of Identity. A request that exceeds it gets 503. Zero is
+	// DefaultIdentityTimeout.
+	IdentityTimeout time.Duration
+	// StdioValue returns what [CallerValue] gives the handlers of a message on stdio. Over HTTP,
+	// Identity provides it (identity.Identity.Value). The server calls it when a handler of the
+	// message first uses the value, with the handler's context. If it fails, the handler gets no
+	// value. Nil is no value.
 	StdioValue func(context.Context) (identity.Value, error)
-	// Anonymous admits callers without credentials, who see and use public tools only. An invalid
+	// Anonymous admits callers without credentials. They see and use public tools only. An invalid
 	// credential is refused all the same.
 	Anonymous bool
-	// TrustedProxies are the networks of proxies in front of the server. Failed authentications
-	// count for the address of the client, and get 429 with Retry-After if they are too many. The
-	// address is the peer's, or the one that a trusted proxy appends to X-Forwarded-For. Each of
-	// these proxies must append to that header. A valid credential is admitted from any address.
+	// TrustedProxies are the networks of the proxies in front of the server. Failed authentications
+	// count for the address of the client, and get 429 with Retry-After if they are too many. That
+	// is the address of the peer, or the one that a trusted proxy appends to X-Forwarded-For. Each
+	// of these proxies must append to that header. A valid credential is admitted from any address.
+	// Empty ignores X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 
 	// Audit receives one event for each call and each list. Without a durable event, the server
 	// refuses the request. While the sink is down, the server refuses every call and list at once,
 	// and probes the sink until it works again. Nil records nothing.
-	Audit        audit.Sink
-	AuditTimeout time.Duration // of each record
-	// AuditIntent is which calls have a durable event before their handler starts, so that a call
-	// without a record does not run. Empty is audit.IntentNonReadonly.
+	Audit audit.Sink
+	// AuditTimeout bounds each record. A request whose record exceeds it is refused. Zero is
+	// DefaultAuditTimeout.
+	AuditTimeout time.Duration
+	// AuditIntent selects the calls that have a durable event before their handler starts, so that
+	// a call without a record does not run. Empty is audit.IntentNonReadonly.
 	AuditIntent audit.IntentPolicy
 
-	Denial access.Denial // of tools without a mode of their own; the default is access.Conceal
+	// Denial is how a refusal looks for tools, prompts and resources without a denial= of their
+	// own. Zero is access.Conceal.
+	Denial access.Denial
 	// ListAll lists all tools, prompts and resources to every caller, except tools that are
 	// switched off. Uses are refused as before, with access.Forbid in place of access.Conceal.
 	// Names, descriptions and schemas are then no secret.
@@ -101,37 +114,46 @@ type Options struct {
 	// Capabilities reads the host's permissions; PermissionAware needs it. New checks the host, by
 	// Check of a [capability.Checker] or by a query, and fails if a table, column or grant is
 	// missing. If the host cannot be reached, the server starts and is not ready. It repeats the
-	// checks until they pass, and callers may use only what is public until then.
+	// checks until they pass, and callers may use only what is public until then. Nil reads no
+	// permissions.
 	Capabilities capability.Source
 	// CapabilityTimeout bounds each query of Capabilities. A caller whose permissions take longer
-	// may use only what is public.
+	// may use only what is public. Zero is DefaultCapabilityTimeout.
 	CapabilityTimeout time.Duration
-	// CapabilityTTL is how long permissions are kept. Zero keeps none: each message of a caller
-	// reads the host once, and a revoked permission is gone with the next message. Messages of one
-	// principal that come while a query runs share the next query. With a positive duration, a
-	// revoked permission counts until then, or until [Server.InvalidateCapabilities] is called.
+	// CapabilityTTL is how long permissions are kept. With a positive duration, a revoked
+	// permission counts until then, or until [Server.InvalidateCapabilities] is called. Messages of
+	// one principal that come while a query runs share the next query. Zero keeps none: each
+	// message of a caller reads the host once, and a revoked permission is gone with the next
+	// message.
 	CapabilityTTL time.Duration
 	// CapabilityRecheck is how often the server reads the permissions of clients that wait for
 	// notifications, and sends list_changed if their lists have changed. These are sessions with a
 	// stream, and subscriptions/listen requests. Permissions that CapabilityTTL keeps count here.
+	// Zero is DefaultCapabilityRecheck.
 	CapabilityRecheck time.Duration
-	MaxCapabilities   int           // principals whose permissions CapabilityTTL keeps
-	ServiceUsers      []ServiceUser // of OAuth clients whose principals name no user of the host
+	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps. Zero is
+	// DefaultMaxCapabilities.
+	MaxCapabilities int
+	// ServiceUsers are the host's users of OAuth clients whose principals name none. It needs
+	// PermissionAware. Empty maps no client.
+	ServiceUsers []ServiceUser
 
-	// Instructions are for models: clients get them with the handshake. They must not name a tool,
-	// prompt or resource that some callers do not see; see InstructionsFor.
+	// Instructions is a text for models, which clients get with the handshake. It must not name a
+	// tool, prompt or resource that some callers do not see; see InstructionsFor. Empty sends none.
 	Instructions string
-	// InstructionsFor makes the instructions for a caller, who is listed tools with these names. A
-	// caller gets no instructions if the text has the name of a tool, prompt or resource that the
-	// server hides from the caller, and the log has the name. A name counts if it stands between
-	// backticks or has an underscore, and the URI of a resource everywhere.
+	// InstructionsFor makes the instructions for a caller, from the names of the tools that the
+	// caller is listed. A caller gets no instructions if the text has the name of a tool, prompt or
+	// resource that the server hides from the caller, and the log has the name. A name counts if it
+	// stands between backticks or has an underscore, and the URI of a resource everywhere. Nil uses
+	// Instructions.
 	InstructionsFor func(caller access.Principal, tools []string) string
-	// Descriptions replaces the descriptions of tools, by their names.
+	// Descriptions replaces the descriptions of tools, by their names. New refuses a name that no
+	// tool has. Empty replaces none.
 	Descriptions map[string]string
 
 	// Catalogs has the named catalogs that clients may request, and the tools that are switched
-	// off; package catalog/stored keeps both in a database. Without it there are only the catalogs
-	// that code declares (//mcp:tool catalog=), and all tools are on.
+	// off. Package catalog/stored keeps both in a database. Nil has only the catalogs that code
+	// declares (//mcp:tool catalog=), and all tools are on.
 	Catalogs catalog.Source
 	// CatalogStrict refuses a list of tools if none of the requested catalogs exists for the
 	// caller. By default the list is whole, with a note in _meta: a catalog is no boundary.
@@ -140,75 +162,91 @@ type Options struct {
 	// [toolset.Toolset.ReadOnly] does, and with [Adopt] those whose annotations have readOnlyHint.
 	// All others are unknown to everybody. Prompts and resources stay.
 	ReadOnly bool
-	// Adopt has the options of [Adopt]; [New] refuses them.
+	// Adopt has the options of [Adopt]; [New] refuses them. Zero has none.
 	Adopt AdoptOptions
 
-	// Grants has the resources that clients may use; tools with //mcp:allow need it. Each of their
-	// calls reads it, within the time limit of the tool, and an error denies. Package grant/stored
-	// keeps grants in a database, and grant.NewMemory in memory.
-	Grants        grant.Source
-	GrantDefaults []grant.Permission // of every client, in addition to Grants; see grant.Minimal
+	// Grants has the resources that clients may use. Each call of a tool with //mcp:allow reads it,
+	// within the time limit of the tool, and an error denies. Package grant/stored keeps grants in
+	// a database, and grant.NewMemory in memory. Nil has no grants but GrantDefaults; without
+	// either, New refuses tools with //mcp:allow.
+	Grants grant.Source
+	// GrantDefaults are permissions that every client has in addition to Grants; see grant.Minimal.
+	// Empty adds none.
+	GrantDefaults []grant.Permission
 	// OfferRequests lets people request a missing permission: a client that supports elicitation
 	// asks its person for a reason. Grants must be a grant.Requests.
 	OfferRequests bool
-	// Roots are the folders in which tools open files, by the first part of their paths. Tools with
-	// a file permission need them.
+	// Roots are the folders in which tools open files, by the first part of their paths. Nil has no
+	// folder, and New refuses tools with a file permission.
 	Roots *grant.Roots
 	// Sandbox limits how often clients call, keeps their workspaces, and runs calls in processes of
-	// their own; tools with concurrency=, rate= or isolate= need it. sandbox.New makes one.
-	Sandbox           isolate.Sandbox
-	SandboxBestEffort bool // start without parts of the isolation, and log them
+	// their own. sandbox.New makes one. Nil has none, and New refuses tools with concurrency=,
+	// rate= or isolate=.
+	Sandbox isolate.Sandbox
+	// SandboxBestEffort starts the server without the parts of the isolation that the system lacks,
+	// and logs them. Without it New fails.
+	SandboxBestEffort bool
 
 	// Admin makes the handler below [PathAPI] and [PathConsole]; see package admin. It is called
 	// once, when the server has been made. Its handler runs behind the checks of Host and Origin,
-	// and authenticates callers with [Server.Identify].
-	Admin     func(*Server) (http.Handler, error)
-	AdminRole string // the lowest one of admins (see [Server.IsAdmin]); empty is the highest role
+	// and authenticates callers with [Server.Identify]. Nil serves neither.
+	Admin func(*Server) (http.Handler, error)
+	// AdminRole is the lowest role of administrators; see [Server.IsAdmin]. Empty is the highest
+	// role.
+	AdminRole string
 
 	// Logger receives the server's log: filtered lists at debug level, refusals at info level, and
-	// what needs a person at warn and error level. Nil is slog.Default(). Package redact masks
-	// secrets in it.
+	// what needs a person at warn and error level. Package redact masks secrets in it. Nil is
+	// slog.Default().
 	Logger *slog.Logger
 	// Masker has the secrets that package redact does not know by itself. It applies to logs,
-	// errors, the audit, and debug tools.
-	Masker   redact.Masker
-	Observer observe.Observer // of messages, as package telemetry has one; nil for none
+	// errors, the audit, and debug tools. Zero adds none.
+	Masker redact.Masker
+	// Observer observes messages; package telemetry has one. Nil observes nothing.
+	Observer observe.Observer
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
 	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check
 	// of an Audit that is an [audit.ReadySink], of an Identity that is an [identity.ReadySource],
 	// and of Capabilities, by the names Options.Audit, Options.Identity and Options.Capabilities.
+	// Nil has these only.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
-	// and the guard encodes their results.
+	// and the guard encodes their results. Empty runs none.
 	Interceptors []intercept.Middleware
 	// Middleware is like Interceptors, and outside of them, in go-sdk's types. With it, every
 	// message passes through go-sdk's server as with SDKOnly, which takes several times as long.
+	// Empty runs none.
 	Middleware []mcp.Middleware
-	PageSize   int // entries of one page of a list
+	// PageSize is the number of entries of one page of a list. Zero is DefaultPageSize.
+	PageSize int
 	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
 	// lists itself, which is faster. The answers are equal, but for HTTP framing. The option is for
 	// the first release only: report what you need it for.
 	SDKOnly bool
 
-	// Path is where [Server.Handler] serves MCP; empty is [PathMCP]. Its segments have ASCII
-	// letters, digits and - . _ ~ only. "/" alone is the root and nothing below. It cannot be one
-	// of the other paths of the handler, nor below one. The resource's URL of an identity source
-	// that is [identity.Protected] ends with it, unless a proxy in front rewrites paths.
+	// Path is where [Server.Handler] serves MCP. Its segments have ASCII letters, digits and
+	// - . _ ~ only. "/" alone is the root and nothing below. It cannot be one of the other paths of
+	// the handler, nor below one. The resource's URL of an identity source that is
+	// [identity.Protected] ends with it, unless a proxy in front rewrites paths. Empty is
+	// [PathMCP].
 	Path string
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may call, as in
-	// "https://inspector.example". "*" is not accepted.
+	// "https://inspector.example". "*" is not accepted. Empty allows the server's own only.
 	AllowedOrigins []string
-	// AllowedHosts are the host names, without port, under which the server may be called. If it is
-	// empty, a connection over a loopback address must name a loopback host, so that a web page
-	// cannot reach the server by rebinding its own name. Other connections are not checked.
-	AllowedHosts   []string
-	MaxBodyBytes   int64         // of the body of a request, and on stdio of a line
-	SessionTimeout time.Duration // without a request, after which a session ends
+	// AllowedHosts are the host names, without port, under which the server may be called. Empty
+	// checks connections over a loopback address only: they must name a loopback host, so that a
+	// web page cannot reach the server by rebinding its own name.
+	AllowedHosts []string
+	// MaxBodyBytes bounds the body of a request, and on stdio a line. Zero is DefaultMaxBodyBytes.
+	MaxBodyBytes int64
+	// SessionTimeout is the time without a request after which a session ends. Zero is
+	// DefaultSessionTimeout.
+	SessionTimeout time.Duration
 	// MaxSessions bounds open HTTP sessions, idle ones included; more get 503. In 2026-07-28, which
 	// has no sessions, each subscriptions/listen request counts as one, over stdio as well; more
-	// get JSON-RPC error -32029.
+	// get JSON-RPC error -32029. Zero is DefaultMaxSessions.
 	MaxSessions int
 	// MaxUserSessions bounds the sessions of one user; all anonymous callers are one. A new session
 	// ends the one of the same user that was used least recently, if that had no request for a
@@ -225,7 +263,7 @@ type AdoptOptions struct {
 	// Conditional names tools that the server lists to some clients only, as to those that support
 	// elicitation. Each needs a rule. Each list asks the server, and a caller is listed such a tool
 	// if the server lists it and the rule admits the caller. The tool need not be listed when Adopt
-	// is called. It counts as a tool without readOnlyHint.
+	// is called. It counts as a tool without readOnlyHint. Empty names none.
 	Conditional []string
 	// Replace removes from the server what a toolset has as well: a tool or prompt of this name, or
 	// a resource of this URI. The toolset's rule counts, and one in the rules of Adopt is dropped.

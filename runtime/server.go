@@ -63,12 +63,23 @@ type Server struct {
 	beside        http.Handler // of Options.Admin, nil without it
 }
 
-// New makes a server of toolsets. They must have equal role hierarchies, or none of their own. The
-// first one names the server; the runtime's own packages, as debugtools, only if there is no other.
-// The error has a line for each problem, with the setting or the tool and the cure.
+// New returns a server of the toolsets of generated packages:
 //
-// Handlers, sinks and middleware run in goroutines that are used again, as those of net/http. They
-// have to undo changes to their goroutine or thread (runtime.LockOSThread, pprof labels). Unused
+//	server, err := runtime.New(runtime.Options{Identity: source}, shop.Toolset(service))
+//
+// Serve it with [ListenAndServe] or [Server.Handler] over HTTP, or with [Server.RunStdio] over
+// stdio.
+//
+// The first toolset names the server, except that a toolset of mcpgen's own packages, such as
+// debugtools, names it only if there is no other. All toolsets have the same role hierarchy, or
+// none of their own. No name of a tool may occur twice.
+//
+// New checks all of this, the options, and the host of Options.Capabilities. Its error has a line
+// for each problem, with the field or the tool, and the cure. New opens no port and calls no
+// handler. It may be called several times.
+//
+// The server runs handlers, sinks and middleware in goroutines that it reuses, as net/http does.
+// They must undo changes to their goroutine or thread (runtime.LockOSThread, pprof labels). Unused
 // goroutines end within ten seconds, and by [Server.Shutdown].
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()

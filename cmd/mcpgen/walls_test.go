@@ -78,6 +78,9 @@ var mayImport = map[string][]string{
 	"internal/site": {},
 	// The checkout for tests, likewise.
 	"internal/testrepo": {},
+	// It writes the generated parts of docs/reference.
+	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
+		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},
 	// It measures the runtime from outside, by a test alone.
 	"internal/callpath": {},
 	// The cache loader of stores, identities, catalogs and host permissions.

@@ -161,7 +161,7 @@ func TestNearMissesNameTheOddCharacter(t *testing.T) {
 }
 
 func TestDocsStateTheDistance(t *testing.T) {
-	page, err := os.ReadFile("../../docs/directives.md")
+	page, err := os.ReadFile("../../docs/reference/directives.md")
 	if err != nil {
 		t.Fatal(err)
 	}

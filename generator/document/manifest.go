@@ -18,9 +18,9 @@ const manifestVersion = 2
 // contract does. The lists of the package are always present. In all other places, an empty field
 // is left out: a rule without minRole requires no role.
 type manifest struct {
-	Manifest  int                `json:"manifest"`
-	Package   string             `json:"package"`
-	Server    manifestServer     `json:"server"`
+	Manifest  int                `json:"manifest"`  // the version of the format
+	Package   string             `json:"package"`   // the import path
+	Server    manifestServer     `json:"server"`    // what //mcp:server declares
 	Roles     []string           `json:"roles"`     // lowest first; empty fits any hierarchy
 	Tools     []manifestTool     `json:"tools"`     // by name
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
@@ -31,127 +31,127 @@ type manifest struct {
 }
 
 type manifestServer struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version,omitempty"`
-	App     string `json:"app,omitempty"`
+	Name    string `json:"name"`              // of the server
+	Title   string `json:"title,omitempty"`   // the name that people read
+	Version string `json:"version,omitempty"` // of the server, if the directive has it
+	App     string `json:"app,omitempty"`     // the app label of permissions
 
-	Website string         `json:"website,omitempty"`
-	Icons   []manifestIcon `json:"icons,omitempty"`
+	Website string         `json:"website,omitempty"` // a URL
+	Icons   []manifestIcon `json:"icons,omitempty"`   // of the server
 	// Unannotated is "ignore" if handlers without a directive are no findings.
 	Unannotated string `json:"unannotated,omitempty"`
 }
 
 type manifestIcon struct {
-	Source   string   `json:"src"`
-	MIMEType string   `json:"mimeType,omitempty"`
-	Sizes    []string `json:"sizes,omitempty"`
-	Theme    string   `json:"theme,omitempty"`
+	Source   string   `json:"src"`                // an https or data URI
+	MIMEType string   `json:"mimeType,omitempty"` // the media type
+	Sizes    []string `json:"sizes,omitempty"`    // as in "48x48", or "any"
+	Theme    string   `json:"theme,omitempty"`    // "light" or "dark"
 }
 
 type manifestTool struct {
-	Name        string         `json:"name"`
-	Title       string         `json:"title,omitempty"`
-	Handler     string         `json:"handler"`
-	Params      []string       `json:"params,omitempty"` // plain ones, in the signature's order
-	Description string         `json:"description,omitempty"`
-	Access      manifestAccess `json:"access"`
+	Name        string         `json:"name"`                  // with the prefix of the package
+	Title       string         `json:"title,omitempty"`       // the name that people read
+	Handler     string         `json:"handler"`               // the Go func or method
+	Params      []string       `json:"params,omitempty"`      // plain ones, in the signature's order
+	Description string         `json:"description,omitempty"` // the text for models
+	Access      manifestAccess `json:"access"`                // the rule
 	// Values are those that a //mcp:rule is about, with the rule of the tool included.
 	Values   []manifestValue `json:"values,omitempty"`
-	Denial   string          `json:"denial,omitempty"`
-	Hints    manifestHints   `json:"hints,omitzero"` // those that are written
-	Limits   manifestLimits  `json:"limits"`
+	Denial   string          `json:"denial,omitempty"`   // "conceal", "forbid" or "challenge"
+	Hints    manifestHints   `json:"hints,omitzero"`     // those that are written
+	Limits   manifestLimits  `json:"limits"`             // of one call
 	Catalogs []string        `json:"catalogs,omitempty"` // by name
-	Input    contract        `json:"input"`
-	Output   contract        `json:"output,omitempty"` // absent if the tool promises none
+	Input    contract        `json:"input"`              // the schema of the arguments, by property
+	Output   contract        `json:"output,omitempty"`   // absent if the tool promises none
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
 	Returns string   `json:"returns,omitempty"`
 	Aliases []string `json:"aliases,omitempty"` // deprecated names, sorted
-	Elicits bool     `json:"elicits,omitempty"`
+	Elicits bool     `json:"elicits,omitempty"` // the handler asks the person at the client
 	// Lenient is whether the arguments are lenient; without it Options.LenientArguments decides.
 	Lenient *bool          `json:"lenient,omitempty"`
-	Icons   []manifestIcon `json:"icons,omitempty"`
+	Icons   []manifestIcon `json:"icons,omitempty"` // of the tool
 
-	AnnotationTitle string          `json:"annotationTitle,omitempty"`
-	Meta            json.RawMessage `json:"_meta,omitempty"`
+	AnnotationTitle string          `json:"annotationTitle,omitempty"` // annotations.title
+	Meta            json.RawMessage `json:"_meta,omitempty"`           // as in lists
 }
 
 type manifestPrompt struct {
-	Name        string             `json:"name"`
-	Title       string             `json:"title,omitempty"`
-	Handler     string             `json:"handler"`
-	Description string             `json:"description,omitempty"`
-	Access      manifestAccess     `json:"access"`
-	Denial      string             `json:"denial,omitempty"`
-	Limits      manifestLimits     `json:"limits"`
-	Arguments   []manifestArgument `json:"arguments,omitempty"`
+	Name        string             `json:"name"`                  // with the prefix of the package
+	Title       string             `json:"title,omitempty"`       // the name that people read
+	Handler     string             `json:"handler"`               // the Go func or method
+	Description string             `json:"description,omitempty"` // the text for people and models
+	Access      manifestAccess     `json:"access"`                // the rule
+	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Limits      manifestLimits     `json:"limits"`                // the timeout alone
+	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
 }
 
 type manifestResource struct {
-	URI         string             `json:"uri"` // or URI template
-	Name        string             `json:"name"`
-	Title       string             `json:"title,omitempty"`
-	Handler     string             `json:"handler"`
-	Description string             `json:"description,omitempty"`
-	MIMEType    string             `json:"mimeType,omitempty"`
-	Access      manifestAccess     `json:"access"`
-	Denial      string             `json:"denial,omitempty"`
-	Limits      manifestLimits     `json:"limits"`
-	Variables   []manifestArgument `json:"variables,omitempty"` // in the order of the URI
+	URI         string             `json:"uri"`                   // the URI or URI template
+	Name        string             `json:"name"`                  // of the resource
+	Title       string             `json:"title,omitempty"`       // the name that people read
+	Handler     string             `json:"handler"`               // the Go func or method
+	Description string             `json:"description,omitempty"` // the text for people and models
+	MIMEType    string             `json:"mimeType,omitempty"`    // the media type of the content
+	Access      manifestAccess     `json:"access"`                // the rule
+	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Limits      manifestLimits     `json:"limits"`                // the timeout alone
+	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
 }
 
 type manifestArgument struct {
-	Name        string   `json:"name"`
-	Title       string   `json:"title,omitempty"`
-	Type        string   `json:"type"`
-	Required    bool     `json:"required,omitempty"`
-	Values      []string `json:"values,omitempty"`
-	Complete    string   `json:"complete,omitempty"` // the handler of //mcp:complete
-	Description string   `json:"description,omitempty"`
+	Name        string   `json:"name"`                  // of the argument or variable
+	Title       string   `json:"title,omitempty"`       // the name that people read
+	Type        string   `json:"type"`                  // "string", "integer" or "boolean"
+	Required    bool     `json:"required,omitempty"`    // the caller has to send it
+	Values      []string `json:"values,omitempty"`      // of an enum
+	Complete    string   `json:"complete,omitempty"`    // the handler of //mcp:complete
+	Description string   `json:"description,omitempty"` // what it means
 }
 
 type manifestAccess struct {
-	Public        bool   `json:"public,omitempty"`
-	Authenticated bool   `json:"authenticated,omitempty"`
-	MinRole       string `json:"minRole,omitempty"`
+	Public        bool   `json:"public,omitempty"`        // everybody, without a credential
+	Authenticated bool   `json:"authenticated,omitempty"` // every caller with an identity
+	MinRole       string `json:"minRole,omitempty"`       // the lowest role; absent for none
 	// Permission is "none" for action=none, and empty without action= and object=.
 	Permission string   `json:"permission,omitempty"`
-	Scopes     []string `json:"scopes,omitempty"`
-	Allow      []string `json:"allow,omitempty"` // KIND={argument}, sorted
+	Scopes     []string `json:"scopes,omitempty"` // all of them are needed
+	Allow      []string `json:"allow,omitempty"`  // KIND={argument}, sorted
 	// Constrained reports that the handler honours object constraints. Only such a handler is open
 	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
 }
 
 type manifestValue struct {
-	Argument string         `json:"argument"`
-	Value    string         `json:"value"`
-	Access   manifestAccess `json:"access"`
+	Argument string         `json:"argument"` // of the tool
+	Value    string         `json:"value"`    // of the argument
+	Access   manifestAccess `json:"access"`   // the rule
 }
 
 type manifestHints struct {
-	ReadOnly    *bool `json:"readOnly,omitempty"`
-	Destructive *bool `json:"destructive,omitempty"`
-	Idempotent  *bool `json:"idempotent,omitempty"`
-	OpenWorld   *bool `json:"openWorld,omitempty"`
+	ReadOnly    *bool `json:"readOnly,omitempty"`    // changes nothing
+	Destructive *bool `json:"destructive,omitempty"` // may destroy what was there
+	Idempotent  *bool `json:"idempotent,omitempty"`  // a second call changes nothing more
+	OpenWorld   *bool `json:"openWorld,omitempty"`   // reaches beyond the service
 }
 
 // manifestLimits are in the words of the directive. What is not written is left out, but for the
 // memory of a call in a process of its own, which always has a bound.
 type manifestLimits struct {
-	Timeout      string   `json:"timeout"` // a Go duration
-	Memory       string   `json:"memory,omitempty"`
-	Output       string   `json:"output,omitempty"`
-	Concurrency  int      `json:"concurrency,omitempty"`
-	Rate         string   `json:"rate,omitempty"`
-	Isolate      string   `json:"isolate,omitempty"`
+	Timeout      string   `json:"timeout"`                // a Go duration
+	Memory       string   `json:"memory,omitempty"`       // of a call in a process of its own
+	Output       string   `json:"output,omitempty"`       // of the result
+	Concurrency  int      `json:"concurrency,omitempty"`  // calls of one client at a time
+	Rate         string   `json:"rate,omitempty"`         // calls of one client, as in "100/m"
+	Isolate      string   `json:"isolate,omitempty"`      // "process"
 	Capabilities []string `json:"capabilities,omitempty"` // sorted; "none" alone for none
 }
 
 type manifestIgnored struct {
-	Handler string `json:"handler"`
-	Reason  string `json:"reason"`
+	Handler string `json:"handler"` // the Go func or method
+	Reason  string `json:"reason"`  // why it is not served
 }
 
 // Manifest returns the content of mcp.manifest.json.

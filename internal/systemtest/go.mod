@@ -24,6 +24,7 @@ require (
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mcpgen/mcpgen/runtime/telemetry v0.0.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
+	github.com/yuin/goldmark v1.8.7
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.yaml.in/yaml/v4 v4.0.0

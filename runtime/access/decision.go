@@ -5,32 +5,34 @@ import (
 	"strings"
 )
 
-// Axis is the part of a rule that settled a decision.
+// Axis is the part of a rule that decided.
 type Axis string
 
+// The axes.
 const (
-	AxisUnknown        Axis = "unknown"        // there is no such tool
+	AxisUnknown        Axis = "unknown"        // there is no such tool, prompt or resource
 	AxisRule           Axis = "rule"           // the rule is empty and admits nobody
-	AxisPublic         Axis = "public"         // the tool is everybody's
-	AxisAuthentication Axis = "authentication" // whether the caller is known
+	AxisPublic         Axis = "public"         // the rule is public
+	AxisAuthentication Axis = "authentication" // whether the caller is authenticated
 	AxisRole           Axis = "role"           // the caller's role
 	AxisScopes         Axis = "scopes"         // the caller's scopes
-	// what the host lets the caller do; on an aware table only
+	// AxisPermission is the host's permission of the caller, on an aware table only.
 	AxisPermission Axis = "permission"
-	// the host lets the caller do it to some objects only, and the handler knows no constraints
+	// AxisConstraint: the host permits it on some objects only, and the handler honours no
+	// constraints.
 	AxisConstraint Axis = "constraints"
-	// the values of an argument: the caller may send none of them
+	// AxisValues: the caller may not send a value of an argument, or none of its values.
 	AxisValues Axis = "values"
 )
 
-// Decision is the answer to one question: may this caller use this tool?
-// The zero Decision denies.
+// Decision is whether one caller may use one tool, and why. The zero Decision denies.
 type Decision struct {
+	// Allowed reports that the caller may use the tool.
 	Allowed bool
-	// Axis is what settled it: the first part of the rule that did not hold or, where all
-	// held, the most demanding one.
+	// Axis is the part of the rule that decided: the first part that did not hold or, if all held,
+	// the most demanding one.
 	Axis Axis
-	// Denial is how the tool's rule wants a refusal to look; DenialDefault leaves it to the server.
+	// Denial is the mode of the tool's rule. DenialDefault is the mode of the server.
 	Denial Denial
 
 	// What is missing. Words are made of it by Missing, so that deciding costs none.
@@ -45,9 +47,9 @@ type Decision struct {
 	argument   string   // a value of this argument
 }
 
-// Missing says what the caller lacks, in words fit for the caller: "needs role Manager",
-// "needs role Manager and scope write". It is empty for an allowed call and for a tool that
-// does not exist.
+// Missing returns what the caller lacks, in a form that the caller may see: "needs role Manager",
+// "needs role Manager and scope write". It is empty for an allowed call and for a tool that does
+// not exist.
 func (d Decision) Missing() string {
 	if d.Allowed || d.Axis == AxisUnknown {
 		return ""
@@ -92,9 +94,9 @@ func (d Decision) LacksScopesOnly() bool {
 	return !d.Allowed && d.Axis == AxisScopes && !d.stranger && !d.permission
 }
 
-// ScopesThatWouldDo returns the scopes of a token that would be let in where a call is refused
-// for scopes alone, sorted: those of the rule and those that the caller has already, since a
-// client that asks for a new token would lose what it does not ask for. Nil for any other decision.
+// ScopesThatWouldDo returns the sorted scopes of a token that would be admitted, if the call is
+// refused for scopes alone: those of the rule, and those that the caller has. A client that
+// requests a new token loses the scopes that it does not request. It is nil for any other decision.
 func (d Decision) ScopesThatWouldDo() []string {
 	if !d.LacksScopesOnly() {
 		return nil
@@ -121,13 +123,15 @@ func (d Decision) scopes() (missing []string) {
 // nobody's.
 func holds(held []string, scope string) bool { return scope != "" && slices.Contains(held, scope) }
 
-// Decide says whether a principal may use a tool. It is the one decision function: lists,
-// calls and documents all read it.
+// Decide decides whether a principal may use a tool. It is the one decision function: lists, calls
+// and documents use it.
 //
-// Names of tools and roles match exactly. A role that the hierarchy does not have, an empty
-// scope list and an empty rule all deny. A public tool is everybody's. On an aware table the
-// permission of the rule must be among the principal's Permits as well. A tool is denied also if
-// the caller may send no value of an argument whose values have rules.
+//   - Names of tools and roles match exactly, case included.
+//   - A role that is not in the hierarchy counts as no role.
+//   - An empty rule denies every caller, and a public rule admits every caller.
+//   - On an aware table ([Table.Aware]), the principal's Permits must have the permission of the
+//     rule as well.
+//   - A tool is denied if the caller may send no value of an argument whose values have rules.
 func (t Table) Decide(p Principal, tool string) (d Decision) {
 	e, known := t.lookup(tool)
 	if !known {

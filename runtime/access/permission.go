@@ -2,18 +2,18 @@ package access
 
 import "strings"
 
-// Permission is a permission of the host whose authority a server projects: an action, as a rule
-// on a type of objects, as in {"dcim", "napalm_read", "device"}. Permissions are compared by ==.
+// Permission is a permission of the host: an action, usually on a type of objects, as in
+// {"dcim", "napalm_read", "device"}. Permissions are compared by ==.
 //
-// The zero Permission says nothing: on an aware table ([Table.Aware]) a rule must say one, or
-// [NoPermission], unless it is public.
+// The zero Permission is none. On an aware table ([Table.Aware]), each rule that is not public has
+// a permission or [NoPermission].
 type Permission struct {
 	App    string // the label of the app, as in "dcim"; empty for a bare action
 	Action string // as in "view" or "napalm_read"
 	Object string // the type of object within the app, as in "device"; empty for an action on none
 }
 
-// NoPermission is the permission of a rule that asks the host for nothing: action=none. It is a
+// NoPermission returns the permission of a rule that needs none of the host: action=none. It is a
 // function, because any program could change a variable.
 func NoPermission() Permission { return Permission{Action: "none"} }
 
@@ -30,7 +30,7 @@ func (p Permission) String() string {
 	return p.App + "." + p.Action + "_" + p.Object
 }
 
-// Asked reports whether there is a permission to ask the host for.
+// Asked reports whether the rule needs a permission of the host.
 func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission() }
 
 // Type is what the action is done on, as hosts name it: "dcim.device", the app alone for a

@@ -6,41 +6,43 @@ import (
 	"strings"
 )
 
-// Principal is who is calling: the one value that every decision reads.
-//
-// The zero Principal is an anonymous caller. Identity sources document how they fill each field.
+// Principal is the authenticated caller, the input of every decision. The zero Principal is an
+// anonymous caller. Identity sources fill the fields.
 type Principal struct {
-	// Issuer is who vouches for the subject: a token's iss claim, the name of a mapping, or
-	// empty for a principal that the program itself wrote down.
+	// Issuer is the authority that names the subject: a token's iss claim, the name of a mapping, or
+	// empty for a principal that the program itself defines.
 	Issuer string
-	// Subject names the caller, stable and unique with Issuer. A principal without one is
-	// anonymous, whatever else it holds.
+	// Subject names the caller, stable and unique with Issuer. A principal without it is anonymous,
+	// whatever its other fields have.
 	Subject string
-	// Client is the OAuth client or the program that calls, unique with Issuer. Empty means
-	// the subject; see [Principal.ClientID].
+	// Client is the OAuth client or the program that calls, unique with Issuer. Empty is the
+	// subject; see [Principal.ClientID].
 	Client string
-	// User is what the host whose permissions a server projects calls the caller: the user
-	// claim of a token, or what a mapping says. Empty is no user of the host.
+	// User is the caller's name in the host whose permissions the server mirrors. Empty is no user
+	// of the host.
 	User string
-	// Role is one name of the hierarchy. A name that the hierarchy does not have counts as none.
+	// Role is one name of the hierarchy. A name that is not in the hierarchy counts as none.
 	Role string
-	// Scopes, Groups, Orgs and Teams are what the caller has. Empty means none, never all.
+	// Scopes are the OAuth scopes of the credential. Empty is none.
 	Scopes []string
+	// Groups are the caller's groups. Empty is none.
 	Groups []string
-	Orgs   []Membership
-	Teams  []Membership
-	// Permits are what the host lets the caller do, for the table of one server. A server fills
-	// them in; nobody else does. Nil is nothing at all.
+	// Orgs are the caller's organizations. Empty is none.
+	Orgs []Membership
+	// Teams are the caller's teams. Empty is none.
+	Teams []Membership
+	// Permits are the host's permissions of the caller, for the table of one server. The server
+	// sets them. Nil is none.
 	Permits *Permits
 }
 
-// Membership is a place in an organisation or a team.
+// Membership is a place in an organization or a team.
 type Membership struct {
-	Name     string
-	Standing Standing
+	Name     string   // of the organization or team
+	Standing Standing // of the member
 }
 
-// Standing is what a member is in its organisation or team.
+// Standing is the rank of a member in its organization or team.
 type Standing string
 
 // The standings, highest first.
@@ -64,7 +66,7 @@ type ServiceUser struct {
 	Delegated bool
 }
 
-// Anonymous reports whether nobody vouches for the caller.
+// Anonymous reports whether the caller is not authenticated: Subject is empty.
 func (p Principal) Anonymous() bool { return p.anonymous() }
 
 // anonymous is Anonymous without a copy of the principal, which takes longer than to decide.

@@ -1,6 +1,6 @@
 package access
 
-// Role is a position in a hierarchy, lowest first, from 1. Zero is nobody: an empty rule denies.
+// Role is a position in a hierarchy, lowest first, from 1. Zero is no role.
 type Role int
 
 // The reserved roles of toolsets that fit anybody's hierarchy.

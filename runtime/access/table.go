@@ -1,10 +1,12 @@
-// Package access decides who may use which tool. It is compiled data and integer operations,
-// and imports the standard library alone.
+// Package access decides which caller may use which tool. It imports the standard library alone.
 //
-// A [Table] is written by mcpgen beside the handlers it speaks of. [Compose] joins the tables
-// of several packages into the one that a server reads for every list and every call.
-// Everything here is a pure function of its arguments; a Table is never changed after it was
-// made, so all of it may be used from many goroutines at once.
+// mcpgen writes a [Table] of rules beside the handlers of a package. [Compose] joins the tables of
+// several packages into the table of a server, which every list and every call reads.
+// [Table.Decide] is the one decision function: it takes a [Principal] and a name, and returns a
+// [Decision].
+//
+// All functions are pure functions of their arguments, and no Table changes after it was made. So
+// everything here is safe for concurrent use.
 package access
 
 import (
@@ -15,16 +17,21 @@ import (
 // Denial is how a refusal looks to the caller.
 type Denial int
 
+// The modes of denial.
 const (
-	DenialDefault Denial = iota // what the server says
-	Conceal                     // byte for byte what an unknown tool gets
-	Forbid                      // not listed, but a call is told what is missing
-	// Challenge lists a tool to callers who lack nothing but scopes, and tells their calls which
-	// ones would do; from all others it is concealed.
+	// DenialDefault is the mode of the server (runtime.Options.Denial).
+	DenialDefault Denial = iota
+	// Conceal does not list the tool, and a call gets the response of an unknown tool, byte for
+	// byte.
+	Conceal
+	// Forbid does not list the tool, and a call gets an error with what the caller lacks.
+	Forbid
+	// Challenge lists the tool to callers who lack scopes and nothing else. Their calls get a
+	// challenge with the scopes that are needed. For all others the tool is concealed.
 	Challenge
 )
 
-// String is the word that a directive uses.
+// String returns the word that a directive uses, such as "conceal".
 func (d Denial) String() string {
 	switch d {
 	case DenialDefault:
@@ -39,19 +46,20 @@ func (d Denial) String() string {
 	return "unknown"
 }
 
-// Kind is what a rule is about.
+// Kind is the kind of thing that a rule is about.
 type Kind int
 
+// The kinds.
 const (
-	Tools     Kind = iota
-	Prompts        // by name
-	Resources      // by URI or URI template
-	// Values are of arguments of tools, as in "manage_team action=delete". A server lists none by
-	// themselves: the schema of a tool contains those that its caller may send.
+	Tools     Kind = iota // by name
+	Prompts               // by name
+	Resources             // by URI or URI template
+	// Values are values of arguments of tools, as in "manage_team action=delete". No list has them:
+	// the schema of a tool contains those that its caller may send.
 	Values
 )
 
-// String is the kind's word for messages, in the singular.
+// String returns the word for messages, in the singular, such as "tool".
 func (k Kind) String() string {
 	switch k {
 	case Tools:
@@ -66,31 +74,47 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Rule is what a caller must have to use one tool, prompt or resource, or to send one value of an
-// argument of a tool. All that is set must hold; a rule with nothing set denies everybody.
+// Rule is the access requirement of one tool, prompt or resource, or of one value of an argument of
+// a tool. All parts that are set must hold. A rule with no part set denies every caller.
+//
+// The first five fields name what the rule is about, and the others are the requirement.
 type Rule struct {
-	// One of these is set, as the list of the rule requires. The rule of a value has its tool.
-	Tool     string
-	Prompt   string
-	Resource string // the URI, or the URI template as it is written
+	// Tool is the name of a tool. Exactly one of Tool, Prompt and Resource is set.
+	Tool string
+	// Prompt is the name of a prompt.
+	Prompt string
+	// Resource is a URI, or a URI template as its author wrote it.
+	Resource string
 
-	Argument string // of the tool; set in the rule of a value, and empty in all others
-	Value    string // of the argument
+	// Argument is an argument of Tool. It is set in the rule of a value only.
+	Argument string
+	// Value is a value of Argument.
+	Value string
 
-	Public        bool // everybody, anonymous callers included; stands alone
+	// Public admits everybody, anonymous callers included. No other part may be set with it.
+	Public bool
+	// Authenticated admits every caller with an identity.
 	Authenticated bool
-	MinRole       Role
-	Scopes        []string   // all of them
-	Permission    Permission // of the host; enforced by an aware table, and recorded by any other
+	// MinRole is the lowest role that is admitted, as a position in [Table].Roles from 1 on, or
+	// [Lowest] or [Highest]. Zero requires no role.
+	MinRole Role
+	// Scopes are the scopes that the caller needs, all of them. Empty requires none.
+	Scopes []string
+	// Permission is a permission of the host. An aware table ([Table.Aware]) enforces it. Any other
+	// table records it only.
+	Permission Permission
 	// Verb is the CRUD verb that Permission.Action is mapped from, as in "partial_update". It is
 	// empty for any other action. A host's adapter may map verbs otherwise (capability.VerbMapper).
-	Verb        string
-	Constrained bool // the handler honours object constraints
-	Denial      Denial
+	Verb string
+	// Constrained reports that the handler honours object constraints of the host. Without it, a
+	// caller whose permission has constraints is denied.
+	Constrained bool
+	// Denial is how a refusal looks. Zero is the mode of the server.
+	Denial Denial
 }
 
-// Name is what the rule is about: the tool, the prompt, the URI or URI template, or a value with
-// its tool and argument, as in "manage_team action=delete".
+// Name returns what the rule is about: the tool, the prompt, the URI or URI template, or a value
+// with its tool and argument, as in "manage_team action=delete".
 func (r Rule) Name() string {
 	switch {
 	case r.Argument != "":
@@ -124,7 +148,7 @@ func (r Rule) PermissionOnly() bool {
 		len(r.Scopes) == 0
 }
 
-// Same reports whether two rules ask for the same, whatever they are about.
+// Same reports whether two rules have the same requirement, whatever they are about.
 func (r Rule) Same(other Rule) bool {
 	return r.Public == other.Public && r.Authenticated == other.Authenticated &&
 		r.MinRole == other.MinRole &&
@@ -155,22 +179,31 @@ func (t *Table) enforced(r *Rule) bool {
 	}
 }
 
-// Table is the compiled authority of a package or a server: roles lowest first, rules by the
-// names of tools, prompts and resources. Its methods speak of tools; those of [Table.Of] speak
-// of another kind, by the same decision function.
+// Table has the rules of a package or a server. [Table.Decide] reads it for each list and call:
 //
-// A literal is complete as it stands, and so is its zero value, which denies everything.
-// [Compose] returns the same table checked and indexed.
+//	table := access.Table{
+//		Roles: access.DefaultRoles(),                      // Viewer, Member, Manager, Admin
+//		Rules: []access.Rule{{Tool: "find", MinRole: 2}}, // Member and higher
+//	}
+//	table.Decide(access.Principal{Subject: "mel", Role: "Member"}, "find").Allowed // true
+//
+// The methods are about the tools of the table. [Table.Of] returns a table about prompts, resources
+// or values, with the same methods.
+//
+// A name without a rule is denied, and so is a name with two rules. The zero Table denies
+// everything. A literal can be used as it is. [Compose] returns the same table checked and indexed,
+// which makes decisions faster. Do not change a table that is in use.
 type Table struct {
-	Roles []string // nil fits any hierarchy
-	Rules []Rule   // of tools
-
-	Prompts   []Rule
+	// Roles is the hierarchy, lowest first. Nil fits any hierarchy.
+	Roles []string
+	// Rules are the rules of tools.
+	Rules []Rule
+	// Prompts are the rules of prompts.
+	Prompts []Rule
+	// Resources are the rules of resources.
 	Resources []Rule
-
-	// Values are the rules of all values of those arguments of tools whose values have rules of
-	// their own. Each needs at least what its tool needs: it narrows the tool's rule. A value of
-	// such an argument that is not among them is nobody's.
+	// Values are the rules of values of arguments, in addition to the rule of their tool. If an
+	// argument has one, its other values are denied to every caller.
 	Values []Rule
 
 	kind  Kind // of Rules
@@ -197,9 +230,8 @@ func NewTable(rules ...Rule) Table {
 	return t
 }
 
-// Clone returns a table that decides the same and shares no slice with t, so that a change of its
-// rules or roles does not change t. It keeps the difference between nil and empty. [Permits] of t
-// do not fit the clone.
+// Clone returns a table with the same decisions that shares no slice with t, so that a change of
+// its rules or roles does not change t. Nil slices stay nil. [Permits] of t do not fit the clone.
 func (t Table) Clone() Table {
 	t.Roles = slices.Clone(t.Roles)
 	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values} {
@@ -211,10 +243,10 @@ func (t Table) Clone() Table {
 	return t
 }
 
-// Of returns the part of the table that speaks of one kind: a table whose "tools" are the
-// prompts, the resources or the values. [Table.Decide] of Of(Prompts) takes the name of a prompt,
-// that of Of(Resources) a URI or a URI template as its rule has it, not one that matches it, and
-// that of Of(Values) the [Rule.Name] of a value's rule.
+// Of returns the part of the table about one kind: a table whose methods are about the prompts, the
+// resources or the values. [Table.Decide] of Of(Prompts) takes the name of a prompt. That of
+// Of(Resources) takes a URI or URI template exactly as in its rule, and not a URI that matches a
+// template. That of Of(Values) takes the [Rule.Name] of a value's rule.
 func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:
@@ -238,8 +270,7 @@ func (t *Table) part(rules []Rule, k Kind) Table {
 	return part
 }
 
-// Tools returns the names of all tools that the table has a rule for, sorted. The slice is
-// the caller's own.
+// Tools returns the sorted names of all tools with a rule. The slice is new.
 func (t Table) Tools() []string {
 	names := make([]string, len(t.Rules))
 	for i := range t.Rules {

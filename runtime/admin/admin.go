@@ -28,14 +28,14 @@ import (
 
 // Options configure the administration of a server. The zero value works.
 type Options struct {
-	// Audit receives an event for each request that was refused to somebody, by the API or the console. Changes are recorded by the
-	// store, each in one transaction with itself. Nil is what the server records to (runtime.Options.Audit), and the store's own
-	// trail where that is nowhere.
+	// Audit receives an event for each refused request to the API or the console. The store records
+	// changes itself, each in one transaction with the change. Nil is the sink of the server
+	// (runtime.Options.Audit), or without one the trail of the store.
 	Audit audit.Sink
-	// Grants is where grants are kept and asked for, the value that runtime.Options.Grants has as well. Nil leaves out of the API
-	// and the console what is about them.
+	// Grants keeps the grants and the requests for them. It is the same value as
+	// runtime.Options.Grants. Nil leaves the grants out of the API and the console.
 	Grants grant.Registry
-	// Logger is told what went wrong inside, without secrets. Nil is slog.Default().
+	// Logger receives internal errors, without secrets. Nil is slog.Default().
 	Logger *slog.Logger
 }
 

@@ -1,10 +1,10 @@
-// Package audit records what was decided: one event for each call of a tool, each get of a
-// prompt, each read of a resource, each completion, each list, and each change to what a store
-// keeps. Failed authentications are counted by address, with an event a minute at most.
+// Package audit records decisions: one event for each call of a tool, each get of a prompt, each
+// read of a resource, each completion, each list, and each change in a store. Failed
+// authentications are counted by address, with at most one event a minute.
 //
-// An event says who asked, for what, how it was decided and how it ended. It never holds the
-// value of an argument, a result or a credential. The server writes it before the answer
-// leaves, and a call whose event cannot be written is not answered.
+// An event has the caller, the request, the decision and the outcome. It never contains the value
+// of an argument, a result or a credential. The server writes it before it sends the response, and
+// withholds the response if the event cannot be written.
 //
 // A call that may change something has two events with the same RequestID. The intent, with the
 // status [Intent], is durable before the handler starts. The outcome is durable before the answer
@@ -19,41 +19,42 @@ import (
 	"time"
 )
 
-// Type says what kind of request an event is about.
+// Type is the kind of request that an event is about.
 type Type string
 
+// The types of events.
 const (
-	ToolCalled   Type = "tool_called"
-	ToolList     Type = "tool_list"
-	PromptGet    Type = "prompt_get"
-	PromptList   Type = "prompt_list"
-	ResourceRead Type = "resource_read"
-	ResourceList Type = "resource_list"
-	TemplateList Type = "resource_template_list"
-	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
-	Changed      Type = "changed"    // Action was done to Object, by an administrator
-	// AdminRequest is a request to administer that changes nothing: one that was refused, where
-	// Action is the operation and Object the scope; or one that reads the trail itself, with what
-	// it was narrowed to as Arguments.
+	ToolCalled   Type = "tool_called"            // a call of a tool
+	ToolList     Type = "tool_list"              // a list of tools
+	PromptGet    Type = "prompt_get"             // a get of a prompt
+	PromptList   Type = "prompt_list"            // a list of prompts
+	ResourceRead Type = "resource_read"          // a read of a resource
+	ResourceList Type = "resource_list"          // a list of resources
+	TemplateList Type = "resource_template_list" // a list of resource templates
+	Completion   Type = "completion"             // of an argument of Prompt or a variable of Resource
+	Changed      Type = "changed"                // a change in the store: Action was done to Object
+	// AdminRequest is a request to administer that changes nothing: a refused one, where Action is
+	// the operation and Object the scope; or one that reads the trail itself, with its filters as
+	// Arguments.
 	AdminRequest Type = "admin_request"
 	// Authentication reports failed authentications of one address over HTTP, once a minute. Object
 	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
 	// failures since the last event of that address.
 	Authentication Type = "authentication"
-	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this
-	// one included.
+	// Checkpoint is the position of a chain. Total is the number of its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
-	// Outage is written when the sink works again after it had failed: Total counts the requests
-	// that were refused without a record since the time of the event, or whose outcome is missing.
+	// Outage is written when the sink works again after it had failed. Total is the number of
+	// requests, since the time of the event, that were refused without a record or have no outcome.
 	Outage Type = "audit_outage"
 )
 
 // Status is the outcome of a request.
 type Status string
 
+// The statuses of events.
 const (
-	Success Status = "success"
-	Failed  Status = "failed" // the event's Failure is the reason
+	Success Status = "success" // the request was answered without an error
+	Failed  Status = "failed"  // the event's Failure is the reason
 	// Intent is the status of an event before its handler starts: it has neither an outcome nor
 	// grants nor a duration.
 	Intent Status = "intent"
@@ -62,12 +63,16 @@ const (
 // Failure is the reason for the status Failed. It is empty for the other statuses.
 type Failure string
 
+// The failures of events.
 const (
-	// Denied: refused by the table, or without a grant or a valid credential.
-	Denied  Failure = "denied"
-	Timeout Failure = "timeout" // allowed, and ended at the handler's time limit
-	Limited Failure = "limited" // allowed, and ended at another limit, or not started for one
-	Crashed Failure = "crashed" // allowed, and the handler panicked or its result cannot be sent
+	// Denied: refused by a rule, or without a grant or a valid credential.
+	Denied Failure = "denied"
+	// Timeout: allowed, and ended at the handler's time limit.
+	Timeout Failure = "timeout"
+	// Limited: allowed, and ended at another limit, or not started because of one.
+	Limited Failure = "limited"
+	// Crashed: allowed, and the handler panicked or its result cannot be sent.
+	Crashed Failure = "crashed"
 	// Invalid: the request or its arguments are not valid, such as a bad cursor or a forged state.
 	Invalid Failure = "invalid"
 	// Errored: allowed, and the handler or middleware returned an error, or the call was cancelled.
@@ -150,76 +155,88 @@ func (s Status) current() (Status, Failure) {
 	return s, ""
 }
 
-// IntentPolicy is which allowed calls have an [Intent] before their handler starts. An event for
-// each of them is durable twice, which costs the time of a second write.
+// IntentPolicy selects the allowed calls that have an [Intent] before their handler starts. Each of
+// them waits for two durable records in place of one.
 type IntentPolicy string
 
+// The policies of intents.
 const (
 	// IntentNonReadonly: tools, but for those that are declared readonly on a server without
 	// middleware. Prompts, resources and completions only read. It is the default.
 	IntentNonReadonly IntentPolicy = "nonReadonly"
-	IntentAll         IntentPolicy = "all"  // tools, prompts, resources and completions
-	IntentNone        IntentPolicy = "none" // a call runs, and a retry repeats it, without a record
+	// IntentAll: tools, prompts, resources and completions.
+	IntentAll IntentPolicy = "all"
+	// IntentNone: no calls. A call can then run, and run again when it is retried, without a record.
+	IntentNone IntentPolicy = "none"
 )
 
 // Event is one record. Its JSON form is the line that [JSONLines] writes.
 type Event struct {
+	// Time is when the request came.
 	Time time.Time `json:"timestamp"`
-	Type Type      `json:"event_type"`
-	// made by the server, one for each request; not the client's JSON-RPC id
+	// Type is the kind of request.
+	Type Type `json:"event_type"`
+	// RequestID is made by the server, one for each request. It is not the client's JSON-RPC id. An
+	// intent and its outcome have the same one.
 	RequestID string `json:"request_id"`
-	// TraceID is the trace that the request belongs to (W3C Trace Context, trace-id), empty where
-	// there is none.
+	// TraceID is the trace that the request belongs to (W3C Trace Context, trace-id).
 	TraceID string `json:"trace_id,omitempty"`
 
-	Issuer    string `json:"issuer,omitempty"`
-	Principal string `json:"principal,omitempty"` // the subject; empty for an anonymous caller
-	Client    string `json:"client_id,omitempty"`
-	Role      string `json:"role,omitempty"`
+	// Issuer is the issuer of Principal.
+	Issuer string `json:"issuer,omitempty"`
+	// Principal is the subject of the caller; empty for an anonymous one.
+	Principal string `json:"principal,omitempty"`
+	// Client is the OAuth client or the program that called.
+	Client string `json:"client_id,omitempty"`
+	// Role is the caller's role.
+	Role string `json:"role,omitempty"`
 
-	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not
-	// "unknown".
+	// Tool is the requested name, cut to 128 bytes. The tool exists only if Axis is not "unknown".
 	Tool string `json:"tool_name,omitempty"`
-	// Prompt is Tool for a prompt.
+	// Prompt is the requested name of a prompt, as Tool.
 	Prompt string `json:"prompt,omitempty"`
-	// Resource is the URI or the URI template of the resource that was asked for, as its author
-	// wrote it. It is empty for a URI that is none of them. What stands in the place of
-	// variables, and such a URI, are values: Arguments has their size and digest.
+	// Resource is the URI or the URI template of the requested resource, as its author wrote it. It
+	// is empty for a URI that matches none. The values of variables, and such a URI, are in
+	// Arguments by size and digest.
 	Resource string `json:"resource,omitempty"`
-	// Action is what was done to what a store keeps, as in "update", and Object what it was done
-	// to, as in: catalog 17 "kit", global.
-	Action    string     `json:"action,omitempty"`
-	Object    string     `json:"object,omitempty"`
+	// Action is what was done in the store, as in "update".
+	Action string `json:"action,omitempty"`
+	// Object is what Action was done to, as in: catalog 17 "kit", global.
+	Object string `json:"object,omitempty"`
+	// Arguments are the arguments of the request, without their values.
 	Arguments []Argument `json:"arguments,omitempty"`
 
-	Status  Status  `json:"status"`
+	// Status is the outcome.
+	Status Status `json:"status"`
+	// Failure is the reason for the status "failed".
 	Failure Failure `json:"failure,omitempty"`
 	// Intended reports that an event with the status Intent and the same RequestID comes before.
 	Intended bool `json:"intended,omitempty"`
-	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, values
-	// of an argument, or unknown for a tool, prompt or resource that does not exist. If something
-	// else ended an allowed request, it is one of the Axis constants.
+	// Axis is the part of the rule that decided: role, scopes, permission, constraints,
+	// authentication, public, rule, values of an argument, or unknown for a tool, prompt or resource
+	// that does not exist. If something else ended an allowed request, it is grant, limit, arguments
+	// or cancelled.
 	Axis string `json:"axis,omitempty"`
-	// Missing says what a refused caller lacked, as in "needs role Manager".
+	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit.
 	Missing string `json:"missing,omitempty"`
 
 	// Grants are those that allowed what the arguments name.
 	Grants []Use `json:"grants,omitempty"`
 
-	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64
-	// bytes.
+	// Catalog is the requested tool catalog of a list, as the client wrote it, cut to 64 bytes.
 	Catalog string `json:"catalog,omitempty"`
-	// Visible and Total count what is in a list: shown to the caller, and of the server.
+	// Visible is the number of items of a list that the caller got.
 	Visible int `json:"visible,omitempty"`
-	Total   int `json:"total,omitempty"`
+	// Total is the number of items of a list for all callers, or as Type describes it.
+	Total int `json:"total,omitempty"`
 
-	// Milliseconds is how long it took, with a fraction.
+	// Milliseconds is the duration of the request, with a fraction; 0 in an intent.
 	Milliseconds float64 `json:"execution_time_ms"`
 
-	// Cut names the last records that a retention cut took away, one of each chain.
+	// Cut has the last records that a retention cut deletes, one of each chain.
 	Cut []Link `json:"cut,omitempty"`
-	// Chain is the event's place in a chain; see package chain. It is the last field: what a chain
-	// vouches for is the text before its MAC.
+	// Chain is the event's place in a chain; see package chain. It is the last field: the MAC covers
+	// the text before it.
 	Chain *Link `json:"chain,omitempty"`
 }
 
@@ -250,41 +267,40 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 // End sets the status and the failure of an event. No failure is success.
 func (e *Event) End(f Failure) { e.Status, e.Failure = f.Status(), f }
 
-// Axes of events that are none of the table's.
+// Axes of events besides those of package access.
 const (
-	AxisGrant = "grant" // Missing is the type of permission, and in brackets why it is not had
-	AxisLimit = "limit" // Missing is the limit
-
-	AxisArguments = "arguments" // they do not fit the schema
-	AxisCancelled = "cancelled" // by the client, or because the server stops
+	AxisGrant     = "grant"     // a grant is missing; Missing has the type of permission and the cause
+	AxisLimit     = "limit"     // a limit was reached; Missing has the limit
+	AxisArguments = "arguments" // the arguments do not fit the schema
+	AxisCancelled = "cancelled" // the client cancelled the call, or the server stopped
 )
 
-// Use is a grant that was made use of.
+// Use is a grant that allowed a resource.
 type Use struct {
-	Argument string `json:"argument"` // which named the resource
+	Argument string `json:"argument"` // the argument that named the resource
 	Kind     string `json:"kind"`     // the type of the permission
 	Grant    string `json:"grant"`    // the id of the grant
 }
 
 // Argument is one top-level argument of an allowed call, an argument of a prompt or a variable of a
-// resource's URI, without its value; of each event the first 64 by name. A denied request has one
+// resource's URI, without its value. An event has the first 64 by name. A denied request has one
 // Argument without a name, for the text of all of its arguments, of its URI, or of the argument to
 // complete, as it was sent. So has a call whose arguments are no object.
 type Argument struct {
-	Name string `json:"name"` // cut to 64 bytes; empty for all arguments together
+	// Name is cut to 64 bytes. It is empty for all arguments together.
+	Name string `json:"name"`
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
-	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same
-	// value. It does not hide a value that can be guessed: who has the trail finds a short password
-	// by trying, whatever the argument is called. Where tools take such, guard the trail as the
-	// passwords themselves.
+	// Digest is the digest of the value's JSON text as it was sent: equal values have equal digests.
+	// It does not hide a value that can be guessed. If tools take short passwords, protect the trail
+	// like the passwords themselves.
 	Digest Digest `json:"digest"`
 }
 
-// Sink takes events. Record returns once the event is as safe as the sink makes it; an error
-// makes the server refuse the request that the event is about. It is called from many
-// goroutines at once, and ctx ends when the server no longer waits.
+// Sink records events. The server calls Record from many goroutines at once.
 type Sink interface {
+	// Record returns once the event is as safe as the sink makes it. After an error, the server
+	// refuses the request of the event. ctx ends when the server no longer waits.
 	Record(ctx context.Context, event Event) error
 }
 

@@ -8,13 +8,14 @@ import (
 
 // Link is a record's place in a chain: package chain makes and reads it.
 type Link struct {
-	// ID is the chain's: the name of the replica, and what tells this chain of it from all others.
+	// ID is the chain's: the name of the replica, and a random part.
 	ID string `json:"id"`
 	// Seq numbers the records of a chain from 1 on, without a gap.
 	Seq int64 `json:"seq"`
-	// Previous is the last record that is known of the chain before this one, in the first record of a chain.
+	// Previous is the last known record of the chain before this one. Only the first record of a
+	// chain has it.
 	Previous *Link `json:"previous,omitempty"`
-	// MAC vouches for the record, and for all of the chain before it.
+	// MAC authenticates the record, and all of the chain before it, in hexadecimal digits.
 	MAC MAC `json:"mac"`
 }
 

@@ -17,18 +17,18 @@ import (
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 )
 
-// RotateOptions say when [Rotating] begins a new file. The zero value is 100 MiB, any age, and all
-// files kept.
+// RotateOptions configure when [Rotating] begins a new file. The zero value is 100 MiB, any age,
+// and all files kept.
 type RotateOptions struct {
-	// MaxBytes is the size that a file does not outgrow, unless by the records of one write. 0 is
+	// MaxBytes is the size that a file does not exceed, unless by the records of one write. Zero is
 	// 100 MiB.
 	MaxBytes int64
-	// MaxAge is how old the first record of a file may become before the next record goes to
-	// another. 0 is any age.
+	// MaxAge is the age of the first record of a file after which the next record begins another
+	// file. Zero is any age.
 	MaxAge time.Duration
-	// Keep is how many files that are full stay, besides the one that is written; older ones are
-	// deleted. 0 is all of them. What is deleted is missing to who verifies a chain, unless a
-	// checkpoint says from where on to look.
+	// Keep is the number of full files that stay, besides the one that is written. Older files are
+	// deleted. A deleted record is missing when a chain is verified, unless a checkpoint covers it
+	// (mcpgen audit verify --since). Zero keeps all files.
 	Keep int
 }
 

@@ -139,11 +139,11 @@ func (m multi) each(record func(Sink) error) error {
 	return errors.Join(errs...)
 }
 
-// Degrade hands events to a sink whose errors deny nothing: they are logged at level error and
-// counted. It is for those to whom an answer is worth more than its record; without it, a record
-// that cannot be written denies. It belongs outermost, around a chain and not within one, where
-// what is lost would be missing. What the sink says goes to the logger as it is: where that may
-// hold a password, as what a driver says may, give it a logger over redact.Handler.
+// Degrade returns a sink whose errors refuse no request: it logs them at error level and counts
+// them. Without it, a server refuses a request whose record cannot be written. Use it as the
+// outermost sink: within a chain, a lost record would be missing. The logger gets the errors of
+// sink as they are. If these may contain a password, as those of database drivers may, use a logger
+// over redact.Handler.
 func Degrade(sink Sink, logger *slog.Logger) *Degraded {
 	return &Degraded{sink: sink, logger: logger}
 }

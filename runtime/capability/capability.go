@@ -1,6 +1,6 @@
 // Package capability is the contract between a server and the permission system of its host:
-// Django, NetBox, a file. The host keeps the authority; a server reads what it lets an identity
-// do, and projects it onto its tools. No second model of permissions is kept anywhere.
+// Django, NetBox, a file. A capability is a permission that the host gives a principal. The server
+// reads capabilities and mirrors them in its lists and calls. It keeps no permissions of its own.
 //
 // A [Source] is an adapter for one kind of host. Adapters are packages of their own below this
 // one, so that a service links the database of the one it uses and no other.
@@ -13,21 +13,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Source reads the permissions of one host. Its methods are called from many goroutines at
-// once, and whoever calls them sets a time limit by ctx. An error denies, and so do a panic and
-// an answer that comes too late; what an error says goes to the server's log, never to a caller,
-// so it must hold no secret.
+// Source reads the permissions of one host. Set it as runtime.Options.Capabilities. Its methods are
+// called from many goroutines at once, and ctx has the time limit. After an error, a panic or the
+// time limit, the caller may use public tools only. The text of an error goes to the server's log,
+// and never to a caller. It must contain no secret.
 //
-// A host's user is found by [access.Principal.User], or by other fields of the principal where
-// an adapter says so. It is never guessed from a Subject, which is unique with its issuer only.
+// The host's user is that of [access.Principal.User], or of other fields of the principal that an
+// adapter documents. It is never that of the Subject alone, which is unique with its issuer only.
 type Source interface {
-	// Resolve returns the host's user for a principal. Its error wraps [ErrNoUser] where the
-	// host has none, or none that is active.
+	// Resolve returns the host's user of a principal. Its error wraps [ErrNoUser] if the host has no
+	// such user, or only an inactive one.
 	Resolve(ctx context.Context, p access.Principal) (User, error)
 
-	// Capabilities returns all that the host lets a principal do, read by one query. Its error
-	// wraps [ErrNoUser] in the same cases as Resolve's. The result is not changed by anybody
-	// after it was returned.
+	// Capabilities returns all permissions of a principal, read by one query. Its error wraps
+	// [ErrNoUser] in the same cases as that of Resolve. The result must not be changed afterwards.
 	Capabilities(ctx context.Context, p access.Principal) (Set, error)
 
 	// MapAction returns the name of a permission in the host's [Set], and does nothing else. The
@@ -37,8 +36,8 @@ type Source interface {
 	MapAction(permission string) (string, error)
 }
 
-// Enumerator is a [Source] that knows all permissions that its host has. A server asks it at start,
-// so that an action that the host does not know is an error then and not a tool that nobody sees.
+// Enumerator is a [Source] that knows all permissions of its host. A server calls it at start, so
+// that an action that the host does not know is an error, and not a tool that no caller sees.
 type Enumerator interface {
 	// Actions returns the permissions of the host, in its own spelling and in any order. Where it
 	// turns out that the host cannot enumerate them, its error wraps [errors.ErrUnsupported], and

@@ -19,6 +19,7 @@ type Checker interface {
 // Capabilities for that principal, and discards the result. The host needs no such user. Without
 // Prober the principal has the User [ProbeUser], which need not exist either.
 type Prober interface {
+	// ProbePrincipal returns the principal of the query.
 	ProbePrincipal() access.Principal
 }
 
@@ -27,9 +28,14 @@ const ProbeUser = "mcpgen-start-check"
 
 // ConfigurationError reports that a host cannot be read until somebody changes its tables, its
 // grants or the settings of the source. Err names what is missing.
-type ConfigurationError struct{ Err error }
+type ConfigurationError struct {
+	Err error // what is missing
+}
 
+// Error returns the text of Err.
 func (e *ConfigurationError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
 func (e *ConfigurationError) Unwrap() error { return e.Err }
 
 // Misconfigured returns err as a [ConfigurationError], and nil for nil.

@@ -1,7 +1,8 @@
-// Package catalog is the contract between a server and where its named groups of tools are kept: a
-// client asks for the "research-kit" and is listed those tools, as far as it may see them.
+// Package catalog is the contract between a server and the keeper of its catalogs. A catalog is a
+// named set of tools: a client requests the "research-kit" and is listed those of its tools that it
+// may see.
 //
-// A catalog shortens a list. It says nothing about who may use what, and calls do not look at it.
+// A catalog only shortens a list. It gives and takes no access, and calls do not read it.
 package catalog
 
 import (
@@ -19,50 +20,50 @@ var ErrUnknown = errors.New("there is no such catalog")
 // switches that it has, and neither logs it nor tries again.
 var ErrClosed = errors.New("the source of catalogs is closed")
 
-// Ask is what a request says: an id, a name or both, in which case the id counts. The zero Ask asks
-// for no catalog.
+// Ask names the catalog of a request by an id, a name or both. With both, the id counts. The zero
+// Ask names no catalog.
 type Ask struct{ ID, Name string }
 
-// IsZero reports whether no catalog is asked for.
+// IsZero reports whether the request names no catalog.
 func (a Ask) IsZero() bool { return a == Ask{} }
 
-// Found is a catalog that was asked for.
+// Found is a requested catalog.
 type Found struct {
-	ID   string
-	Name string
-	// Global says that it belongs to no organisation and no team. A global catalog of a name stands
-	// behind one that code declares.
+	ID   string // unique on the server
+	Name string // unique in its scope
+	// Global reports that it belongs to no organization and no team. A catalog that code declares
+	// comes before a global one of the same name.
 	Global bool
-	// Tools are the names in it, in order, whether there are such tools or not. Nobody changes the
-	// slice.
+	// Tools are the sorted names in it. A tool of that name need not exist. The slice must not be
+	// changed afterwards.
 	Tools []string
-	// Note tells the client what it may not have meant, or is empty.
+	// Note is for the client, if the name is ambiguous. It may be empty.
 	Note string
 }
 
-// Source is where catalogs are kept, and which tools are switched off. Its methods are called from
-// many goroutines at once, and whoever calls them sets a time limit by ctx. Errors go to the
-// server's log, never to a caller.
+// Source has the catalogs, and the tools that are switched off. Set it as runtime.Options.Catalogs.
+// Its methods are called from many goroutines at once, and ctx has the time limit. The text of an
+// error goes to the server's log, and never to a caller.
 type Source interface {
-	// Catalog returns the active catalog that a caller asks for, looked for in the caller's own
-	// scope: its teams first, then its organisations, then globally. The error wraps [ErrUnknown]
-	// where there is none.
+	// Catalog returns the active catalog that a caller requests. It looks for it in the caller's
+	// teams first, then in its organizations, then among the global ones. The error wraps
+	// [ErrUnknown] if the caller has no such catalog.
 	Catalog(ctx context.Context, caller access.Principal, ask Ask) (Found, error)
 
 	// ToolsOff returns the names of the tools that are switched off, in any order.
 	ToolsOff(ctx context.Context) ([]string, error)
 
-	// Changes tells that something has changed until ctx ends, and closes the channel then. The
-	// first comes at once, when changes are being heard: what is read after it misses none. A
-	// source that can tell that it hears of none says so by Deaf.
+	// Changes sends a change when something has changed, and closes the channel when ctx ends. The
+	// first change comes when the source receives changes: a read after it misses none. A source
+	// that loses its connection sends Deaf.
 	Changes(ctx context.Context) <-chan Change
 }
 
-// Change says what may be different now. A source that does not know sets both Tools and Catalogs.
+// Change has what may have changed. A source that does not know sets both Tools and Catalogs.
 type Change struct {
-	Tools    bool // which tools are switched off
-	Catalogs bool // catalogs, what is in them, or who is in which organisation and team
-	// Deaf says that nothing is being heard, as when a connection is lost, until the next change,
-	// which then sets both. It comes once for each loss, and alone.
+	Tools    bool // the tools that are switched off
+	Catalogs bool // catalogs, their tools, or the members of organizations and teams
+	// Deaf reports that the source receives no changes, as after the loss of a connection. It comes
+	// once for each loss, and alone. The next change sets both other fields.
 	Deaf bool
 }

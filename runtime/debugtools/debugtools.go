@@ -31,9 +31,10 @@ import (
 
 // Options configure an [Inspector]. The zero value is for most servers.
 type Options struct {
-	// Started is when the process began, for the uptime. Zero is when New is called.
+	// Started is the start of the process, for the uptime. Zero is the time when New is called.
 	Started time.Time
-	// Masker knows what is secret besides what package redact and the server's Options.Masker know.
+	// Masker has secrets besides those of package redact and the server's Options.Masker. Zero adds
+	// none.
 	Masker redact.Masker
 }
 

@@ -7,16 +7,18 @@ import (
 	"strconv"
 )
 
-// Signed and Unsigned are the kinds of Go's integers, Real those of its floating-point numbers.
-type (
-	Signed interface {
-		~int | ~int8 | ~int16 | ~int32 | ~int64
-	}
-	Unsigned interface {
-		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
-	}
-	Real interface{ ~float32 | ~float64 }
-)
+// Signed has the signed integers of Go.
+type Signed interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64
+}
+
+// Unsigned has the unsigned integers of Go.
+type Unsigned interface {
+	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// Real has the floating-point numbers of Go.
+type Real interface{ ~float32 | ~float64 }
 
 // numeral reads a number's text.
 func (r *Reader) numeral(expected string) bool {

@@ -22,6 +22,7 @@ type Denied struct {
 	Reason   string
 }
 
+// Error returns a text that the client may see.
 func (d *Denied) Error() string {
 	return fmt.Sprintf("%s: %s %q: %s", Code, d.Kind, d.Resource, d.Reason)
 }

@@ -1,13 +1,14 @@
 // Package grant decides which resources a client may use: files below named roots, commands, hosts,
-// and whatever kind of its own a service has.
+// and kinds of a service's own.
 //
-// A role says who may call read_file; a [Permission] says which files. A client has a [Set] of
-// grants, each a permission with who granted it, why and until when. Nothing is allowed that no
-// grant allows, and no grant takes anything away: revoking one leaves the others as they are.
+// A role decides who may call read_file; a [Permission] decides which files the call may read. A
+// client has a [Set] of grants. Each is a permission, with its administrator, its reason and its
+// expiry. A resource is denied unless a grant allows it. No grant denies anything, so that revoking
+// one leaves the others as they are.
 //
 // # Patterns
 //
-// The family of a permission's type says how its resource is read.
+// The family of a permission's type determines the form of its resource.
 //
 //   - file.*: a path below a named root, as in "public/docs/*.md". The first segment is the name of the root. In a
 //     segment "*" stands for any run of characters, "?" for one, "[a-z]" and "[^a-z]" for one of a class; "**", as a
@@ -20,7 +21,7 @@
 //     "[2001:db8::/32]:443". Names match names and addresses match addresses. Without a port, any.
 //   - any other kind: an exact text, or one with the same signs, in which none is special about "/" or ".".
 //
-// A backslash takes the meaning from the character after it. Nothing is folded: neither case nor
-// forms of Unicode, except that names of hosts are in lower case. Braces are refused rather than
-// read as alternatives by some and as themselves by others.
+// A backslash makes the character after it literal. Case and forms of Unicode matter, except that
+// names of hosts are in lower case. Braces are an error, since some readers would take them for
+// alternatives.
 package grant

@@ -23,6 +23,7 @@ type HiddenError struct {
 	Problem      string
 }
 
+// Error implements error.
 func (e *HiddenError) Error() string {
 	if e.Rune == utf8.RuneError && e.Size == 1 {
 		return fmt.Sprintf("byte %d %s", e.Offset, e.Problem)

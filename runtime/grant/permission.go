@@ -56,6 +56,7 @@ func (u *Unrestricted) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// String returns "unrestricted" or "restricted".
 func (u Unrestricted) String() string {
 	if u {
 		return "unrestricted"

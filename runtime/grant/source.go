@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Source is where a server reads what clients have. Its methods are called from many goroutines at
-// once, and whoever calls them sets a time limit by ctx. An error denies; it goes to the server's
-// log, never to a client.
+// Source returns the grants of clients. Set it as runtime.Options.Grants. Its methods are called
+// from many goroutines at once, and ctx has the time limit. An error denies the call. Its text goes
+// to the server's log, and never to a client.
 type Source interface {
-	// Grants returns the grants of a client, expired ones too, and a number that changes when they
-	// do, so that a set which was compiled need not be again. Nobody changes what is returned. A
-	// client that has none gets none, and no error.
+	// Grants returns the grants of a client, expired ones included, and a revision: a number that
+	// changes when the grants change. The server compiles them again for another revision only. The
+	// result must not be changed afterwards. A client without grants is no error.
 	Grants(ctx context.Context, issuer, client string) (grants []Grant, revision uint64, err error)
 
-	// Changes tells that something has changed until ctx ends, and closes the channel then. The
-	// first comes at once, when changes are being heard: what is read after it misses none.
+	// Changes sends a change when grants have changed, and closes the channel when ctx ends. The
+	// first change comes when the source receives changes: a read after it misses none.
 	Changes(ctx context.Context) <-chan Change
 }
 
-// Change says whose grants may be others now. A source that does not know, or has missed some,
-// leaves both empty, which is everybody's.
+// Change names the client whose grants may have changed. Both fields are empty for all clients: the
+// source does not know the client, or has missed changes.
 type Change struct{ Issuer, Client string }
 
 // Errors of [Keeper] and [Requests], which others wrap.
@@ -36,18 +36,18 @@ var (
 	ErrTooMany = errors.New("the client has too many requests open")
 )
 
-// Keeper is where grants are changed, by those who may: the admin API and console. What it has done
-// counts for the next call on every replica.
+// Keeper is a [Source] whose grants the admin API and the console change. A change counts for the
+// next call on every replica.
 type Keeper interface {
 	Source
 
-	// Grant keeps a grant, validated and in canonical form, under an id that it gives, and returns
-	// it. The same permission for the same client is renewed: it gets the new expiry, reason and
-	// grantor under its old id.
+	// Grant validates a grant, keeps it in canonical form under a new id, and returns it. If the
+	// client has the same permission already, that grant gets the new expiry, reason and grantor, and
+	// keeps its id.
 	Grant(ctx context.Context, g Grant) (Grant, error)
 
-	// Revoke takes a client's grants of a kind and a pattern away, as the function [Revoke] does,
-	// and returns those. An empty pattern is the whole kind. None is no error.
+	// Revoke revokes a client's grants of a kind and a pattern, as the function [Revoke] does, and
+	// returns them. An empty pattern is the whole kind. If there are none, that is no error.
 	Revoke(ctx context.Context, r Revocation) ([]Grant, error)
 
 	// List returns grants in the order of their ids, which is that in which they were first
@@ -56,7 +56,7 @@ type Keeper interface {
 	List(ctx context.Context, f Filter) ([]Grant, error)
 }
 
-// Revocation says what is taken away, by whom and why.
+// Revocation names the grants to revoke, with who revokes them and why.
 type Revocation struct {
 	Issuer   string `json:"issuer,omitempty"`
 	Client   string `json:"client"`
@@ -80,10 +80,10 @@ type Filter struct {
 	Exact bool
 }
 
-// Status is how far a request is.
+// Status is the state of a request.
 type Status string
 
-// What a request can be.
+// The states of a request.
 const (
 	Open      Status = "open"
 	Approved  Status = "approved"
@@ -91,7 +91,7 @@ const (
 	Withdrawn Status = "withdrawn" // by the client, or because it was open for too long
 )
 
-// Request is a client's wish for a permission.
+// Request is a client's request for a permission.
 type Request struct {
 	ID string `json:"id"`
 	Permission
@@ -110,29 +110,29 @@ type Request struct {
 	Grant   string    `json:"grant,omitempty"`
 }
 
-// Verdict is how somebody who may decide does.
+// Verdict is an administrator's decision on a request.
 type Verdict struct {
 	By   string // who
 	Note string // why
-	// Permission, where it is not zero, is granted in place of what was asked for. It must be
-	// covered by that: whoever approves may give less, and not more than was seen.
+	// Permission is granted in place of the requested one, which must cover it: an administrator can
+	// grant less than was requested, and not more. Zero is the requested permission.
 	Permission Permission
-	// Expires is until when it is granted. Zero is for ever.
+	// Expires is the end of the grant. Zero is no end.
 	Expires time.Time
 }
 
-// Requests is where clients ask for permissions, and others decide.
+// Requests keeps the requests of clients for permissions, and the decisions on them.
 type Requests interface {
 	// Ask keeps a request, validated and in canonical form. An open one of the same client for the
 	// same permission is returned in its place. Its error wraps [ErrTooMany] where there are too
 	// many.
 	Ask(ctx context.Context, r Request) (Request, error)
 
-	// Request returns a request, and wraps [ErrUnknown] where there is none.
+	// Request returns a request. The error wraps [ErrUnknown] if it does not exist.
 	Request(ctx context.Context, id string) (Request, error)
 
-	// Approve grants what a request asks for, or less. Errors wrap [ErrUnknown] and [ErrDecided]:
-	// of two who decide at once one does.
+	// Approve grants the requested permission, or less. Errors wrap [ErrUnknown] and [ErrDecided]:
+	// of two concurrent decisions on a request, one fails.
 	Approve(ctx context.Context, id string, v Verdict) (Request, Grant, error)
 
 	// Deny refuses a request. Errors are as those of Approve.
@@ -177,19 +177,19 @@ func (r Request) why(v Verdict) string {
 	return text
 }
 
-// Registry is where grants are kept, asked for and decided on. Its methods are called from many
-// goroutines at once.
+// Registry keeps grants, requests and decisions. Its methods are called from many goroutines at
+// once.
 //
-// Changes are recorded for the audit by who makes them, unless the registry is a [Recorder] that
-// says otherwise.
+// The admin API and the console record changes in the audit, unless the registry is a [Recorder]
+// that does.
 type Registry interface {
 	Keeper
 	Requests
 }
 
-// Recorder is a registry that can record what it changes itself, each change in one transaction
-// with its event. The event begins with what audit.WhoActs finds: who asked, and by which request.
+// Recorder is a registry that can record its changes itself, each in one transaction with its
+// event. The event begins with that of audit.WhoActs: the caller, and the id of the request.
 type Recorder interface {
-	// RecordsChanges reports whether it does. It does not change.
+	// RecordsChanges reports whether it does. The result never changes.
 	RecordsChanges() bool
 }

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// MaxTokenBytes bounds a bearer token. A longer one is invalid without being looked at.
+// MaxTokenBytes bounds a bearer token. A longer token is invalid, and no verifier gets it.
 const MaxTokenBytes = 16 << 10
 
-// Verifier checks a bearer token. It returns an error that wraps [ErrInvalidToken] for a
-// token that does not hold, and any other error where it could not find out.
+// Verifier checks a bearer token and returns its identity. For an invalid token it returns an error
+// that wraps [ErrInvalidToken], and any other error if it could not check the token. It is called
+// from many goroutines at once.
 //
-// The fields of the result are the verifier's own to fill; nothing is taken from the token behind
-// its back. Identity.ClientItself is one of them: runtime.Options.ServiceUsers counts for those
-// whose verifier says so, by the grant of the token or by whatever else tells clients from people.
-// [Bearer] alone changes two: an empty Scheme becomes "Bearer", and Claims that hold the token
-// itself are copied without it.
+// The verifier fills all fields of the identity, Identity.ClientItself included. [Bearer] changes
+// only two: an empty Scheme becomes "Bearer", and Claims that contain the token are copied without
+// it.
 type Verifier func(ctx context.Context, token string) (Identity, error)
 
-// Bearer reads the token of the Authorization header (RFC 6750, section 2.1) and asks verify
-// about it. A request without that header carries no credentials. A header that is repeated,
-// malformed or of another scheme is an invalid token, so that nobody is taken for an
-// anonymous caller by mistake; tokens in the query or the body are not looked for.
+// Bearer is a source that reads the token of the Authorization header (RFC 6750, section 2.1) and
+// calls verify with it. A request without this header has no credential. A header that is repeated,
+// malformed or of another scheme is an invalid token, so that no such caller counts as anonymous.
+// Tokens in the query or the body are ignored.
 func Bearer(verify Verifier, options ...BearerOption) Source {
 	b := bearer{verify: verify}
 	for _, option := range options {
@@ -41,12 +40,12 @@ type bearer struct {
 	keep   bool
 }
 
-// BearerOption says more of a verifier than its type does.
+// BearerOption is a setting of [Bearer].
 type BearerOption func(*bearer)
 
-// NamesUsers promises that the verifier fills access.Principal.User with the user of the host that
-// a token acts for. Permission-aware discovery needs it, or a mapping of clients to users: a server
-// does not start where nobody could be a user of the host.
+// NamesUsers declares that the verifier fills access.Principal.User with the user of the host that
+// a token acts for. A server with runtime.Options.PermissionAware needs it, or a mapping of clients
+// to users (runtime.Options.ServiceUsers): without either it does not start.
 func NamesUsers() BearerOption { return func(b *bearer) { b.users = true } }
 
 // KeepToken gives the token to handlers as a [Token], if the verifier sets no Identity.Value:

@@ -1,8 +1,9 @@
-// Package identity says who is calling, from the HTTP request that brought the call.
+// Package identity authenticates the caller of an HTTP request.
 //
-// A [Source] is asked once per request, and what it answers holds for that request alone:
-// nothing is remembered from the creator of a session. [Bearer] asks a verifier about the
-// request's bearer token; [Static] knows a fixed set of tokens by their hashes.
+// A server calls its [Source] once for each request, and the result holds for that request alone: a
+// session does not keep the identity of its creator. [Bearer] checks bearer tokens with a function
+// of yours, [Static] has a fixed set of tokens, and package oidc verifies the tokens of an OpenID
+// provider.
 package identity
 
 import (
@@ -16,25 +17,21 @@ import (
 
 // Identity is a verified caller.
 type Identity struct {
-	// Principal is who calls. Its Subject must not be empty: an identity without one is refused.
-	// So is one whose Issuer, Subject or Client is not UTF-8 or has a control character.
+	// Principal is the caller. An identity with an empty Subject is refused. So is one whose Issuer,
+	// Subject or Client is not UTF-8 or has a control character.
 	Principal access.Principal
-	// Roles are further names that the token or its mapping gives the caller. The highest
-	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;
-	// unknown names count as nothing.
+	// Roles are further role names of the caller. The highest of these and of Principal.Role in the
+	// server's hierarchy becomes the caller's role. Unknown names count as nothing.
 	Roles []string
-	// ClientItself says that the credential is an OAuth client's own, got with the client
-	// credentials grant (RFC 6749, section 4.4), and acts for nobody else. Only then does
-	// runtime.Options.ServiceUsers make the caller a user of the host, unless the mapping says that
-	// it is for people as well. A source that cannot tell leaves it false: a person who comes by a
-	// client is not that client.
+	// ClientItself reports that the credential is an OAuth client's own, from the client credentials
+	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.ServiceUsers applies
+	// to such callers, and to others only with Delegated. A source that does not know leaves it
+	// false: a person who signs in by a client is not that client.
 	ClientItself bool
-	// Scheme is how the caller was verified, in a word for people: "Bearer", "JWT", "mTLS". It may
-	// be empty.
+	// Scheme names the kind of credential for people: "Bearer", "JWT", "mTLS". It may be empty.
 	Scheme string
-	// Claims are what the credential says of the caller, as JSON knows values: for debug tools,
-	// which mask what is secret in them, and for nothing that decides. nil where there are none.
-	// Nobody changes it.
+	// Claims are the claims of the credential, as JSON values. Debug tools show them, with secrets
+	// masked. No decision reads them. They may be nil, and must not be changed afterwards.
 	Claims map[string]any
 	// Value is for the handlers of the message (runtime.CallerValue), such as a credential for
 	// calls to another service. The zero Value is none.
@@ -43,42 +40,54 @@ type Identity struct {
 	Expires time.Time
 }
 
-// OfClientItself reports whether a principal that somebody wrote down, with no credential to look
-// at, is an OAuth client itself: its Subject is its Client, as RFC 9068, section 2.2 has it of the
-// tokens that clients get for themselves.
+// OfClientItself reports whether a principal without a credential, such as one of [Static], is an
+// OAuth client itself: its Subject is its Client, as in the tokens that clients get for themselves
+// (RFC 9068, section 2.2).
 func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subject == p.Client }
 
-// Source tells the caller of a request.
+// Source authenticates HTTP requests. Set it as runtime.Options.Identity.
 //
-// Identify returns an error that wraps [ErrNoCredentials] where the request carries none,
-// and one that wraps [ErrInvalidToken] where it carries any that does not hold; both are
-// answered with 401, and only the first is open to anonymous callers. Any other error, a
-// panic, and taking longer than the server waits are answered with 503. What the error says
-// goes to the server's log, never to the caller, so it must not contain the credential.
+// The error of Identify selects the response:
 //
-// Identify is called from many goroutines at once. Its request's context ends when the
-// server no longer waits.
+//   - one that wraps [ErrNoCredentials], for a request without a credential: 401, or with
+//     runtime.Options.Anonymous the request of an anonymous caller
+//   - one that wraps [ErrInvalidToken], for a credential that is malformed, unknown, expired or
+//     revoked: 401
+//   - any other error, a panic, and a call that exceeds runtime.Options.IdentityTimeout: 503
+//
+// The text of the error goes to the server's log and never to the caller. It must not contain the
+// credential.
+//
+// Identify is called from many goroutines at once. The context of its request ends when the server
+// no longer waits. It must not read the body.
+//
+// The other interfaces of this package are optional: runtime.New checks whether a source has their
+// methods too.
 type Source interface {
+	// Identify returns the caller of a request, or one of the errors above.
 	Identify(r *http.Request) (Identity, error)
 }
 
-// Immediate is a [Source] that answers from memory: it does not block, panic or change the request.
-// The server calls it without a time limit and without a goroutine of its own. A source that embeds
-// such a one and has an Identify of its own is one too, so that it must keep the promise.
+// Immediate is a [Source] that only reads memory: it does not block, panic or change the request.
+// The server calls it without a time limit and in the goroutine of the request. The method is
+// promoted: a source that embeds an Immediate one, and has an Identify of its own, must keep the
+// promise too.
 type Immediate interface {
+	// Immediate does nothing. It marks the source.
 	Immediate()
 }
 
-// Checker is a [Source] that knows beforehand whether it can work. runtime.New asks it, so
-// that a mistake is told at start and not by refusing everybody.
+// Checker is a [Source] that can check its settings.
 type Checker interface {
+	// Check returns an error that names each setting that cannot work. runtime.New calls it and
+	// returns that error.
 	Check() error
 }
 
-// Known is a [Source] whose principals are all written down beforehand. runtime.New looks at
-// their roles, so that the start reports a
-// misspelt role.
+// Known is a [Source] with a fixed set of principals.
 type Known interface {
+	// Principals returns all of them. runtime.New checks their roles, so that a misspelt role is an
+	// error at start.
 	Principals() []access.Principal
 }
 
@@ -91,51 +100,57 @@ type ReadySource interface {
 	Ready(ctx context.Context) error
 }
 
-// UserNamer is a [Source] that knows beforehand whether its identities name users of the host
-// (access.Principal.User). With permission-aware discovery runtime.New asks it: where no
-// identity names one, and no client is mapped to one, nobody would see anything.
+// UserNamer is a [Source] that knows whether its identities name users of the host
+// (access.Principal.User).
 type UserNamer interface {
+	// NamesUsers reports that. With runtime.Options.PermissionAware, runtime.New fails if no
+	// identity names a user and no client is mapped to one: no caller would see anything.
 	NamesUsers() bool
 }
 
-// Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer).
-// runtime.New compares the issuers of Options.ServiceUsers with it, and reports a misspelt one.
+// Issued is a [Source] with a fixed set of issuers (access.Principal.Issuer).
 type Issued interface {
+	// Issuers returns them. runtime.New compares the issuers of Options.ServiceUsers with them, so
+	// that a misspelt issuer is an error at start.
 	Issuers() []string
 }
 
-// RoleMapper is a [Source] whose settings give callers roles of this server, whatever their
-// credentials call them. runtime.New looks for them in its hierarchy, and reports a misspelt
-// one.
+// RoleMapper is a [Source] whose settings map names in credentials to roles of the server.
 type RoleMapper interface {
+	// MappedRoles returns the roles of the mapping. runtime.New looks for them in the hierarchy, so
+	// that a misspelt role is an error at start.
 	MappedRoles() []string
 }
 
-// Protected is a [Source] whose credentials come from authorization servers that a client can
-// find by itself. The server publishes what it says (RFC 9728) and points to it when it asks for
-// a credential.
+// Protected is a [Source] whose credentials come from authorization servers that a client can find
+// by the server's metadata (RFC 9728).
 type Protected interface {
+	// Resource returns the metadata. The server publishes it, and links to it in the challenge of a
+	// 401 response.
 	Resource() Resource
 }
 
 // Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
 type Resource struct {
 	// URL identifies the server: https, without query and fragment, the URL at which clients call
-	// it.
+	// it. Required.
 	URL string
-	// AuthorizationServers are the issuers whose tokens are taken.
+	// AuthorizationServers are the issuers whose tokens are accepted. Empty is the issuers of an
+	// oidc.Source, and for other sources an error of runtime.New.
 	AuthorizationServers []string
-	// Scopes are what a client may ask for. Scopes that only hidden tools ask for do not belong
-	// here.
+	// Scopes are the scopes that a client may request. Leave out scopes that only hidden tools
+	// need. Empty publishes none.
 	Scopes []string
-	// Name and Documentation are for people; Documentation is a URL.
-	Name          string
+	// Name is for people. Empty publishes none.
+	Name string
+	// Documentation is a URL for people. Empty publishes none.
 	Documentation string
 }
 
+// The errors of a [Source], to be wrapped.
 var (
-	// ErrNoCredentials says that the request carries no credential at all.
+	// ErrNoCredentials reports a request without a credential.
 	ErrNoCredentials = errors.New("no credentials")
-	// ErrInvalidToken says that the credential is malformed, unknown, expired or revoked.
+	// ErrInvalidToken reports a credential that is malformed, unknown, expired or revoked.
 	ErrInvalidToken = errors.New("invalid token")
 )

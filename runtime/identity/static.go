@@ -15,21 +15,20 @@ import (
 
 const hashPrefix = "sha256:"
 
-// HashToken returns the hash under which [Static] knows a token: "sha256:" and 64 hexadecimal
-// digits. A hash can stand in a configuration file where the token must not. Tokens have to
-// be long and random: a hash does not hide a guessable one.
+// HashToken returns the hash of a token for [Static]: "sha256:" and 64 hexadecimal digits. A
+// configuration file can contain the hash in place of the token. Tokens have to be long and random:
+// a hash does not hide a token that can be guessed.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// Static is a source with a fixed set of bearer tokens, for tests, demos and services with a
-// handful of callers. The keys are hashes made by [HashToken]; the principals are used as
-// they are written, all fields filled by whoever wrote the map; one whose Subject is its Client is
-// that client itself ([OfClientItself]). Tokens never expire.
+// Static is a source with a fixed set of bearer tokens, for tests, demos and services with few
+// callers. The keys are hashes by [HashToken], and the values are the principals of the tokens. A
+// principal whose Subject is its Client is that client itself ([OfClientItself]). Tokens never
+// expire. runtime.New fails if a key is no hash or a principal has no Subject.
 //
-// Looking a token up compares hashes, so that time tells nothing about a token that is
-// nearly right.
+// The source compares hashes, so that the time of a response contains nothing about a token.
 func Static(principals map[string]access.Principal) Source {
 	s := static{maps.Clone(principals), map[[sha256.Size]byte]access.Principal{}}
 	for key, p := range principals {

@@ -54,14 +54,14 @@ const Mask = "***MASKED***"
 // use, as long as nobody changes its fields.
 type Masker struct {
 	// Names are further parts of names, in any case, whose values are secret: "PIN" hides
-	// "user_pin" and "spinner". An empty one is ignored.
+	// "user_pin" and "spinner". An empty element is ignored. Nil adds none.
 	Names []string
-	// Values are further forms: what one matches is masked wherever it stands. They see a text as
-	// it is, but for its PEM blocks, and take nothing away from what is masked without them.
+	// Values are further forms: each match is masked, anywhere in a text. They see a text as it is,
+	// but for its PEM blocks. What is masked without them stays masked. Nil adds none.
 	Values []*regexp.Regexp
-	// Texts, if not nil, returns further texts that are secret wherever they stand: as they are, as
-	// JSON, Go and URLs escape them, and as the end of a text that was cut. It is called for each
-	// text, from many goroutines at once. Texts of fewer than 4 bytes are ignored.
+	// Texts returns further texts that are secret anywhere: as they are, as JSON, Go and URLs
+	// escape them, and as the end of a text that was cut. It is called for each text, from many
+	// goroutines at once. Texts of fewer than 4 bytes are ignored. Nil adds none.
 	Texts func() []string
 }
 

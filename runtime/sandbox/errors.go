@@ -52,6 +52,7 @@ type LimitError struct {
 	After time.Duration
 }
 
+// Error implements error.
 func (e *LimitError) Error() string {
 	if e.Limit == SystemCall {
 		return "the tool made a system call that isolated tools may not make"
@@ -74,6 +75,7 @@ type HandlerError struct {
 	Message string
 }
 
+// Error returns Message.
 func (e *HandlerError) Error() string { return e.Message }
 
 // HandlerError returns the words of the handler's error.
@@ -88,6 +90,7 @@ type CrashError struct {
 	State string
 }
 
+// Error implements error.
 func (e *CrashError) Error() string {
 	if e.Panic {
 		return "the tool panicked"
@@ -101,6 +104,7 @@ type MissingError struct {
 	Parts []string
 }
 
+// Error implements error.
 func (e *MissingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, or accept less isolation (SandboxBestEffort)"

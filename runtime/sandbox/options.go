@@ -8,63 +8,63 @@ import (
 
 // Options configure a [Sandbox] and the [Pool] in it. The zero value is the safe one.
 type Options struct {
-	// Workspaces is the folder that holds the workspaces of clients and nothing else, of this
-	// sandbox alone. It is made where it does not exist. Empty: clients have none. A pool by itself
-	// has no use for it.
+	// Workspaces is the folder of the clients' workspaces. It contains nothing else, and belongs to
+	// this sandbox alone. It is created if it does not exist. A pool without a sandbox does not use
+	// it. Empty gives clients no workspaces.
 	Workspaces string
-	// Workspace is how much each of them may hold, and how long it is kept. Owners are those of
-	// helpers where it names none.
+	// Workspace has the quota of each workspace, and how long it is kept. Its owner is UID and GID
+	// unless it has its own. Zero is the defaults of [WorkspaceOptions].
 	Workspace WorkspaceOptions
-	// Warm is how many helpers are kept ready; 4 by default. Each has the memory of the program
-	// just started, some 10 MB.
+	// Warm is the number of helpers that are kept ready. Each has the memory of the program just
+	// started, some 10 MB. Zero is 4.
 	Warm int
-	// WarmNet is how many more are kept ready for calls with Request.Net; none by default, so that
-	// these wait some milliseconds for a helper. A sandbox keeps 2 for a server with isolated tools
-	// that connect.
+	// WarmNet is the number of further helpers that are kept ready for calls with Request.Net.
+	// Other such calls wait some milliseconds for a helper. Zero is none, or 2 in a sandbox of a
+	// server with isolated tools that connect.
 	WarmNet int
-	// Max is how many calls run at a time; 64 by default. A further one is a [*LimitError] with
-	// limit Concurrency, unless one ends within a quarter of a second, or two seconds where one has
-	// been answered and its processes are still ending.
+	// Max is the number of calls that run at a time. A further call waits a quarter of a second, or
+	// two seconds if processes of an answered call are still ending. If no call has ended by then,
+	// it is a [*LimitError] with limit Concurrency. Zero is 64.
 	Max int
-	// Share is how many of these may be one client's, over all tools; half of Max by default, and
-	// one at least. A further one is a [*LimitError] at once. Anonymous callers are one client. A
-	// pool by itself does not know clients.
+	// Share is the number of calls of one client that run at a time, over all tools. A further call
+	// is a [*LimitError] at once. Anonymous callers are one client. A pool without a sandbox does
+	// not know clients. Zero is half of Max, and at least 1.
 	Share int
-	// Limits are those of requests that name none.
+	// Limits are those of requests that have none of their own. Zero is the defaults of [Limits].
 	Limits Limits
-	// Grace is how long a handler whose time is over has to return; 100 ms by default.
+	// Grace is the time that a handler has to return after its time limit. Zero is 100 ms.
 	Grace time.Duration
-	// Printed is how many bytes of what a call prints are kept; 64 KiB by default. Printing more
-	// than that is not an error, it is lost.
+	// Printed is the number of bytes that are kept of the output of a call. More output is lost,
+	// and no error. Zero is 64 KiB.
 	Printed int
-	// UID and GID are the user and group of helpers where the server is root; 65534 (nobody) by
-	// default, without any further groups. A server that is not root can change neither: helpers
-	// then have its own, and keep all groups that it is in.
+	// UID and GID are the user and group of helpers if the server runs as root, without any further
+	// groups. Without root the server cannot change them: helpers then have its user and all its
+	// groups. Zero is 65534 (nobody).
 	UID, GID int
-	// Env is the environment of helpers, all of it. By default it is
-	// PATH=/usr/local/bin:/usr/bin:/bin and GOMAXPROCS=2: a call that keeps every processor busy
-	// holds up the others, and fewer threads are confined faster.
+	// Env is the whole environment of helpers. Nil is PATH=/usr/local/bin:/usr/bin:/bin and
+	// GOMAXPROCS=2: a call that keeps every processor busy delays the others, and fewer threads are
+	// confined faster.
 	Env []string
-	// NetPaths are files and folders that calls with Request.Net may read: by default how names are
-	// resolved, and the certificates of authorities, but no folders that hold keys as well. Those
-	// that do not exist are left out.
+	// NetPaths are files and folders that calls with Request.Net may read. Paths that do not exist
+	// are left out. Nil is the files that resolve names, and the certificates of authorities, but
+	// no folders that contain private keys.
 	NetPaths []string
-	// Cgroup is the path of a cgroup (version 2) that is delegated to the server, with
-	// no processes of its own and the controllers memory and pids enabled for its children. Calls
-	// then get a cgroup each, and Limits.Memory and Limits.Processes bind all of a call's processes
-	// together. Empty: they bind as their own comments say.
+	// Cgroup is the path of a cgroup (version 2) that is delegated to the server, without processes
+	// of its own, and with the controllers memory and pids enabled for its children. Each call then
+	// has a cgroup, and Limits.Memory and Limits.Processes bound all processes of a call together.
+	// Empty bounds them as the comments of these limits describe.
 	Cgroup string
-	// BestEffort starts with what the system has. What it lacks is in [Pool.Missing]. In a sandbox
-	// runtime.Options.SandboxBestEffort sets it.
+	// BestEffort starts without the parts that the system lacks, which [Pool.Missing] lists. In a
+	// sandbox, runtime.Options.SandboxBestEffort sets it.
 	BestEffort bool
-	// RequireMountNamespace takes a system without mount namespaces for one that lacks a part,
-	// which keeps a server from starting. Without it such a server starts, and logs that they are
-	// missing: a handler then sees names and attributes of files that it cannot open (stat), and a
-	// program that it may start runs files of the workspace through ld.so.
+	// RequireMountNamespace refuses to start on a system without mount namespaces. Without it such
+	// a server starts, and logs that they are missing. A handler then can read names and attributes
+	// of files that it cannot open (stat), and a program that it may start can run files of the
+	// workspace through ld.so.
 	RequireMountNamespace bool
-	// Log gets what people should know who run the server: panics with their stacks, helpers that
-	// could not be started. The name is that of a handler, or empty. It may be called
-	// concurrently. Nil drops it; in a sandbox it goes to the server's logger as errors.
+	// Log receives panics with their stacks, and helpers that could not be started. The name is
+	// that of a handler, or empty. It may be called concurrently. Nil drops these messages, or in a
+	// sandbox logs them as errors of the server.
 	Log func(name, message string)
 }
 

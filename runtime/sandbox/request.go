@@ -73,27 +73,28 @@ type Path struct {
 	as string // the name that programs know it by, where that is a symbolic link
 }
 
-// Limits bound a call. Zero is the default, and there is no way to have none.
+// Limits bound a call. A limit that is zero has its default; no limit can be left out.
 type Limits struct {
-	// Timeout is how long the handler may take; 30 s by default. The handler's context ends then,
-	// and its processes [Options].Grace later.
+	// Timeout bounds the time of the handler. The handler's context ends then, and its processes
+	// [Options].Grace later. Zero is 30 s.
 	Timeout time.Duration
-	// Memory is how many bytes of private memory the helper may allocate beyond what it had when
-	// the call came; 512 MiB by default. Each program that the handler starts has the same limit
-	// for itself. The Go runtime allocates in steps of 4 MiB.
+	// Memory is the number of bytes of private memory that the helper may allocate beyond what it
+	// had when the call came. Each program that the handler starts has the same limit for itself.
+	// The Go runtime allocates in steps of 4 MiB. Zero is 512 MiB.
 	Memory int64
-	// Output is how many bytes the result may have; 1 MiB by default.
+	// Output is the number of bytes of the result. Zero is 1 MiB.
 	Output int64
-	// CPU is how long the handler may compute, on all processors together; 30 s by default. The
-	// kernel counts whole seconds, so it is rounded up. Each program that the
-	// handler starts has the same limit for itself.
+	// CPU bounds the processor time of the handler, on all processors together. The kernel counts
+	// whole seconds, so it is rounded up. Each program that the handler starts has the same limit
+	// for itself. Zero is 30 s.
 	CPU time.Duration
-	// OpenFiles is how many files may be open at a time, besides those handed over; 256 by default.
+	// OpenFiles is the number of files that may be open at a time, besides those handed over. Zero
+	// is 256.
 	OpenFiles int
-	// FileSize is how many bytes a file may have that is written; 64 MiB by default.
+	// FileSize is the number of bytes of a file that is written. Zero is 64 MiB.
 	FileSize int64
-	// Processes is how many processes and threads there may be at a time, the helper's own dozen
-	// included; 256 by default.
+	// Processes is the number of processes and threads at a time, the dozen of the helper included.
+	// Zero is 256.
 	Processes int
 }
 

@@ -15,20 +15,22 @@ import (
 
 // WorkspaceOptions configure [Workspaces].
 type WorkspaceOptions struct {
-	// Bytes and Files are how much a client's directory may hold; 64 MiB and 10,000 by default.
+	// Bytes is the size of a client's directory. Zero is 64 MiB.
 	Bytes int64
+	// Files is the number of files in a client's directory. Zero is 10,000.
 	Files int
-	// Variables and VariableBytes are how many variables a client may set, and how many bytes their
-	// names and values may have together; 100 and 1 MiB by default.
-	Variables     int
+	// Variables is the number of variables of a client. Zero is 100.
+	Variables int
+	// VariableBytes is the size of names and values of a client's variables together. Zero is
+	// 1 MiB.
 	VariableBytes int
-	// Idle is how long a workspace is kept that is not used; 24 h by default.
+	// Idle is how long a workspace is kept that is not used. Zero is 24 hours.
 	Idle time.Duration
-	// Clients is how many workspaces there may be; 10,000 by default. With as many, other clients
-	// get an error.
+	// Clients is the number of workspaces. If all are taken, other clients get an error. Zero is
+	// 10,000.
 	Clients int
-	// UID and GID own the directories where the server is root, so that helpers may use them; see
-	// [Options].UID. 65534 by default.
+	// UID and GID own the directories if the server runs as root, so that helpers may use them; see
+	// [Options].UID. Zero is 65534.
 	UID, GID int
 }
 

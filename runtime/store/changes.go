@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Kind says what a [Change] is about.
+// Kind is what a [Change] is about.
 type Kind string
 
+// The kinds of changes.
 const (
-	// Everything may have changed: read anew what you keep. It comes first, when a connection was
-	// lost and is back, and in the place of changes that nobody was told of or that were
-	// not taken in time.
+	// Everything may have changed: read again what you keep. It comes first, after a lost connection,
+	// and in place of changes that were missed or not received in time.
 	Everything Kind = "everything"
-	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection
-	// that is lost or cannot be made, on PostgreSQL.
+	// Deaf: no changes are received until the next Everything. On PostgreSQL, it comes once for each
+	// connection that is lost or cannot be made.
 	Deaf           Kind = "deaf"
-	ChangedOrg     Kind = "org"  // with all that is in it when it is deleted
-	ChangedTeam    Kind = "team" // with all that is in it when it is deleted
-	ChangedMember  Kind = "member"
-	ChangedCatalog Kind = "catalog"
-	ChangedEntry   Kind = "entry"
+	ChangedOrg     Kind = "org"     // with all that is in it when it is deleted
+	ChangedTeam    Kind = "team"    // with all that is in it when it is deleted
+	ChangedMember  Kind = "member"  // of an organization or a team
+	ChangedCatalog Kind = "catalog" // a tool catalog itself
+	ChangedEntry   Kind = "entry"   // a tool in a catalog
 	ChangedTool    Kind = "tool"    // switched off or on
 	ChangedAudit   Kind = "audit"   // the oldest events were pruned
 	ChangedGrant   Kind = "grant"   // to a client, or a request for one that was approved

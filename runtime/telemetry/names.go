@@ -12,35 +12,44 @@ import (
 )
 
 // Attributes of the semantic conventions for MCP. They stand here by name since package semconv has
-// none of them from v1.42.0 on, when they moved to the conventions for generative AI.
+// none of them from v1.42.0 on, when they moved to the conventions for generative AI. The comments
+// of these constants are on the page docs/reference/metrics.md.
 const (
-	keyMethod   = attribute.Key("mcp.method.name")
-	keyProtocol = attribute.Key("mcp.protocol.version")
-	// as its author wrote it, a template included
-	keyResource        = attribute.Key("mcp.resource.uri")
-	keyTool            = attribute.Key("gen_ai.tool.name")
-	keyPrompt          = attribute.Key("gen_ai.prompt.name")
-	keyOperation       = attribute.Key("gen_ai.operation.name")
-	keyCode            = attribute.Key("rpc.response.status_code")
+	keyMethod   = attribute.Key("mcp.method.name")      // the method; _OTHER for an unknown one
+	keyProtocol = attribute.Key("mcp.protocol.version") // of the client, if it is a known version
+	// the resource as its author wrote it: of shop://orders/7 the template shop://orders/{id}
+	keyResource  = attribute.Key("mcp.resource.uri")
+	keyTool      = attribute.Key("gen_ai.tool.name")      // the tool, if there is one of that name
+	keyPrompt    = attribute.Key("gen_ai.prompt.name")    // the prompt, if there is one of that name
+	keyOperation = attribute.Key("gen_ai.operation.name") // execute_tool, of calls
+	// the code of a JSON-RPC error; _OTHER for codes outside of those that JSON-RPC reserves
+	keyCode = attribute.Key("rpc.response.status_code")
+	// timeout; crashed if a handler panicked; cancelled if the client left or the server stopped;
+	// the code of a JSON-RPC error; tool_error for a result that is an error; or _OTHER
 	keyErrorType       = attribute.Key("error.type")
-	keyTransport       = attribute.Key("network.transport")
-	keyNetworkProtocol = attribute.Key("network.protocol.name")
-	keyHTTPStatus      = attribute.Key("http.response.status_code")
+	keyTransport       = attribute.Key("network.transport")     // tcp, or pipe on stdio
+	keyNetworkProtocol = attribute.Key("network.protocol.name") // http; absent on stdio
+	// the status of an HTTP request that was refused before its message was read
+	keyHTTPStatus = attribute.Key("http.response.status_code")
 )
 
 // Attributes of this package's own.
 const (
-	keyRequestID = attribute.Key("mcpgen.request.id")  // as in the log and the audit
-	keyStatus    = attribute.Key("mcpgen.status")      // as in the audit, also without an event
-	keyFailure   = attribute.Key("mcpgen.failure")     // as in the audit
-	keyAxis      = attribute.Key("mcpgen.denial.axis") // as in the audit
-	keyLimit     = attribute.Key("mcpgen.limit")
-	keyKilled    = attribute.Key("mcpgen.sandbox.killed")
-	keyListed    = attribute.Key("mcpgen.list.visible")
-	keyTotal     = attribute.Key("mcpgen.list.total")
-	keyCoercion  = attribute.Key("mcpgen.coercion")
-	keyCache     = attribute.Key("mcpgen.cache.name")
-	keyHit       = attribute.Key("mcpgen.cache.hit")
+	keyRequestID = attribute.Key("mcpgen.request.id") // request_id of the log and the audit
+	keyStatus    = attribute.Key("mcpgen.status")     // success or failed, as in the audit
+	keyFailure   = attribute.Key("mcpgen.failure")    // the failure, as in the audit
+	// the axis, as in the audit; limit also for a call that ended at a limit, its time included
+	keyAxis     = attribute.Key("mcpgen.denial.axis")
+	keyLimit    = attribute.Key("mcpgen.limit")          // the limit that was reached
+	keyKilled   = attribute.Key("mcpgen.sandbox.killed") // whether processes were killed for it
+	keyListed   = attribute.Key("mcpgen.list.visible")   // items of a list that the caller may see
+	keyTotal    = attribute.Key("mcpgen.list.total")     // items of a list for all callers
+	keyCoercion = attribute.Key("mcpgen.coercion")       // number, boolean, list, null or unknown
+	// views, the lists as each kind of caller sees them; or capabilities, the host's permissions
+	keyCache = attribute.Key("mcpgen.cache.name")
+	// whether the cache had the entry; without Options.CapabilityTTL, whether the message shared a
+	// query with another one
+	keyHit = attribute.Key("mcpgen.cache.hit")
 )
 
 // other stands for what is not named, as conventions have it.

@@ -32,17 +32,21 @@ import (
 // the program was built with one.
 const ScopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
 
-// Options are where traces and metrics go. The zero value uses the providers that the program has registered with package otel, also
-// where it registers them later.
+// Options configure an observer. The zero value uses the providers that the program has registered
+// with package otel, also if it registers them later.
 type Options struct {
-	TracerProvider trace.TracerProvider // nil is otel.GetTracerProvider
-	MeterProvider  metric.MeterProvider // nil is otel.GetMeterProvider
-	// Propagator reads "traceparent", "tracestate" and "baggage", of a message's _meta and of HTTP headers. Nil is W3C Trace Context and W3C
-	// Baggage, since the keys of _meta are theirs (SEP-414), whatever the program has registered for HTTP.
+	// TracerProvider makes the tracer of spans. Nil is otel.GetTracerProvider().
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the instruments of metrics. Nil is otel.GetMeterProvider().
+	MeterProvider metric.MeterProvider
+	// Propagator reads traceparent, tracestate and baggage, of a message's _meta and of HTTP
+	// headers. Nil is W3C Trace Context and W3C Baggage, whatever the program has registered for
+	// HTTP: the keys of _meta are theirs (SEP-414).
 	Propagator propagation.TextMapPropagator
-	// Public is for servers that strangers call. Traces begin here, with a link to the span that the caller names, so that nobody
-	// outside decides what is sampled or joins a trace of others; and baggage of callers is not passed on. The span of
-	// HTTP middleware is a parent all the same.
+	// Public is for servers that strangers call. Each message then begins a trace, with a link to
+	// the span that the caller names, so that callers cannot decide what is sampled or join traces
+	// of others. Baggage of callers is dropped. The span of HTTP middleware is a parent all the
+	// same.
 	Public bool
 }
 

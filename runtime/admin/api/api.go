@@ -48,6 +48,7 @@ type Server interface {
 	Identify(r *http.Request) (context.Context, error)
 	// ListTools lists for whom Identify has let in.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	// DeclaredCatalogs are those of the source code.
 	DeclaredCatalogs() []catalog.Found
 	// Table has a rule for each tool that there is.
 	Table() access.Table
@@ -64,16 +65,16 @@ type Server interface {
 
 // Options configure the API. The zero value works.
 type Options struct {
-	// Audit receives an event for each request of somebody who may not make it, and for each that
-	// reads the audit trail. Changes are recorded by the store, each with itself, but for those of
-	// Grants where they are kept elsewhere: those are recorded here. Nil records nothing.
+	// Audit receives an event for each refused request, and for each that reads the audit trail.
+	// The store records changes itself, except those of grants that are kept elsewhere: these are
+	// recorded here. Nil records nothing.
 	Audit audit.Sink
-	// Grants is where grants are kept and asked for. Nil leaves the operations on them out.
+	// Grants keeps the grants and the requests for them. Nil leaves their operations out.
 	Grants grant.Registry
-	// Exports are those of the audit trail that are under way, the console's too where it is given
-	// the same. Nil is the API's own.
+	// Exports counts the running exports of the audit trail. Give the console the same value, so
+	// that one limit holds for both. Nil is the API's own.
 	Exports *front.Exports
-	// Logger is told what went wrong inside. Nil is slog.Default().
+	// Logger receives internal errors. Nil is slog.Default().
 	Logger *slog.Logger
 }
 

@@ -44,6 +44,7 @@ func (s Standing) String() string {
 
 // Server tells admins from others. *runtime.Server is one.
 type Server interface {
+	// IsAdmin reports whether a principal is an admin.
 	IsAdmin(p access.Principal) bool
 }
 

@@ -35,22 +35,20 @@ import (
 
 // Options configure a console. The zero value works.
 type Options struct {
-	// Title is what the pages call the server, as in "Team directory". Empty is "MCP server".
+	// Title is the name of the server on the pages, as in "Team directory". Empty is "MCP server".
 	Title string
 	// Logger receives errors of the server at error level, and forms from other sites at info
-	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is
-	// slog.Default().
+	// level. Secrets in it are masked, and tokens never reach it. Nil is slog.Default().
 	Logger *slog.Logger
-	// Audit receives an event for each request of somebody who may not make it, for each look at
-	// the audit trail, before it is shown, and for each change of grants, unless Grants is a
-	// [grant.Recorder] that keeps it. Other changes are recorded by the store, each with itself.
-	// Nil records nothing.
+	// Audit receives an event for each refused request, for each view of the audit trail, before it
+	// is shown, and for each change of grants, unless Grants is a [grant.Recorder] that records it.
+	// The store records all other changes itself. Nil records nothing.
 	Audit audit.Sink
-	// Grants is what the pages of requests and grants manage, which is to be what the server
-	// decides by. Where it is nil there are no such pages.
+	// Grants keeps the grants and requests that the pages manage, and that the server decides by.
+	// Nil leaves these pages out.
 	Grants grant.Registry
-	// Exports are those of the audit trail that are under way, the API's too where it is given the
-	// same. Nil is the console's own.
+	// Exports counts the running exports of the audit trail. Give the API the same value, so that
+	// one limit holds for both. Nil is the console's own.
 	Exports *front.Exports
 
 	patience time.Duration // front.Patience, or a test's

@@ -1,14 +1,14 @@
-// Package chain makes an audit trail show what was done to it afterwards.
+// Package chain makes later changes of an audit trail visible.
 //
-// Each record has its place in a chain and a MAC by a key, over itself and the record before it, so
-// that [Verify] finds a record that is missing, altered, out of its order, there twice or by
-// another key. A chain is of one replica and one start of it; the first record of the next one
-// names the last that is known of the one before.
+// Each record has its place in a chain, and a MAC over itself and the record before it. So [Verify]
+// finds a record that is missing, altered, out of order, duplicated, or made with another key. A
+// chain belongs to one run of one replica. The first record of the next chain names the last known
+// record of the one before.
 //
-// What no chain can show is that its end was cut off: that takes something that is kept elsewhere.
-// A [Checkpoint] says how far a chain had come; sent to where nobody who can change the trail can
-// change it, it proves that all before it has to be there. Whoever has the key can write any trail:
-// keep it from those who administer the trail.
+// A chain alone cannot show that its end was cut off. A [Checkpoint] has the position of a chain at
+// a time. Send checkpoints to a place that administrators of the trail cannot change: all records
+// up to each checkpoint must then exist. With the key, any trail can be written: keep it from those
+// administrators too.
 package chain
 
 import (
@@ -34,28 +34,28 @@ import (
 // 3).
 const MinKey = 32
 
-// Options say how a chain is made. Key and Replica have no default.
+// Options configure a chain. Key and Replica are required.
 type Options struct {
-	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas.
+	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas. Required.
 	Key []byte
 	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens
-	// and underscores.
+	// and underscores. Required.
 	Replica string
 	// Last is the text of this replica's newest record in the sink, from
-	// [audit.RotatingFile.Last]. Leave it empty if the sink has no record of this replica. The
-	// first record of the new chain names it.
+	// [audit.RotatingFile.Last]. The first record of the new chain names it. Empty is right only if
+	// the sink has no record of this replica.
 	Last []byte
 
-	// Every is after how many records a checkpoint is written at the latest. 0 is 1,000.
+	// Every is the number of records after which a checkpoint is written. Zero is 1,000.
 	Every int
-	// Interval is how long after a record a checkpoint is written at the latest. 0 is a minute.
+	// Interval is the time after a record until a checkpoint is written. Zero is a minute.
 	Interval time.Duration
 	// Checkpoints sends a checkpoint to another place, once it is in the trail; see
-	// [CheckpointFile]. It is called by one goroutine, never delays a record, and is given the
-	// newest where it is slower than they come.
+	// [CheckpointFile]. One goroutine calls it. It never delays a record. If it is slower than
+	// checkpoints come, it gets the newest. Nil sends none.
 	Checkpoints func(context.Context, Checkpoint) error
-	// Logger gets a line for each checkpoint that could not be written or sent, and for each chain
-	// that ended because the sink failed. Nil is [slog.Default].
+	// Logger receives a line for each checkpoint that could not be written or sent, and for each
+	// chain that ended because the sink failed. Nil is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -69,8 +69,8 @@ const sending = 30 * time.Second
 // be used from many goroutines at once: those that wait while the sink is at work share its next
 // write, if it is an [audit.BatchSink].
 //
-// Where the sink fails, nobody can tell which of the records are there. The chain ends and another
-// one begins, which names the last record that is there for certain.
+// If the sink fails, it is unknown which records it has. The chain ends, and another one begins
+// that names the last record that was acknowledged.
 type Chain struct {
 	sink    audit.Sink
 	options Options

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Checkpoint says how far a chain had come at a time. Its JSON form is a line of a file of them.
+// Checkpoint is the position of a chain at a time. Its JSON form is one line of a checkpoint file.
 type Checkpoint struct {
 	Chain string    `json:"chain"`
 	Seq   int64     `json:"seq"` // of the record that is the checkpoint in the trail, and so the count of records

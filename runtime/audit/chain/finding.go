@@ -2,9 +2,10 @@ package chain
 
 import "fmt"
 
-// Kind says what was found.
+// Kind is the kind of a finding.
 type Kind string
 
+// The kinds of findings.
 const (
 	// Missing: records between others, or a whole chain that another one names, are not there.
 	Missing Kind = "missing"

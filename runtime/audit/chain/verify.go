@@ -13,15 +13,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// VerifyOptions say what a trail is held against.
+// VerifyOptions configure [Verify]. Key is required.
 type VerifyOptions struct {
-	// Key is that of the chains: see [Options].
+	// Key is the key of the chains: see [Options]. Required.
 	Key []byte
-	// Checkpoints are from elsewhere. All records up to each of them have to be there.
+	// Checkpoints come from another place. All records up to each of them must be in the trail.
+	// Empty does not notice that the end of a trail was cut off.
 	Checkpoints []Checkpoint
-	// Since are checkpoints up to which records may be gone, as where old files are deleted. What
-	// is still there of them is looked at nonetheless, and has to lead up to a checkpoint; what the
-	// first record that is left says is then [Unproven].
+	// Since are checkpoints up to which records may be missing, because old files are deleted.
+	// Records before them are verified nonetheless, and must lead up to a checkpoint. The first
+	// record that is left is then [Unproven] in what it states about earlier ones. Empty requires
+	// each chain from its first record.
 	Since []Checkpoint
 	// Unchained accepts records that are in no chain: those of a trail from before it had one.
 	Unchained bool

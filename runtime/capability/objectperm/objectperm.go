@@ -67,10 +67,11 @@ const view = "view"
 // from the host's configuration, because no table has them.
 type Options struct {
 	// ExemptView is EXEMPT_VIEW_PERMISSIONS: models that everybody may view, "dcim.site", or
-	// [capability.Any] for all but the layout's NeverExempt. None is the hosts' default.
+	// [capability.Any] for all but the layout's NeverExempt. Empty exempts none, as hosts do by
+	// default.
 	ExemptView []string
-	// DefaultPermissions is DEFAULT_PERMISSIONS where a deployment sets it; nil is the layout's,
-	// and an empty map is none.
+	// DefaultPermissions is DEFAULT_PERMISSIONS, if a deployment sets it. An empty map that is not
+	// nil has no permissions. Nil is the layout's.
 	DefaultPermissions map[string][]capability.Constraint
 }
 

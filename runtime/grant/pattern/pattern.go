@@ -33,6 +33,7 @@ type Error struct {
 	Cure    string
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("pattern %q, at byte %d: %s; %s", e.Pattern, e.Offset, e.Problem, e.Cure)
 }

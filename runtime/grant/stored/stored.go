@@ -28,9 +28,9 @@ type Keeper struct {
 	cache *cache
 }
 
-// Options are what a keeper can be told.
+// Options configure a [Keeper].
 type Options struct {
-	// OpenRequests is how many requests of a client are open at most. 0 is [grant.MaxOpen].
+	// OpenRequests is the number of open requests of one client. Zero is [grant.MaxOpen].
 	OpenRequests int
 }
 

@@ -15,27 +15,27 @@ import (
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
 // (RFC 6901): "/https:~1~1example.com~1roles".
 type Claims struct {
-	// Roles are claims whose values, a string or a list of them, name roles. A value of another
-	// type counts as nothing.
+	// Roles are claims whose values, a string or a list of strings, name roles. A value of another
+	// type counts as nothing. Empty reads no roles.
 	Roles []string
-	// RoleNames are the roles that the values of Roles stand for; values that it does not
-	// have count as nothing. Nil takes the values themselves for names of roles, which is right
-	// only where the issuer's roles are meant for this server.
+	// RoleNames maps the values of Roles to roles of the server; other values count as nothing. Nil
+	// takes the values themselves as names of roles, which is right only if the issuer's roles are
+	// meant for this server.
 	RoleNames map[string]string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or else "scp".
 	Scopes string
-	// Groups is the claim of groups: a string or a list of them.
+	// Groups is the claim of groups: a string or a list of strings. Empty reads no groups.
 	Groups string
 	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or
 	// else "azp".
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
-	// themselves. A token without the claim names no user; one in which it is anything but a name
-	// is refused, and so is a claim "email", however deep and however its path is written, where
-	// "email_verified" beside it is not true: somebody is meant, and nobody knows who.
+	// themselves. A token without the claim names no user. A token whose claim is not a name is
+	// refused. So is one with the claim "email", at any depth and in any notation, unless
+	// "email_verified" beside it is true. Empty names no user of the host.
 	User string
-	// Orgs and Teams are the claims of memberships.
+	// Orgs and Teams are the claims of memberships. Zero reads none.
 	Orgs, Teams Memberships
 }
 

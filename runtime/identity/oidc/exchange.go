@@ -45,38 +45,48 @@ const (
 // ExchangeOptions configure an [Exchange].
 type ExchangeOptions struct {
 	// TokenURL is the token endpoint: https, or http on a loopback address. Redirects are not
-	// followed.
+	// followed. Required.
 	TokenURL string
-	// ClientID is this server's own at the endpoint. Either ClientSecret or PrivateKey
-	// authenticates it.
-	ClientID, ClientSecret string
-	// Method is how the secret is sent. The zero value is Basic. OnBehalfOf uses Post always.
-	Method     Method
+	// ClientID is this server's own at the endpoint. Required.
+	ClientID string
+	// ClientSecret authenticates this server. Empty needs PrivateKey.
+	ClientSecret string
+	// Method is how the secret is sent. OnBehalfOf uses Post always. Zero is Basic.
+	Method Method
+	// PrivateKey authenticates this server in place of a secret. Nil needs ClientSecret.
 	PrivateKey *PrivateKey
 	// OnBehalfOf uses the on-behalf-of grant of Microsoft Entra (jwt-bearer) in place of RFC 8693.
 	// It takes Scopes alone.
 	OnBehalfOf bool
-	// Target is what the tokens are for. It must not be empty.
+	// Target is what the tokens are for. Required.
 	Target
-	// Client calls the endpoint; nil is a client of this package's own. Logger gets the error codes
-	// of the endpoint; nil is slog.Default().
+	// Client calls the endpoint. Nil is a client of this package's own.
 	Client *http.Client
+	// Logger receives the error codes of the endpoint. Nil is slog.Default().
 	Logger *slog.Logger
 }
 
-// Target is what an exchanged token is for, in the terms of RFC 8693, section 2.1.
+// Target is what an exchanged token is for, in the terms of RFC 8693, section 2.1. One of its lists
+// must have an element.
 type Target struct {
-	Audiences, Resources, Scopes []string
+	// Audiences are logical names of services (audience). Empty sends none.
+	Audiences []string
+	// Resources are URLs of services (resource; RFC 8707). Empty sends none.
+	Resources []string
+	// Scopes are the scopes of the exchanged token (scope). Empty sends none.
+	Scopes []string
 }
 
 // PrivateKey authenticates a client by a signed JWT (private_key_jwt; RFC 7523).
 type PrivateKey struct {
-	Key crypto.Signer // an *rsa.PrivateKey, *ecdsa.PrivateKey or ed25519.PrivateKey
-	ID  string        // kid of the header; empty for none
-	// Algorithm is one of [Algorithms]. Empty is RS256, EdDSA, or that of the curve. Entra
-	// documents PS256.
+	// Key is an *rsa.PrivateKey, *ecdsa.PrivateKey or ed25519.PrivateKey. Required.
+	Key crypto.Signer
+	// ID is kid of the header. Empty sends none.
+	ID string
+	// Algorithm is one of [Algorithms]. Entra documents PS256. Empty is RS256, EdDSA, or that of the
+	// curve.
 	Algorithm string
-	// Certificate, if not nil, is named in the header (x5t#S256), as Entra needs it.
+	// Certificate is named in the header (x5t#S256), as Entra needs it. Nil names none.
 	Certificate *x509.Certificate
 	// Audience is aud of the JWT. Empty is the URL of the token endpoint.
 	Audience string
@@ -105,6 +115,7 @@ type ExchangeError struct {
 	Code string // of RFC 6749, section 5.2, such as "invalid_grant"; empty without one
 }
 
+// Error returns a text without the code, for callers.
 func (e *ExchangeError) Error() string { return "no access to another service for this caller" }
 
 // NewExchange returns an exchange. Its errors name each option that cannot work.

@@ -41,23 +41,25 @@ const (
 
 // Introspection asks an issuer about opaque tokens (RFC 7662).
 type Introspection struct {
-	// URL is the endpoint. Empty is what the issuer's metadata says.
+	// URL is the introspection endpoint. Empty is the one of the issuer's metadata.
 	URL string
-	// ClientID and ClientSecret are this server's own at the issuer.
-	ClientID, ClientSecret string
-	// Method is how they are sent. The zero value is Basic.
+	// ClientID is this server's own at the issuer. Required.
+	ClientID string
+	// ClientSecret authenticates this server at the issuer. Required.
+	ClientSecret string
+	// Method is how both are sent. Zero is Basic.
 	Method Method
-	// AllowMissingAudience takes answers that do not say whom the token is for, from issuers
-	// that answer active to none but the servers that a token is for. A wrong audience is refused
-	// all the same, and so is an answer that does not say either that the token is an access token
-	// (token_type): issuers answer active about refresh tokens as well.
+	// AllowMissingAudience accepts responses without an audience, from issuers that report a token
+	// as active only to the servers that it is for. A wrong audience is refused all the same. So is
+	// a response that does not report an access token either (token_type): issuers report refresh
+	// tokens as active as well.
 	AllowMissingAudience bool
-	// ClientSubject lets a token without sub stand for its client, as issuers mean it that name no subject
-	// for client credentials: client_id is then the subject. Set it only where no user can have the
-	// name of a client. Without it such a token is refused.
+	// ClientSubject makes client_id the subject of a token without sub, for issuers that name no
+	// subject for client credentials. Set it only if no user can have the name of a client. Without
+	// it such a token is refused.
 	ClientSubject bool
-	// Cache is how long an answer about a token that holds is remembered, and so for how long a revoked
-	// token is taken. At most MaxCache. Zero asks for each request.
+	// Cache is how long a response about a valid token is kept, and so for how long a revoked token
+	// is accepted, at most MaxCache. Zero introspects for each request.
 	Cache time.Duration
 }
 

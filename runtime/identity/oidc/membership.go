@@ -7,12 +7,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Memberships say how memberships stand in a claim. Understood are a name, a list of names, a list
-// of objects each with a name and a standing, and an object whose members' names are the names
-// and whose values are standings or objects with one.
+// Memberships configures how to read memberships from a claim. The claim is a name, a list of
+// names, a list of objects with a name and a standing each, or an object whose keys are the names
+// and whose values are standings, or objects with one.
 //
-// A membership that says nothing about its standing is a [access.Member]'s; one whose standing is
-// unknown or malformed counts as none at all, since it could be that of somebody suspended.
+// A membership without a standing is that of an [access.Member]. One with an unknown or malformed
+// standing counts as none, since the member could be suspended.
 type Memberships struct {
 	// Claim is the path of the claim. Empty reads none.
 	Claim string

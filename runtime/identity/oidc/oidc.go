@@ -1,16 +1,16 @@
 // Package oidc verifies the access tokens of OAuth 2.0 authorization servers and OpenID providers:
-// JWTs by the provider's published keys, opaque tokens by asking the provider (RFC 7662).
+// JWTs by the provider's published keys, and opaque tokens by introspection (RFC 7662).
 //
-// A [Source] takes the tokens of any number of issuers and of nobody else. A token counts where it
-// was issued for this server (aud, RFC 8707), has not expired, and is signed by a key that its
-// issuer publishes at the time, with an algorithm of a list; what a token says about its own keys
-// (jku, jwk, x5u, x5c) is never followed. Tokens that are bound to a key of the client (cnf, RFC
-// 7800, as DPoP and mutual TLS do) are refused, since nothing here could check that binding.
+// A [Source] accepts the tokens of its issuers only. A token is valid if it was issued for this
+// server (aud, RFC 8707), has not expired, and is signed by a key that its issuer publishes at the
+// time, with an accepted algorithm. The keys that a token itself names (jku, jwk, x5u, x5c) are
+// never used. Tokens that are bound to a key of the client (cnf, RFC 7800, as with DPoP and mutual
+// TLS) are refused, since this package cannot check that binding.
 //
-// # What becomes of a token
+// # From a token to a principal
 //
-// Each field of the principal is filled so; a claim that is missing or of another type than the
-// one described counts as nothing, and so does every value that no mapping knows.
+// Each field of the principal comes from the claims below. A claim that is missing or of another
+// type counts as nothing, and so does each value that is not in a mapping.
 //
 //	Issuer      iss, which is the issuer's URL exactly
 //	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
@@ -24,18 +24,16 @@
 //	Orgs        Claims.Orgs; none where no claim is configured
 //	Teams       Claims.Teams; none where no claim is configured
 //
-// A token is the client's own (Identity.ClientItself) where its subject is the client, as RFC 9068,
-// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes
-// it so. An authorization server that gives its machine clients subjects of another name (an
-// account, the id with a suffix) does not say so by any standard: their tokens then count as those
-// of people.
+// A token is the client's own (Identity.ClientItself) if its subject is the client, as RFC 9068,
+// section 2.2 requires it for grants without a resource owner, or if Introspection.ClientSubject
+// makes it so. Some authorization servers give their machine clients other subjects (an account,
+// the id with a suffix). No standard marks such tokens: they count as those of people.
 //
 // Each part of a JWT is strict base64url, without padding, line breaks or spare bits that are set.
 // The server refuses issuers, subjects and clients with control characters.
 //
-// All claims of a JWT, or all members of the answer about an opaque token, are passed on as
-// Identity.Claims, and which of the two they are as Identity.Scheme: "JWT" or "introspection".
-// Nothing decides by them.
+// Identity.Claims has all claims of a JWT, or all members of the introspection response.
+// Identity.Scheme is "JWT" or "introspection". No decision reads them.
 //
 // An authorization server whose users choose their own names must keep subjects apart from client
 // ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
@@ -73,57 +71,61 @@ const (
 
 // Options configure a [Source].
 type Options struct {
-	// Resource describes this server to clients (RFC 9728). Its URL is required: it is the audience
-	// that tokens must be for, where an issuer names no other. AuthorizationServers may be left
-	// empty; it is then the URLs of Issuers.
+	// Resource describes this server to clients (RFC 9728). Its URL is the audience of tokens, if
+	// an issuer has no other. AuthorizationServers may be empty: they are then the URLs of Issuers.
+	// Required.
 	Resource identity.Resource
-	// Issuers are whose tokens are taken: at least one.
+	// Issuers are the authorization servers whose tokens are accepted. Required.
 	Issuers []Issuer
 	// KeepToken gives the token to handlers, as identity.KeepToken does. [Exchange] needs it.
 	KeepToken bool
-	// Leeway is how far the clocks of an issuer and of this server may be apart. Zero is
-	// DefaultLeeway; more than MaxLeeway is refused.
+	// Leeway is the accepted difference between the clocks of an issuer and of this server, at most
+	// MaxLeeway. Zero is DefaultLeeway.
 	Leeway time.Duration
-	// Client fetches keys and metadata, and asks about opaque tokens. Redirects are not followed
-	// whatever it says. Nil is a client of this package's own, which uses the proxy of the
-	// environment.
+	// Client fetches keys and metadata, and introspects opaque tokens. It does not follow
+	// redirects, whatever its settings. Nil is a client of this package's own, which uses the proxy
+	// of the environment.
 	Client *http.Client
-	// Logger hears when a provider cannot be reached while its old keys still serve. Nil is
-	// slog.Default().
+	// Logger receives a line when a provider cannot be reached while its old keys still serve. Nil
+	// is slog.Default().
 	Logger *slog.Logger
 }
 
 // Issuer is one authorization server.
 type Issuer struct {
-	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
-	// loopback address.
+	// URL is the issuer identifier, exactly as in the iss claim: https, or http on a loopback
+	// address. Required.
 	URL string
-	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The
-	// id of a client is an audience of that client's ID tokens as well: set RequireType beside one.
+	// Audiences are accepted values of aud; a token needs one of them. The id of a client is an
+	// audience of that client's ID tokens as well: set RequireType beside one. Empty is
+	// Resource.URL alone.
 	Audiences []string
-	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
-	// (OpenID Connect Discovery 1.0, or else RFC 8414).
+	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is the URL of the issuer's
+	// metadata (OpenID Connect Discovery 1.0, or else RFC 8414).
 	KeysURL string
-	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is
-	// possible.
+	// Algorithms are the accepted signatures, all of them among [Algorithms]. Empty is all of
+	// these.
 	Algorithms []string
-	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
-	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it
-	// has a claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
+	// RequireType requires the media type "at+jwt" in a JWT's typ header (RFC 9068), which
+	// distinguishes access tokens from all others. Without it a JWT may have no type or "JWT" as
+	// well, unless it has a claim of ID tokens, logout tokens or security events: nonce, at_hash,
+	// c_hash or events.
 	RequireType bool
-	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no
+	// MaxLifetime bounds the time from iat to exp, and refuses a token without iat. Zero is no
 	// bound.
 	MaxLifetime time.Duration
-	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
-	// known is looked for at once; see RetryInterval. Zero is DefaultKeyPeriod.
+	// KeyPeriod is the time after which keys are fetched again. An unknown key is fetched at once;
+	// see RetryInterval. Zero is DefaultKeyPeriod.
 	KeyPeriod time.Duration
-	// StalePeriod is for how much longer old keys serve while the provider cannot be reached. After
-	// that nobody is admitted. Zero is DefaultStalePeriod.
+	// StalePeriod is how much longer old keys serve while the provider cannot be reached. After
+	// that no token is accepted. Zero is DefaultStalePeriod.
 	StalePeriod time.Duration
-	// Introspection asks the issuer about tokens that are no JWTs. Nil refuses them. At most one
-	// issuer has it: an opaque token does not say whose it is, and it is shown to no other server.
+	// Introspection queries the issuer about tokens that are no JWTs. At most one issuer has it: an
+	// opaque token does not name its issuer, and is sent to no other server. Nil refuses such
+	// tokens.
 	Introspection *Introspection
-	// Claims say what the claims of a token mean.
+	// Claims configures what the claims of a token mean. Zero reads the standard claims of scopes
+	// and client.
 	Claims Claims
 }
 
@@ -146,8 +148,8 @@ var (
 	_ identity.RoleMapper  = (*Source)(nil)
 )
 
-// New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
-// asks; a source that does not pass it admits nobody.
+// New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.
+// A source with errors accepts no token.
 func New(o Options) *Source {
 	s := &Source{resource: o.Resource, leeway: o.Leeway, broken: o.check()}
 	s.resource.Scopes = slices.Clone(o.Resource.Scopes)
@@ -175,7 +177,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Check names every setting that cannot work. It asks nobody: see [Source.Fetch].
+// Check returns an error that names each setting that cannot work. It makes no request: see
+// [Source.Fetch].
 func (s *Source) Check() error { return s.broken }
 
 // NamesUsers reports whether any issuer's tokens name users of the host.
@@ -257,9 +260,9 @@ func (s *Source) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Verify tells whose a token is. It is an [identity.Verifier]: its error wraps
-// [identity.ErrInvalidToken] where the token does not hold, and is any other where that could not
-// be found out. No error holds the token.
+// Verify returns the identity of a token. It is an [identity.Verifier]: its error wraps
+// [identity.ErrInvalidToken] for an invalid token, and is any other error if the token could not be
+// checked. No error contains the token.
 func (s *Source) Verify(ctx context.Context, token string) (identity.Identity, error) {
 	if s.broken != nil {
 		return identity.Identity{}, fmt.Errorf("the identity source is not set up: %w", s.broken)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
+)
+
+func TestPagesAreCurrent(t *testing.T) {
+	if err := run(testrepo.Root(t), true); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFillReplacesSectionsOnly(t *testing.T) {
+	sections := map[string]func(string) (string, error){
+		"a": func(string) (string, error) { return "new\n", nil }}
+	const page = "before\n<!-- a -->\nold\n<!-- /a -->\nafter\n"
+	got, err := fill(page, "", sections)
+	if want := strings.Replace(page, "old", "new", 1); err != nil || got != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, page := range []string{"no section\n", page + "<!-- b -->\n<!-- /b -->\n"} {
+		if _, err := fill(page, "", sections); err == nil {
+			t.Errorf("no error for %q", page)
+		}
+	}
+}
+
+func TestCommentsAreSplit(t *testing.T) {
+	for comment, want := range map[string][2]string{
+		"A bounds it. Zero is 5. More.": {"A bounds it. More.", "Zero is 5."},
+		"A is a [Type]. Nil is none":    {"A is a `Type`.", "Nil is none."},
+		"A is needed. Required.":        {"A is needed.", "Required."},
+		"A has no such sentence":        {"A has no such sentence.", ""},
+	} {
+		if meaning, empty := split(comment); meaning != want[0] || empty != want[1] {
+			t.Errorf("%q: got %q and %q", comment, meaning, empty)
+		}
+	}
+}
+
+func TestConstantsHaveTheirValues(t *testing.T) {
+	s, err := read(testrepo.Root(t), "runtime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"DefaultTimeout": "30s", "DefaultCapabilityRecheck": "1m", "DefaultMaxBodyBytes": "4 MiB",
+		"DefaultMaxSessions": "1,024",
+	} {
+		v, timed, err := s.value(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(v, timed, strings.HasSuffix(name, "Bytes")); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

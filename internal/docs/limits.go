@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strings"
+)
+
+// limit is one bound of the table: a constant, and what it bounds.
+type limit struct {
+	dir, name string
+	about     string
+	option    string // that sets it; empty for a fixed one
+	bytes     bool
+}
+
+// bounds has the limits by topic. The values are read from the source.
+var bounds = []struct {
+	topic  string
+	limits []limit
+}{
+	{"Requests and sessions", []limit{
+		{"runtime", "DefaultMaxBodyBytes",
+			"body of a request; on stdio, a line", "MaxBodyBytes", true},
+		{"runtime/internal/transport", "maxHandshakeBytes",
+			"client information in `initialize`", "", true},
+		{"runtime/internal/transport", "BodyReadTimeout",
+			"time to send a body, and to read 64 KiB of a response", "", false},
+		{"runtime/internal/transport", "maxUnread",
+			"responses that one user leaves unread for a second; then 429", "", true},
+		{"runtime", "DefaultSessionTimeout",
+			"time without a request after which a session ends", "SessionTimeout", false},
+		{"runtime", "DefaultMaxSessions",
+			"open sessions of a handler; then 503", "MaxSessions", false},
+		{"runtime/internal/transport", "minIdle",
+			"time without a request after which a session of the same user may be replaced", "", false},
+		{"runtime", "DefaultPageSize", "entries of one page of a list", "PageSize", false},
+		{"runtime/internal/invoke", "MinStateKey",
+			"least length of the key that signs `requestState`", "StateKey", true},
+		{"internal/uritemplate", "MaxLength",
+			"length of a URI that is matched with templates", "", true},
+	}},
+	{"Identity", []limit{
+		{"runtime/identity", "MaxTokenBytes", "a bearer token", "", true},
+		{"runtime", "DefaultIdentityTimeout",
+			"one call of the identity source; then 503", "IdentityTimeout", false},
+		{"runtime/internal/principal", "freeFailures",
+			"failed authentications of one address at once, before 429", "", false},
+		{"runtime/internal/principal", "forgetFailure",
+			"time after which an address has one failure less", "", false},
+		{"runtime/internal/principal", "maxRetryAfter", "longest `Retry-After`", "", false},
+		{"runtime/internal/principal", "maxAddresses",
+			"addresses that are counted one by one", "", false},
+		{"runtime/identity/oidc", "DefaultLeeway",
+			"difference of clocks", "oidc.Options.Leeway", false},
+		{"runtime/identity/oidc", "MaxLeeway", "highest value of `Leeway`", "", false},
+		{"runtime/identity/oidc", "DefaultKeyPeriod",
+			"time until keys are fetched again", "Issuer.KeyPeriod", false},
+		{"runtime/identity/oidc", "DefaultStalePeriod",
+			"time that old keys serve longer while a provider is down", "Issuer.StalePeriod", false},
+		{"runtime/identity/oidc", "RetryInterval",
+			"least time between two fetches of keys", "", false},
+		{"runtime/identity/oidc", "RefreshInterval",
+			"longest time until a new key is found", "", false},
+		{"runtime/identity/oidc", "MaxCache", "highest value of `Introspection.Cache`", "", false},
+		{"runtime/identity/oidc", "maxKeys", "keys of one issuer", "", false},
+		{"runtime/identity/oidc", "maxAnswerBytes", "a response of a provider", "", true},
+		{"runtime/identity/oidc", "maxQueries", "introspections at a time", "", false},
+		{"runtime/identity/oidc", "maxCached", "introspections that are kept", "", false},
+		{"runtime/identity/oidc", "maxExchanges", "token exchanges at a time", "", false},
+		{"runtime/identity/oidc", "exchangeTimeout", "one token exchange", "", false},
+		{"runtime/identity/oidc", "maxExchanged", "exchanged tokens that are kept", "", false},
+	}},
+	{"Permissions of a host", []limit{
+		{"runtime", "DefaultCapabilityTimeout",
+			"one query of the host", "CapabilityTimeout", false},
+		{"runtime", "DefaultCapabilityRecheck",
+			"time between two checks for clients that wait for notifications", "CapabilityRecheck", false},
+		{"runtime", "DefaultMaxCapabilities",
+			"principals whose permissions are kept", "MaxCapabilities", false},
+		{"runtime/internal/principal", "maxQueries", "queries of the host at a time", "", false},
+		{"runtime/capability/static", "maxBytes", "a file of package static", "", true},
+	}},
+	{"Calls", []limit{
+		{"runtime", "DefaultTimeout",
+			"a handler without `timeout=`", "`//mcp:limit timeout=`", false},
+		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},
+		{"runtime/internal/notify", "maxAdvice", "`runtime.Advise` of one call", "", false},
+		{"runtime/internal/notify", "maxPending", "log messages that wait for a client", "", false},
+		{"runtime/internal/notify", "maxPendingBytes",
+			"log messages that wait for a client, together", "", true},
+		{"runtime/internal/notify", "maxLogBytes", "one log message to a client", "", true},
+		{"runtime/internal/notify", "maxMessage", "the text of a progress report", "", true},
+	}},
+	{"Arguments", []limit{
+		{"runtime/decode", "DefaultBytes", "a document", "", true},
+		{"runtime/decode", "DefaultDepth", "arrays and objects within each other", "", false},
+		{"runtime/decode", "DefaultValues", "values in a document", "", false},
+		{"runtime/decode", "DefaultLevels", "depths of all values, added up", "", false},
+		{"runtime/decode", "DefaultDigits", "digits of a number", "", false},
+		{"runtime/decode", "DefaultExponent", "exponent of a number", "", false},
+		{"runtime/decode", "MaxProblems", "problems in one error", "", false},
+		{"runtime/decode", "MaxShown", "characters of a name or value in an error", "", false},
+	}},
+	{"Catalogs and the store", []limit{
+		{"runtime/internal/wire", "maxCatalogs", "catalogs of one request", "", false},
+		{"runtime/internal/wire", "maxCatalogName",
+			"name or id of a catalog in a request", "", true},
+		{"runtime/store", "MaxEntries", "tools in a catalog", "", false},
+		{"runtime/store", "MaxCatalogs", "catalogs of an organization or a team", "", false},
+		{"runtime/store", "MaxGlobalCatalogs", "global catalogs", "", false},
+		{"runtime/store", "MaxTeams", "teams of an organization", "", false},
+		{"runtime/store", "MaxMembers", "members of an organization or a team", "", false},
+		{"runtime/store", "MaxName", "a name", "", true},
+		{"runtime/store", "MaxDescription", "a description", "", true},
+		{"runtime/store", "MaxIdentity", "an issuer or a subject", "", true},
+		{"runtime/store", "MaxModule", "the module of a catalog", "", true},
+		{"runtime/admin/api", "maxBody", "body of a request to the admin API", "", true},
+		{"runtime/admin/api", "maxDepth", "depth of its JSON", "", false},
+		{"runtime/admin/front", "Patience", "time to send such a body", "", false},
+		{"runtime/admin/front", "MaxExports", "exports of the audit trail at a time", "", false},
+	}},
+	{"Grants", []limit{
+		{"runtime/grant", "MaxGrants", "grants of a client, expired ones included", "", false},
+		{"runtime/grant", "MaxOpen",
+			"open requests of a client", "stored.Options.OpenRequests", false},
+		{"runtime/store", "MaxRequests", "open requests of all clients in a store", "", false},
+		{"runtime/grant", "Waits", "time that a request stays open", "", false},
+		{"runtime/grant", "MaxPage", "grants or requests of one page", "", false},
+		{"runtime/grant", "MaxReason", "a reason or a note", "", true},
+		{"runtime/grant", "MaxIdentity", "an issuer, client, principal, tool or granter", "", true},
+		{"runtime/grant", "MaxParameters", "parameters of a permission", "", false},
+		{"runtime/grant", "MaxLine", "a permission as text", "", true},
+		{"runtime/grant/pattern", "MaxLength", "a pattern", "", true},
+		{"runtime/grant", "maxLinks", "symbolic links on one path", "", false},
+	}},
+	{"Audit", []limit{
+		{"runtime", "DefaultAuditTimeout",
+			"one record; then the request fails", "AuditTimeout", false},
+		{"runtime/internal/guard", "maxRecording", "records at a time", "", false},
+		{"runtime/audit", "defaultMaxBytes",
+			"a file of `audit.Rotating`", "RotateOptions.MaxBytes", true},
+		{"runtime/audit", "mostTogether", "records that share one write", "", false},
+		{"runtime/audit/chain", "MinKey", "least length of the key of a chain", "", true},
+		{"runtime/audit/chain", "sending", "sending of one checkpoint", "", false},
+		{"runtime/audit/chain", "maxLine", "a line that `mcpgen audit verify` reads", "", true},
+	}},
+}
+
+// limits has a table for each topic.
+func limits(root string) (string, error) {
+	var b strings.Builder
+	var errs []error
+	listed := map[string]bool{}
+	for _, t := range bounds {
+		fmt.Fprintf(&b, "## %s\n\n%s", t.topic, head("bound of", "value", "set by"))
+		for _, l := range t.limits {
+			listed[l.dir+"."+l.name] = true
+			s, err := read(root, l.dir)
+			if err != nil {
+				return "", err
+			}
+			v, timed, err := s.value(l.name)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			by := l.option
+			if by != "" && !strings.Contains(by, "`") {
+				by = code(by)
+			}
+			b.WriteString(row(l.about, shown(v, timed, l.bytes), by))
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), errors.Join(append(errs, unlisted(root, listed)...)...)
+}
+
+var limitName = regexp.MustCompile(`^(Default|Max|Min)[A-Z]`)
+
+// unlisted returns an error for each exported limit of a public package that no table has.
+func unlisted(root string, listed map[string]bool) (errs []error) {
+	dirs, err := packages(root)
+	if err != nil {
+		return []error{err}
+	}
+	for _, dir := range dirs {
+		s, err := read(root, dir)
+		if err != nil {
+			return []error{err}
+		}
+		s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
+			for _, n := range spec.(*ast.ValueSpec).Names {
+				if limitName.MatchString(n.Name) && !listed[dir+"."+n.Name] {
+					errs = append(errs, fmt.Errorf("%s.%s is a limit that no table has", dir, n.Name))
+				}
+			}
+		})
+	}
+	return errs
+}
