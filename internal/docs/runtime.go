@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -162,12 +161,11 @@ func metrics(root string) (string, error) {
 	}
 	var list []instrument
 	text := func(e ast.Expr) string {
-		lit, ok := e.(*ast.BasicLit)
-		if !ok {
+		v, _, err := s.eval(e)
+		if err != nil || v.Kind() != constant.String {
 			return ""
 		}
-		t, _ := strconv.Unquote(lit.Value)
-		return t
+		return constant.StringVal(v)
 	}
 	for _, f := range s.files {
 		ast.Inspect(f, func(n ast.Node) bool {
