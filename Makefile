@@ -65,12 +65,12 @@ ci: ## everything that must hold before a change lands
 	@step() { \
 		start=$$(date +%s); \
 		echo "== $$1"; \
-		$(MAKE) --no-print-directory $$1 DOCUMENTS=20000 || { echo "== $$1 failed"; return 1; }; \
+		$(MAKE) --no-print-directory $$1 DOCUMENTS=20000 CHECK=1 || { echo "== $$1 failed"; return 1; }; \
 		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
 	}; \
 	steps() { for each; do step $$each || return 1; done; }; \
-	steps setup fmt modules vet staticcheck check prove demo decoderoracle || exit 1; \
-	steps corpus benchtest browser clients fuzz & \
+	steps setup fmt modules vet staticcheck check prove demo docs site decoderoracle || exit 1; \
+	steps corpus benchtest browser clients adopters fuzz & \
 	step cover; covered=$$?; \
 	wait $$! && exit $$covered
 
