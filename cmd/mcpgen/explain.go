@@ -46,7 +46,7 @@ func contents() string {
 	b.WriteString("Directives\n\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range directive.Specs() {
-		fmt.Fprintf(w, "  //mcp:%s\t%s\n", s.Name, s.Says)
+		fmt.Fprintf(w, "  //mcp:%s\t%s\n", s.Name, s.Purpose)
 	}
 	w.Flush() // a Builder takes everything
 	b.WriteString("\nDiagnostics\n\n")

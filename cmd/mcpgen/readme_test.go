@@ -37,10 +37,10 @@ func TestReadmeExampleBuilds(t *testing.T) {
 // TestReadmeListsTheDirectives holds the README to the table that parses them.
 func TestReadmeListsTheDirectives(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| directive | stands on | says |\n|---|---|---|\n")
+	b.WriteString("| directive | place | purpose |\n|---|---|---|\n")
 	for _, s := range directive.Specs() {
 		b.WriteString("| `" + strings.ReplaceAll(s.Synopsis(), "|", `\|`) + "` | " + s.Where() +
-			" | " + s.Says + " |\n")
+			" | " + s.Purpose + " |\n")
 	}
 	testrepo.Section(t, *update, "README.md", "directives", b.String())
 }

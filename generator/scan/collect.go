@@ -209,7 +209,7 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 	case c.file.Constrained && found.Name != "ignore":
 		c.outside(found)
 		return
-	case !found.Spec.Stands(d.place):
+	case !found.Spec.AllowedOn(d.place):
 		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec),
 			"//mcp:%s does not stand on %s", found.Name, d.place)
 		return
@@ -277,7 +277,7 @@ func (c *collector) orphans() {
 			d, _ := directive.Parse(comment)
 			fix := "put it into the doc comment directly above the declaration, without an empty " +
 				"line between"
-			if d.Spec.Stands(directive.PackageDoc) {
+			if d.Spec.AllowedOn(directive.PackageDoc) {
 				fix = "put it " + where(d.Spec) + ", without an empty line between"
 			}
 			c.report(diag.Dangling, d.Pos, d.End, fix, "//mcp:%s belongs to no declaration", d.Name)
