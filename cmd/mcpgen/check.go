@@ -64,7 +64,8 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 	return command
 }
 
-// reflected prints where the schemas that are read differ from the Reflector's, and whether they agree.
+// reflected prints where the schemas that are read differ from the Reflector's, and whether they
+// agree.
 func reflected(
 	cmd *cobra.Command, patterns []string, requiredFromTags bool,
 ) (agree bool, err error) {

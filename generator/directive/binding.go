@@ -19,7 +19,8 @@ const longestKind = 128
 // kinds are the permissions that the runtime itself opens, starts and dials for.
 var kinds = []string{"file.read", "file.write", "net.connect", "system.command"}
 
-// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without braces.
+// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without
+// braces.
 func (l *lexer) bindings() {
 	for {
 		w, done := l.next()
@@ -63,8 +64,9 @@ func (l *lexer) binding(w word) {
 	l.d.Args = append(l.d.Args, Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end), Values: []Value{v}})
 }
 
-// checkKind returns what is wrong with a type of permission, or an empty message. One that is nearly one of the
-// runtime's is taken for a slip: nothing would be opened, started or dialled for it.
+// checkKind returns what is wrong with a type of permission, or an empty message. One that is
+// nearly one of the runtime's is taken for a slip: nothing would be opened, started or dialled for
+// it.
 func checkKind(kind string) (fix, message string) {
 	if slices.Contains(kinds, kind) {
 		return "", ""

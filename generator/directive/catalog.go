@@ -10,10 +10,10 @@ import (
 // maxCatalogName is in bytes.
 const maxCatalogName = 256
 
-// checkCatalog returns what is wrong with the name of a catalog, or an empty message. Whatever a catalog
-// in runtime/store may be called, one that code declares may be called too, and nothing else: clients ask
-// for both by name. The rule stands in both places, since neither side imports the other; a test of
-// cmd/mcpgen holds them equal.
+// checkCatalog returns what is wrong with the name of a catalog, or an empty message. Whatever a
+// catalog in runtime/store may be called, one that code declares may be called too, and nothing
+// else: clients ask for both by name. The rule stands in both places, since neither side imports
+// the other; a test of cmd/mcpgen holds them equal.
 func checkCatalog(key, name string) (fix, message string) {
 	quoted := strconv.Quote(name)
 	if len(name) > maxCatalogName {

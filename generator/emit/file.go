@@ -159,8 +159,8 @@ func quoted(s string) *jen.Statement {
 	return jen.Op(strings.Join(lines, " +\n"))
 }
 
-// raw writes a string as a raw literal, with the backticks, which a raw literal cannot hold, between
-// the pieces. What no raw literal can hold is quoted.
+// raw writes a string as a raw literal, with the backticks, which a raw literal cannot hold,
+// between the pieces. What no raw literal can hold is quoted.
 func raw(s string) *jen.Statement {
 	if !utf8.ValidString(s) || strings.ContainsAny(s, "\r\x00\ufeff") {
 		return jen.Op(strconv.Quote(s))

@@ -16,11 +16,14 @@ import (
 // Source is a package whose files count.
 type Source struct{ Path, Dir string }
 
-// Digest is that of the source which a handler's call graph is made from, as far as it can be had at once: every Go file of the packages, those for other
-// systems included, tests and what mcpgen writes left out, and go.mod and go.sum, which fix the other modules. Line ends do not count.
+// Digest is that of the source which a handler's call graph is made from, as far as it can be had
+// at once: every Go file of the packages, those for other systems included, tests and what mcpgen
+// writes left out, and go.mod and go.sum, which fix the other modules. Line ends do not count.
 //
-// It does not see vendor/, whose files the go command holds against go.mod by its list of modules alone, the standard library, build tags and the go command's other settings, modules that go.mod replaces by
-// directories, go.work, and an edited module cache; C and assembly are not read, and unknown whatever is in them.
+// It does not see vendor/, whose files the go command holds against go.mod by its list of modules
+// alone, the standard library, build tags and the go command's other settings, modules that go.mod
+// replaces by directories, go.work, and an edited module cache; C and assembly are not read, and
+// unknown whatever is in them.
 func Digest(gomod string, packages []Source) (string, error) {
 	sum := sha256.New()
 	add := func(name, path string) error {

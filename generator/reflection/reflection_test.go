@@ -152,8 +152,8 @@ type Base struct {
 }
 `
 
-// TestDescriptionsAreCompared runs the Reflector with the comments of this module and of another one.
-// The schemas are equal and have the descriptions, so both sides have them.
+// TestDescriptionsAreCompared runs the Reflector with the comments of this module and of another
+// one. The schemas are equal and have the descriptions, so both sides have them.
 func TestDescriptionsAreCompared(t *testing.T) {
 	prog := loadtest.Load(t, txtar.Parse([]byte(described)).Files, ".")
 	services, found := scan.Services(prog)

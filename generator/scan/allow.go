@@ -191,8 +191,9 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 	return b, typ
 }
 
-// distinct reports bound plain parameters of a type that another parameter has too: two that are swapped, in
-// the signature or in a caller's mind, would compile, and the wrong one would be decided on.
+// distinct reports bound plain parameters of a type that another parameter has too: two that are
+// swapped, in the signature or in a caller's mind, would compile, and the wrong one would be
+// decided on.
 func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 	told := map[*types.Var]bool{}
 	for v := range d.fn.Signature().Params().Variables() {
@@ -225,8 +226,8 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 	}
 }
 
-// opened reports arguments with a file permission whose file the handler never takes: whatever it opens by their
-// names instead would be another decision, or none.
+// opened reports arguments with a file permission whose file the handler never takes: whatever it
+// opens by their names instead would be another decision, or none.
 func (s *scanner) opened(d *decl, t *model.Tool) {
 	for _, a := range t.Allows {
 		if len(a.Kinds) == 0 || !isFile(a.Kinds[0]) {

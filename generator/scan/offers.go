@@ -212,8 +212,8 @@ func (s *scanner) completions() {
 	}
 }
 
-// completed returns the arguments of what a reference means, which are the model's own, and its name or
-// URI, or nothing.
+// completed returns the arguments of what a reference means, which are the model's own, and its
+// name or URI, or nothing.
 func (s *scanner) completed(ref string) ([]model.Argument, string) {
 	for _, p := range s.service.Prompts {
 		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {

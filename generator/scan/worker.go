@@ -25,8 +25,9 @@ type maker struct {
 	used    bool
 }
 
-// workers reads //mcp:worker: by the names of types, who makes them in a process of their own. One that could not
-// be read stands for its type where that is known, so that what uses it is not reported too.
+// workers reads //mcp:worker: by the names of types, who makes them in a process of their own. One
+// that could not be read stands for its type where that is known, so that what uses it is not
+// reported too.
 func (s *scanner) workers() {
 	s.makers = map[string]*maker{}
 	for _, d := range s.decls {
@@ -71,7 +72,8 @@ func (s *scanner) makes(m *maker) string {
 	return n.Obj().Name()
 }
 
-// isolated finds who makes the receiver of a handler with isolate=process, or reports that nobody does.
+// isolated finds who makes the receiver of a handler with isolate=process, or reports that nobody
+// does.
 func (s *scanner) isolated(d *decl, t *model.Tool) {
 	if t.Limits.Isolate == "" {
 		return

@@ -215,7 +215,8 @@ func (k keywords) lengths(s *jsonschema.Schema) {
 	}
 }
 
-// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads differently.
+// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads
+// differently.
 var re2Only = regexp.MustCompile(`\(\?[imsU-]|\(\?P<|\[\[:|\\[AzQEaC]|\\x\{`)
 
 func (k keywords) pattern(pattern string) {

@@ -16,8 +16,8 @@ const (
 	encoding                    // results: Go to JSON
 )
 
-// inlineLimit bounds the schemas of one document that has everything acyclic inlined, about
-// 150 KB of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
+// inlineLimit bounds the schemas of one document that has everything acyclic inlined, about 150 KB
+// of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
 const inlineLimit = 2000
 
 // depthLimit ends a walk through types that never reach a struct, slice or map, as in type P *P.

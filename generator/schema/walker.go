@@ -170,9 +170,9 @@ func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 	return p
 }
 
-// Named is every named type that JSON can see in what the walker has walked, each once,
-// sorted by package path and name. Types whose JSON form is fixed by the standard library
-// (time.Time, json.RawMessage) are not among them: their schema does not depend on their declaration.
+// Named is every named type that JSON can see in what the walker has walked, each once, sorted by
+// package path and name. Types whose JSON form is fixed by the standard library (time.Time,
+// json.RawMessage) are not among them: their schema does not depend on their declaration.
 func (w *Walker) Named() []*types.TypeName {
 	list := make([]*types.TypeName, 0, len(w.named))
 	for _, name := range w.named {

@@ -16,7 +16,8 @@ const posix = true
 // noFollow opens no link.
 const noFollow = syscall.O_NOFOLLOW
 
-// ofUser refuses a file of another user than this process's and root, who could change it at any time.
+// ofUser refuses a file of another user than this process's and root, who could change it at any
+// time.
 func ofUser(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if own := os.Geteuid(); ok && stat.Uid != 0 && int(stat.Uid) != own {
@@ -25,7 +26,8 @@ func ofUser(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// lockFile takes a lock that ends with the process. The file stays: deleting it would let two have it.
+// lockFile takes a lock that ends with the process. The file stays: deleting it would let two have
+// it.
 func lockFile(path string) (*os.File, error) {
 	file, err := openOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {

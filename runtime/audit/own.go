@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 )
 
-// openOwn opens a file that nobody else can have put there or can change: no link to elsewhere, a regular file, of this
-// process's user or root, that only its owner may write and not all may read.
+// openOwn opens a file that nobody else can have put there or can change: no link to elsewhere, a
+// regular file, of this process's user or root, that only its owner may write and not all may read.
 func openOwn(path string, flags int) (*os.File, error) {
-	if there, err := os.Lstat(path); err == nil { // before it is opened: a pipe would wait for its other end
+	// before it is opened: a pipe would wait for its other end
+	if there, err := os.Lstat(path); err == nil {
 		switch {
 		case there.Mode()&fs.ModeSymlink != 0:
 			return nil, linked(path)

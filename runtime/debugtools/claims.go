@@ -53,8 +53,8 @@ func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _
 	return indented(out)
 }
 
-// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC 8693 have for it; what it does not have is left
-// out.
+// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC
+// 8693 have for it; what it does not have is left out.
 func claimsOf(p access.Principal, expires time.Time) map[string]any {
 	claims := map[string]any{"sub": p.Subject}
 	for name, value := range map[string]string{

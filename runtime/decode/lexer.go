@@ -158,7 +158,8 @@ func (l *lexer) space() {
 	}
 }
 
-// spaces is space where there may be some: apart from it, so that it costs nothing where there is none.
+// spaces is space where there may be some: apart from it, so that it costs nothing where there is
+// none.
 func (l *lexer) spaces() {
 	for l.pos < len(l.doc) {
 		switch l.doc[l.pos] {

@@ -48,8 +48,8 @@ func (l *lexer) plain() {
 	l.pos = len(l.doc)
 }
 
-// special are the bytes in a string that do not stand for themselves alone: quotes, backslashes, control
-// characters, and those of longer UTF-8.
+// special are the bytes in a string that do not stand for themselves alone: quotes, backslashes,
+// control characters, and those of longer UTF-8.
 var special = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf

@@ -127,8 +127,8 @@ func bound(limit Limit, l Limits) string {
 	return ""
 }
 
-// lasting returns a time without what it has lost since the call came: a server gives a call what is left until its
-// deadline.
+// lasting returns a time without what it has lost since the call came: a server gives a call what
+// is left until its deadline.
 func lasting(d time.Duration) string {
 	switch {
 	case d <= 0:

@@ -147,7 +147,8 @@ func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
 		t.Error("it was made for a call that has not asked")
 	}
 	type key struct{}
-	space, err := Workspace(context.WithValue(ctx, key{}, 1)) // from what handlers make of their context too
+	// from what handlers make of their context too
+	space, err := Workspace(context.WithValue(ctx, key{}, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

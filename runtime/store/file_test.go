@@ -20,8 +20,9 @@ func TestFilesOfSQLiteAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened has a file that was made by other means, or by a program before this, and is
-// open to all; the files beside it are left by one that was killed.
+// TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened has a file that was made by other means, or
+// by a program before this, and is open to all; the files beside it are left by one that was
+// killed.
 func TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened(t *testing.T) {
 	for _, mode := range []os.FileMode{0o644, 0o640, 0o666, 0o660, 0o755, 0o604} {
 		for _, linked := range []bool{false, true} {

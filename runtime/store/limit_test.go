@@ -95,7 +95,8 @@ func TestNobodyFillsAPlaceWithoutEnd(t *testing.T) {
 	})
 }
 
-// TestManyWhoFillAPlaceAtOnceFillNoMore has more of them than there is room for, on two replicas where there are any.
+// TestManyWhoFillAPlaceAtOnceFillNoMore has more of them than there is room for, on two replicas
+// where there are any.
 func TestManyWhoFillAPlaceAtOnceFillNoMore(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		replicas := []*store.Store{open(t, url)}

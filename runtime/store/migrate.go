@@ -44,8 +44,8 @@ func (m *migrator) to(ctx context.Context, version int64) error {
 	return err
 }
 
-// migrate does something with a migrator: on one connection, in one transaction that no other process
-// can be in at the same time, and all of it or nothing.
+// migrate does something with a migrator: on one connection, in one transaction that no other
+// process can be in at the same time, and all of it or nothing.
 func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator) error) (err error) {
 	c, err := e.connect(ctx)
 	if err != nil {
@@ -56,8 +56,8 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 		return e.explain(ctx, "begin the migration", err)
 	}
 	if err := e.within(ctx, c, do); err != nil {
-		// What ended the context must not keep the database from being as it was. Where this fails the engine has done
-		// so by itself, or does when the connection is closed.
+		// What ended the context must not keep the database from being as it was. Where this fails the
+		// engine has done so by itself, or does when the connection is closed.
 		execute(context.WithoutCancel(ctx), c, "ROLLBACK")
 		return e.explain(ctx, "migrate", e.ofMigration(err))
 	}
@@ -105,8 +105,8 @@ func (e *engine) ofMigration(err error) error {
 }
 
 // held lets database/sql have one connection, which is in a transaction all the time: what it takes
-// for a transaction is a savepoint within. It is its own connector and gives nothing but itself, so that a
-// connection that breaks is not replaced by one without the lock.
+// for a transaction is a savepoint within. It is its own connector and gives nothing but itself, so
+// that a connection that breaks is not replaced by one without the lock.
 type held struct {
 	driver.Conn
 	failed func(error) // is told of each statement that fails

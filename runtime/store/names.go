@@ -17,8 +17,8 @@ const (
 	MaxModule      = 256
 )
 
-// checkName accepts a name of an organisation, a team or a catalog: something that reads the same to
-// everybody and can be typed again.
+// checkName accepts a name of an organisation, a team or a catalog: something that reads the same
+// to everybody and can be typed again.
 func checkName(noun, name string) error {
 	switch {
 	case name == "":
@@ -92,7 +92,8 @@ func checkVersion(version, least int64) error {
 }
 
 // printable reports whether both engines keep a text as it is and a person can see all of it. The
-// replacement character is not: [keepable] asks by it for what cannot be kept, and is to find nothing.
+// replacement character is not: [keepable] asks by it for what cannot be kept, and is to find
+// nothing.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }

@@ -81,8 +81,8 @@ func TestAuditSaysHowMuchWentWithWhatWasDeleted(t *testing.T) {
 	})
 }
 
-// TestWhatIsDeletedIsCountedWhileNothingIsAdded adds teams until there is no organisation: each that was added went
-// with it and is in the record.
+// TestWhatIsDeletedIsCountedWhileNothingIsAdded adds teams until there is no organisation: each
+// that was added went with it and is in the record.
 func TestWhatIsDeletedIsCountedWhileNothingIsAdded(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		org := must(s.CreateOrg(t.Context(), "acme", ada))
@@ -94,7 +94,8 @@ func TestWhatIsDeletedIsCountedWhileNothingIsAdded(t *testing.T) {
 				for i := 0; ; i++ {
 					_, err := s.CreateTeam(context.Background(), org.ID, fmt.Sprint(w, "-", i), ada)
 					if err != nil {
-						// PostgreSQL keeps no order among those who wait, and some may have filled it before others had a turn.
+						// PostgreSQL keeps no order among those who wait, and some may have filled it before others
+						// had a turn.
 						if !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrLimit) {
 							t.Error(err)
 						}

@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// postgresNeeds is what a role needs to serve. Identity columns ask for no right on their sequences, and a cascade
-// or a foreign key for none but the owner's (PostgreSQL documentation, "GRANT").
+// postgresNeeds is what a role needs to serve. Identity columns ask for no right on their
+// sequences, and a cascade or a foreign key for none but the owner's (PostgreSQL documentation,
+// "GRANT").
 var postgresNeeds = []struct {
 	rights []string
 	tables []string
@@ -38,8 +39,8 @@ func postgresGrants(schema, role string) string {
 	return strings.Join(grants, " ")
 }
 
-// postgresServes says what a role lacks for serving. It asks for each right by itself: asked for several at once,
-// PostgreSQL says whether there is one of them.
+// postgresServes says what a role lacks for serving. It asks for each right by itself: asked for
+// several at once, PostgreSQL says whether there is one of them.
 func postgresServes(ctx context.Context, db *sql.DB) error {
 	var role, schema string
 	if err := db.QueryRowContext(ctx, `SELECT current_user, coalesce(current_schema(), '')`).Scan(&role, &schema); err != nil {
@@ -67,7 +68,8 @@ func postgresServes(ctx context.Context, db *sql.DB) error {
 	return fmt.Errorf("the role %q has no %s%s: have the owner of the tables say %s", role, strings.Join(lacking, ", "), more, postgresGrants(schema, role))
 }
 
-// postgresNoSchema says why there is no schema to work in, by search_path and what that means for the role.
+// postgresNoSchema says why there is no schema to work in, by search_path and what that means for
+// the role.
 func postgresNoSchema(ctx context.Context, c driver.Conn) error {
 	path, err := text(ctx, c, `SELECT current_setting('search_path')`)
 	if err != nil {
@@ -94,9 +96,9 @@ func (e unreached) Error() string { return e.text }
 
 func (e unreached) Unwrap() error { return e.error }
 
-// postgresUnreached says why no connection could be made, and what to do. The driver tries with TLS and then without,
-// unless sslmode says otherwise, at each address of each host: of what it met only what it says of the server counts.
-// Other errors stay as they are.
+// postgresUnreached says why no connection could be made, and what to do. The driver tries with TLS
+// and then without, unless sslmode says otherwise, at each address of each host: of what it met
+// only what it says of the server counts. Other errors stay as they are.
 func postgresUnreached(err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
@@ -115,7 +117,8 @@ func postgresUnreached(err error) error {
 	switch found := errors.As(err, &said); {
 	case len(met) == 0:
 		met, cure = []string{noTLS}, "set sslmode=disable in the URL if the network between is yours, or have the server use TLS"
-	case found && (said.Code == "28P01" || said.Code == "28000"): // invalid_password, invalid_authorization_specification
+	// invalid_password, invalid_authorization_specification
+	case found && (said.Code == "28P01" || said.Code == "28000"):
 		cure = "put the role's password into PGPASSWORD or ~/.pgpass and look at the role, at pg_hba.conf and at sslmode in the URL"
 	case found && said.Code == "3D000": // invalid_catalog_name
 		cure = "make it with CREATE DATABASE"

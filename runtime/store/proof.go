@@ -8,8 +8,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// proof is what is known of the records that are about to be deleted: those who may write to the database without the key
-// put in what they like, and none of that may come to stand in a record that is sealed.
+// proof is what is known of the records that are about to be deleted: those who may write to the
+// database without the key put in what they like, and none of that may come to stand in a record
+// that is sealed.
 type proof struct {
 	*Store
 	voucher audit.Voucher // nil where nothing is sealed, and all is as it says
@@ -44,8 +45,9 @@ func (s *Store) proof() (*proof, error) {
 	return p, nil
 }
 
-// placeOf is what a record says of its place and of what was cut, or an error where it is not proven. Of a record that is in
-// no chain it is nothing, where others are sealed. Records are asked for in their order.
+// placeOf is what a record says of its place and of what was cut, or an error where it is not
+// proven. Of a record that is in no chain it is nothing, where others are sealed. Records are asked
+// for in their order.
 func (p *proof) placeOf(ctx context.Context, id int64, text string) (*audit.Link, []audit.Link, error) {
 	at, cuts, err := placeOf(text)
 	switch {
@@ -120,7 +122,8 @@ func (p *proof) cutAt(ctx context.Context, of link) (mac audit.MAC, ok bool, err
 	return mac, false, nil
 }
 
-// proven reports whether a record of a cut follows the one before it in its chain, wherever that is.
+// proven reports whether a record of a cut follows the one before it in its chain, wherever that
+// is.
 func (p *proof) proven(ctx context.Context, id int64, text string, at *audit.Link, cuts []audit.Link) (ok bool, err error) {
 	follows := func(before audit.MAC) bool { return p.voucher.Vouches(before, []byte(text)) }
 	if at.Seq == 1 {

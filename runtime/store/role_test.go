@@ -64,7 +64,8 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	must(s.CreateOrg(t.Context(), "acme", ada))
 }
 
-// TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the document gives: they are the same.
+// TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the
+// document gives: they are the same.
 func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	if err := store.Migrate(t.Context(), postgresURL(db, db.User), newest); err != nil {
@@ -92,7 +93,8 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	for statement, want := range map[string]string{
 		"UPDATE audit_events SET event = '{}'": "permission denied", "DELETE FROM audit_events": "permission denied", "TRUNCATE audit_events": "permission denied",
 		"ALTER TABLE audit_events DISABLE TRIGGER USER": "must be owner", "DROP TABLE audit_events": "must be owner", "DROP TRIGGER audit_events_stay ON audit_events": "must be owner",
-		"CREATE OR REPLACE FUNCTION audit_events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$": "", // whatever it says
+		// whatever it says
+		"CREATE OR REPLACE FUNCTION audit_events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$": "",
 	} {
 		if _, err := serving.Exec(statement); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", statement, err)
@@ -103,8 +105,8 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	}
 }
 
-// TestEveryTableIsGranted has the tables of the newest version, but for the one that lets events be deleted: a role that
-// serves cannot.
+// TestEveryTableIsGranted has the tables of the newest version, but for the one that lets events be
+// deleted: a role that serves cannot.
 func TestEveryTableIsGranted(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	open(t, postgresURL(db, db.User))

@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// durationBounds are the bounds that the conventions give mcp.server.operation.duration, in seconds.
+// durationBounds are the bounds that the conventions give mcp.server.operation.duration, in
+// seconds.
 var durationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 // listBounds are for the sizes of lists.

@@ -137,7 +137,8 @@ func TestLeadByKeyboardAlone(t *testing.T) {
 	}
 }
 
-// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it again.
+// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it
+// again.
 func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
 	w := serve(t)
 	b := open(t, w.url)

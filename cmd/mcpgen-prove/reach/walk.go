@@ -14,7 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// walk looks from one handler for what it reaches, breadth first: what it finds first is on a shortest way.
+// walk looks from one handler for what it reaches, breadth first: what it finds first is on a
+// shortest way.
 type walk struct {
 	*graph
 	tool  model.Tool
@@ -80,8 +81,8 @@ func (w *walk) note(capability, why, last string, from call) {
 	w.found[capability] = r
 }
 
-// visit follows what a func calls. Within the standard library it follows calls by name alone: the rest is of values that were handed to it, and
-// is looked for where they are.
+// visit follows what a func calls. Within the standard library it follows calls by name alone: the
+// rest is of values that were handed to it, and is looked for where they are.
 func (w *walk) visit(f *ssa.Function) {
 	standard := w.standard(f)
 	if !standard {
@@ -164,7 +165,9 @@ func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, sta
 	}
 	capability, why := capabilityOf(class)
 	if capability == model.Unknown && standard {
-		return // the standard library has ways of its own, and those to files, network and programs are known by name
+		// the standard library has ways of its own, and those to files, network and programs are known by
+		// name
+		return
 	}
 	name := nameOf(callee)
 	if capability == model.Files && ofProcess(common) {
@@ -196,7 +199,8 @@ func ofProcess(common *ssa.CallCommon) bool {
 	return ok && slices.Contains([]string{"os.Stdin", "os.Stdout", "os.Stderr"}, global.String())
 }
 
-// writing reports whether a call with the files capability may write. What it cannot tell, it takes for a yes.
+// writing reports whether a call with the files capability may write. What it cannot tell, it takes
+// for a yes.
 func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	switch name {
 	case "os.OpenFile", "(*os.Root).OpenFile":
@@ -233,8 +237,8 @@ func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	return writes(name)
 }
 
-// handed follows what a func may have others call: funcs that it makes or names as values, and methods of its values that the standard
-// library is handed.
+// handed follows what a func may have others call: funcs that it makes or names as values, and
+// methods of its values that the standard library is handed.
 func (w *walk) handed(f *ssa.Function, instr ssa.Instruction) {
 	if _, debug := instr.(*ssa.DebugRef); debug {
 		return

@@ -27,8 +27,8 @@ type Askable struct {
 	Resolves    bool   `json:"resolves" doc:"Who asks by the name gets this one. The others of the name are asked for by id"`
 }
 
-// shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is looked for: those of
-// teams, of organisations, of code, and of all.
+// shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is
+// looked for: those of teams, of organisations, of code, and of all.
 type shelf struct {
 	rank  int
 	id    int64
@@ -88,7 +88,8 @@ func onShelf(after string) (on shelf, key string, err error) {
 	return shelf{rank: int(idOf(parts[0])), id: idOf(parts[1])}, parts[2], nil
 }
 
-// askable registers the list of the catalogs that the caller may ask for, which is for everybody who is somebody.
+// askable registers the list of the catalogs that the caller may ask for, which is for everybody
+// who is somebody.
 func (a *API) askable() {
 	op := huma.Operation{
 		OperationID: "list-tool-catalogs", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},

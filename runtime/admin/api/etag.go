@@ -62,13 +62,13 @@ func matchOf(r *http.Request) (match, error) {
 	return m, nil
 }
 
-// attempts is how often a change is tried that may meet more than one version, and finds that yet another
-// has come.
+// attempts is how often a change is tried that may meet more than one version, and finds that yet
+// another has come.
 const attempts = 10
 
-// change makes a change at the versions that a request says it knows. Where it must say so and does not, that is
-// 428 (RFC 6585, section 3). read returns the version by now; do makes the change at one version, or, where
-// the request says nothing, at version 0.
+// change makes a change at the versions that a request says it knows. Where it must say so and does
+// not, that is 428 (RFC 6585, section 3). read returns the version by now; do makes the change at
+// one version, or, where the request says nothing, at version 0.
 func (r *request) change(must bool, read func() (int64, error), do func(version int64) error) error {
 	m, err := matchOf(r.Request)
 	switch {

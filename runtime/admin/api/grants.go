@@ -58,7 +58,8 @@ func (a *API) ownGrants() {
 			return nil, err
 		}
 		now := time.Now()
-		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) } // ids are numbers, or longer
+		// ids are numbers, or longer
+		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) }
 		some, more := cut(all, key, store.Page[string]{After: after, Limit: i.Limit})
 		return paged(r, some, more, func(g grant.Grant) OwnGrant { return ownGrantOf(g, now) }, func(g grant.Grant) string { return cursorOf(byGrant, key(g)) }), nil
 	})

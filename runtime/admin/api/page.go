@@ -48,8 +48,8 @@ func (r *request) next(cursor string) string {
 	return fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.EscapedPath(), query.Encode())
 }
 
-// What a cursor names the last item by. It holds nothing that the page did not, and needs no key: whoever
-// alters it pages through the same list, which is their own.
+// What a cursor names the last item by. It holds nothing that the page did not, and needs no key:
+// whoever alters it pages through the same list, which is their own.
 const (
 	byID       = 'i'
 	byName     = 'n'

@@ -27,8 +27,8 @@ func (a *API) served(name string) bool {
 	return slices.Contains(a.server.Table().Of(access.Tools).Tools(), name)
 }
 
-// switches registers the operations on the switches of tools. Each valid name has one, which is on, whether there is
-// such a tool or not.
+// switches registers the operations on the switches of tools. Each valid name has one, which is on,
+// whether there is such a tool or not.
 func (a *API) switches() {
 	const path = "/mcp/tools"
 	in := everywhere

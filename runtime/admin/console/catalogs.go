@@ -117,7 +117,8 @@ func (v *visit) newCatalog() error {
 	return v.showNewCatalog(form)
 }
 
-// mostPlaces is how many organisations, and teams, can be chosen from; the pages of the others lead here too.
+// mostPlaces is how many organisations, and teams, can be chosen from; the pages of the others lead
+// here too.
 const mostPlaces = 200
 
 func (v *visit) showNewCatalog(form newCatalogForm) error {
@@ -210,8 +211,8 @@ type entryRow struct {
 	Off      bool
 }
 
-// catalog reads the catalog of the address, if it is the caller's. The same is asked of the store whether it is or
-// not.
+// catalog reads the catalog of the address, if it is the caller's. The same is asked of the store
+// whether it is or not.
 func (v *visit) catalog() (c store.Catalog, err error) {
 	id, err := v.id()
 	if err == nil {

@@ -1,7 +1,7 @@
 package console
 
-// addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that nobody learns from
-// it which tools there are.
+// addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that
+// nobody learns from it which tools there are.
 func (v *visit) addEntry() error {
 	c, err := v.catalog()
 	if err != nil {

@@ -120,7 +120,8 @@ func (v *visit) renameOrg() error {
 	})
 }
 
-// renamed is the conflict of a new name with one that somebody else has given meanwhile, or nil for another error.
+// renamed is the conflict of a new name with one that somebody else has given meanwhile, or nil for
+// another error.
 func renamed(err error, noun, stored, typed string) *conflict {
 	if !errors.Is(err, store.ErrConflict) {
 		return nil
@@ -147,8 +148,8 @@ func (v *visit) addOrgMember() error {
 	})
 }
 
-// ofOrg does what a form of an organisation's page says, and shows the page again where that is refused, with
-// what again puts into it.
+// ofOrg does what a form of an organisation's page says, and shows the page again where that is
+// refused, with what again puts into it.
 func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), again func(d *orgPageData, p *page, err error) (rule, taken string)) error {
 	o, err := v.org()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestRefusalsAreRecorded: who asks for what they may not do is in the audit, whether there is such a thing or not.
+// TestRefusalsAreRecorded: who asks for what they may not do is in the audit, whether there is such
+// a thing or not.
 func TestRefusalsAreRecorded(t *testing.T) {
 	w := onSQLite(t)
 	var events []audit.Event
@@ -68,7 +69,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	}
 }
 
-// TestNameThatCodeDeclaresIsTaken: clients would never get a global catalog of that name, as the API says.
+// TestNameThatCodeDeclaresIsTaken: clients would never get a global catalog of that name, as the
+// API says.
 func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	w := onSQLite(t)
 	const says = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool " +
@@ -87,7 +89,8 @@ func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "everything")), http.StatusConflict, "There is a catalog of this name there already")
 }
 
-// TestChangeThatMayHaveBeenMadeIsNotDenied: what is said is about the change, and not about the page that was to be shown again.
+// TestChangeThatMayHaveBeenMadeIsNotDenied: what is said is about the change, and not about the
+// page that was to be shown again.
 func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 	w := onSQLite(t)
 	for _, c := range []struct {

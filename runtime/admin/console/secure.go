@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 )
 
-// policy lets pages load the console's own style and icon, send their forms to it, and nothing else: no script,
-// no frame, no other host.
+// policy lets pages load the console's own style and icon, send their forms to it, and nothing
+// else: no script, no frame, no other host.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // maxForm bounds a form: a token or a description at their largest, every byte written as three.
@@ -29,8 +29,9 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY") // frame-ancestors for browsers that do not know it
-		// Other sites learn nothing. With no-referrer browsers would send "Origin: null" with the console's own
-		// forms (Fetch standard, "append a request Origin header"), which is what a stranger's look like.
+		// Other sites learn nothing. With no-referrer browsers would send "Origin: null" with the
+		// console's own forms (Fetch standard, "append a request Origin header"), which is what a
+		// stranger's look like.
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

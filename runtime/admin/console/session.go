@@ -24,9 +24,9 @@ import (
 //
 // The cookies go to the console's path alone, so that no other handler of the host, its logs or
 // what it echoes, ever has the token. That rules the prefix __Host- out, which demands Path=/ (RFC
-// 6265bis, section
-// 4.1.3.2). What it would have added, that no other host of the domain can set the cookie, is made up for: a cookie
-// that comes twice is nobody's, and every page names who is signed in.
+// 6265bis, section 4.1.3.2). What it would have added, that no other host of the domain can set the
+// cookie, is made up for: a cookie that comes twice is nobody's, and every page names who is signed
+// in.
 const (
 	cookieName   = "__Secure-mcpgen-console"
 	loopbackName = "mcpgen-console" // over plain HTTP, where browsers refuse the prefix

@@ -12,9 +12,10 @@ const pathTools = runtime.PathConsole + "/tools"
 
 // toolSwitch is a tool, and whether it is switched off.
 type toolSwitch struct {
-	Name   string
-	Off    bool
-	Served bool // this server has it; the store may know of others that it had, or that another replica has
+	Name string
+	Off  bool
+	// this server has it; the store may know of others that it had, or that another replica has
+	Served bool
 }
 
 func (v *visit) switches() ([]toolSwitch, error) {
@@ -42,8 +43,9 @@ func (v *visit) listSwitches() error {
 	return v.show("tools", p)
 }
 
-// unserved is what is to be known of a switch whose tool the server has not. A name that only an address says, and neither
-// the server nor the store knows, is not repeated: anybody can write an address.
+// unserved is what is to be known of a switch whose tool the server has not. A name that only an
+// address says, and neither the server nor the store knows, is not repeated: anybody can write an
+// address.
 func unserved(all []toolSwitch, name string) string {
 	i := slices.IndexFunc(all, func(t toolSwitch) bool { return t.Name == name })
 	switch {

@@ -68,8 +68,8 @@ func (v *visit) addTeamMember() error {
 	})
 }
 
-// ofTeam does what a form of a team's page says, and shows the page again where that is refused, with what
-// again puts into it.
+// ofTeam does what a form of a team's page says, and shows the page again where that is refused,
+// with what again puts into it.
 func (v *visit) ofTeam(do func(store.Team) (done string, err error), again func(d *teamPageData, p *page, err error) (rule, taken string)) error {
 	t, err := v.team()
 	if err != nil {

@@ -27,7 +27,8 @@ type Checkpoint struct {
 	Seal audit.MAC `json:"seal"`
 }
 
-// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a fixed length.
+// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a
+// fixed length.
 func sealCheckpoint(key []byte, p Checkpoint) Checkpoint {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "checkpoint of an audit trail\n%q %d %s %s", p.Chain, p.Seq, p.MAC, p.Time.UTC().Format(time.RFC3339Nano))

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Limits of a file, beyond its size. JSON and YAML have the same, so that one can be made of the other.
+// Limits of a file, beyond its size. JSON and YAML have the same, so that one can be made of the
+// other.
 const (
 	maxDepth    = 100 // mappings and lists within each other
 	maxProblems = 50  // told of one file
@@ -100,7 +101,8 @@ func (f firstNames) add(bad *problems, name string, line int, pointer string) bo
 	return true
 }
 
-// once drops problems after the first n that are of a value which one of those is about: it was not read.
+// once drops problems after the first n that are of a value which one of those is about: it was not
+// read.
 func (p *problems) once(n int) {
 	unread := map[string]bool{}
 	for _, one := range p.all[:n] {
@@ -109,7 +111,8 @@ func (p *problems) once(n int) {
 	p.all = append(p.all[:n], slices.DeleteFunc(p.all[n:], func(one problem) bool { return unread[one.pointer] })...)
 }
 
-// err is all problems as one error, a line each, in the order of the file. Nil where there are none.
+// err is all problems as one error, a line each, in the order of the file. Nil where there are
+// none.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.all, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
 	var errs []error

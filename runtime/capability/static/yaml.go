@@ -15,8 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two ways nothing is
-// taken: "yes" is text, and a number is written as JSON has it.
+// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two
+// ways nothing is taken: "yes" is text, and a number is written as JSON has it.
 func readYAML(data []byte, bad *problems) value {
 	if at := invalid(data); at >= 0 {
 		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: write it so")

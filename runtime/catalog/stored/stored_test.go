@@ -197,7 +197,8 @@ func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
 	})
 }
 
-// TestClaimedTeamCountsWhereItIsClearWhoseItIs has somebody of several organisations, of which not all are in the store.
+// TestClaimedTeamCountsWhereItIsClearWhoseItIs has somebody of several organisations, of which not
+// all are in the store.
 func TestClaimedTeamCountsWhereItIsClearWhoseItIs(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		slashed := must(w.CreateTeam(t.Context(), w.acme.ID, "acme/desk", ada))
@@ -236,7 +237,8 @@ func TestClaimedTeamCountsWhereItIsClearWhoseItIs(t *testing.T) {
 	})
 }
 
-// TestNothingIsFoundOutsideTheCallersScope asks for every catalog there is, as somebody who is anywhere.
+// TestNothingIsFoundOutsideTheCallersScope asks for every catalog there is, as somebody who is
+// anywhere.
 func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		names := []string{"global", "acme", "rival", "lab", "desk", "rivalLab"}
@@ -260,7 +262,8 @@ func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 				if c.Name != "kit" && own != (err == nil) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
-				if err == nil && !got.Global && !slices.Contains(in, got.Tools[0]) { // each has its scope's name for a tool
+				// each has its scope's name for a tool
+				if err == nil && !got.Global && !slices.Contains(in, got.Tools[0]) {
 					rt.Fatalf("%v in %v", got, in)
 				}
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// contract is a compiled schema and what is known of it beforehand. It is not changed after compile.
+// contract is a compiled schema and what is known of it beforehand. It is not changed after
+// compile.
 type contract struct {
 	root *jsonschema.Schema
 	// at finds the schema that an error of the validator names.
@@ -107,7 +108,8 @@ func (c *contract) checkDefaults() error {
 	return nil
 }
 
-// findDefaults marks the schemas from which a default can be reached, references and cycles included.
+// findDefaults marks the schemas from which a default can be reached, references and cycles
+// included.
 func (c *contract) findDefaults() {
 	for grown := true; grown; {
 		grown = false

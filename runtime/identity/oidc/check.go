@@ -141,7 +141,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkURL checks an identifier of an issuer or a resource (RFC 8414, section 2; RFC 9728, section 1.2).
+// checkURL checks an identifier of an issuer or a resource (RFC 8414, section 2; RFC 9728, section
+// 1.2).
 func checkURL(s string) error {
 	if err := checkEndpoint(s); err != nil {
 		return err

@@ -197,7 +197,8 @@ func (n *introspector) endpoint(ctx context.Context) (string, error) {
 	return m.value.introspection, nil
 }
 
-// check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when it ends.
+// check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when
+// it ends.
 func (n *introspector) check(c map[string]any) (time.Time, error) {
 	if iss, said := c["iss"]; said && iss != any(n.issuer.settings.URL) {
 		return time.Time{}, refuse("%s says that another has issued it", n.issuer.settings.URL)

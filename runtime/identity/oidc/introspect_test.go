@@ -254,8 +254,8 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	}
 }
 
-// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded, ends with them,
-// and refuses who comes then at once.
+// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded,
+// ends with them, and refuses who comes then at once.
 func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()

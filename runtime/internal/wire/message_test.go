@@ -59,7 +59,8 @@ func TestNotificationsHaveNoErrors(t *testing.T) {
 
 func TestMessagesOfUnknownMethodsArePassedOnBare(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`:                                         ``, // as it is
+		// as it is
+		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`:                                         ``,
 		`{"jsonrpc":"2.0","id":1,"method":"x\/y","params":{"_meta": {"a":1}, "pin":2}}`:    `{"id":1,"jsonrpc":"2.0","method":"x/y","params":{"_meta":{"a":1}}}`,
 		`{"jsonrpc":"2.0","method":"x","params":{"_meta":{"a":1e309},"pin":2}}`:            `{"jsonrpc":"2.0","method":"x"}`,
 		`{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}`:                             `{"id":"a","jsonrpc":"2.0","method":"x"}`,

@@ -1,5 +1,5 @@
-// Package hostuser reads what a host keeps of one user. Adapters whose hosts have a table of users share
-// it, so that all of them take the same names for no user's.
+// Package hostuser reads what a host keeps of one user. Adapters whose hosts have a table of users
+// share it, so that all of them take the same names for no user's.
 package hostuser
 
 import (
@@ -12,10 +12,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
 
-// Read runs a statement whose one parameter is a user's name. Each row starts with the user's key, name and
-// whether it is a superuser; what follows is scanned into columns, and row is called for it, if there is one. No
-// row is no user: the error then wraps [capability.ErrNoUser]. Rows of two users are an error too, because
-// a name of both would be given what either of them may do. host names the adapter in errors.
+// Read runs a statement whose one parameter is a user's name. Each row starts with the user's key,
+// name and whether it is a superuser; what follows is scanned into columns, and row is called for
+// it, if there is one. No row is no user: the error then wraps [capability.ErrNoUser]. Rows of two
+// users are an error too, because a name of both would be given what either of them may do. host
+// names the adapter in errors.
 func Read(ctx context.Context, db *sql.DB, host, statement, name string, row func() error, columns ...any) (capability.User, error) {
 	if name == "" {
 		return capability.User{}, fmt.Errorf("%s: the principal names no user of the host (set the user claim of its tokens, or ServiceUsers): %w", host, capability.ErrNoUser)
