@@ -24,7 +24,7 @@ func checkCatalog(key, name string) (fix, message string) {
 		if r == unicode.ReplacementChar {
 			is = "replacement" // it stands for one that was lost
 		}
-		return "write the name with plain spaces and visible characters alone, so that it can be typed again",
+		return "write the name with plain spaces and visible characters only",
 			fmt.Sprintf("%s= lists %s, which has the %s character %s", key, quoted, is, strconv.QuoteRuneToASCII(r))
 	}
 	if strings.HasPrefix(name, " ") || strings.HasSuffix(name, " ") {

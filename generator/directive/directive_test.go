@@ -267,7 +267,7 @@ func TestBindingsAndLimitsAreRead(t *testing.T) {
 // A pattern in a directive would say which files the tool may use; grants do.
 func TestAPatternInPlaceOfAnArgumentIsTaught(t *testing.T) {
 	_, problems := Parse(comment("//mcp:allow file.read=public/**"))
-	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "granted") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "an administrator grants") {
 		t.Errorf("got %+v", problems)
 	}
 }

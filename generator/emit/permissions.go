@@ -115,7 +115,7 @@ func (p *plan) writeIsolated(f file) {
 			body = append(body, jen.Qual(sandboxPath, "Register").Call(p.isolated(tool), p.helped(tool)))
 		}
 	}
-	f.Comment("What a call with isolate=process runs in the process that it has of its own.")
+	f.Comment("The handlers of tools with isolate=process, for the process of a call.")
 	f.Func().Id("init").Params().Block(body...)
 	f.Line()
 }

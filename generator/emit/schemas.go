@@ -113,7 +113,7 @@ func (s *schemas) write(f file) {
 	if len(defs) == 0 {
 		return
 	}
-	f.Comment("The schemas of what tools take and return.")
+	f.Comment("The schemas of arguments and results.")
 	f.Const().Defs(defs...)
 	f.Line()
 }

@@ -37,7 +37,7 @@ func Digest(gomod string, packages []Source) (string, error) {
 	if gomod != "" {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			if err := add(name, filepath.Join(filepath.Dir(gomod), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", fmt.Errorf("reading what was proven: %w", err)
+				return "", fmt.Errorf("reading mcp.proven.json: %w", err)
 			}
 		}
 	}
@@ -46,13 +46,13 @@ func Digest(gomod string, packages []Source) (string, error) {
 	for _, p := range packages {
 		entries, err := os.ReadDir(p.Dir)
 		if err != nil {
-			return "", fmt.Errorf("reading what was proven: %w", err)
+			return "", fmt.Errorf("reading mcp.proven.json: %w", err)
 		}
 		fmt.Fprintf(sum, "%q\n", p.Path)
 		for _, entry := range entries {
 			if name := entry.Name(); !entry.IsDir() && isSource(name) {
 				if err := add(name, filepath.Join(p.Dir, name)); err != nil {
-					return "", fmt.Errorf("reading what was proven: %w", err)
+					return "", fmt.Errorf("reading mcp.proven.json: %w", err)
 				}
 			}
 		}

@@ -71,7 +71,7 @@ func Read(dir, pkg string) (*model.Proof, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what is proven: %w", err)
+		return nil, fmt.Errorf("reading mcp.proven.json: %w", err)
 	}
 	var r record
 	if json.Unmarshal(text, &r) != nil || r.Proven != recordVersion || r.Package != pkg {

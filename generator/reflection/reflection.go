@@ -223,7 +223,7 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 	}
 	if work, err := goEnv(ctx, dir, "GOWORK"); err != nil || work != "" && work != "off" {
 		return nil, &Error{"the workspace " + work + " does not have " + module +
-			", and a workspace takes no other go.mod: run go get -tool " +
+			", and a workspace does not support another go.mod: run go get -tool " +
 			"github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
 	}
 	stand := filepath.Join(scratch, "go.mod")
@@ -239,7 +239,7 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 	}
 	if said, err := goCommand(ctx, dir, "get", "-modfile="+stand, module+"@"+version); err != nil {
 		return nil, &Error{"the module does not have " + module + " " + version +
-			", and it cannot be fetched: " + said}
+			", and the download failed: " + said}
 	}
 	return []string{"-mod=mod", "-modfile=" + stand}, nil
 }
@@ -305,7 +305,7 @@ func (r *Result) read(p Package, out string) error {
 		t := p.Types[max(last, 0)]
 		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
 			Message: fmt.Sprintf(
-				"the Reflector crashes the process on it, so that %d types were not compared",
+				"the Reflector crashes the process on it; %d types were not compared",
 				len(p.Types)-max(last, 0))})
 	}
 	return nil

@@ -47,8 +47,8 @@ func Read(doc []byte) (Schema, error) {
 	}
 	members, err := membersOf(doc)
 	if err != nil {
-		return Schema{}, &Error{0, "the schema is no JSON object",
-			"write an object, as in {\"type\": \"object\", …}"}
+		return Schema{}, &Error{0, "the schema is not a JSON object",
+			"write an object, for example {\"type\": \"object\", …}"}
 	}
 	dialect := ""
 	for _, m := range members {
@@ -57,11 +57,11 @@ func Read(doc []byte) (Schema, error) {
 			if json.Unmarshal(m.value, &dialect) != nil ||
 				strings.TrimSuffix(dialect, "#") != jsonschema.Version {
 				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " +
-					jsonschema.Version + ", or leave $schema out"}
+					jsonschema.Version + ", or remove $schema"}
 			}
 		case "$id":
-			return Schema{}, &Error{m.at, "$id says nothing to a client",
-				"remove it; references begin with #"}
+			return Schema{}, &Error{m.at, "$id has no effect for clients",
+				"remove it; write references that begin with #"}
 		}
 	}
 	if err := usable(doc); err != nil {
@@ -104,7 +104,7 @@ func (w Schema) Wrapped() (Schema, error) {
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
 		return Schema{}, &Error{0,
 			fmt.Sprintf(
-				"the reference %s leads elsewhere once the result is wrapped as {\"result\": …}",
+				"the reference %s changes its target when the server wraps the result as {\"result\": …}",
 				ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
@@ -124,7 +124,7 @@ const location = "mcpgen:///schema"
 type nothingElse struct{}
 
 func (nothingElse) Load(string) (any, error) {
-	return nil, errors.New("a schema refers to nothing outside itself")
+	return nil, errors.New("a schema must not refer to other documents")
 }
 
 // usable reports what the meta-schema, a reference or a default makes unusable.
@@ -152,7 +152,7 @@ func usable(doc []byte) error {
 		}
 		if err != nil {
 			return &Error{offsetOf(doc, append(path, "default")),
-				fmt.Sprintf("the default at %s breaks the schema it stands in", pointer),
+				fmt.Sprintf("the default at %s does not match its schema", pointer),
 				"change the default or the schema"}
 		}
 	}
@@ -171,7 +171,7 @@ func exact(doc []byte) error {
 		if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
 			return &Error{int(decoder.InputOffset()) - len(n),
 				fmt.Sprintf("the number %s %s", n, schema.Inexact),
-				"write a number within it, or describe the value as a string"}
+				"write a number in the range, or describe the value as a string"}
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (g *graph) walked(tool model.Tool, handlers []*ssa.Function) model.Proven {
 	}
 	if len(handlers) == 0 {
 		w.found[model.Unknown] = model.Reach{
-			Capability: model.Unknown, Why: "a method of an interface that nothing here implements",
+			Capability: model.Unknown, Why: "a method of an interface that no visible type implements",
 			Path: []model.Step{{Func: tool.Handler.String()}},
 		}
 	}
@@ -127,7 +127,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if !common.IsInvoke() {
 		if len(callees) == 0 {
-			w.note(model.Unknown, "a func value that nothing here sets", common.Signature().String(), call{f, site.Pos()})
+			w.note(model.Unknown, "a func value that no visible code sets", common.Signature().String(), call{f, site.Pos()})
 		}
 		for _, callee := range ordered(callees) {
 			w.step(callee, common, call{f, site.Pos()}, false)
@@ -146,7 +146,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 		callees = w.implementing(common)
 	}
 	if len(callees) == 0 && !ofStandard && w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
-		w.note(model.Unknown, "an interface that nothing here implements", common.Method.FullName(), call{f, site.Pos()})
+		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(), call{f, site.Pos()})
 	}
 	for _, callee := range ordered(callees) {
 		// What the standard library's types work on was opened by name, and counted there.
