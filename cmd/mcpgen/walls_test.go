@@ -70,6 +70,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {}, "internal/testdisk": {},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
+	// It checks the language of texts.
+	"internal/prose": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
 	// The checkout for tests, likewise.

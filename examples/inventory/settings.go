@@ -66,8 +66,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 			"somebody has a problem, inactive users of the host aside")
 	flags.BoolVar(
 		&s.seed, "seed", false,
-		"first make a demonstration of it all in the file of -db: an inventory, and the tables "+
-			"of a Django host with users. A host that is there already is left as it is")
+		"first make a demonstration of it all in the file of -db: an inventory, and the tables of a "+
+			"Django host with users. A host that already exists is left as it is")
 
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
 	flags.StringVar(

@@ -252,7 +252,7 @@ func typesOf(alternatives []*jsonschema.Schema) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
-// noted is a copy of a schema without what binds nothing. Whoever reads a keyword deletes it
+// noted is a copy of a schema without what binds nothing. The reader of a keyword deletes it
 // from the copy: what is left over in the end has been read by nobody.
 func noted(s *jsonschema.Schema) jsonschema.Schema {
 	rest := *s

@@ -130,17 +130,17 @@ func usable(p *packages.Package) error {
 }
 
 // advised adds what to do to the go command's own words, where a newcomer would not know.
-func advised(said string) error {
+func advised(output string) error {
 	for _, hint := range []struct{ in, cure string }{
 		{"no Go files in", "write ./... for the packages below a directory"},
 		{"does not contain main module", "run mcpgen in a directory with a go.mod, or below it"},
 		{"is not in std", "write ./ before the name of a package in this directory"},
 	} {
-		if strings.Contains(said, hint.in) {
-			return fmt.Errorf("%s: %s", said, hint.cure)
+		if strings.Contains(output, hint.in) {
+			return fmt.Errorf("%s: %s", output, hint.cure)
 		}
 	}
-	return errors.New(said)
+	return errors.New(output)
 }
 
 func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
@@ -148,7 +148,7 @@ func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 // firstLine is the first line that says something, without the go command's own prefix. A line
 // that ends in a colon goes on with the next.
 func firstLine(text string) string {
-	said := ""
+	output := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		for _, prefix := range []string{"err: ", "exit status 1: stderr: ", "go: "} {
@@ -158,10 +158,10 @@ func firstLine(text string) string {
 		if line == "" {
 			continue
 		}
-		said = strings.TrimSpace(said + " " + line)
+		output = strings.TrimSpace(output + " " + line)
 		if !strings.HasSuffix(line, ":") {
 			break
 		}
 	}
-	return said
+	return output
 }

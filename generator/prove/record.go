@@ -63,7 +63,7 @@ func Encode(pkg string, p model.Proof) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads the record in a directory: nil where there is none. One that cannot be read, or is of
+// Read reads the record in a directory: nil if it does not exist. One that cannot be read, or is of
 // another version or package, proves nothing: it is a proof of no tool.
 func Read(dir, pkg string) (*model.Proof, error) {
 	text, err := os.ReadFile(filepath.Join(dir, File))

@@ -198,7 +198,7 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 // swapped, in the signature or in a caller's mind, would compile, and the wrong one would be
 // decided on.
 func (s *scanner) distinct(d *decl, byName map[string]*bound) {
-	told := map[*types.Var]bool{}
+	reported := map[*types.Var]bool{}
 	for v := range d.fn.Signature().Params().Variables() {
 		var b *bound
 		for _, candidate := range byName {
@@ -210,10 +210,10 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 			continue
 		}
 		for other := range d.fn.Signature().Params().Variables() {
-			if other == v || told[other] || !types.Identical(other.Type(), v.Type()) {
+			if other == v || reported[other] || !types.Identical(other.Type(), v.Type()) {
 				continue
 			}
-			told[v] = true
+			reported[v] = true
 			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
 			if typeFor(b.Kinds[0]) == ownType {
 				fix = "give " + v.Name() + " a string type that no other parameter has, for example type " + named(v.Name()) + " string"
@@ -293,14 +293,14 @@ func (s *scanner) capable(d *decl, t *model.Tool) {
 		return
 	}
 	arg, _ := d.find("limit").Arg("capabilities")
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, a := range t.Allows {
 		for _, kind := range a.Kinds {
 			need := needs(kind)
-			if need == "" || slices.Contains(declared, need) || told[need] {
+			if need == "" || slices.Contains(declared, need) || reported[need] {
 				continue
 			}
-			told[need] = true
+			reported[need] = true
 			s.report(diag.Contradiction, arg.Pos, arg.End, "add "+need+", or remove the permission",
 				"%s is bound to %s, and capabilities= does not list %s", a.Argument, kind, need)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load"
 )
 
-// decl is a declaration that directives may stand on, with those that do.
+// decl is a declaration that directives may be written on, with its directives.
 type decl struct {
 	place directive.Place
 	file  *load.File

@@ -85,7 +85,7 @@ func (g *Group[T]) Alone(ctx context.Context, do func() error) error {
 	}
 }
 
-// lead writes those who wait by now, who are told before the turn is given up.
+// lead writes those who wait by now, and notifies them before it ends its turn.
 func (g *Group[T]) lead() {
 	defer func() { <-g.turn }()
 	batch := g.take()
@@ -115,7 +115,7 @@ func (g *Group[T]) lead() {
 // errUnfinished is for the others of a batch whose write panicked.
 var errUnfinished = errors.New("the write that this was a part of did not come back")
 
-// take removes the first of the queue. Who has left is told so, and not that its value is written.
+// take removes the first of the queue. A caller that has left gets an error, not the result of a write.
 func (g *Group[T]) take() []*waiting[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

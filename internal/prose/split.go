@@ -145,6 +145,9 @@ func (r *report) source(path string, content []byte) error {
 	for _, group := range file.Comments {
 		first := files.Position(group.Pos()).Line
 		r.words(text{path, first, group.Text()})
+		if output.MatchString(group.Text()) {
+			continue
+		}
 		for line := first; line <= files.Position(group.End()).Line; line++ {
 			row := rows[line-1]
 			comment := string(bytes.TrimSpace(row))
@@ -189,6 +192,9 @@ func (r *report) source(path string, content []byte) error {
 	})
 	return nil
 }
+
+// output matches the output of an example, whose lines are compared.
+var output = regexp.MustCompile(`^(?:Unordered o|O)utput:`)
 
 // unbroken matches comments of one line by their nature: directives, and a single address.
 var unbroken = regexp.MustCompile(`^//(?:[a-z]+:\S| \S+$)`)

@@ -25,8 +25,8 @@ type UserClaims struct {
 
 // What is said of claims that are not a credential's own.
 const (
-	nobody  = "No credential was sent: the caller is anonymous"
-	derived = "The identity source passes no claims on: these are those of the principal that it named"
+	nobody  = "The request has no credential: the caller is anonymous"
+	derived = "The identity source provides no claims: these are the fields of its principal"
 )
 
 // GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.

@@ -37,7 +37,7 @@ func (r *Reader) isOf(k kind, types []string) bool {
 	}
 	ahead := r.lexer
 	number, f := ahead.number()
-	// the fault is told by whoever reads the number
+	// the reader of the number reports the fault
 	return f != nil || parseDecimal(number).isInteger()
 }
 

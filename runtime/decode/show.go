@@ -47,7 +47,7 @@ func shorten(text string) string {
 	return text[:beforeKey(text, n)] + "…"
 }
 
-// beforeKey is where the word that stands on both sides of a cut begins if it is of several kinds
+// beforeKey is where the word on both sides of a cut begins if it is of several kinds
 // of characters, as keys are, and the cut where it is not. Words end at slashes too, so that
 // something of a long path is shown.
 func beforeKey(text string, cut int) int {

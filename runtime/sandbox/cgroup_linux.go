@@ -98,7 +98,7 @@ func countOf(lines, name string) int {
 func checkCgroup(path string) error {
 	controllers, err := os.ReadFile(filepath.Join(path, "cgroup.subtree_control"))
 	if err != nil {
-		return fmt.Errorf("cgroup %s is none of version 2 that this process may read: %w", path, err)
+		return fmt.Errorf("cgroup %s is not a readable cgroup of version 2: %w", path, err)
 	}
 	enabled := strings.Fields(string(controllers))
 	for _, needed := range []string{"memory", "pids"} {

@@ -51,11 +51,11 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"below zero":    {Warm: -1},
-		"no room":       {Limits: Limits{Memory: 1}},
+		"negative":      {Warm: -1},
+		"too small":     {Limits: Limits{Memory: 1}},
 		"not a direct":  {Workspaces: filepath.Join(occupied, "letter")},
 		"not a dir":     {Workspaces: filepath.Join(occupied, "letter", "below")},
-		"letter is non": {Workspaces: occupied},
+		"letter is not": {Workspaces: occupied},
 		"Workspaces":    {Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Files: -1}},
 	} {
 		if s, err := New(o); err == nil || !strings.Contains(err.Error(), want) {

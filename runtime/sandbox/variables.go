@@ -100,7 +100,7 @@ func readList[T any](text json.RawMessage, most int) (all []T, err error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return nil, errors.New("there is no list where one has to be")
+		return nil, errors.New("a list is missing")
 	}
 	for d.More() {
 		if len(all) == most {

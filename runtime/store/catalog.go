@@ -53,7 +53,7 @@ func (c Catalog) differences(before Catalog) (text string) {
 		text = ", made not active"
 	}
 	if c.Description != before.Description {
-		text += ", described anew"
+		text += ", with a new description"
 	}
 	return text
 }

@@ -59,7 +59,7 @@ func TestNamesAreUniqueInEachScopeAndFreeInOthers(t *testing.T) {
 	})
 }
 
-// TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans goes past the store: whoever writes to its
+// TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans goes past the store: a writer to its
 // tables meets the same walls.
 func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 	both(t, func(t *testing.T, url string) {

@@ -80,7 +80,7 @@ func TestNobodyFillsAPlaceWithoutEnd(t *testing.T) {
 				if err := put(most + 7); !errors.Is(err, store.ErrLimit) || !strings.HasSuffix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}
-				if err := put(0); !errors.Is(err, store.ErrExists) { // is told so in a full place too
+				if err := put(0); !errors.Is(err, store.ErrExists) { // also in a full place
 					t.Error(err)
 				}
 				if after := must(s.Revision(ctx)); after != before {

@@ -31,6 +31,6 @@ func TestLossIsToldOnceAndEvenIfItIsOver(t *testing.T) {
 	}
 	box.lost()
 	if c, ok := box.take(); ok {
-		t.Errorf("%+v is told twice", c)
+		t.Errorf("%+v is delivered twice", c)
 	}
 }

@@ -63,7 +63,7 @@ func checkStanding(s access.Standing) error {
 	case access.Owner, access.Admin, access.Lead, access.Member:
 		return nil
 	}
-	return wrong("%q is no standing: use owner, admin, lead or member", string(s))
+	return wrong("%q is not a standing: use owner, admin, lead or member", string(s))
 }
 
 // checkTool accepts the names that a tool can have, whether there is such a tool or not (MCP
@@ -86,7 +86,7 @@ func checkTool(name string) error {
 // checkVersion accepts the version of something that was read, and 0 where any will do.
 func checkVersion(version, least int64) error {
 	if version < least {
-		return wrong("%d is no version of anything: read it first", version)
+		return wrong("%d is not a version: read the object first", version)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// done is what a change did: the kind that followers are told, and how the audit names what it was
+// done is what a change did: the kind that followers receive, and how the audit names what it was
 // done to.
 //
 // The audit has names of organisations, teams, catalogs and tools, and issuers and subjects, in
@@ -37,7 +37,7 @@ func became(before, now string) string {
 }
 
 // was reads a row as it is before an update from a version, and nothing if there is none at that
-// version: the update says so. Whoever changes it meanwhile changes the version as well.
+// version: the update says so. A concurrent change also changes the version.
 func was[T any](t *tx, q *statement, version int64, read func(scanner) (T, error)) (T, error) {
 	found, err := read(versioned(q, version).row(t.ctx, t))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -35,7 +35,8 @@ func TestAuditSaysWhatAnUpdateOfACatalogHasChanged(t *testing.T) {
 			{store.CatalogPatch{}, kit},
 			{store.CatalogPatch{Active: &on}, kit},
 			{store.CatalogPatch{Active: &off}, kit + ", made not active"},
-			{store.CatalogPatch{Active: &on, Description: &text}, kit + ", made active, described anew"},
+			{store.CatalogPatch{Active: &on, Description: &text}, kit +
+				", made active, with a new description"},
 			{store.CatalogPatch{Name: &name}, fmt.Sprintf(`catalog %d "kit" → "kit 2" of organization %d`, c.ID, org.ID)},
 		} {
 			c = must(s.UpdateCatalog(ctx, in, c.ID, c.Version, step.patch, ada))

@@ -226,7 +226,7 @@ func (b *browser) enter() {
 	select {
 	case <-b.load:
 	case <-time.After(30 * time.Second):
-		b.t.Fatalf("Enter leads nowhere from %s", b.at())
+		b.t.Fatalf("Enter has no target from %s", b.at())
 	}
 }
 

@@ -151,7 +151,7 @@ func capabilityOf(class cpb.Capability) (capability, why string) {
 	return "", ""
 }
 
-// writers are the funcs that write files, beside those that are told by their arguments:
+// writers are the funcs that write files, beside those that depend on their arguments:
 // os.OpenFile and the like by their flags, grant.File and the like by the permission of theirs.
 var writers = func() []string {
 	list := []string{"(*" + sandboxPath + ".ClientWorkspace).Clear"}
@@ -173,7 +173,7 @@ func writes(name string) bool {
 	return found
 }
 
-// interfaces of the standard library whose methods have a capability, whoever implements them.
+// interfaces of the standard library whose methods have a capability in every implementation.
 var interfaces = map[string]string{"net": model.Network, "net/http": model.Network, "io/fs": model.Files}
 
 // calledBack are methods that the standard library looks for in values that it is handed.

@@ -145,7 +145,7 @@ func FetchURL(ctx context.Context, url grant.Host) (Page, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(url), nil)
 	if err != nil {
-		return Page{}, fmt.Errorf("%q is no URL: write one as https://example.com/", string(url))
+		return Page{}, fmt.Errorf("%q is not a URL: write one as https://example.com/", string(url))
 	}
 	res, err := client.Do(req)
 	if err != nil {

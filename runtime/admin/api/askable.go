@@ -24,7 +24,7 @@ type Askable struct {
 	Scope       string `json:"scope" enum:"team,organization,global"`
 	OrgID       string `json:"org_id,omitempty" doc:"The organization that it belongs to"`
 	TeamID      string `json:"team_id,omitempty" doc:"The team that it belongs to"`
-	Resolves    bool   `json:"resolves" doc:"Who asks by the name gets this one. The others of the name are asked for by id"`
+	Resolves    bool   `json:"resolves" doc:"A request by name returns this catalog. Request the others with the same name by id"`
 }
 
 // shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is
@@ -93,7 +93,8 @@ func onShelf(after string) (on shelf, key string, err error) {
 func (a *API) askable() {
 	op := huma.Operation{
 		OperationID: "list-tool-catalogs", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},
-		Summary: "List the catalogs that the caller may ask for: its teams' first, then its organizations', those of code and global ones",
+		Summary: "List the catalogs that the caller may request: of its teams first, then of its " +
+			"organizations, then those in code and global ones",
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Askable], error) {
 		from, key, err := onShelf(i.After)

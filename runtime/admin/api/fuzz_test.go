@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzRequests sends anything to every operation, as an admin and as somebody else: no request
-// makes the API fail, and those who may not are told nothing.
+// makes the API fail, and others learn nothing.
 func FuzzRequests(f *testing.F) {
 	w := newWorld(f, engines["sqlite"](f), runtime.Options{})
 	all := w.operations()

@@ -267,7 +267,7 @@ func TestStandingsHaveNames(t *testing.T) {
 	}
 }
 
-// TestMachineAndTrailAreForAdminsOfTheServerAlone: whoever manages an organisation decides nothing
+// TestMachineAndTrailAreForAdminsOfTheServerAlone: a manager of an organisation decides nothing
 // of the machine.
 func TestMachineAndTrailAreForAdminsOfTheServerAlone(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {

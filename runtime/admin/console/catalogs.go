@@ -190,7 +190,8 @@ func (v *visit) createCatalog() error {
 	if pageErr != nil {
 		return pageErr
 	}
-	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed, "There is a catalog of this name there already. Choose another name, or open that one."))
+	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed,
+		"A catalog with this name already exists there. Choose another name, or open that catalog."))
 }
 
 // catalogPage is a catalog with its entries, and what is being typed about it.
@@ -204,7 +205,7 @@ type catalogPage struct {
 	Suggested         []string
 }
 
-// entryRow is a tool of a catalog. Whether there is such a tool is told to admins alone.
+// entryRow is a tool of a catalog. Only admins see whether the tool exists.
 type entryRow struct {
 	store.Entry
 	Unserved bool
@@ -303,7 +304,8 @@ func (v *visit) saveCatalog() error {
 				{"Name", c.Name, name}, {"Description", c.Description, description}, {"State", onOff(c.Active), onOff(active)},
 			}}
 		}
-		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed, "There is a catalog of this name there already. Choose another name."))
+		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed,
+			"A catalog with this name already exists there. Choose another name."))
 	}
 }
 
@@ -364,7 +366,8 @@ func (v *visit) deleteCatalog() error {
 // stillThere asks again whether to delete what has been changed since it was asked first.
 func (v *visit) stillThere(err error, p page) error {
 	if errors.Is(err, store.ErrConflict) {
-		p.Problem = "It was changed since you opened this page. What you see is how it is now: delete it all the same?"
+		p.Problem = "It was changed since you opened this page. The page shows the current state. " +
+			"Delete it anyway?"
 	}
 	return v.refused(err, "delete", p, ruleVersion, "")
 }

@@ -19,7 +19,8 @@ func (v *visit) addEntry() error {
 		return pageErr
 	}
 	p.Tool, p.Module = tool, module
-	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool, "This tool is in the catalog already.")
+	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool,
+		"This tool is already in the catalog.")
 }
 
 func (v *visit) removeEntry() error {

@@ -29,7 +29,8 @@ func (v *visit) exportTrail() error {
 	}
 	end, ok := v.exports.Begin()
 	if !ok {
-		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "As many downloads are under way as there may be. Try again when one of them has ended."}})
+		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "The " +
+			"maximum number of downloads is running. Try again when one has ended."}})
 	}
 	defer end()
 	out := &download{w: v.w, control: http.NewResponseController(v.w)}

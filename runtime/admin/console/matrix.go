@@ -106,7 +106,7 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 			case rule.Permission.Asked():
 				row.Also = append(row.Also, fmt.Sprintf("permission %s (enforced only with PermissionAware)", rule.Permission))
 			case rule.Permission == access.NoPermission():
-				row.Also = append(row.Also, "nothing of the host")
+				row.Also = append(row.Also, "no permission of the host")
 			}
 			if k == access.Tools {
 				for _, a := range allows(rule.Name()) {

@@ -15,12 +15,12 @@ const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-actio
 // maxForm bounds a form: a token or a description at their largest, every byte written as three.
 const maxForm = 64 << 10
 
-// guarded is what holds for every answer, whoever asks.
+// guarded is what holds for every response to every caller.
 func (c *console) guarded(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.log.InfoContext(r.Context(), "a form of another origin was refused", "path", r.URL.Path)
-		c.render(w, nil, http.StatusForbidden, "message", page{Title: "Not from here",
+		c.log.InfoContext(r.Context(), "refused a form of another origin", "path", r.URL.Path)
+		c.render(w, nil, http.StatusForbidden, "message", page{Title: "Request from another site",
 			Data: message{Text: "This form was sent by another site. Nothing was changed. Open the console itself and try again."}})
 	}))
 	next = cross.Handler(next)

@@ -55,7 +55,7 @@ func (v *visit) renameTeam() error {
 	}, func(d *teamPageData, p *page, err error) (rule, taken string) {
 		d.Name = v.field("name")
 		p.Conflict = renamed(err, "team", d.Team.Name, d.Name)
-		return v.ruleOr(ruleName), "There is a team of this name in this organisation already."
+		return v.ruleOr(ruleName), "A team with this name already exists in this organisation."
 	})
 }
 

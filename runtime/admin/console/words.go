@@ -22,7 +22,7 @@ func visible(text string) string {
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(hidden.Rune), "'"))
 		}
-		text = text[hidden.Offset+hidden.Size:] // in which a mark stands on nothing: not on the escape
+		text = text[hidden.Offset+hidden.Size:] // in which a mark has no base letter: not the escape
 	}
 	return b.String() + text
 }

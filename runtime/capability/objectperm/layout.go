@@ -79,7 +79,8 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 		{"GroupPermissions", l.GroupPermissions}, {"PermissionTypes", l.PermissionTypes}, {"TypeColumn", l.TypeColumn},
 	} {
 		if named.name == "" {
-			return statements{}, fmt.Errorf("objectperm: Layout.%s names nothing: start from objectperm.NetBox() or objectperm.Nautobot()", named.field)
+			return statements{}, fmt.Errorf("objectperm: Layout.%s is empty: start from "+
+				"objectperm.NetBox() or objectperm.Nautobot()", named.field)
 		}
 	}
 	// NetBox keeps actions as an array, Nautobot as JSON; to_jsonb makes JSON of both.

@@ -38,6 +38,7 @@ users:
 	files["permissions.yaml"].Data = []byte("users: {ada: {superusr: true}}")
 	fmt.Println(source.Reload())
 	// Output:
-	// true [{"site":"ams"}] static: permissions.yaml:1: /users/ada/superusr: is not known here: use
-	// permissions, constrained, exempt, groups, active, superuser
+	// true
+	// [{"site":"ams"}]
+	// static: permissions.yaml:1: /users/ada/superusr: is not a known key: use permissions, constrained, exempt, groups, active, superuser
 }

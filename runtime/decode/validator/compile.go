@@ -61,7 +61,7 @@ func compile(schema string) (*contract, error) {
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("a schema refers to nothing outside itself")
+	return nil, errors.New("a schema must not refer to other documents")
 }
 
 // collect visits every schema once.
@@ -102,7 +102,7 @@ func (c *contract) checkDefaults() error {
 	for _, at := range slices.Sorted(maps.Keys(c.at)) {
 		s := c.at[at]
 		if s.Default != nil && s.Validate(*s.Default) != nil {
-			return fmt.Errorf("the schema cannot be used: the default at %s breaks the schema it stands in", strings.TrimPrefix(at, location))
+			return fmt.Errorf("the schema cannot be used: the default at %s does not match its schema", strings.TrimPrefix(at, location))
 		}
 	}
 	return nil
