@@ -69,8 +69,8 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 	t.Logf("%d answers compared", compared)
 }
 
-// The same where refusals may be challenges: no response names scopes to a caller who lacks the permission as
-// well, or whose permissions are not known.
+// The same where refusals may be challenges: no response names scopes to a caller who lacks the
+// permission as well, or whose permissions are not known.
 func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{}, nil)

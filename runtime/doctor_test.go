@@ -133,8 +133,8 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	}
 }
 
-// A client that ServiceUsers has, with a token that is not its own, is distinguished from one that it does
-// not have.
+// A client that ServiceUsers has, with a token that is not its own, is distinguished from one that
+// it does not have.
 func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")

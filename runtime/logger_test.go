@@ -291,8 +291,8 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
-// With 2026-07-28 there is no level of a session: a client that sets one gets an error, and not left
-// to wait for messages.
+// With 2026-07-28 there is no level of a session: a client that sets one gets an error, and not
+// left to wait for messages.
 func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Error("m")
@@ -731,8 +731,8 @@ func crowd() identity.Source {
 	})
 }
 
-// Each of a hundred clients receives the messages of its own calls, on the answer to each, and nothing of any
-// other's; and the server's log has each line under the right ids.
+// Each of a hundred clients receives the messages of its own calls, on the answer to each, and
+// nothing of any other's; and the server's log has each line under the right ids.
 func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	const clients, calls, says = 100, 3, 4
 	var log lines

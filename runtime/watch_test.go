@@ -90,8 +90,8 @@ func (c *told) next(t testing.TB) string {
 	}
 }
 
-// ready waits until a client receives notifications: its stream opens by itself, some time after the
-// session.
+// ready waits until a client receives notifications: its stream opens by itself, some time after
+// the session.
 func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
 	permissions ...string) {
 	t.Helper()

@@ -252,7 +252,7 @@ func goEnv(ctx context.Context, dir, name string) (string, error) {
 	return strings.TrimSpace(output), nil
 }
 
-// goCommand runs the go command and returns what it output, on both streams.
+// goCommand runs the go command and returns its output, on both streams.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -115,7 +115,8 @@ func (g *Group[T]) lead() {
 // errUnfinished is for the others of a batch whose write panicked.
 var errUnfinished = errors.New("the write that this was a part of did not come back")
 
-// take removes the first of the queue. A caller that has left gets an error, not the result of a write.
+// take removes the first of the queue. A caller that has left gets an error, not the result of a
+// write.
 func (g *Group[T]) take() []*waiting[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -224,8 +224,8 @@ func switched(t *testing.T, changes <-chan store.Change) {
 }
 
 // TestWordOfSomebodyElseOnTheChannelHidesNoChange forges notifications before each of some changes,
-// of which the follower is notified nonetheless: by their own words, since it does not look in the time
-// that this takes.
+// of which the follower is notified nonetheless: by their own words, since it does not look in the
+// time that this takes.
 func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))

@@ -124,8 +124,8 @@ var ourPackages = map[string]cpb.Capability{
 	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
 }
 
-// capabilityOf maps a class of capslock to a code capability. capabilities= does not cover the state
-// of the process and the system, such as environment and working directory. It does not cover
+// capabilityOf maps a class of capslock to a code capability. capabilities= does not cover the
+// state of the process and the system, such as environment and working directory. It does not cover
 // functions that call a function argument either: the analyzer checks that argument at the call.
 // why is set for Unknown only.
 func capabilityOf(class cpb.Capability) (capability, why string) {

@@ -99,8 +99,8 @@ type graph struct {
 	ownBy map[string]bool // the same by import path
 }
 
-// graphOf analyses a package alone: what else is wanted for has no part in what is found, so that it
-// is the same however it is wanted.
+// graphOf analyses a package alone: other packages of the run have no effect on the result, so that
+// it is the same in every run.
 func graphOf(root *packages.Package) (*graph, error) {
 	g := &graph{
 		classes: newClasses(), nodes: map[*ssa.Function]*callgraph.Node{},

@@ -94,7 +94,8 @@ var rows = map[string]struct{ body, want string }{
 	"update-tool-switch": {`{"enabled":true}`,
 		"401 401 403 403 403 403 403 403 403 403 200"},
 
-	// What may be done on the machine is for admins of the server, also if another user owns an organisation.
+	// What may be done on the machine is for admins of the server, also if another user owns an
+	// organisation.
 	"list-grants": {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"grant": {
 		`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 201"},

@@ -42,8 +42,8 @@ const (
 )
 
 // near reports whether a request came over plain HTTP on this machine: from a browser, which is as
-// good as TLS, or from a proxy that ends TLS and does not pass the name on that the browser request
-// for.
+// good as TLS, or from a proxy that ends TLS and does not forward the host name that the browser
+// requested.
 func near(r *http.Request) bool {
 	return r.TLS == nil && loopback(r.Host) && loopback(r.RemoteAddr)
 }
@@ -158,7 +158,7 @@ type visit struct {
 	caller  access.Principal // zero where everybody is let in
 	admin   bool
 	managed []store.Scope // by one who is no admin
-	foreign string        // what was request for and is none of the caller's, for the audit
+	foreign string        // what was requested and is none of the caller's, for the audit
 }
 
 var (
@@ -173,7 +173,7 @@ func (c *console) handler(to route) http.Handler {
 		defer cancel()
 		r = r.WithContext(ctx)
 		v := &visit{console: c, w: w, r: r, ctx: ctx}
-		// The form comes first, so that who is calling is request when all of it is there. Whether it
+		// The form comes first, so that the caller is identified when all of it is there. Whether it
 		// can be read is said to who may send it.
 		unread := v.parsed()
 		if to.who != everybody {
@@ -221,7 +221,7 @@ func (v *visit) allow(who who) (err error) {
 	return nil
 }
 
-// denied records, where an error says so, that somebody has request for what they may not do. What
+// denied records, where an error says so, that somebody has requested what they may not do. What
 // never was is recorded as what is another's: the answer is the same, and so is the time it takes.
 func (v *visit) denied(pattern string, err error) {
 	object, needs := store.Anywhere.String(), ""
@@ -264,8 +264,8 @@ func (v *visit) notIdentified(err error) {
 	}
 }
 
-// toSignIn leads to the form, and from there back to what was request for. What was sent by a form is
-// not sent again.
+// toSignIn leads to the form, and from there back to what was requested. What was sent by a form
+// is not sent again.
 func (v *visit) toSignIn(problem string) {
 	q := url.Values{}
 	if next := v.next(); next != runtime.PathConsole {

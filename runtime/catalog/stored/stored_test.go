@@ -171,7 +171,8 @@ func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
 	})
 }
 
-// TestClaimsOfOtherIssuersCountForNothing has a caller with the most claims from an issuer that may not assert them.
+// TestClaimsOfOtherIssuersCountForNothing has a caller with the most claims from an issuer that may
+// not assert them.
 func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.add("acme", "kit", true)
