@@ -120,6 +120,10 @@ vet: ## go vet
 staticcheck: ## staticcheck, generated code included
 	$(GO) run $(STATICCHECK) work
 
+.PHONY: prose
+prose: ## fail on long sentences, words to avoid and wide comments, and count sentences
+	$(GO) run ./internal/prose
+
 walls: ## the walls between packages, and the threat list's tests, which race runs as well
 	$(GO) test -count=1 -run 'TestWalls|TestThreats' ./cmd/mcpgen
 

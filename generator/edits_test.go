@@ -126,7 +126,8 @@ func generated(t *testing.T, files []txtar.File, sources ...string) map[string]s
 }
 
 // TestEditsFailTheCommandsThatAreStated makes each edit of testdata/edits.txtar after generation.
-// go build and go test fail only if mcpgen check fails. mcpgen check alone fails for documents only.
+// go build and go test fail only if mcpgen check fails. mcpgen check alone fails for documents
+// only.
 func TestEditsFailTheCommandsThatAreStated(t *testing.T) {
 	source, others, edits := fixture(t)
 	dir := loadtest.Write(t, append(others, txtar.File{Name: "moved.go", Data: []byte(source)})...)

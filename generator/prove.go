@@ -64,7 +64,7 @@ func Prove(ctx context.Context, o Options, analyse Analyse, progress func(doing 
 	if len(paths) == 0 {
 		return p, nil
 	}
-	progress("reading the packages and all that they import")
+	progress("reading the packages and their imports")
 	bodies, found, err := analyse(ctx, o.Dir, paths)
 	if err != nil || len(found) > 0 {
 		p.Diagnostics = found

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/scan"
 )
 
-// Reflect compares the schemas that are read from source with those that jsonschema.Reflector makes at run
-// time of the same types. It is for packages without diagnostics: of others it compares nothing. It
-// builds and runs a program of the packages' own, and leaves nothing behind. requiredFromTags is
-// the Reflector's RequiredFromJSONSchemaTags, which the project set before.
+// Reflect compares the schemas that are read from source with those that jsonschema.Reflector makes
+// at run time of the same types. It is for packages without diagnostics: of others it compares
+// nothing. It builds and runs a program of the packages' own, and leaves nothing behind.
+// requiredFromTags is the Reflector's RequiredFromJSONSchemaTags, which the project set before.
 func Reflect(
 	ctx context.Context, o Options, requiredFromTags bool,
 ) (reflection.Result, error) {

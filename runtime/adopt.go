@@ -54,7 +54,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if server == nil {
-		err := errors.New("Adopt has no server: pass the *mcp.Server to put the guard around")
+		err := errors.New("Adopt has no server: pass the *mcp.Server to guard")
 		return nil, startError{errors.Join(optsErr, err)}
 	}
 	own, err := adoptedOf(server)
@@ -97,12 +97,12 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 		}
 		table := s.table.Of(k)
 		refused := slices.DeleteFunc(own.names(k), func(name string) bool {
-			_, ruled := table.Tool(name)
-			return ruled
+			_, hasRule := table.Tool(name)
+			return hasRule
 		})
 		if len(refused) > 0 {
-			opts.Logger.Warn(k.String()+"s of the adopted server have no rule and are refused: "+
-				"give each a rule in Adopt", k.String()+"s", refused)
+			opts.Logger.Warn(k.String()+"s of the adopted server have no rule, so the server refuses "+
+				"them: give each a rule in Adopt", k.String()+"s", refused)
 		}
 	}
 	return s, nil
@@ -132,10 +132,10 @@ func RulesByHint(server *mcp.Server, readOnly, others access.Rule) (map[string]a
 	for name, rule := range map[string]access.Rule{"readOnly": readOnly, "others": others} {
 		switch {
 		case rule.Public:
-			return nil, fmt.Errorf("RulesByHint: the rule %s is public, which no tool becomes by "+
-				"a hint: set Authenticated, and make tools public by their names", name)
+			return nil, fmt.Errorf("RulesByHint: the rule %s is public, but a hint cannot make a tool "+
+				"public: set Authenticated, and write a public rule for each tool name", name)
 		case rule.Name() != "":
-			return nil, fmt.Errorf("RulesByHint: the rule %s names %s %q: leave the name out",
+			return nil, fmt.Errorf("RulesByHint: the rule %s has the %s %q: remove the name",
 				name, rule.Kind(), rule.Name())
 		}
 	}
@@ -166,8 +166,8 @@ func hintsReadOnly(t *mcp.Tool) bool {
 func adoptedOf(server *mcp.Server) (own adopted, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("what the adopted server serves cannot be listed: %w; "+
-				"adopt it before adding middleware that refuses callers", err)
+			err = fmt.Errorf("cannot list what the adopted server serves: %w; adopt it before you add "+
+				"middleware that refuses callers", err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -272,8 +272,7 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 		delete(a.tools, name)
 		a.listed[access.Tools] = append(a.listed[access.Tools], name)
 		if rule, ok := rules[name]; !ok || rule.Kind() != access.Tools {
-			bad("Options.Adopt.Conditional has tool %q, which has no rule: "+
-				"correct the name, or give it a rule", name)
+			bad("Options.Adopt.Conditional has tool %q without a rule: correct the name, or give it a rule", name)
 		}
 	}
 	var all []access.Rule
@@ -281,7 +280,7 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 		rule := rules[key]
 		kind := rule.Kind()
 		if kind == access.Tools && rule.Tool != "" && rule.Tool != key {
-			bad("the rule of tool %q names tool %q: leave its Tool empty", key, rule.Tool)
+			bad("the rule of tool %q has Tool %q: leave Tool empty", key, rule.Tool)
 		} else if kind == access.Tools {
 			rule.Tool = key
 		}
@@ -292,13 +291,13 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 			continue
 		case !conditional && !slices.Contains(a.names(kind), name):
 			if kind == access.Tools {
-				cure += "; if it lists the tool to some clients only, " +
-					"name it in Options.Adopt.Conditional"
+				cure += "; if the server lists the tool to some clients only, add it to " +
+					"Options.Adopt.Conditional"
 			}
 			bad("the adopted server has no %s %q, which has a rule: %s", kind, name, cure)
 		case !o.PermissionAware && rule.PermissionOnly():
-			bad("%s %q has no rule but %s, which only permission-aware discovery enforces: "+
-				"add Authenticated, MinRole or Scopes", kind, name, rule.Permission)
+			bad("%s %q has only the rule %s, which only permission-aware discovery enforces: add "+
+				"Authenticated, MinRole or Scopes", kind, name, rule.Permission)
 		}
 		if kind == access.Tools && o.ReadOnly && (conditional || !hintsReadOnly(a.tools[name])) {
 			continue

@@ -316,10 +316,10 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		"a rule of no tool": {existing("a"), runtime.Options{},
 			map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
 		"a rule of another tool": {existing("a"), runtime.Options{},
-			map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
+			map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `has Tool "b"`},
 		"a permission alone": {existing("a"), runtime.Options{},
 			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}},
-			nil, "no rule but x.y"},
+			nil, "has only the rule x.y"},
 		"a role out of reach": {existing("a"), runtime.Options{},
 			map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
 		"a tool in both": {existing("update"), runtime.Options{}, nil,
@@ -329,7 +329,7 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 			"Options.PageSize"},
 		"an admin role": {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil,
 			"Options.AdminRole"},
-		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot be listed"},
+		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot list what the adopted server serves"},
 	} {
 		test.options.Logger = quiet()
 		s, err := runtime.Adopt(test.server, test.options, test.rules, test.sets...)

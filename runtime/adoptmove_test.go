@@ -106,9 +106,9 @@ func TestConditionalToolsAreListedToWhomTheServerListsThem(t *testing.T) {
 		want        string
 	}{
 		{rules, nil, `the adopted server has no tool "ask", which has a rule: correct the name, ` +
-			"or remove the rule; if it lists the tool to some clients only, " +
-			"name it in Options.Adopt.Conditional"},
-		{nil, []string{"ask"}, `Options.Adopt.Conditional has tool "ask", which has no rule: ` +
+			"or remove the rule; if the server lists the tool to some clients only, add it to " +
+			"Options.Adopt.Conditional"},
+		{nil, []string{"ask"}, `Options.Adopt.Conditional has tool "ask" without a rule: ` +
 			"correct the name, or give it a rule"},
 	} {
 		_, err := runtime.Adopt(picky(), runtime.Options{Logger: quiet(),
@@ -274,8 +274,8 @@ func TestRulesFollowHints(t *testing.T) {
 		"public reads": {hinted(), access.Rule{Public: true}, writes,
 			"the rule readOnly is public"},
 		"public others":  {hinted(), reads, access.Rule{Public: true}, "the rule others is public"},
-		"a tool's name":  {hinted(), access.Rule{Tool: "a"}, writes, `names tool "a"`},
-		"a prompt's one": {hinted(), reads, access.Rule{Prompt: "p"}, `names prompt "p"`},
+		"a tool's name":  {hinted(), access.Rule{Tool: "a"}, writes, `has the tool "a"`},
+		"a prompt's one": {hinted(), reads, access.Rule{Prompt: "p"}, `has the prompt "p"`},
 	} {
 		rules, err := runtime.RulesByHint(test.server, test.reads, test.writes)
 		if err == nil || rules != nil || !strings.Contains(err.Error(), test.want) {

@@ -73,7 +73,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		answer = &mcp.ElicitResult{Action: "accept",
 			Content: map[string]any{"reason": "to index it"}}
 		if got := said(t, session, "read", call); got != refused+
-			"; an administrator has been asked, by request 1" {
+			"; the server sent an administrator the request 1" {
 			t.Errorf("%s, accepted: %s", era, got)
 		}
 		requests := open()

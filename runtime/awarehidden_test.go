@@ -69,8 +69,8 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 	t.Logf("%d answers compared", compared)
 }
 
-// The same where refusals may be challenges: nobody is told of scopes who lacks the permission as
-// well, or whose permissions are not known.
+// The same where refusals may be challenges: no response names scopes to a caller who lacks the
+// permission as well, or whose permissions are not known.
 func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{}, nil)
@@ -174,7 +174,7 @@ func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
 			&slog.HandlerOptions{Level: level}))})
 		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
 		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
-			t.Errorf("the caller is told: %s", got)
+			t.Errorf("the caller gets: %s", got)
 		}
 		if got := strings.Contains(log.String(),
 			"permission fails: needs billing.export, has none"); got != want {

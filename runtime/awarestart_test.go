@@ -74,56 +74,56 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		want    string
 	}{
 		{"no adapter", runtime.Options{PermissionAware: true}, stock(),
-			`Options.PermissionAware is set and Options.Capabilities is not, so that nobody could see ` + asks + `: set Capabilities to the adapter of the host, or leave PermissionAware out`},
+			`Options.PermissionAware is set without Options.Capabilities, so no caller could use ` + asks + `: set Capabilities to the adapter of the host, or remove PermissionAware`},
 		{"an adapter alone", runtime.Options{Capabilities: host}, stock(),
-			`Options.Capabilities is set and Options.PermissionAware is not, so that no permission would be asked for: set PermissionAware, or leave Capabilities out`},
+			`Options.Capabilities is set without Options.PermissionAware, so no permission would be checked: set PermissionAware, or remove Capabilities`},
 		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)},
 			stock(),
-			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or leave the option out`},
+			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or remove the option`},
 		{"service users alone",
 			runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
-			`Options.ServiceUsers is set and Options.PermissionAware is not, so that no user would be asked about: set PermissionAware, or leave ServiceUsers out`},
+			`Options.ServiceUsers is set without Options.PermissionAware, so no user would be looked up: set PermissionAware, or remove ServiceUsers`},
 		{"half a service user",
 			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
-			`Options.ServiceUsers[0] has no Client or no User: name both, or remove it`},
+			`Options.ServiceUsers[0] has no Client or no User: set both, or remove it`},
 		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a",
 			User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
-			`Options.ServiceUsers names client "a" of any issuer twice: remove one`},
+			`Options.ServiceUsers has client "a" of any issuer twice: remove one`},
 		{"a client of one issuer twice",
 			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i",
 				User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}), stock(),
-			`Options.ServiceUsers names client "a" of issuer "i" twice: remove one`},
+			`Options.ServiceUsers has client "a" of issuer "i" twice: remove one`},
 		{"roles and issuers that a source does not have",
 			on(runtime.Options{Identity: mapping{hosted()}, AdminRole: "Boss",
 				ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example",
 					User: "ada"}}}), silent,
-			`mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
-mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it out for Admin
-mcp server: Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
-mcp server: Options.ServiceUsers: client "ci" is of issuer "https://tpyo.example", whose tokens Options.Identity does not take: use https://id.example or https://login.example, or leave Issuer out for any`},
+			`mcp server: Options.Identity: its role mapping results in "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
+mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it empty for Admin
+mcp server: Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
+mcp server: Options.ServiceUsers: client "ci" has issuer "https://tpyo.example", whose tokens Options.Identity does not accept: use https://id.example or https://login.example, or leave Issuer empty for any`},
 		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
-			`Options.PermissionAware is set, and neither Options.Identity nor Options.ServiceUsers names a user of the host, so that nobody could see ` + asks +
-				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
+			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers provides a user of the host, so no caller could use ` + asks +
+				`. Set access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
 		{"a source that says nothing",
 			on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) {
 				return identity.Identity{}, identity.ErrInvalidToken
 			})}), stock(),
-			`neither Options.Identity nor Options.ServiceUsers names a user of the host`},
+			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers provides a user of the host`},
 		{"a static token without a user",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
-			`Options.Identity: principal "bot": it names no user of the host: set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
+			`Options.Identity: principal "bot": it has no user of the host: set its User, or map its Client in Options.ServiceUsers and set Subject to the Client's name`},
 		{"a principal of a client that is not the client",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}),
 				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
-			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; a principal that is written down, by a Subject that is its Client); for people who come by the client, set Delegated`},
+			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token. For a client's own token, have the verifier set identity.Identity.ClientItself, or write a principal whose Subject is its Client. For users of the client, set Delegated`},
 		{"a static token of nobody",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}),
 			stock(),
-			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or make the user in the host`},
+			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or create the user in the host`},
 		{"a service user that is nobody",
 			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}),
 			stock(),
-			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or make the user in the host`},
+			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or create the user in the host`},
 		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 			actions: func(context.Context) ([]string, error) {
 				return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device",
@@ -143,8 +143,8 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					time.Sleep(time.Second)
 					return p, nil
 				}}}), stock(),
-			`mcp server: Options.Capabilities: MapAction of dcim.change_device: no answer in time`},
-		{"an action that cannot be spelt",
+			`mcp server: Options.Capabilities: MapAction of dcim.change_device: no response in time`},
+		{"an action that cannot be written",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(p string) (string, error) {
 					if p == "billing.export" {
@@ -152,15 +152,15 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					}
 					return p, nil
 				}}}), stock(),
-			`Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action=, object= or app=, and run go generate`},
+			`Options.Capabilities does not support permission billing.export, which tool "export" asks for: it has no object; correct action=, object= or app=, and run go generate`},
 		{"an action without a name",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(string) (string, error) {
 					return "", nil
 				}}}), stock(),
-			`Options.Capabilities cannot have permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: the adapter returns no name for it`},
+			`Options.Capabilities does not support permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: the adapter returns no name for it`},
 		{"tools that say nothing", on(runtime.Options{}), silent,
-			`Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)`},
+			`Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)`},
 		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(),
 			`Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
 		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(),
@@ -202,7 +202,7 @@ func TestAdoptedToolsTakePartToo(t *testing.T) {
 	if _, err := runtime.Adopt(existing("a"), options,
 		map[string]access.Rule{"a": {Authenticated: true}}); err == nil ||
 		!strings.Contains(err.Error(),
-			`tool "a" neither asks the host for a permission nor says that it asks for none`) {
+			`tool "a" has neither a permission of the host nor action=none`) {
 		t.Errorf("%v", err)
 	}
 	s, err := runtime.Adopt(existing("a", "b"), options, map[string]access.Rule{
@@ -247,7 +247,7 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources,
 		"dcim://devices")
 	if e.Allowed ||
-		e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+		e.Host != `the host has no active user "eve"; the server refuses it (403 over HTTP), because Options.Anonymous is not set` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
 	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed ||
@@ -275,12 +275,12 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 		t.Errorf("%s", report)
 	}
 	for _, want := range []string{
-		"\nnobody (asked for), role Admin\n  problem: it names no user of the host; it is " +
-			"refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees " +
-			"nothing: its requests are refused\n",
-		"\nan anonymous caller (asked for)\n  problem: a caller without an identity is refused " +
-			"(401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests " +
-			"are refused\n",
+		"\nnobody (asked for), role Admin\n  problem: it has no user of the host; the server refuses " +
+			"it (403 over HTTP), because Options.Anonymous is not set\n  sees nothing: its requests are " +
+			"refused\n",
+		"\nan anonymous caller (asked for)\n  problem: the server refuses a caller without an " +
+			"identity (401 over HTTP), because Options.Anonymous is not set\n  sees nothing: its " +
+			"requests are refused\n",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %s in\n%s", want, report)
@@ -289,14 +289,15 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 	h.failing(func(context.Context) error { return errors.New("down") })
 	s.InvalidateCapabilities(nil)
 	if e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "whoami"); e.Allowed ||
-		e.Host != "the host could not be asked: down" {
+		e.Host != "the host is not available: down" {
 		t.Errorf("%s", e)
 	}
 	// Off, both speak of the table alone.
 	off := newServer(t, runtime.Options{}, directory(&desk{}))
 	off.InvalidateCapabilities(nil)
 	if got := off.Doctor(
-		ctx).String(); got != "No identity is known beforehand: pass principals to look at.\n" {
+		ctx).String(); got != "The identity source has no fixed principals: pass the principals to "+
+		"show.\n" {
 		t.Errorf("%s", got)
 	}
 	if e := off.Explain(ctx, principalOf("Viewer"), "update"); e.Allowed ||
@@ -415,14 +416,14 @@ func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
 	defer close(release)
 	hang := func(string) (string, bool) { <-release; return "", false }
 	const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
-	const form = ", which is no action: return letters, digits and underscores, and not none"
+	const form = ", which is not an action: return letters, digits and underscores, and not none"
 	for want, verb := range map[string]func(string) (string, bool){
-		of + `it returns ""` + form:                                     verbsOf("list "),
-		of + `it returns "none"` + form:                                 verbsOf("list none"),
-		of + `it returns "a.b"` + form:                                  verbsOf("list a.b"),
-		of + `it returns "view\n"` + form:                               verbsOf("list view\n"),
-		of + `it panicked: boom`:                                        crash,
-		`Options.Capabilities: MapVerb of "destroy": no answer in time`: hang,
+		of + `it returns ""` + form:                                       verbsOf("list "),
+		of + `it returns "none"` + form:                                   verbsOf("list none"),
+		of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
+		of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
+		of + `it panicked: boom`:                                          crash,
+		`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
 	} {
 		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
 			CapabilityTimeout: 20 * time.Millisecond, Capabilities: verbHost{h, verb},
@@ -449,7 +450,7 @@ func TestVerbsDoNotMapOverlappingResourcesApart(t *testing.T) {
 	}
 	for verb, want := range map[string]string{
 		"get browse":  "",
-		"list browse": "one URI may be both dcim://sites/{id} and dcim://sites/{name}, which have",
+		"list browse": "dcim://sites/{id} and dcim://sites/{name} match the same URI, but have",
 	} {
 		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
 			Capabilities: verbHost{h, verbsOf(verb)}, Logger: quiet()}, toolset.NewToolset(g))
@@ -471,7 +472,7 @@ func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
 		directory(&desk{}))
 	if err == nil ||
-		err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
+		err.Error() != `mcp server: Options.Identity: its role mapping results in "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestMessageWithoutACarrierIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "unauthenticated") {
 		t.Errorf("%v", err)
 	}
-	if !strings.Contains(log.String(), "without a caller; refused") {
+	if !strings.Contains(log.String(), "refused a message without a caller") {
 		t.Errorf("the log says nothing:\n%s", log.String())
 	}
 }

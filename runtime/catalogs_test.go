@@ -124,9 +124,9 @@ var askings = []struct {
 	{says: "two names before the query", params: `"catalog":["reading","writing"]`,
 		query: "catalog=empty", want: kitTools},
 	{says: "one of two is unknown", query: "catalog=nonsense,reading",
-		want: []string{"get_all", "get_by_id"}, note: "there is no such catalog: nonsense"},
+		want: []string{"get_all", "get_by_id"}, note: "the catalog does not exist: nonsense"},
 	{says: "one of two is somebody else's", params: `"catalog":["of ada","reading"]`,
-		want: []string{"get_all", "get_by_id"}, note: "there is no such catalog: of ada"},
+		want: []string{"get_all", "get_by_id"}, note: "the catalog does not exist: of ada"},
 	{says: "both are unknown", query: "catalog=nonsense,of+ada", want: all, unknown: true},
 	{says: "a name that is none", params: `"catalog":"\u0000"`, want: all, unknown: true},
 }
@@ -170,7 +170,7 @@ func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 				names, note := listedIn(t, got.body)
 				known := note == test.note
 				if test.note == "" {
-					known = test.unknown == strings.Contains(note, "there is no such catalog")
+					known = test.unknown == strings.Contains(note, "the catalog does not exist")
 				}
 				if !slices.Equal(names, test.want) || !known {
 					t.Errorf("%s, %s: %v, note %q", era, test.says, names, note)
@@ -402,7 +402,7 @@ func TestCodeDeclaresGlobalCatalogs(t *testing.T) {
 
 func TestSourceOfCatalogsThatFailsShortensNothingOrRefuses(t *testing.T) {
 	for name, fail := range map[string]func(context.Context) error{
-		"errs": func(context.Context) error {
+		"an error": func(context.Context) error {
 			return errors.New("postgres://mcp:hunter2@db is away")
 		},
 		"panics": func(context.Context) error { panic("postgres://mcp:hunter2@db") },
@@ -426,7 +426,7 @@ func TestSourceOfCatalogsThatFailsShortensNothingOrRefuses(t *testing.T) {
 				t.Errorf("%s: %v, %s", name, names, note)
 			}
 			if text := log.String(); strings.Contains(text, "hunter2") ||
-				!strings.Contains(text, "the catalog could not be looked for") {
+				!strings.Contains(text, "the catalog lookup failed") {
 				t.Errorf("%s: %s", name, text)
 			}
 		}
@@ -467,7 +467,7 @@ func TestUnknownCatalogIsLoggedAndRecorded(t *testing.T) {
 		}
 	}
 	if text := log.String(); strings.Contains(text, "ghp_a") ||
-		strings.Count(text, "there is no such catalog for the caller") != 2 {
+		strings.Count(text, "the catalog does not exist for the caller") != 2 {
 		t.Error(text)
 	}
 }
@@ -499,8 +499,8 @@ func TestServersWhoseCatalogsCannotWorkDoNotStart(t *testing.T) {
 	broken := kits()
 	broken.failing(func(context.Context) error { return errors.New("no such table") })
 	for want, options := range map[string]runtime.Options{
-		"Options.Catalogs is a nil *runtime_test.shelf":                                      {Catalogs: none},
-		"Options.Catalogs: it could not be read which tools are switched off: no such table": {Catalogs: broken},
+		"Options.Catalogs is a nil *runtime_test.shelf":                             {Catalogs: none},
+		"Options.Catalogs: cannot read which tools are switched off: no such table": {Catalogs: broken},
 	} {
 		options.Identity, options.Logger = users(), quiet()
 		if _, err := runtime.New(options, directory(&desk{})); err == nil ||

@@ -48,12 +48,12 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 	schemas := invoke.Schemas{}
 	named := false // by one of the runtime's own packages
 	if len(toolsets) == 0 && len(further) == 0 {
-		bad("no toolset: pass what the generated Toolset functions return")
+		bad("no toolset: pass the results of generated Toolset functions")
 	}
 	for i, set := range opts.serves(toolsets) {
 		g := set.Generated()
 		if g.Package == "" && len(g.Tools) == 0 {
-			bad("toolset %d is empty: pass what a generated Toolset function returns", i+1)
+			bad("toolset %d is empty: pass the result of a generated Toolset function", i+1)
 			continue
 		} else if slices.Contains(c.packages, g.Package) {
 			bad("package %s: its Toolset is passed twice: pass it once", g.Package)
@@ -73,7 +73,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 			if near := editdistance.Nearest(name, names, 2); near != "" {
 				hint = "; did you mean " + near + "?"
 			}
-			bad("package %s: Only or Without of its Toolset names %q, which is no tool of it%s",
+			bad("package %s: Only or Without of its Toolset has %q, which is not one of its tools%s",
 				g.Package, name, hint)
 		}
 		own := strings.HasPrefix(g.Package, ownPackages)
@@ -84,7 +84,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		c.packages = append(c.packages, g.Package)
 		for i, receiver := range g.Receivers {
 			if request.IsNil(receiver) {
-				bad("package %s: argument %d of Toolset is nil: pass a value that answers the calls",
+				bad("package %s: argument %d of Toolset is nil: pass a value that handles the calls",
 					g.Package, i+1)
 			}
 		}

@@ -76,7 +76,7 @@ few (Options.Identity), issuer i, role Member, scopes stock:read
 	}
 }
 
-// Whoever is refused whatever it asks for sees nothing, and the report says why; so does a role
+// A caller whose every request is refused sees nothing, and the report says why; so does a role
 // that counts as none.
 func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	h := newHost(nil)
@@ -89,8 +89,12 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 		want      []string
 	}{
 		{false, []string{
-			"eve (asked for)\n  problem: the host has no active user \"eve\"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees nothing: its requests are refused\n",
-			"an anonymous caller (asked for)\n  problem: a caller without an identity is refused (401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests are refused\n",
+			"eve (asked for)\n  problem: the host has no active user \"eve\"; the server refuses it " +
+				"(403 over HTTP), because Options.Anonymous is not set\n  sees nothing: its requests are " +
+				"refused\n",
+			"an anonymous caller (asked for)\n  problem: the server refuses a caller without an " +
+				"identity (401 over HTTP), because Options.Anonymous is not set\n  sees nothing: its " +
+				"requests are refused\n",
 		}},
 		{true, []string{
 			"eve (asked for)\n  problem: the host has no active user \"eve\"; it is treated as an anonymous caller\n  sees tool status\n  not  everything that is not public\n",
@@ -123,30 +127,31 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	s := aware(t, h, runtime.Options{})
 	h.failing(func(context.Context) error { return errors.New("down") })
 	if got, want := s.Doctor(ctx, asked[0]).String(),
-		"eve (asked for)\n  problem: the host could not be asked: down\n  sees tool status\n  not  everything that is not public\n"; got != want {
+		"eve (asked for)\n  problem: the host is not available: down\n  sees tool status\n  not  "+
+			"everything that is not public\n"; got != want {
 		t.Errorf("%s", got)
 	}
 }
 
-// A client that ServiceUsers has, with a token that is not its own, is told from one that it does
-// not have.
+// A client that ServiceUsers has, with a token that is not its own, is distinguished from one that
+// it does not have.
 func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
-	for anonymous, becomes := range map[bool]string{false: "it is refused (403 over HTTP)",
+	for anonymous, becomes := range map[bool]string{false: "the server refuses it (403 over HTTP), because Options.Anonymous is not set",
 		true: "it is treated as an anonymous caller"} {
 		var log bytes.Buffer
 		s := aware(t, h, runtime.Options{
 			Anonymous: anonymous, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 		})
-		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; `
+		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token. For a client's own token, have the verifier set identity.Identity.ClientItself, or write a principal whose Subject is its Client. For users of the client, set Delegated`
 		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "ci"},
 			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, why) {
 			t.Errorf("%s", e)
 		}
 		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "cd"},
-			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, "it names no user of the host; "+
+			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, "it has no user of the host; "+
 			becomes) {
 			t.Errorf("%s", e)
 		}
@@ -181,17 +186,17 @@ func TestMissingUserIsToldOnce(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("django: no active user %q: %w", "ada", capability.ErrNoUser), ada,
-			`the host has no active user "ada": correct the name, or make the user in the host`},
+			`the host has no active user "ada": correct the name, or create the user in the host`},
 		{fmt.Errorf("static: a.yaml has no active user %q: %w", "ada", capability.ErrNoUser), ada,
-			`static: a.yaml has no active user "ada": correct the name, or make the user in the host`},
+			`static: a.yaml has no active user "ada": correct the name, or create the user in the host`},
 		{fmt.Errorf("user %q: locked: %w", "ada", capability.ErrNoUser), ada,
-			`the host has no active user "ada" (user "ada": locked): correct the name, or make the user in the host`},
+			`the host has no active user "ada" (user "ada": locked): correct the name, or create the user in the host`},
 		{capability.ErrNoUser, ada,
-			`the host has no active user "ada": correct the name, or make the user in the host`},
-		{fmt.Errorf("static: the principal names no user (set it): %w", capability.ErrNoUser),
-			nobody, `it names no user of the host: set its User, or map its Client`},
+			`the host has no active user "ada": correct the name, or create the user in the host`},
+		{fmt.Errorf("static: the principal has no user (set it): %w", capability.ErrNoUser),
+			nobody, `it has no user of the host: set its User, or map its Client`},
 		{fmt.Errorf("it has no badge: %w", capability.ErrNoUser), nobody,
-			`it names no user of the host (it has no badge): set its User, or map its Client`},
+			`it has no user of the host (it has no badge): set its User, or map its Client`},
 	} {
 		_, err := runtime.New(runtime.Options{
 			PermissionAware: true, Capabilities: wordyHost{host, test.err}, Logger: quiet(),

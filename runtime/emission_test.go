@@ -57,7 +57,7 @@ func (s *emissions) taken() []string {
 	return all
 }
 
-// emitting is the context of a handler in a process of its own, which is told what is wanted.
+// emitting is the context of a handler in a process of its own, which gets the wanted level.
 func emitting(t *testing.T, room int, wanted string) (context.Context, *emissions, func()) {
 	t.Helper()
 	s := &emissions{room: room}
@@ -130,7 +130,7 @@ func TestRecordsOfAProcessOfItsOwnStayWhatTheyWere(t *testing.T) {
 		`"msg":"password=***MASKED***"`: func() {
 			log.Info("password=hunter2")
 		},
-		`"msg":"long","attrs":{"note":"its attributes were left out: `: func() {
+		`"msg":"long","attrs":{"note":"its attributes were dropped: `: func() {
 			log.Info("long", "a", strings.Repeat("x", notify.MaxEmission))
 		},
 		`"msg":"` + strings.Repeat("y", 1024) + `","attrs":{"note":`: func() {
@@ -321,7 +321,7 @@ func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
 }
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
-	const unread = "could not be read: its handler forged it, or "
+	const unread = "cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation"
 	s, log := journaled(t)
 	for name, test := range map[string]struct{ say, want string }{
 		"a record":            {`{"log":{"level":"WARN","msg":"m","attrs":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]}}}`, `{"isolated":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]},"level":"WARN","msg":"m"}`},
@@ -358,7 +358,7 @@ func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 		"null":      {`null`, ``},
 		"no number": {`{"progress":{"done":NaN}}`, unread},
 		"more than was said": {`{"dropped":3}`,
-			`{"isolated":{"messages":3},"level":"WARN","msg":"log messages of an isolated call were left out: it said more than it may"}`},
+			`{"isolated":{"messages":3},"level":"WARN","msg":"dropped log messages of an isolated call: it sent more than allowed"}`},
 		"less than nothing": {`{"dropped":-3}`, ``},
 	} {
 		lines, _ := emitted(t, s, log, test.say)
@@ -441,7 +441,7 @@ func TestAnEmissionHoldsSoMuchAndNoMore(t *testing.T) {
 		lines, _ := emitted(t, s, log, say)
 		_, got, _ := strings.Cut(log.String(), `"isolated":`) // times hold what is counted, too
 		if len(lines) != 1 || strings.Count(got, test.holds) != test.times ||
-			strings.Contains(got, "attributes and items of lists was left out") != test.left {
+			strings.Contains(got, "attributes and list items after the first") != test.left {
 			t.Errorf("%s: %s stands there %d times, want %d: %.300s … %.200s", name, test.holds,
 				strings.Count(got, test.holds), test.times, got, got[max(0, len(got)-200):])
 		}

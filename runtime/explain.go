@@ -87,7 +87,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 		user, err := s.host.User(ctx, p)
 		cancel()
 		if d.User, d.Superuser = user.Name, user.Superuser; err != nil {
-			problems = append(problems, "the host could not say which user it is: "+err.Error())
+			problems = append(problems, "the host did not identify the user: "+err.Error())
 		}
 	}
 	d.Problem = strings.Join(problems, "; ")

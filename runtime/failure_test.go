@@ -83,7 +83,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 		"refuses arguments": {func(context.Context) error {
 			return decode.NewError([]decode.Problem{{Pointer: "/id", Message: secret +
 				" is no number"}})
-		}, "DEBUG invalid  the arguments did not fit"},
+		}, "DEBUG invalid  the arguments do not match the schema"},
 		"chooses its error": {func(context.Context) error {
 			return &jsonrpc.Error{Code: -32050, Message: "no stock, token=" + secret}
 		}, "INFO error  no stock, token=***MASKED***"},
@@ -179,8 +179,9 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 	for text, atLeast := range map[string]int{
 		"call refused": 12, "request refused": 6, "a handler panicked": 12, "decided": 30,
 		"list filtered": 6,
-		"an audit record could not be written; the request is refused":                        24,
-		"the outcome of a call could not be recorded; it has run, and its answer is withheld": 12,
+		"an audit record could not be written; the request is refused": 24,
+		"the outcome of a call could not be recorded; the call has run, and the server withholds its " +
+			"response": 12,
 	} {
 		got := log.of(t, text)
 		if len(got) < atLeast {
@@ -211,8 +212,8 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 	})
 	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, set),
 		principalOf("Member"), "2025-11-25").call(t, "work", `{}`)
-	const text = "the outcome of a call could not be recorded; it has run, and its answer is " +
-		"withheld"
+	const text = "the outcome of a call could not be recorded; the call has run, and the server " +
+		"withholds its response"
 	if len(log.of(t, text)) != 1 {
 		t.Error(log.String())
 	}

@@ -179,7 +179,7 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 		{"a foreign origin", runtime.Options{}, "", "https://evil.example", 403},
 		{"another port of this machine", runtime.Options{}, "", "http://localhost:9", 403},
 		{"the null origin", runtime.Options{}, "", "null", 403},
-		{"an origin that is no URL", runtime.Options{}, "", "://", 403},
+		{"an origin that is not a URL", runtime.Options{}, "", "://", 403},
 		{"the server's own origin", runtime.Options{}, "localhost:77", "http://localhost:77", 200},
 		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
 			"https://app.example", 200},
@@ -294,7 +294,7 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 	for _, taken := range []string{"/healthz", "/readyz", "/api/v1/", "/console",
 		runtime.PathResourceMetadata} {
 		path := strings.TrimSuffix(taken, "/")
-		wants[path] = "the server serves " + taken + " itself: take another path"
+		wants[path] = "the server serves " + taken + " itself: use another path"
 		wants[path+"/mcp"] = wants[path]
 	}
 	for path, want := range wants {

@@ -108,7 +108,7 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 		cancel()
 		if err != nil {
 			return fmt.Errorf(
-				"the principal %q cannot be served with Options.PermissionAware: %w", p.Subject,
+				"Options.PermissionAware does not support the principal %q: %w", p.Subject,
 				err)
 		}
 	}
@@ -130,11 +130,11 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 func (s *Server) checkPrincipal(p access.Principal) error {
 	switch {
 	case p.IsZero() && !s.opts.Anonymous:
-		return errors.New("no principal: pass the one that the client acts for, " +
-			"or set Options.Anonymous to serve the public tools alone")
+		return errors.New("no principal: pass the principal of the client, or set Options.Anonymous " +
+			"to serve only the public tools")
 	case p.Anonymous() && !p.IsZero():
-		return errors.New("the principal has no Subject: name it, " +
-			"or pass the zero Principal for an anonymous caller")
+		return errors.New("the principal has no Subject: set it, or pass the zero Principal for an " +
+			"anonymous caller")
 	}
 	return cmp.Or(principal.CheckNames(p), principal.CheckRole(s.table, p))
 }

@@ -51,7 +51,7 @@ func hostOptions(source capability.Source, logger *slog.Logger) runtime.Options 
 
 const (
 	notReady   = "the server is not ready"
-	readyAgain = "a check of readiness passes again"
+	readyAgain = "a readiness check passes again"
 )
 
 func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
@@ -246,7 +246,7 @@ func TestHostIsCheckedInFullOnceItIsReachable(t *testing.T) {
 		ready := asksReady(s)
 		wrong := func() []map[string]any {
 			synctest.Wait()
-			return log.of(t, "the host can be reached and does not fit the server")
+			return log.of(t, "the host is reachable, but does not fit the server")
 		}
 		if all := wrong(); len(all) != 0 || len(log.of(t, notReady)) != 1 {
 			t.Error(log.String())
@@ -297,7 +297,7 @@ func TestCheckOfAHostThatNeverReturnsHoldsOneGoroutine(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if n, f := checks.Load(), log.of(t, notReady); n != 1 || len(f) != 1 ||
-			!strings.Contains(fmt.Sprint(f[0]["error"]), "no answer in time") {
+			!strings.Contains(fmt.Sprint(f[0]["error"]), "no response in time") {
 			t.Errorf("%d checks, %v", n, f)
 		}
 		close(hold)

@@ -141,7 +141,7 @@ func TestIdentitySourceThatFailsDenies(t *testing.T) {
 		verify identity.Verifier
 		status int
 	}{
-		{"errs", func(context.Context, string) (identity.Identity, error) {
+		{"an error", func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{}, errors.New("the database password is hunter2")
 		}, 503},
 		{"panics", func(context.Context, string) (identity.Identity, error) {

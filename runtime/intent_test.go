@@ -216,7 +216,7 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 			}
 		}
 		if said := strings.Contains(log.String(),
-			"the intent of a call could not be recorded; it was not started"); said != (test.policy != audit.IntentNone) {
+			"the intent of a call could not be recorded; the call was not started"); said != (test.policy != audit.IntentNone) {
 			t.Errorf("%q: %s", test.policy, log.String())
 		}
 		for _, e := range outcomes.taken() {
@@ -478,7 +478,7 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if f := got.Findings[0]; f.Kind != chain.NoOutcome || f.Line != 3 ||
-		!strings.Contains(f.String(), `was about to call "pay"`) {
+		!strings.Contains(f.String(), `called "pay"`) {
 		t.Error(f)
 	}
 }

@@ -339,7 +339,7 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 		}
 		size++
 		if got := said(t, session, "a",
-			`{}`); got != "!the tool reached its limit on output (2 KiB): ask for less" {
+			`{}`); got != "!the tool reached its limit on output (2 KiB): request less" {
 			t.Errorf("%s beyond it: %.80s", name, got)
 		}
 		if e := sink.taken()[1]; e.Failure != audit.Limited || e.Missing != "output" {

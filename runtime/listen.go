@@ -172,7 +172,7 @@ func (c *listenConfig) shutdown(ctx context.Context, s *Server, web *http.Server
 		case sig := <-signals:
 			if received++; received > 1 {
 				return cmp.Or(web.Close(),
-					fmt.Errorf("the shutdown did not complete: the process got a second %s", sig))
+					fmt.Errorf("the shutdown did not complete: the process received a second %s", sig))
 			}
 		}
 	}

@@ -291,8 +291,8 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
-// With 2026-07-28 there is no level of a session: a client that sets one is told so, and not left
-// to wait for messages.
+// With 2026-07-28 there is no level of a session: a client that sets one gets an error, and not
+// left to wait for messages.
 func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Error("m")
@@ -320,10 +320,10 @@ func TestLevelOfASessionIsNoOthers(t *testing.T) {
 	one := overHTTP(t, url, tokens["Member"], "2025-11-25").wants(t, "debug")
 	other := overHTTP(t, url, tokens["Member"], "2025-11-25")
 	if got := other.call(t, "work", `{}`).logs(); got != nil {
-		t.Errorf("the other session of the same user hears %q", got)
+		t.Errorf("the other session of the same user received %q", got)
 	}
 	if got := one.call(t, "work", `{}`).logs(); len(got) != 1 {
-		t.Errorf("the session hears %q", got)
+		t.Errorf("the session received %q", got)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	}
 	if d := without(got[1].Params.Data, "time", "request_id",
 		"note"); said[1] != "warning too large" || len(d) != 1 ||
-		!strings.Contains(fmt.Sprint(got[1].Params.Data["note"]), "left out") {
+		!strings.Contains(fmt.Sprint(got[1].Params.Data["note"]), "were dropped") {
 		t.Errorf("%.300v", got[1].text)
 	}
 	if said[2] != "info "+strings.Repeat("é", 512) {
@@ -566,7 +566,7 @@ func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
 	if p := runtime.Progress(context.Background()); p != nil {
 		t.Error(p)
 	}
-	if runtime.Advise(context.Background(), 1, "nobody hears it") {
+	if runtime.Advise(context.Background(), 1, "no client receives it") {
 		t.Error("advice was taken outside of a call")
 	}
 	if _, ok := runtime.RequestOf(context.Background()); ok {
@@ -599,7 +599,7 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 			if method == "tools/call" {
 				runtime.Logger(ctx).Info("middleware")
 				runtime.Progress(ctx).Report(1, 2, "middleware")
-				if runtime.Advise(ctx, 1, "nobody hears it") {
+				if runtime.Advise(ctx, 1, "no client receives it") {
 					t.Error("middleware may advise")
 				}
 			}
@@ -731,8 +731,8 @@ func crowd() identity.Source {
 	})
 }
 
-// Each of a hundred clients hears what its own calls say, on the answer to each, and nothing of any
-// other's; and the server's log has each line under the right ids.
+// Each of a hundred clients receives the messages of its own calls, on the answer to each, and
+// nothing of any other's; and the server's log has each line under the right ids.
 func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	const clients, calls, says = 100, 3, 4
 	var log lines
@@ -778,7 +778,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 								m.Params.Data["id"] != m.Params.Data["request_id"]) ||
 							m.Method == "notifications/progress" && (m.Params.Message != marker ||
 								string(m.Params.ProgressToken) != fmt.Sprintf("%q", marker)) {
-							t.Errorf("%s hears %s", marker, m.text)
+							t.Errorf("%s received %s", marker, m.text)
 						}
 						if last := i == len(got)-1; last != (m.ID != nil) || last &&
 							!strings.Contains(string(m.Result.StructuredContent), `"`+marker+`"`) {
@@ -792,7 +792,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 					if len(got.logs()) != says || len(p) == 0 ||
 						p[len(p)-1].Params.Progress != says ||
 						!strings.Contains(got[len(got)-1].text, id) {
-						t.Errorf("%s hears %s", marker, got)
+						t.Errorf("%s received %s", marker, got)
 					}
 				})
 			}

@@ -245,7 +245,7 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 }
 
 func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
-	const named = `Options.Instructions names the tool "drop_part", which some callers do not see`
+	const named = `Options.Instructions contains the tool "drop_part", which is hidden from some callers`
 	for _, test := range []struct {
 		options runtime.Options
 		err     string
@@ -288,7 +288,7 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 	}
 	_, err := runtime.Adopt(existing("bare_tool"), runtime.Options{Logger: quiet(),
 		Instructions: "Call bare_tool."}, nil)
-	if err == nil || !strings.Contains(err.Error(), `names the tool "bare_tool"`) {
+	if err == nil || !strings.Contains(err.Error(), `contains the tool "bare_tool"`) {
 		t.Error(err)
 	}
 }
@@ -340,7 +340,7 @@ func TestPlainHandlersElicit(t *testing.T) {
 			t.Errorf("%s, declined: %s", era, got)
 		}
 		if got := said(t, eliciting(t, url, "Member", era, nil), "order", `{}`); got !=
-			"!the amount: the client cannot ask the person who uses it" {
+			"!the amount: the client does not support elicitation" {
 			t.Errorf("%s, without elicitation: %s", era, got)
 		}
 	}

@@ -70,7 +70,7 @@ func (o observation) Ended(out observe.Outcome) {
 	}
 }
 
-// watched keeps what an observer is told.
+// watched records the calls of an observer.
 type watched struct {
 	mu sync.Mutex
 	events
@@ -112,7 +112,7 @@ func (w *watched) observer() observe.Observer {
 // heard of it.
 func (w *watched) taken(t testing.TB, messages int) events {
 	t.Helper()
-	soon(t, fmt.Sprintf("the observer hears of %d messages", messages), func() bool {
+	soon(t, fmt.Sprintf("the observer got %d messages", messages), func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.outcomes) >= messages
@@ -265,7 +265,7 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 			}
 			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes),
 				"hunter2") {
-				t.Errorf("%s: the observer hears what the client made up: %+v", test.method,
+				t.Errorf("%s: the observer gets what the client made up: %+v", test.method,
 					got.messages)
 			}
 		}
@@ -424,7 +424,7 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 		}
 		got := c.send(t, test.method, test.body, test.header)
 		identify.Store(nil)
-		// What is told of a request is told before its answer ends.
+		// The observer is called for a request before its response ends.
 		if heard := seen.taken(t, 0); !slices.Equal(heard.away, test.want) || len(test.want) > 0 &&
 			(got.status != test.want[0] || len(heard.messages) > 0) {
 			t.Errorf("%s: turned away %v, want %v; Began was told of %d: %s", test.name, heard.away,
@@ -455,7 +455,7 @@ func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
 		Logger: slog.New(
-			panicking{"a request for another host was refused: see Options.AllowedHosts"})},
+			panicking{"refused a request for another host: see Options.AllowedHosts"})},
 		directory(&desk{}))
 	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping,
 		map[string]string{"Host": "elsewhere.example"}); got.status != 500 {

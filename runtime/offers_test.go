@@ -607,19 +607,19 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 		return toolset.NewToolset(g)
 	}
 	for want, change := range map[string]func(*toolset.Generated){
-		`prompt "p" has no rule`:        func(g *toolset.Generated) { g.Table.Prompts = nil },
+		`prompt "p" has no rule in`:     func(g *toolset.Generated) { g.Table.Prompts = nil },
 		`the rule of "p" has no prompt`: func(g *toolset.Generated) { g.Prompts = nil },
-		`resource "x:{a}" has no rule`: func(g *toolset.Generated) {
+		`resource "x:{a}" has no rule in`: func(g *toolset.Generated) {
 			g.Table.Resources = nil
 		},
 		`the rule of "x:{a}" has no resource`: func(g *toolset.Generated) { g.Resources = nil },
-		`nothing answers for it`: func(g *toolset.Generated) {
+		`it has no handler: run go generate`: func(g *toolset.Generated) {
 			g.Prompts[0].Get = nil
 		},
 		`its timeout is -1ns`: func(g *toolset.Generated) {
 			g.Resources[0].Timeout = -1
 		},
-		`its URI is not one`: func(g *toolset.Generated) {
+		`its URI is malformed`: func(g *toolset.Generated) {
 			g.Resources[0].URI = "x"
 		},
 		`its parameters are []`: func(g *toolset.Generated) {
@@ -628,17 +628,17 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 		`it has no name`: func(g *toolset.Generated) {
 			g.Resources[0].Name = ""
 		},
-		`names something else`: func(g *toolset.Generated) {
+		`a rule of another kind among those of`: func(g *toolset.Generated) {
 			g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true}
 		},
-		`prompt "p" has no rule but x.y`: func(g *toolset.Generated) {
+		`prompt "p" has only the rule x.y`: func(g *toolset.Generated) {
 			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: access.Permission{App: "x",
 				Action: "y"}}
 		},
-		`prompt "p": asks for role number 9`: func(g *toolset.Generated) {
+		`prompt "p": has role number 9`: func(g *toolset.Generated) {
 			g.Table.Prompts[0].MinRole = 9
 		},
-		`one URI may be both x:{a} and x:all`: func(g *toolset.Generated) {
+		`x:{a} and x:all`: func(g *toolset.Generated) {
 			g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: "x:all",
 				MinRole: admin})
 			g.Resources = append(g.Resources, toolset.Resource{URI: "x:all", Name: "all",

@@ -297,15 +297,14 @@ func (o Options) withDefaults() (Options, error) {
 		{"Sandbox", o.Sandbox, "one that works"}, {"Observer", o.Observer, "one that works"},
 	} {
 		if option.value != nil && request.IsNil(option.value) {
-			bad("Options.%s is a nil %T: pass %s, or leave the option out",
+			bad("Options.%s is a nil %T: pass %s, or remove the option",
 				option.name, option.value, option.what)
 		}
 	}
 	if _, ok := o.Grants.(grant.Requests); o.OfferRequests && !ok {
 		bad(
-			"Options.OfferRequests is set, and Options.Grants takes no requests: pass one that " +
-				"does, " +
-				"as to stored.New of package grant/stored, or leave it out")
+			"Options.OfferRequests is set, but Options.Grants does not accept requests: pass stored.New " +
+				"of package grant/stored, or remove Options.OfferRequests")
 	}
 	if o.Instructions != "" && o.InstructionsFor != nil {
 		bad("Options.Instructions and Options.InstructionsFor are both set: remove one")
@@ -325,7 +324,7 @@ func (o Options) withDefaults() (Options, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Readiness)) {
 		if name == "" {
 			bad(`Options.Readiness has a check named "": ` +
-				`give it a name, as "store", by which the log tells that it fails`)
+				`give it a name for the log, for example "store"`)
 		} else if o.Readiness[name] == nil {
 			bad("Options.Readiness[%q] is nil: give it a check, or remove it", name)
 		}
@@ -375,24 +374,24 @@ func (o Options) withDefaults() (Options, error) {
 	for _, origin := range o.AllowedOrigins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
-			bad("Options.AllowedOrigins has %q, which is no origin: "+
-				"write scheme, host and port only, as in https://app.example", origin)
+			bad("Options.AllowedOrigins has %q, which is not an origin: write scheme, host and port "+
+				"only, for example https://app.example", origin)
 		}
 	}
 	for _, host := range o.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/*@") || transport.HostName(host) != host {
-			bad("Options.AllowedHosts has %q: "+
-				"write a host name or address without port, as in mcp.example", host)
+			bad("Options.AllowedHosts has %q: write a host name or address without a port, for example "+
+				"mcp.example", host)
 		}
 	}
 	for _, p := range o.TrustedProxies {
 		if !p.IsValid() || p.Bits() == 0 || p.Addr().Is4In6() {
-			bad("Options.TrustedProxies has %q: write a network of your proxies, "+
-				"as in 10.1.2.0/24 or 2001:db8::/64", p)
+			bad("Options.TrustedProxies has %q: write a network of your proxies, for example "+
+				"10.1.2.0/24 or 2001:db8::/64", p)
 		}
 	}
 	if n := len(o.StateKey); n > 0 && n < invoke.MinStateKey {
-		bad("Options.StateKey has %d bytes: use at least %d random ones, or leave it out",
+		bad("Options.StateKey has %d bytes: use at least %d random bytes, or remove it",
 			n, invoke.MinStateKey)
 	}
 	return o, errors.Join(errs...)
@@ -410,7 +409,7 @@ func checkPath(p string) error {
 	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole,
 		PathResourceMetadata} {
 		if strings.HasPrefix(p+"/", strings.TrimSuffix(taken, "/")+"/") {
-			return fmt.Errorf("the server serves %s itself: take another path", taken)
+			return fmt.Errorf("the server serves %s itself: use another path", taken)
 		}
 	}
 	return nil

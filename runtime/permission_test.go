@@ -362,7 +362,7 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	sink.taken()
 	p.fails(errors.New("the database is away"))
 	if got := said(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try again later" {
 		t.Error(got)
 	}
 	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
@@ -374,7 +374,7 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
 		Unrestricted: true})
 	if got := said(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try again later" {
 		t.Error(got)
 	}
 }
@@ -513,10 +513,10 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
 				Unrestricted: true}}
 		}},
-		`file.read pubic/** restricted: there is no root "pubic"; the roots are docs`: {
+		`file.read pubic/** restricted: unknown root "pubic"; the roots are docs`: {
 			toolset.Tool{},
 			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
-		"of file. there are file.read and file.write alone": {toolset.Tool{},
+		"the only kinds of file. are file.read and file.write": {toolset.Tool{},
 			func(o *runtime.Options) {
 				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
 					Unrestricted: true}}
@@ -554,15 +554,15 @@ func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	}}, permitting(tool, readAll))
 	text := logged.String()
 	if n := strings.Count(text, "Options.GrantDefaults"); n != 3 ||
-		!strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") ||
-		!strings.Contains(text, `no tool takes db.read"`) ||
-		!strings.Contains(text, "queue.push post restricted allows nothing, because "+
-			"no tool that takes queue.push is isolated: set Unrestricted") {
+		!strings.Contains(text, "no tool has queue.psuh; did you mean queue.push?") ||
+		!strings.Contains(text, `no tool has db.read"`) ||
+		!strings.Contains(text, "queue.push post restricted has no effect, because no tool with "+
+			"queue.push is isolated: set Unrestricted") {
 		t.Error(text)
 	}
 }
 
-// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be
+// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin learns what can be
 // granted.
 func TestServerNamesItsRoots(t *testing.T) {
 	if got := newServer(t, runtime.Options{Roots: roots(t, nil)},

@@ -91,7 +91,7 @@ func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
 
 func TestReporterThatIsNilDoesNothing(t *testing.T) {
 	var p *runtime.ProgressReporter
-	p.Report(1, 2, "nobody hears it")
+	p.Report(1, 2, "no client receives it")
 	if n := testing.AllocsPerRun(100, func() { p.Report(1, 2, "m") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// raw is a client that compares bytes: it sends what it is told and keeps all that comes back.
+// raw is a client that compares bytes: it sends given bytes and keeps all that comes back.
 type raw struct {
 	url, token, era string
 	session         string

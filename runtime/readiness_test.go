@@ -78,7 +78,7 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 				t.Errorf("%d: %d %q", i, status, body)
 			}
 			failed, passed := log.of(t, "the server is not ready"),
-				log.of(t, "a check of readiness passes again")
+				log.of(t, "a readiness check passes again")
 			if asked.Load() != step.asked || len(failed) != step.failed ||
 				len(passed) != step.passed {
 				t.Errorf("%d: asked %d times, %v, %v", i, asked.Load(), failed, passed)
@@ -96,7 +96,7 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 	})
 }
 
-// Whatever a check does, the answer comes, and who asks is told nothing of it.
+// Whatever a check does, the answer comes, and the client learns nothing of it.
 func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		check func(context.Context) error
@@ -109,7 +109,7 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 		"is slow": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			2 * time.Second, ""},
 		"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil },
-			2 * time.Second, "no answer in time"},
+			2 * time.Second, "no response in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 			}
 		}
 		failed, passed := log.of(t, "the server is not ready"),
-			log.of(t, "a check of readiness passes again")
+			log.of(t, "a readiness check passes again")
 		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" ||
 			failed[0]["error"] != full.Error() || len(passed) != 1 {
 			t.Errorf("%v, %v", failed, passed)

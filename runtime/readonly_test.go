@@ -117,7 +117,7 @@ func TestReadOnlyLeavesPromptsAndIsRecorded(t *testing.T) {
 	c.call(t, "edit", "", nil)
 	c.call(t, "none", "", nil)
 	events := sink.taken()
-	if len(events) != 2 || events[0].Missing != "the client asked for readonly tools alone" ||
+	if len(events) != 2 || events[0].Missing != "the client requested only readonly tools" ||
 		events[0].Axis != string(access.AxisUnknown) || events[1].Missing != "" {
 		t.Errorf("%+v", events)
 	}
@@ -164,9 +164,9 @@ func TestToolsetIsNarrowedInCode(t *testing.T) {
 	}
 	_, err := runtime.New(runtime.Options{Logger: quiet()},
 		depot().Without("rad").Only("look", "nonsense"))
-	const of = "mcp server: package example.com/odd: Only or Without of its Toolset names "
-	want := of + `"rad", which is no tool of it; did you mean read?` + "\n" +
-		of + `"nonsense", which is no tool of it`
+	const of = "mcp server: package example.com/odd: Only or Without of its Toolset has "
+	want := of + `"rad", which is not one of its tools; did you mean read?` + "\n" +
+		of + `"nonsense", which is not one of its tools`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -189,9 +189,9 @@ func TestProgramSelectsCatalogsOnStdio(t *testing.T) {
 		{[]runtime.StreamOption{runtime.WithCatalogs("a", "c")}, "",
 			[]string{"drop", "edit", "look", "read"}, ""},
 		{[]runtime.StreamOption{runtime.WithCatalogs("a"), runtime.WithCatalogs("x")}, "",
-			[]string{"look", "read"}, "there is no such catalog: x"},
+			[]string{"look", "read"}, "the catalog does not exist: x"},
 		{[]runtime.StreamOption{runtime.WithCatalogs("x")}, "", depotTools,
-			"there is no such catalog: this list is not filtered"},
+			"the catalog does not exist: this list is not filtered"},
 		// The client of the message counts.
 		{[]runtime.StreamOption{runtime.WithCatalogs("a")}, `"catalog":"c"`,
 			[]string{"drop", "edit"}, ""},

@@ -144,7 +144,7 @@ func TestRecordsHoldNoValues(t *testing.T) {
 
 func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 	for name, record := range map[string]func(context.Context, audit.Event) error{
-		"errs": func(context.Context, audit.Event) error {
+		"an error": func(context.Context, audit.Event) error {
 			return errors.New("disk full: hunter2")
 		},
 		"panics": func(context.Context, audit.Event) error { panic("hunter2") },

@@ -259,7 +259,7 @@ func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	} {
 		got := c.call(t, "remove", `,"requestState":"`+first+`","inputResponses":{`+answers+`}`,
 			nil)
-		if !strings.Contains(got.body, "-32602") || !strings.Contains(got.body, "not asked") {
+		if !strings.Contains(got.body, "-32602") || !strings.Contains(got.body, "without a request") {
 			t.Errorf("%s: %s", answers, got)
 		}
 	}
@@ -270,7 +270,7 @@ func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	}
 	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"sure":`+accept+
 		`}`, nil); !strings.Contains(got.body, "removed it") {
-		t.Errorf("the answer that was asked for: %s", got)
+		t.Errorf("the answer that was requested: %s", got)
 	}
 }
 

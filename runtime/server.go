@@ -85,7 +85,7 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if options.Adopt.Replace || len(options.Adopt.Conditional) > 0 {
 		optsErr = errors.Join(optsErr,
-			errors.New("Options.Adopt is for runtime.Adopt: leave it out"))
+			errors.New("Options.Adopt is for runtime.Adopt only: remove it"))
 	}
 	c, err := compose(opts, toolsets)
 	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
@@ -226,12 +226,12 @@ func (s *Server) warnOfUnusedDefaults() {
 			if bool(p.Unrestricted) || slices.Contains(isolated, p.Type) {
 				continue
 			}
-			text += p.String() + " allows nothing, because no tool that takes " + p.Type +
+			text += p.String() + " has no effect, because no tool with " + p.Type +
 				" is isolated: set Unrestricted"
 		case grant.FamilyOf(p.Type) != grant.Custom:
 			continue
 		default:
-			text += "no tool takes " + p.Type
+			text += "no tool has " + p.Type
 			if near := editdistance.Nearest(p.Type, used, 2); near != "" {
 				text += "; did you mean " + near + "?"
 			}
@@ -244,8 +244,8 @@ func (s *Server) buildAdminRole() error {
 	roles := s.table.Hierarchy()
 	highest := roles[len(roles)-1]
 	if s.admin = s.table.Rank(cmp.Or(s.opts.AdminRole, highest)); s.admin == 0 {
-		return fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: "+
-			"use one of them, or leave it out for %s",
+		return fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or "+
+			"leave it empty for %s",
 			s.opts.AdminRole, strings.Join(roles, " < "), highest)
 	}
 	return nil
@@ -294,7 +294,7 @@ func (s *Server) awaitHost() {
 		err := s.host.Start(s.closing)
 		if err != nil && !principal.Unreachable(err) && err.Error() != logged {
 			logged = err.Error()
-			s.opts.Logger.Error("the host can be reached and does not fit the server", "error", err)
+			s.opts.Logger.Error("the host is reachable, but does not fit the server", "error", err)
 		}
 	}
 	sleep(time.Second) // an earlier result of readiness counts until then

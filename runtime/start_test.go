@@ -42,7 +42,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		want     string
 	}{
 		"no toolset": {runtime.Options{}, nil,
-			"no toolset: pass what the generated Toolset functions return"},
+			"no toolset: pass the results of generated Toolset functions"},
 		"a zero toolset": {runtime.Options{}, []toolset.Toolset{fine, {}},
 			"toolset 2 is empty"},
 		"a nil receiver": {runtime.Options{},
@@ -63,7 +63,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 			})}, `the rule of "t" has no tool: run go generate`},
 		"a tool twice": {runtime.Options{}, []toolset.Toolset{generated(func(g *toolset.Generated) {
 			g.Tools = append(g.Tools, good("t"))
-		})}, `tool "t" stands twice`},
+		})}, `tool "t" is there twice: run go generate`},
 		"no server name": {runtime.Options{},
 			[]toolset.Toolset{generated(func(g *toolset.Generated) {
 				g.Server.Name = ""
@@ -71,15 +71,15 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a permission alone": {runtime.Options{},
 			[]toolset.Toolset{rule(access.Rule{Permission: access.Permission{App: "dcim",
 				Action: "view", Object: "device"}})},
-			`tool "t" has no rule but dcim.view_device, which only permission-aware discovery enforces: add authenticated, minrole= or scopes=`},
+			`tool "t" has only the rule dcim.view_device, which only permission-aware discovery enforces: add authenticated, minrole= or scopes=`},
 		"public and a role": {runtime.Options{},
 			[]toolset.Toolset{rule(access.Rule{Public: true, MinRole: viewer})},
-			"public stands alone"},
+			"public excludes other requirements"},
 		"public and a permission": {runtime.Options{},
 			[]toolset.Toolset{rule(access.Rule{Public: true, Permission: access.Permission{App: "a",
-				Action: "b"}})}, "public stands alone"},
+				Action: "b"}})}, "public excludes other requirements"},
 		"a role out of reach": {runtime.Options{},
-			[]toolset.Toolset{rule(access.Rule{MinRole: 5})}, "role number 5 of a hierarchy of 4"},
+			[]toolset.Toolset{rule(access.Rule{MinRole: 5})}, "role number 5, but the hierarchy has 4"},
 		"a toolset twice": {runtime.Options{}, []toolset.Toolset{fine, fine},
 			"package example.com/p: its Toolset is passed twice: pass it once"},
 		"tool names twice": {runtime.Options{},
@@ -92,7 +92,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 			})}, "packages example.com/p and example.com/q have different role hierarchies (Viewer < Member < Manager < Admin; A < B)"},
 		"no handler": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
 			t.Call = nil
-		})}, "nothing answers its calls"},
+		})}, "it has no handler: run go generate"},
 		"a name with a space": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
 			t.Name = "a b"
 		})}, "not a tool name"},
@@ -127,7 +127,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"an output that refers to nothing": {runtime.Options{},
 			[]toolset.Toolset{tool(func(t *toolset.Tool) {
 				t.Output = `{"$ref":"#/$defs/X"}`
-			})}, `$ref "#/$defs/X" leads nowhere`},
+			})}, `$ref "#/$defs/X" has no target`},
 		"a header that is no name": {runtime.Options{},
 			[]toolset.Toolset{tool(func(t *toolset.Tool) {
 				t.Input = `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`
@@ -198,7 +198,7 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 				Rules: []access.Rule{{Tool: "x", Public: true, Authenticated: true}}},
 		}))
 	for _, want := range []string{"PageSize", "Denial", "argument 1", "not a tool name", "no rule",
-		"no tool", "server has no name", "role A twice", "public stands alone"} {
+		"no tool", "server has no name", "role A twice", "public excludes other requirements"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

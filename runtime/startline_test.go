@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// telling is a source that says its secret to whoever prints it.
+// telling is a source that exposes its secret when printed.
 type telling struct{ Secret string }
 
 func (telling) Identify(*http.Request) (identity.Identity, error) {

@@ -141,7 +141,7 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 	for range 100 {
 		for _, off := range []string{"create", ""} {
 			source.mu.Lock()
-			source.off = []string{off} // and nobody is told
+			source.off = []string{off} // without a notification
 			source.mu.Unlock()
 			if err := s.ReloadSwitches(t.Context()); err != nil ||
 				slices.Contains(s.Visible(principalOf("Admin")), "create") == (off != "") {
@@ -171,7 +171,7 @@ func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	source.failing(func(context.Context) error { return errors.New("away") })
 	source.turnOff("create", "update")
 	soon(t, "it is logged", func() bool {
-		return strings.Contains(log.String(), "it could not be read which tools are switched off")
+		return strings.Contains(log.String(), "cannot read which tools are switched off")
 	})
 	if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") ||
 		!slices.Contains(got, "update") {
@@ -187,19 +187,19 @@ func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	t.Parallel()
 	source, log := &shelf{}, &journal{}
 	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	hears := func(n int) bool {
+	receives := func(n int) bool {
 		source.mu.Lock()
 		defer source.mu.Unlock()
 		return len(source.heard) == n
 	}
-	soon(t, "the server listens", func() bool { return hears(1) })
+	soon(t, "the server listens", func() bool { return receives(1) })
 	source.silence()
-	soon(t, "the server listens again", func() bool { return hears(1) })
+	soon(t, "the server listens again", func() bool { return receives(1) })
 	source.turnOff("update")
 	soon(t, "the change is heard", func() bool {
 		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
 	})
-	if !strings.Contains(log.String(), "tells no more of what changes") {
+	if !strings.Contains(log.String(), "the source of catalogs stopped reporting changes; the server subscribes again") {
 		t.Error(log)
 	}
 }
@@ -216,8 +216,8 @@ func (c *told) silent(t testing.TB, who string) {
 	}
 }
 
-// hears waits until a client hears what it is told, by a switch that it is concerned by.
-func (c *told) hears(t testing.TB, source *shelf, tool string) {
+// receives waits until a client receives notifications, by a switch that concerns it.
+func (c *told) receives(t testing.TB, source *shelf, tool string) {
 	t.Helper()
 	for n := range 400 {
 		if n%2 == 0 {
@@ -233,7 +233,7 @@ func (c *told) hears(t testing.TB, source *shelf, tool string) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatal("the client hears nothing")
+	t.Fatal("the client receives nothing")
 }
 
 func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
@@ -246,7 +246,7 @@ func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
 		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era),
 			listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
 		for _, c := range []*told{admin, viewer, nobody} {
-			c.hears(t, source, "get_public_info")
+			c.receives(t, source, "get_public_info")
 		}
 		for _, c := range []*told{admin, viewer, nobody} {
 			c.drain()
@@ -279,7 +279,7 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 		everybody := map[string]*told{"reader": reader, "writer": writer, "whole": whole,
 			"viewer": viewer}
 		for who, c := range everybody {
-			c.hears(t, source, map[string]string{"reader": "get_all", "writer": "create",
+			c.receives(t, source, map[string]string{"reader": "get_all", "writer": "create",
 				"whole": "create", "viewer": "get_all"}[who])
 		}
 		for _, c := range everybody {
@@ -316,7 +316,7 @@ func TestChangeThatTheSourceCannotBeAskedAboutIsToldLater(t *testing.T) {
 	source := kits()
 	s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
 	reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
-	reader.hears(t, source, "get_all")
+	reader.receives(t, source, "get_all")
 	reader.drain()
 	source.failing(func(context.Context) error { return errors.New("away") })
 	source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
@@ -342,7 +342,7 @@ func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 
 var _ catalog.Source = (*shelf)(nil)
 
-// What changes while no credential of a session holds is told once there is one again.
+// What changes while no credential of a session is valid is notified once there is one again.
 func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
 	t.Parallel()
 	source := &shelf{}
@@ -359,7 +359,7 @@ func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
 		})}, directory(&desk{}))
 	// whose stream opens with a token that goes on holding
 	c := listening(t, s, serve(t, s), "second", "2025-11-25")
-	c.hears(t, source, "create")
+	c.receives(t, source, "create")
 	c.drain()
 	soonEnds := time.Now().Add(300 * time.Millisecond)
 	ends.Store(soonEnds.UnixMilli())
@@ -423,10 +423,10 @@ func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
 	source.tell(catalog.Change{Tools: true, Catalogs: true})
 	source.tell(catalog.Change{Tools: true})
 	soon(t, "the return is logged", func() bool {
-		return strings.Contains(log.String(), "are heard again")
+		return strings.Contains(log.String(), "the source of catalogs and switches is connected again")
 	})
-	if text := log.String(); strings.Count(text, "are not heard") != 1 ||
-		strings.Count(text, "are heard again") != 1 {
+	if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its connection; it reconnects, and the server uses the last state") != 1 ||
+		strings.Count(text, "the source of catalogs and switches is connected again") != 1 {
 		t.Error(text)
 	}
 }

@@ -109,7 +109,7 @@ func hear(t testing.TB, text string) spoken {
 	return m
 }
 
-// listener is a client of any era over any transport that hears what comes with an answer.
+// listener is a client of any era over any transport that receives the messages of a response.
 type listener struct {
 	era  string
 	meta string // further members of each _meta
@@ -393,7 +393,7 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 			}
 			said := got.logs()
 			var left int
-			if _, err := fmt.Sscanf(said[len(said)-1], test.notice+" %d log messages were left out",
+			if _, err := fmt.Sscanf(said[len(said)-1], test.notice+" %d log messages were dropped",
 				&left); err != nil {
 				t.Fatalf("the last is %q", said[len(said)-1])
 			}

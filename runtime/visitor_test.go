@@ -137,7 +137,7 @@ func TestHandlerBesideMCPKnowsItsCallers(t *testing.T) {
 
 func TestNobodyIsLetInBesideMCPWhereIdentityFails(t *testing.T) {
 	for name, verify := range map[string]identity.Verifier{
-		"errs": func(context.Context, string) (identity.Identity, error) {
+		"an error": func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{}, errors.New("hunter2")
 		},
 		"panics": func(context.Context, string) (identity.Identity, error) { panic("hunter2") },
@@ -200,9 +200,9 @@ func TestListingSaysWhatCanBeExecuted(t *testing.T) {
 		{runtime.Options{}, "Viewer", "catalog=reading", `user-Viewer: get_all""`},
 		{runtime.Options{}, "Viewer", "catalog_id=2", `user-Viewer:""`},
 		{runtime.Options{}, "Viewer", "catalog=nonsense",
-			`user-Viewer: get_all get_public_info"there is no such catalog: this list is not filtered"`},
+			`user-Viewer: get_all get_public_info"the catalog does not exist: this list is not filtered"`},
 		{runtime.Options{CatalogStrict: true}, "Viewer", "catalog=nonsense",
-			"there is no such catalog"},
+			"the catalog does not exist"},
 		{runtime.Options{}, "Admin", "",
 			`user-Admin: create get_all get_by_id(off) get_public_info promote_to_manager update""`},
 		{runtime.Options{AdminRole: "Manager"}, "Manager", "",
@@ -262,9 +262,9 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
 	_, err := runtime.New(runtime.Options{Logger: quiet(),
 		Admin: func(*runtime.Server) (http.Handler, error) {
-			return nil, errors.New("no store")
+			return nil, errors.New("console: the store is missing: pass the result of store.Open")
 		}}, directory(&desk{}))
-	if err == nil || !strings.Contains(err.Error(), "Options.Admin: no store") {
+	if err == nil || !strings.Contains(err.Error(), "Options.Admin: console: the store is missing") {
 		t.Error(err)
 	}
 }
@@ -275,7 +275,7 @@ func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	for name, fail := range map[string]func(context.Context) error{
-		"errs": func(context.Context) error {
+		"an error": func(context.Context) error {
 			return errors.New("hunter2")
 		}, "hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {

@@ -78,7 +78,7 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *told {
 	return c
 }
 
-// next waits for what a client is told next.
+// next waits for the next notification of a client.
 func (c *told) next(t testing.TB) string {
 	t.Helper()
 	select {
@@ -90,8 +90,8 @@ func (c *told) next(t testing.TB) string {
 	}
 }
 
-// ready waits until a client hears what it is told: its stream opens by itself, some time after the
-// session.
+// ready waits until a client receives notifications: its stream opens by itself, some time after
+// the session.
 func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
 	permissions ...string) {
 	t.Helper()
@@ -114,7 +114,7 @@ func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatal("the client hears nothing")
+	t.Fatal("the client receives nothing")
 }
 
 func (c *told) drain() {
@@ -143,7 +143,7 @@ func TestOnlySessionsWhoseSurfaceChangedAreTold(t *testing.T) {
 					listening(t, s, url, "bob_Viewer", era)
 				ada.ready(t, s, h, "ada", "dcim.view_device")
 				bob.ready(t, s, h, "bob", "dcim.view_device")
-				// Something that ada's role hides all the same: nobody is told.
+				// Something that ada's role hides all the same: no notification.
 				h.set("ada", "dcim.view_device", "dcim.change_device")
 				s.InvalidateCapabilities(nil)
 				mcptest.Tools(t, ada.ClientSession)
@@ -161,7 +161,7 @@ func TestOnlySessionsWhoseSurfaceChangedAreTold(t *testing.T) {
 				if want := []string{"prompts", "resources", "tools"}; !slices.Equal(got, want) {
 					t.Errorf("%v have changed", got)
 				}
-				// The first that bob hears is about bob.
+				// The first notification to bob is about bob.
 				h.set("bob", "dcim.view_device", "dcim.view_site")
 				s.InvalidateCapabilities(nil)
 				if got := bob.next(t); got != "resources" {
@@ -368,7 +368,7 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 	opensAgain(t, url, "eve_Viewer") // its room is given back
 }
 
-// A request that listens is told until the server ends, and does not keep it from ending.
+// A subscription gets notifications until the server ends, and does not keep it from ending.
 func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
@@ -478,7 +478,7 @@ func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
 	}
 }
 
-// A change that concerns everybody leaves room to ask the host for whoever calls meanwhile.
+// A change that concerns everybody leaves room to query the host for callers in between.
 func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	const clients = 300 // more than there are questions at a time
 	h := newHost(nil)

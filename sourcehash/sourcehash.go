@@ -37,8 +37,8 @@ type Generated struct {
 func (g Generated) Check(dir string) error {
 	for _, hash := range []string{g.Source, g.Code} {
 		if !strings.HasPrefix(hash, version) {
-			return errors.New("another version of mcpgen wrote this test than go.mod requires: " +
-				"run go generate")
+			return errors.New("go.mod requires another version of mcpgen than the one that wrote this " +
+				"test: run go generate")
 		}
 	}
 	source, err := Hash(dir, g.Declarations, g.Files...)
@@ -51,15 +51,13 @@ func (g Generated) Check(dir string) error {
 	}
 	var errs []error
 	if source != g.Source {
-		errs = append(errs, errors.New("the source is not what "+Code+
-			" was made from: a directive, "+
-			"a comment, a parameter's name, a constant, a handler or a schema file has changed: "+
-			"run go generate, review the difference and commit it"))
+		errs = append(errs, errors.New("the source of "+Code+
+			" has changed (a directive, a comment, a parameter's name, a constant, a handler or a "+
+			"schema file): run go generate, review the difference and commit it"))
 	}
 	if Digest(code) != g.Code {
 		errs = append(errs, errors.New(Code+
-			" is not as mcpgen wrote it: run go generate, and change "+
-			"the directives instead"))
+			" was edited by hand: run go generate, and change the directives instead"))
 	}
 	return errors.Join(errs...)
 }

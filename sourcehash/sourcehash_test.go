@@ -20,13 +20,13 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 		}, nil},
 		"a directive": {func(_ *Generated, dir string) {
 			write(t, dir, "desk.go", strings.Replace(desk, "minrole=Guest", "public", 1))
-		}, []string{"the source is not what mcp_gen.go was made from: "}},
+		}, []string{"the source of mcp_gen.go has changed "}},
 		"generated code": {func(_ *Generated, dir string) { write(t, dir, Code, code+"\n") },
-			[]string{"mcp_gen.go is not as mcpgen wrote it: "}},
+			[]string{"mcp_gen.go was edited by hand: "}},
 		"both": {func(_ *Generated, dir string) {
 			write(t, dir, "desk.go", strings.Replace(desk, "minrole=Guest", "public", 1))
 			write(t, dir, Code, "")
-		}, []string{"the source is not ", "mcp_gen.go is not "}},
+		}, []string{"the source of ", "mcp_gen.go was "}},
 		"no generated code": {func(_ *Generated, dir string) {
 			os.Remove(filepath.Join(dir, Code))
 		},
@@ -37,9 +37,9 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 		"another version of the source's hash": {func(g *Generated, _ string) {
 			g.Source = "0:" + g.Source
 		},
-			[]string{"another version of mcpgen wrote this test than go.mod requires: "}},
+			[]string{"go.mod requires another version of mcpgen "}},
 		"another version of the code's hash": {func(g *Generated, _ string) { g.Code = "" },
-			[]string{"another version of mcpgen wrote this test than go.mod requires: "}},
+			[]string{"go.mod requires another version of mcpgen "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -1,4 +1,4 @@
-// Command mcpgen-prove compares what handlers reach with what their directives declare. It is a
+// Command mcpgen-prove compares the code capabilities of handlers with their directives. It is a
 // module of its own, so that a module that uses mcpgen does not require the libraries of the
 // analysis.
 package main
@@ -42,32 +42,34 @@ func newProve() *cobra.Command {
 	var check bool
 	command := &cobra.Command{
 		Use:   "mcpgen-prove [packages]",
-		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
-		Long: `prove follows the calls of each tool's handler, through all packages, to what opens
-files, reaches the network or starts programs. It is an error where that is more than capabilities=
-declares, where it is unknown and capabilities= is written, and where a tool with readonly starts
-programs or may write files. Without capabilities= what is reached is recorded and not judged.
+		Short: "Compare the code capabilities of handlers with their directives, and record them",
+		Long: `prove follows the calls of each tool's handler, through all packages, to functions that open
+files, use the network or start programs. It reports an error in three cases:
 
-For each tool with the verdict "unknown", prove prints the call, its line, the cause and the way
+  - the handler has a code capability that capabilities= does not list
+  - a code capability is unknown, and the tool has capabilities=
+  - a tool with readonly starts programs or may write files
+
+Without capabilities=, prove records the code capabilities and reports no error.
+
+For each tool with the verdict "unknown", prove prints the call, its line, the cause and the path
 to it. Causes are a func value that nothing sets, an interface that nothing implements, reflection,
-unsafe.Pointer, a system call, C and assembly. A method value on a concrete type is followed.
+unsafe.Pointer, a system call, C and assembly. prove follows a method value of a concrete type.
 
 prove writes the result to mcp.proven.json beside the source, for packages without findings. mcpgen
-copies it into MCP.md and the matrix. It writes "not proven" if one of these has changed since: the
-Go files of the package or of those of its module that it imports, go.mod or go.sum. prove does not
-see edits below vendor/ or in the module cache: run it again after one. It takes seconds a package,
-since it reads all source, the standard library's too. It skips prompts and resources, which have no
-capabilities=.
+copies it into MCP.md and the matrix. If go.mod, go.sum, a Go file of the package or of an imported
+package of the module changes afterwards, mcpgen writes "not proven" instead. prove does not notice
+edits below vendor/ or in the module cache: run it again after one. It takes seconds for each
+package, because it reads the whole source, standard library included. It skips prompts and
+resources, which have no capabilities=.
 
-With --check nothing is written. It also fails if an mcp.proven.json is not up to date; without
-the file, only findings count. Run it for the system that the server runs on:
-the record names it.
+With --check, prove writes nothing, and also fails if an mcp.proven.json is stale; a missing file
+is not an error. Run prove for the operating system of the server: the record names it.
 
-Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work
-could not be done.`,
-		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
-  mcpgen                        copy what is proven into MCP.md
-  mcpgen prove --check ./...    what CI runs
+Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage error or failure.`,
+		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json for each package
+  mcpgen                        copy the result into MCP.md
+  mcpgen prove --check ./...    for CI
   mcpgen explain MCP043         what a finding means and how to fix it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -102,7 +104,7 @@ could not be done.`,
 		},
 	}
 	command.Flags().BoolVar(&check, "check", false,
-		"fail where a record is stale as well; write nothing")
+		"also fail if a record is stale; write nothing")
 	return command
 }
 

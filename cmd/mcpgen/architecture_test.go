@@ -13,7 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// namedFunc is a function in a page: `guard.(*Guard).steps`, `worker.Run`, `runtime.Options.withDefaults`.
+// namedFunc is a function in a page: `guard.(*Guard).steps`, `worker.Run`,
+// `runtime.Options.withDefaults`.
 var namedFunc = regexp.MustCompile("`([a-z]+)\\.(?:\\(\\*(\\w+)\\)\\.)?(\\w+)(?:\\.(\\w+))?`")
 
 // TestArchitectureNamesWhatExists checks each function, method and type that the page names in
@@ -48,7 +49,8 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	}
 }
 
-// declarations returns the functions, types and methods (as Type.Method) of the package in a folder.
+// declarations returns the functions, types and methods (as Type.Method) of the package in a
+// folder.
 func declarations(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))

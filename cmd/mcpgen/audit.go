@@ -15,17 +15,17 @@ import (
 func newAudit() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "audit",
-		Short: "Look at the audit trail of a server",
+		Short: "Verify the audit trail of a server",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.New("say what to do: `mcpgen audit verify` is what there is")
+			return errors.New("missing subcommand: write mcpgen audit verify")
 		},
 	}
 	command.AddCommand(newAuditVerify())
 	return command
 }
 
-// keyVariable names the key where no file does.
+// keyVariable is the environment variable with the key, used without --key-file.
 const keyVariable = "MCPGEN_AUDIT_KEY"
 
 func newAuditVerify() *cobra.Command {
@@ -34,26 +34,26 @@ func newAuditVerify() *cobra.Command {
 	var unchained bool
 	command := &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Say which records of an audit trail are missing, altered or out of order",
-		Long: `verify reads a trail that a chain (package runtime/audit/chain) has sealed: files of JSON
-lines, the rotated ones included, in any order, of any number of replicas. - is the standard input.
-It prints a line for each finding: where, which record, what, and what to do.
+		Short: "Find missing, altered and reordered records of an audit trail",
+		Long: `verify reads an audit trail that package runtime/audit/chain wrote: files of JSON lines,
+rotated ones included, in any order and from any number of replicas. - is the standard input.
+For each finding it prints a line with the position, the record, the problem and the cure.
 
-That the end of a trail was cut off shows by the checkpoints that the server has sent elsewhere:
-name their files with --checkpoint. Where old files are deleted as configured, --since names
-checkpoints up to which nothing is asked for.
+Checkpoints show whether the end of a trail was cut off. Store them outside the server, and name
+their files with --checkpoint. If you delete old files, name the last checkpoint before them with
+--since: verify then ignores missing records up to it.
 
-A call with an intent and without an outcome is a finding of its own, and the trail is sound: the
-server was killed, its sink failed, or the call still runs.
+verify also counts calls with an intent and without an outcome. The trail is still sound: the
+server was killed, its sink failed, or the call is still running.
 
-The key is that of the server, from a file or from $` + keyVariable + `. A store's trail is exported first,
-with Store.ExportEvents; this command opens no database. A trail without a record is no sound one.
+The key is the server's key, from a file or from $` + keyVariable + `. Export the trail of a store first,
+with Store.ExportEvents; this command opens no database. A trail without records is not sound.
 
-Exit codes: 0 the trail is sound; 1 findings; 2 usage, or the work could not be done.`,
+Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 		Example: `  mcpgen audit verify --key-file audit.key audit*.jsonl
   mcpgen audit verify --key-file audit.key --checkpoint /mnt/worm/checkpoints.jsonl audit*.jsonl
 
-  # a store's, by the admin API: an export that fails must not count as one that is sound
+  # the trail of a store, by the admin API; pipefail, so that a failed export is an error
   set -o pipefail
   curl -fsS -H "Authorization: Bearer $TOKEN" https://mcp.example/api/v1/admin/audit/export |
     mcpgen audit verify --key-file audit.key -`,
@@ -75,7 +75,7 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage, or the work could not be 
 				fmt.Fprintln(cmd.ErrOrStderr(), f)
 			}
 			if report.More > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "and %d findings more\n", report.More)
+				fmt.Fprintf(cmd.ErrOrStderr(), "and %d more findings\n", report.More)
 			}
 			if err != nil {
 				return err
@@ -83,17 +83,17 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage, or the work could not be 
 			if report.NoOutcome > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "%d calls have an intent and no outcome\n", report.NoOutcome)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d records of %d chains are as they were written\n", report.Records, report.Chains)
+			fmt.Fprintf(cmd.OutOrStdout(), "%d records of %d chains are unchanged\n", report.Records, report.Chains)
 			if !report.Sound() {
 				return errFindings
 			}
 			return nil
 		},
 	}
-	command.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key; without it, $"+keyVariable)
-	command.Flags().StringArrayVar(&checkpoints, "checkpoint", nil, "file of checkpoints: all records up to them must be there (may be repeated)")
-	command.Flags().StringArrayVar(&since, "since", nil, "file of checkpoints: records up to them may be gone (may be repeated)")
-	command.Flags().BoolVar(&unchained, "unchained", false, "accept records that are in no chain, as from before there was one")
+	command.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key (default: the value of $"+keyVariable+")")
+	command.Flags().StringArrayVar(&checkpoints, "checkpoint", nil, "file of checkpoints: all records up to them must exist (may be repeated)")
+	command.Flags().StringArrayVar(&since, "since", nil, "file of checkpoints: records up to them may be missing (may be repeated)")
+	command.Flags().BoolVar(&unchained, "unchained", false, "accept records without a chain, for example older ones")
 	return command
 }
 
@@ -104,7 +104,7 @@ func auditKey(file string) ([]byte, error) {
 	if key := os.Getenv(keyVariable); key != "" {
 		return []byte(key), nil
 	}
-	return nil, errors.New("there is no key: name the server's with --key-file, or in $" + keyVariable)
+	return nil, errors.New("no key: name the file of the server's key with --key-file, or set $" + keyVariable)
 }
 
 func readCheckpoints(files []string) (all []chain.Checkpoint, err error) {

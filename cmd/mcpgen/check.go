@@ -13,23 +13,23 @@ func newCheck() *cobra.Command {
 	var reflect string
 	command := &cobra.Command{
 		Use:   "check [packages]",
-		Short: "Fail where something is stale or unannotated; write nothing",
-		Long: `check does all that generation does, but for writing: it prints the findings, and how
-what stands on disk differs from what should. It is meant for CI.
+		Short: "Fail if a generated file is stale or a handler unannotated; write nothing",
+		Long: `check generates without writing. It prints the findings, and the differences between the
+generated files and those on disk. Run it in CI.
 
-With --reflect it also builds and runs a throw-away test of the packages, in which
-invopop's jsonschema.Reflector makes the schema of every input and output type, with the comments
-of the source, and prints where that differs from what mcpgen reads. Nothing is left in the module.
+With --reflect it also builds and runs a temporary test of the packages. In this test, invopop's
+jsonschema.Reflector makes the schema of every input and output type, with the comments of the
+source. check prints the differences from mcpgen's schemas. It leaves no files in the module.
 
-With --reflect=requiredFromJSONSchemaTags the Reflector has this setting. Use it if your project
-had it: check then prints each argument that became required.
+--reflect=requiredFromJSONSchemaTags sets this option of the Reflector. Use it if your project
+used it: check then prints each argument that became required.
 
-Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
-		Example: `  mcpgen check ./...            what CI runs
-  mcpgen check --reflect ./...  and compare the schemas of your types with the Reflector's`,
+Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`,
+		Example: `  mcpgen check ./...            for CI
+  mcpgen check --reflect ./...  also compare schemas with those of the Reflector`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			if !slices.Contains([]string{"", "default", "requiredFromJSONSchemaTags"}, reflect) {
-				return fmt.Errorf("--reflect=%s is no setting: write --reflect, or "+
+				return fmt.Errorf("unknown setting --reflect=%s: write --reflect, or "+
 					"--reflect=requiredFromJSONSchemaTags", reflect)
 			}
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
@@ -59,12 +59,13 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 		},
 	}
 	command.Flags().StringVar(&reflect, "reflect", "",
-		"compare every schema with that of jsonschema.Reflector, which runs")
+		"compare every schema with that of jsonschema.Reflector, at run time")
 	command.Flags().Lookup("reflect").NoOptDefVal = "default"
 	return command
 }
 
-// reflected prints where the schemas that are read differ from the Reflector's, and whether they agree.
+// reflected prints where the schemas that are read differ from the Reflector's, and whether they
+// agree.
 func reflected(
 	cmd *cobra.Command, patterns []string, requiredFromTags bool,
 ) (agree bool, err error) {

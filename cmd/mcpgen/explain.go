@@ -14,12 +14,12 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE|DIRECTIVE]",
-		Short: "Say what a diagnostic or a directive means",
+		Short: "Explain a diagnostic or a directive",
 		Long: `explain prints cause, example and cure of a diagnostic, or the grammar of a directive.
-Without an argument it lists both.`,
-		Example: `  mcpgen explain              list both
+Without an argument it lists all diagnostics and directives.`,
+		Example: `  mcpgen explain              list all diagnostics and directives
   mcpgen explain MCP001       what a diagnostic means and how to fix it
-  mcpgen explain //mcp:tool   what a directive says; tool will do as well`,
+  mcpgen explain //mcp:tool   the grammar of a directive; also: mcpgen explain tool`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
@@ -35,7 +35,7 @@ Without an argument it lists both.`,
 				fmt.Fprint(out, text)
 				return nil
 			}
-			return fmt.Errorf("nothing is called %q; `mcpgen explain` lists the codes and directives", args[0])
+			return fmt.Errorf("no code or directive %q; `mcpgen explain` lists them", args[0])
 		},
 	}
 }
@@ -46,9 +46,9 @@ func contents() string {
 	b.WriteString("Directives\n\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range directive.Specs() {
-		fmt.Fprintf(w, "  //mcp:%s\t%s\n", s.Name, s.Says)
+		fmt.Fprintf(w, "  //mcp:%s\t%s\n", s.Name, s.Purpose)
 	}
-	w.Flush() // a Builder takes everything
+	w.Flush() // a Builder never fails
 	b.WriteString("\nDiagnostics\n\n")
 	for _, e := range diag.Codes() {
 		fmt.Fprintf(w, "  %s\t%s\n", e.Code, e.Title)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator"
 )
 
-// generate writes what should stand and names the files it changed.
+// generate writes the generated files and prints the names of those that it changed.
 func generate(cmd *cobra.Command, patterns []string) error {
 	if err := mistypedCommand(cmd, patterns); err != nil {
 		return err

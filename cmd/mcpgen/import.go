@@ -29,17 +29,17 @@ func newImport() *cobra.Command {
   tools.go                   a handler for each tool, with directives and an input type
 
 The source is a file with the result of tools/list, - for the standard input, the URL of a
-server, or, after --, a program that is a stdio server. A file may hold a JSON-RPC response, its
-result, or an array of tools, and several pages.
+server, or, after --, a program that is a stdio server. A file contains a JSON-RPC response, its
+result or an array of tools, and may have several pages.
 
 import does not choose who may call a tool. Each directive has minrole=FILL_IN, and mcpgen fails
 with the line of each tool until you write its access rule there. Each handler returns an error
 until you write its body.
 
-import overwrites no file unless you write --force. It writes all files or none. Headers go to the
+import overwrites files only with --force. It writes all files or none. It sends headers to the
 scheme and host of the URL only.
 
-Exit codes: 0 done; 2 usage, or the work could not be done.`,
+Exit codes: 0 done; 2 usage error or failure.`,
 		Example: `  mcpgen import tools.json
   mcpgen import --dir ./issues -- npx -y @example/issues-server
   mcpgen import --header "Authorization: Bearer $TOKEN" https://mcp.example.com/mcp`,
@@ -76,7 +76,7 @@ Exit codes: 0 done; 2 usage, or the work could not be done.`,
 				fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(),
-				"Replace minrole=%s in %s by access rules, and run mcpgen.\n",
+				"Replace minrole=%s in %s with access rules, and run mcpgen.\n",
 				importer.FillIn, importer.File)
 			return nil
 		},
@@ -89,7 +89,7 @@ Exit codes: 0 done; 2 usage, or the work could not be done.`,
 	return command
 }
 
-// options are the tools of a list as the importer takes them.
+// options converts a list of tools to options of the importer.
 func options(list toollist.List, o importer.Options) importer.Options {
 	o.Server, o.Version = list.Server, list.Version
 	for _, t := range list.Tools {
@@ -111,20 +111,20 @@ func newDiff() *cobra.Command {
 		Use:   "diff --lists OLD NEW | diff --lists OLD -- COMMAND [ARG...]",
 		Short: "Compare the tools of two MCP servers, as clients see them",
 		Long: `diff --lists compares two results of tools/list: added and removed tools, titles,
-descriptions, hints, and for each property of a schema its type, whether it is required, its
-description and its limits. The last line has the numbers of tools and of bytes.
+descriptions and hints. For each property of a schema it compares the type, required, the
+description and the limits. The last line has the numbers of tools and of bytes.
 
 OLD and NEW are files, - for the standard input, or URLs. After --, NEW is a program that is a
-stdio server. The order of tools and properties is no difference.
+stdio server. It ignores the order of tools and properties.
 
-Exit codes: 0 no difference; 1 differences; 2 usage, or the work could not be done.`,
+Exit codes: 0 no difference; 1 differences; 2 usage error or failure.`,
 		Example: `  mcpgen diff --lists before.json after.json
   mcpgen diff --lists tools.json -- go run .
   mcpgen diff --lists tools.json http://localhost:8080/mcp`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !lists {
-				return errors.New("diff compares lists of tools: mcpgen diff --lists OLD NEW")
+				return errors.New("missing --lists: write mcpgen diff --lists OLD NEW")
 			}
 			sources, err := remote.sources(cmd, args)
 			if err != nil {
@@ -161,7 +161,7 @@ type remote struct {
 
 func (r *remote) flags(command *cobra.Command) {
 	command.Flags().StringArrayVar(&r.headers, "header", nil,
-		`send this header to the URL, as in "Authorization: Bearer …"; may be repeated`)
+		`send this header to the URL, for example "Authorization: Bearer …" (may be repeated)`)
 	command.Flags().DurationVar(&r.timeout, "timeout", 30*time.Second,
 		"end the connection to a server after this time")
 }
@@ -180,7 +180,7 @@ func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
 	for _, h := range r.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, errors.New("--header is not of the form NAME: VALUE")
+			return nil, errors.New("--header must have the form NAME: VALUE")
 		}
 		headers.Add(name, strings.TrimSpace(value))
 	}
@@ -204,9 +204,9 @@ func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
 	}
 	switch {
 	case len(headers) > 0 && urls != 1:
-		return nil, errors.New("--header needs exactly one URL, which alone gets it")
+		return nil, errors.New("--header needs exactly one URL")
 	case files > 1:
-		return nil, errors.New("the standard input can be one list only")
+		return nil, errors.New("write - for the standard input once only")
 	}
 	return list, nil
 }

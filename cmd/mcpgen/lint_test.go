@@ -68,8 +68,8 @@ type Old struct {
 }
 `
 
-// TestGeneratedCodeIsCleanForLinters runs staticcheck and gofumpt, in the versions of the Makefile, on
-// what mcpgen writes for a service that uses deprecated declarations.
+// TestGeneratedCodeIsCleanForLinters runs staticcheck and gofumpt, in the versions of the Makefile,
+// on what mcpgen writes for a service that uses deprecated declarations.
 func TestGeneratedCodeIsCleanForLinters(t *testing.T) {
 	root := testrepo.Root(t)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

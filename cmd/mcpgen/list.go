@@ -17,13 +17,13 @@ func newList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [packages]",
 		Short: "Print every tool, prompt and resource: name, access, handler, place",
-		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
-are deliberately not served. A package with unannotated=ignore has a row of its own. list reads
-the source, not the generated files, and writes nothing.
-The end of a row names the permissions that a call needs on what its arguments name, the values
-with rules of their own, the catalogs that a tool is in, and whether it runs in a process of its
-own. It also says why generated code cannot decode its arguments, so that the schema validator does
-it at every call.`,
+		Long: `list prints a row for each tool, prompt, resource and completion, and for each handler with
+//mcp:ignore. A package with unannotated=ignore has a row of its own. list reads the source, not
+the generated files, and writes nothing.
+
+The last column has notes: the grants that a call needs, values with their own rules, catalogs, and
+isolate=process. If generated code cannot decode the arguments of a tool, the column has the
+reason. The schema validator then decodes them at every call.`,
 		Example: `  mcpgen list ./...
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
@@ -85,7 +85,7 @@ it at every call.`,
 	}
 }
 
-// rule is the effective access rule, and what becomes of others, in the words of the directive.
+// rule is the effective access rule and the denial mode, in the syntax of the directive.
 func rule(t model.Tool) string {
 	a := t.Access
 	var words []string

@@ -56,19 +56,18 @@ func newRoot() *cobra.Command {
 typed registration code, JSON schemas, a static permission table, a manifest for
 review and the role matrix as a document.
 
-Packages are patterns as the go command takes them; without one, the package in the
-working directory. Where an annotation is missing or wrong nothing is overwritten:
-the findings are printed, and a file aa_mcp_error.go keeps the package from building
-until they are fixed.
+Packages are patterns as for the go command; the default is the package in the working
+directory. If an annotation is missing or wrong, mcpgen prints the findings and overwrites
+nothing. It writes aa_mcp_error.go, which stops the build until you fix them.
 
-Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be done.`,
+Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		Example: `  mcpgen                    generate for the package in this directory
   mcpgen ./...              generate for every package below
-  mcpgen check ./...        fail where something is stale or unannotated, write nothing
-  mcpgen matrix ./...       print who may use what
+  mcpgen check ./...        fail if a file is stale or a handler unannotated; write nothing
+  mcpgen matrix ./...       print which role may use which tool
   mcpgen import tools.json  start a package from the tools of another server
   mcpgen explain MCP001     what a diagnostic means and how to fix it
-  mcpgen explain //mcp:tool what a directive says`,
+  mcpgen explain //mcp:tool the grammar of a directive`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -13,10 +13,10 @@ func newMatrix() *cobra.Command {
 	return &cobra.Command{
 		Use:   "matrix [packages]",
 		Short: "Print which role may use which tool, prompt and resource",
-		Long: `matrix reads the source, not the generated files, and prints a row a tool, prompt and
-resource and a column a kind of caller, roles lowest first, and below them the catalogs that
-tools are in. It writes nothing.`,
-		Example: `  mcpgen matrix             who may use what of the package in this directory
+		Long: `matrix prints a row for each tool, prompt and resource, and a column for each kind of caller,
+roles lowest first. The catalogs of the tools follow. matrix reads the source, not the generated
+files, and writes nothing.`,
+		Example: `  mcpgen matrix             the matrix of the package in this directory
   mcpgen matrix ./...       a matrix of each package below`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})

@@ -17,7 +17,7 @@ const prover = "mcpgen-prove"
 func newProve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prove [--check] [packages]",
-		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
+		Short: "Compare the code capabilities of handlers with their directives, and record them",
 		Long: `prove runs mcpgen-prove with the same arguments. mcpgen-prove is a module of its own,
 since its libraries are large. Add it to the go.mod that has mcpgen as a tool:
 
@@ -25,13 +25,13 @@ since its libraries are large. Add it to the go.mod that has mcpgen as a tool:
 
 prove finds the tool in the go.mod of the working directory, and in tools/go.mod beside that file.
 
-mcpgen-prove follows the calls of each tool's handler and records in mcp.proven.json what it
-reaches: files, the network or other programs. If that is more than the directives declare, it fails.
-go tool mcpgen-prove --help has the details.
+mcpgen-prove follows the calls of each tool's handler and records its code capabilities in
+mcp.proven.json: files, network and exec. It fails if they exceed those that the directives declare.
+See go tool mcpgen-prove --help.
 
-Exit codes: those of mcpgen-prove; 2 if it is not a tool of the module.`,
-		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
-  mcpgen prove --check ./...    what CI runs`,
+Exit codes: those of mcpgen-prove, or 2 if it is not a tool of the module.`,
+		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json for each package
+  mcpgen prove --check ./...    for CI`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
@@ -56,7 +56,7 @@ Exit codes: those of mcpgen-prove; 2 if it is not a tool of the module.`,
 				return run.Run()
 			}
 			return errors.New("prove needs the tool " + prover +
-				", which go.mod and tools/go.mod do not have: run" +
+				", which neither go.mod nor tools/go.mod has: run" +
 				" go get -tool -modfile=tools/go.mod github.com/mcpgen/mcpgen/cmd/" + prover)
 		},
 	}

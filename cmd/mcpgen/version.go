@@ -11,7 +11,7 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this command",
-		Long:    "version prints what the go command recorded when it built this command: its version, and that of Go.",
+		Long:    "version prints the version of this command and that of Go, as recorded by the go command.",
 		Example: `  mcpgen version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -21,7 +21,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// version is what the go command recorded when it built the binary.
+// version is the version that the go command recorded in the binary.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

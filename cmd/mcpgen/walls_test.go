@@ -72,6 +72,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {}, "internal/testdisk": {},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
+	// It checks the language of texts.
+	"internal/prose": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
 	// It writes the documentation as a site, in a module of its own.

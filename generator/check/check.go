@@ -55,12 +55,12 @@ func served(t model.Served, list *diag.List) {
 	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" ||
 		a.Object != ""):
 		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+
-			", as in authenticated, or leave the rest out",
-			"%s %s is public by //mcp:default, which stands alone, and has another rule", t.Kind,
+			", for example authenticated, or remove the rest",
+			"%s %s is public by //mcp:default, and has another rule", t.Kind,
 			t.ID)
 	case a.Object != "" && a.Action == "":
-		list.Add(diag.NoVerb, t.Pos, "write action=, as in action="+verb(t.Tool)+", or action=none",
-			"%s %s has object=%s%s, and the name %s begins with no CRUD verb", t.Kind, t.ID,
+		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb(t.Tool)+", or action=none",
+			"%s %s has object=%s%s, and the name %s does not begin with a CRUD verb", t.Kind, t.ID,
 			a.Object, from(a.ObjectFrom), t.Handler.Name)
 	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" &&
 		len(a.Scopes) == 0:
@@ -68,8 +68,7 @@ func served(t model.Served, list *diag.List) {
 			diag.NoAccessRule, t.Pos,
 			"write authenticated, minrole= or scopes= beside it, or action= with an action of "+
 				"the host",
-			"%s %s has no access rule: action=none asks the host for nothing, and lets nobody in "+
-				"by itself", t.Kind, t.ID)
+			"%s %s has no access rule: action=none alone admits no caller", t.Kind, t.ID)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
 		list.Add(
 			diag.NoAccessRule, t.Pos,
@@ -79,15 +78,14 @@ func served(t model.Served, list *diag.List) {
 	if t.Denial == "challenge" && len(a.Scopes) == 0 {
 		list.Add(
 			diag.Contradiction, t.Pos,
-			"write scopes=, the scopes to ask for, or denial=conceal or denial=forbid",
-			"%s %s has denial=challenge and no scopes= that a caller could ask for", t.Kind, t.ID)
+			"write scopes=, denial=conceal or denial=forbid",
+			"%s %s has denial=challenge without scopes=", t.Kind, t.ID)
 	}
 	if a.Constrained && a.Permission == "" {
 		list.Add(
 			diag.Contradiction, t.Pos,
-			"write action= or object=, the permission whose constraints the handler honours, or "+
-				"remove constrained",
-			"%s %s is constrained, and asks for no permission that could have constraints", t.Kind,
+			"write action= or object= for the permission with the constraints, or remove constrained",
+			"%s %s is constrained, but has no permission that could have constraints", t.Kind,
 			t.ID)
 	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
@@ -100,7 +98,7 @@ func served(t model.Served, list *diag.List) {
 	}
 	if t.Elicits && t.Limits.Isolate != "" {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two",
-			"tool %s has elicits, and its handler runs in a process that reaches no client", t.Name)
+			"tool %s has elicits, but its handler runs in a process that cannot reach a client", t.Name)
 	}
 	permissions(t, list)
 }
@@ -109,9 +107,9 @@ func served(t model.Served, list *diag.List) {
 func permissions(t model.Served, list *diag.List) {
 	if t.Access.Public && len(t.Allows) > 0 {
 		list.Add(diag.Contradiction, t.Allows[0].Pos,
-			"write authenticated in place of public, or remove //mcp:allow",
-			"tool %s is public, and a permission is granted to a client, which a caller without "+
-				"identity is not", t.Name)
+			"write authenticated instead of public, or remove //mcp:allow",
+			"tool %s is public and has //mcp:allow: a caller without an identity has no client, and "+
+				"only clients have grants", t.Name)
 	}
 	for _, a := range t.Allows {
 		if isTrue(t.Hints.ReadOnly) && slices.Contains(a.Kinds, "file.write") {
@@ -153,7 +151,7 @@ func label(s model.Service, list *diag.List) {
 		place = all[i].Pos
 	}
 	list.Add(diag.MissingKey, place, "write app=, the label of the package's permissions in the "+
-		"host, on //mcp:server of the package doc; or remove object=, for the bare action",
+		"host, on //mcp:server of the package doc, or remove object=",
 		"package %s has no app=, and %s %s has object=%s", s.Name, all[i].Kind, all[i].ID,
 		all[i].Access.Object)
 }
@@ -247,12 +245,12 @@ func duplicates(server []model.Service, list *diag.List) {
 			what, fix := "the "+t.Kind+" name", "write another name= on one of them"
 			switch recv := t.Handler.Recv; {
 			case t.Kind == "resource":
-				what, fix = "the URI", "give one of them another uri="
+				what, fix = "the URI", "change one uri="
 			case other.pkg != s.Package:
-				fix = "write prefix= on //mcp:server of one package, as in prefix=" + s.Name +
+				fix = "write prefix= on //mcp:server of one package, for example prefix=" + s.Name +
 					"_, or another name= on one of them"
 			case recv != "" && recv != other.Handler.Recv:
-				fix += ", as in name=" + strcase.ToSnake(recv) + "_" + t.ID
+				fix += ", for example name=" + strcase.ToSnake(recv) + "_" + t.ID
 			}
 			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID,
 				other.Handler, other.where(s.Package))
@@ -303,8 +301,8 @@ func overlaps(server []model.Service, list *diag.List) {
 				if other.ID != c.ID && !sameRule(other.Tool, c.Tool) &&
 					uritemplate.Overlap(other.template, c.template) {
 					list.Add(diag.Overlap, c.Pos,
-						"give them equal rules, or URIs that have none in common",
-						"one URI may be both %s and %s, %s, whose access differs", c.ID, other.ID,
+						"give both equal rules, or change the URIs so that they do not overlap",
+						"%s and %s match the same URI, %s, but have different access", c.ID, other.ID,
 						other.where(s.Package))
 				}
 			}

@@ -106,7 +106,7 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		outer := noted(s)
 		outer.AnyOf = nil
 		if !empty(outer) {
-			return codec, errors.New("a choice with limits of its own")
+			return codec, errors.New("a choice with its own limits")
 		}
 		codec.Nullable = true
 		s = s.AnyOf[0]
@@ -115,7 +115,7 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		outer := noted(s)
 		outer.Ref = ""
 		if s = c.root.Definitions[key]; s == nil || !empty(outer) {
-			return codec, errors.New("a reference with limits of its own")
+			return codec, errors.New("a reference with its own limits")
 		}
 	}
 	t = types.Unalias(t)
@@ -138,7 +138,7 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		return codec, fmt.Errorf("%s is a choice of several schemas", gotype.Plain(t))
 	}
 	if !empty(rest) {
-		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", gotype.Plain(t))
+		return codec, fmt.Errorf("%s has a schema that differs from its Go type", gotype.Plain(t))
 	}
 	return codec, nil
 }
@@ -181,14 +181,14 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 	case basic.Info()&types.IsBoolean != 0:
 		*outer, form = jsonschema.Schema{Type: "boolean"}, ""
 		if !reflect.DeepEqual(text.Enum, []any{"true", "false"}) {
-			return model.Codec{}, errors.New("a string option with an enum of its own")
+			return model.Codec{}, errors.New("a string option with its own enum")
 		}
 		text.Enum = nil
 	case basic.Info()&types.IsFloat != 0:
 		outer.Type = "number"
 	}
 	if text.Pattern != form {
-		return model.Codec{}, errors.New("a string option with a pattern of its own")
+		return model.Codec{}, errors.New("a string option with its own pattern")
 	}
 	text.Pattern = ""
 	codec, err := c.value(t, &inner)
@@ -203,7 +203,7 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 		return codec, err
 	}
 	if !empty(text) {
-		return codec, errors.New("a string option with limits that are not a string's")
+		return codec, errors.New("a string option with limits that are not for strings")
 	}
 	return codec, nil
 }
@@ -252,7 +252,7 @@ func typesOf(alternatives []*jsonschema.Schema) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
-// noted is a copy of a schema without what binds nothing. Whoever reads a keyword deletes it
+// noted is a copy of a schema without what binds nothing. The reader of a keyword deletes it
 // from the copy: what is left over in the end has been read by nobody.
 func noted(s *jsonschema.Schema) jsonschema.Schema {
 	rest := *s
@@ -266,7 +266,7 @@ func empty(s jsonschema.Schema) bool { return reflect.DeepEqual(s, jsonschema.Sc
 // typed deletes the type from a schema, which must be the wanted one.
 func typed(rest *jsonschema.Schema, want string) error {
 	if rest.Type != want {
-		return fmt.Errorf("%s in the schema is no %s in Go", schema.Describe(rest), want)
+		return fmt.Errorf("%s in the schema is not a %s in Go", schema.Describe(rest), want)
 	}
 	rest.Type = ""
 	return nil
@@ -312,7 +312,7 @@ func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) 
 	case *types.Basic:
 		return c.scalar(codec, u, rest)
 	}
-	return fmt.Errorf("%s has no generated form", gotype.Plain(t))
+	return fmt.Errorf("%s has no generated decoder", gotype.Plain(t))
 }
 
 // fixed knows the types of the standard library with a form of their own.
@@ -322,7 +322,7 @@ func (c *coder) fixed(
 	switch name {
 	case "time.Time":
 		if rest.Format != "date-time" {
-			return true, errors.New("a time.Time with a format of its own")
+			return true, errors.New("a time.Time with its own format")
 		}
 		codec.Kind, rest.Format = model.TimeCodec, ""
 		return true, c.text(codec, rest)
@@ -394,7 +394,7 @@ func enum(codec *model.Codec, rest *jsonschema.Schema) error {
 		switch v.(type) {
 		case string, bool, json.Number:
 		default:
-			return errors.New("an enum of other values than strings, numbers and booleans")
+			return errors.New("an enum with values other than strings, numbers and booleans")
 		}
 	}
 	ask(codec, "enum", choices(rest.Enum)...)

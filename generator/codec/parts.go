@@ -23,7 +23,7 @@ func (c *coder) object(
 	codec.Kind, codec.Name = model.ObjectCodec, types.TypeString(t, nil)
 	s := *rest
 	if rest.AdditionalProperties != jsonschema.FalseSchema {
-		return fmt.Errorf("%s takes properties that it does not name", gotype.Plain(t))
+		return fmt.Errorf("%s has additional properties", gotype.Plain(t))
 	}
 	if err := typed(rest, "object"); err != nil {
 		return err
@@ -140,7 +140,7 @@ const depthLimit = 200
 
 func (c *coder) inner(codec *model.Codec, elem types.Type, s *jsonschema.Schema) error {
 	if c.depth >= depthLimit {
-		return errors.New("a type that holds itself without a struct between")
+		return errors.New("a recursive type without a struct")
 	}
 	c.depth++
 	defer func() { c.depth-- }()
@@ -159,7 +159,7 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 	text := c.walker.ReadsText(key)
 	basic, ok := key.Underlying().(*types.Basic)
 	if !ok && !text {
-		return fmt.Errorf("the keys of type %s have no generated form", gotype.Plain(key))
+		return fmt.Errorf("the keys of type %s have no generated decoder", gotype.Plain(key))
 	}
 	if !gotype.CanWrite(key, c.pkg) {
 		return fmt.Errorf("the type %s cannot be named in generated code", gotype.Plain(key))
@@ -182,7 +182,7 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 		}
 		s = rest.PatternProperties[pattern]
 		if len(rest.PatternProperties) != 1 || s == nil || basic.Kind() == types.Uintptr {
-			return fmt.Errorf("the keys of type %s have no generated form", gotype.Plain(key))
+			return fmt.Errorf("the keys of type %s have no generated decoder", gotype.Plain(key))
 		}
 		rest.PatternProperties = nil
 	}
@@ -264,7 +264,7 @@ func (c *coder) number(codec *model.Codec, rest *jsonschema.Schema) error {
 		}
 		r := schema.Rational(n.value.String())
 		if r == nil {
-			return fmt.Errorf("%s=%s is no JSON number", n.keyword, *n.value)
+			return fmt.Errorf("%s=%s is not a JSON number", n.keyword, *n.value)
 		}
 		text := n.value.String()
 		if r.IsInt() {

@@ -32,9 +32,9 @@ func (l *List) Add(code Code, pos model.Position, suggestion, format string, arg
 	*l = append(*l, Diagnostic{Code: code, Pos: pos, Suggestion: suggestion, Message: fmt.Sprintf(format, args...)})
 }
 
-// Sort orders the list by file, line, column, code and text, and removes what says the same
-// twice, so that a run prints the same lines whatever order its stages met the source in. Of findings
-// of one cause the one with the shortest message stays.
+// Sort orders the list by file, line, column, code and text, and removes what says the same twice,
+// so that a run prints the same lines whatever order its stages met the source in. Of findings of
+// one cause the one with the shortest message stays.
 func (l *List) Sort() {
 	slices.SortFunc(*l, func(a, b Diagnostic) int {
 		return cmp.Or(

@@ -5,55 +5,55 @@ var explanations = []Explanation{
 	{
 		Code:  MissingDirective,
 		Title: "handler without directive",
-		Cause: "A package with //mcp: directives says of every exported handler whether it is " +
-			"served. A handler is a func whose first parameter is context.Context and whose last " +
-			"result is error, and every such method of a type that has a tool. A method counts " +
-			"as well if the type has it by embedding another type of the package. A " +
-			"func that can " +
-			"never be a tool is no handler: one with a parameter that no JSON fills, such as a " +
-			"client, an interface, a func or a channel.",
+		Cause: "In a package with //mcp: directives, every exported handler needs one, so that no " +
+			"handler is served or left out by accident. A handler is a func whose first parameter is " +
+			"context.Context and whose last result is error, or such a method of a type that has a " +
+			"tool. Methods promoted from an embedded type of the package count too. A func with a " +
+			"parameter that JSON cannot fill, such as a client, an interface, a func or a channel, is " +
+			"not a handler.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)
 
 func Purge(ctx context.Context) error`,
-		Cure: "Serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore " +
-			"reason=\"…\". Write the directive where the method is declared, or declare a method " +
-			"of that name on the type itself. If a package has many handlers that are no tools, " +
-			"write unannotated=ignore on its //mcp:server. mcpgen then reports none of them.",
+		Cure: "Serve it with //mcp:tool and an access rule, or exclude it with //mcp:ignore " +
+			"reason=\"…\". Write the directive where the method is declared, or declare a method of " +
+			"that name on the type itself. If a package has many handlers that are not tools, write " +
+			"unannotated=ignore on its //mcp:server. mcpgen then reports none of them.",
 	},
 	{
 		Code:  NoAccessRule,
 		Title: "tool without access rule",
-		Cause: "Every tool says who may use it: public, authenticated, minrole=, scopes=, " +
-			"action= or object=, on the tool itself or by //mcp:default on its type or package. " +
-			"action=none alone is no rule.",
+		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, action= " +
+			"or object=. The rule is on the tool itself, or in a //mcp:default on its type or package. " +
+			"action=none alone is not a rule.",
 		Example: `//mcp:tool
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write the rule, as in //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
+		Cure: "Write the rule, for example //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
 	},
 	{
 		Code:  UnknownDirective,
 		Title: "unknown directive",
-		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never " +
-			"skipped: it may be a rule with a typing error.",
+		Cause: "The word after //mcp: is not a directive of mcpgen. mcpgen never skips an unknown " +
+			"directive, because it may be a misspelled access rule.",
 		Example: `//mcp:tol minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write one of the directives that the README lists; `mcpgen explain tool` shows one with its keys.",
+		Cure: "Write a directive that `mcpgen explain` lists. `mcpgen explain tool` shows a directive " +
+			"with its keys.",
 	},
 	{
 		Code:  UnknownKey,
 		Title: "unknown key or flag",
-		Cause: "The directive has no such key. An unknown one is never skipped: it may be a rule " +
-			"with a typing error.",
+		Cause: "The directive has no such key. mcpgen never skips an unknown key, because it may be a " +
+			"misspelled access rule.",
 		Example: `//mcp:tool minrol=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists them.",
+		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists those of //mcp:tool.",
 	},
 	{
 		Code:  Duplicate,
 		Title: "written twice",
-		Cause: "A directive, a key or a list element stands twice where it can hold once, and " +
-			"only one of the two could count.",
+		Cause: "A directive, a key or a list element is written twice, but only one of the two can " +
+			"apply.",
 		Example: `//mcp:tool minrole=Viewer minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove all but one.",
@@ -61,80 +61,76 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Misplaced,
 		Title: "misplaced directive",
-		Cause: "The directive does not apply to this declaration: //mcp:tool on a type, " +
-			"//mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a " +
-			"test file, from which nothing is served.",
+		Cause: "The directive does not apply to this declaration. Examples: //mcp:tool on a type, " +
+			"//mcp:server on a func, //mcp:limit on a func without //mcp:tool, or any directive in a " +
+			"test file.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
-		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs " +
-			"into the comment directly above the package clause.",
+		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs in the " +
+			"comment directly above the package clause.",
 	},
 	{
 		Code:  Malformed,
 		Title: "malformed directive",
-		Cause: "The directive cannot be read: a quote is not closed, a value is missing, a " +
-			"trailing // note or an invisible space stands among its arguments, or its name runs " +
-			"into what follows.",
+		Cause: "mcpgen cannot parse the directive. A quote is not closed, a value is missing, the " +
+			"arguments contain a trailing // note or an invisible space, or no space follows the name.",
 		Example: `//mcp:tool minrole=Viewer // read only
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write name, then flags and key=value apart by spaces. Values with spaces are Go " +
-			"string literals: title=\"Find a device\".",
+		Cure: "Write the name, then flags and key=value pairs, separated by spaces. Values with spaces " +
+			"are Go string literals: title=\"Find a device\".",
 	},
 	{
 		Code:  BadValue,
 		Title: "malformed value",
-		Cause: "The key does not take this value: a duration that is none, a word outside the " +
-			"choices, a label with other characters than letters, digits and underscores.",
+		Cause: "The key does not accept this value. Examples: a malformed duration, a word that is not " +
+			"one of the choices, or a label with characters other than letters, digits and underscores.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=fast
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a value of the kind that `mcpgen explain DIRECTIVE` names for the key.",
+		Cure: "Write a value of the kind that `mcpgen explain DIRECTIVE` shows for the key.",
 	},
 	{
 		Code:  UnknownRole,
 		Title: "unknown role",
-		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, " +
-			"case included: a role with a typing error must never widen access.",
+		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case " +
+			"included, so that a misspelled role cannot widen access.",
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a role of //mcp:roles (without one: Viewer, Member, Manager, Admin), or " +
-			"lowest or highest.",
+		Cure: "Write a role of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
+			"Viewer, Member, Manager and Admin.",
 	},
 	{
 		Code:  NearMiss,
-		Title: "comment that is nearly a directive",
-		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. " +
-			"Any other form is plain text, and its rule would not hold. " +
-			"A line is near if at most 2 edits make its first letters mcp and a " +
-			"directive's name. " +
-			"An edit inserts, removes or replaces a letter, or swaps two neighbours. " +
-			"At most 1 edit is in mcp, and at most 1 for each 3 letters of the name. " +
-			"Separators, markers, upper case and invisible characters do not count, " +
-			"and letters that look alike are equal. Prose such as \"MCP server\" is no finding. " +
-			"docs/directives.md has the whole rule.",
+		Title: "comment that resembles a directive",
+		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. In " +
+			"any other form it is plain text, and mcpgen would not enforce its rule. mcpgen reports a " +
+			"line if at most 2 edits turn its first letters into mcp and a directive's name. An edit " +
+			"inserts, removes or replaces a letter, or swaps two neighbours. At most 1 edit is in mcp, " +
+			"and at most 1 for each 3 letters of the name. Separators, markers, upper case and " +
+			"invisible characters do not count, and letters that look alike are equal. Prose such as " +
+			"\"MCP server\" is not reported. The page about directives has the full rule.",
 		Example: `// mcp:tool minrole=Viewer
 //mcp.limit timeout=1s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write //mcp:name as the message suggests it, or reword the comment. " +
-			"To comment a directive out, write // //mcp:name.",
+		Cure: "Write //mcp:name as the message suggests, or reword the comment. To comment a directive " +
+			"out, write // //mcp:name.",
 	},
 	{
 		Code:  Dangling,
-		Title: "directive on nothing",
-		Cause: "The directive does not belong to a declaration's doc comment: an empty line " +
-			"parts it from the declaration, or it stands within a body or behind code.",
+		Title: "directive without a declaration",
+		Cause: "The directive is not part of a declaration's doc comment. An empty line separates it " +
+			"from the declaration, or it is inside a body or behind code.",
 		Example: `//mcp:tool minrole=Viewer
 
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Put it into the doc comment, directly above the declaration. //mcp:server, and " +
-			"the //mcp:default and //mcp:roles of a package, belong directly above the package " +
-			"clause.",
+		Cure: "Move it into the doc comment, directly above the declaration. //mcp:server belongs " +
+			"directly above the package clause, and so do //mcp:default and //mcp:roles of a package.",
 	},
 	{
 		Code:  BadToolName,
 		Title: "invalid tool name",
-		Cause: "MCP tool names have 1 to 128 characters, which are ASCII letters, digits, " +
-			"underscore, hyphen and dot.",
+		Cause: "An MCP tool name has 1 to 128 characters: ASCII letters, digits, underscores, hyphens " +
+			"and dots.",
 		Example: `//mcp:tool minrole=Viewer name="find device"
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write another name=, or another prefix= on //mcp:server.",
@@ -142,58 +138,58 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  DuplicateTool,
 		Title: "tool name used twice",
-		Cause: "Two tools of one server have the same name, and only one of them could be " +
-			"called. Packages whose //mcp:server has the same name= are one server.",
+		Cause: "Two tools of one server have the same name, so clients could call only one of them. " +
+			"Packages whose //mcp:server has the same name= form one server.",
 		Example: `//mcp:tool minrole=Viewer
 func (s *Sites) Get(ctx context.Context) (Site, error)
 
 //mcp:tool minrole=Viewer
 func (s *Devices) Get(ctx context.Context) (Device, error)`,
-		Cure: "Write name= on one of them, as in name=sites_get. For two packages, write prefix= " +
-			"on //mcp:server of one of them.",
+		Cure: "Write name= on one of them, for example name=sites_get. For two packages, write prefix= " +
+			"on the //mcp:server of one of them.",
 	},
 	{
 		Code:  BadShape,
 		Title: "unsupported handler shape",
-		Cause: "A tool takes context.Context first and returns error last, with at most one " +
-			"result before it; its parameters are one struct, plain values, or go-sdk's " +
-			"(*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error). The result is a " +
-			"value, content of go-sdk's or its *mcp.CallToolResult, and with output=text a " +
-			"string or a []byte. Types of other MCP SDKs are no results.",
+		Cause: "A tool takes context.Context first and returns error last, with at most one result " +
+			"before it. Its parameters are one struct, plain values, or those of go-sdk: " +
+			"(*mcp.CallToolRequest, In) with results (*mcp.CallToolResult, Out, error). The result is a " +
+			"value, go-sdk content or a *mcp.CallToolResult; with output=text, a string or a []byte. " +
+			"Types of other MCP SDKs are not supported.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(in FindInput) (Device, error)`,
-		Cure: "Bring the func into one of these shapes, or serve a small func that calls it. A " +
-			"handler that makes its whole result is func(ctx context.Context, in In) " +
-			"(*mcp.CallToolResult, error), with plain parameters instead of in, and with " +
-			"go-sdk's mcp. In go-sdk's shape, the input of a tool without arguments is _ struct{}.",
+		Cure: "Change the func to one of these shapes, or annotate a small func that calls it. A " +
+			"handler that builds its whole result is func(ctx context.Context, in In) " +
+			"(*mcp.CallToolResult, error), with go-sdk's mcp; plain parameters can replace in. In " +
+			"go-sdk's shape, the input of a tool without arguments is _ struct{}.",
 	},
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex " +
-			"numbers, maps with keys that JSON cannot write, types that decode themselves, or " +
-			"that get the method for it from an embedded pointer, which is nil then. Or the type " +
-			"must hold itself again, so that no finite document fits. A named type that cannot " +
-			"be read is one finding a run, with the number of places that use it: where it is " +
-			"declared, or in the first place if another module declares it.",
+		Cause: "A part of the input or result has no static schema. Examples: funcs, channels, complex " +
+			"numbers, maps whose keys JSON cannot represent, and types that decode themselves. A type " +
+			"that gets its decoding method from an embedded pointer is not supported either, because " +
+			"that pointer is nil. Nor is a type that must contain itself, because no finite document " +
+			"fits it. mcpgen reports an unsupported named type once, with the number of places that use " +
+			"it. The position is its declaration, or the first use if another module declares the type.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
-		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag " +
-			"json:\"-\". Give a type of another module that reads or writes JSON by its own " +
-			"methods a schema with //mcp:type in the package doc. Where another type has to " +
-			"stay, write the schema by hand and name it with //mcp:schema input=FILE " +
-			"or output=FILE below //mcp:tool. A result with output=none needs no schema.",
+		Cure: "Change the part that the path names; the tag json:\"-\" hides a field from JSON. If a " +
+			"type of another module has its own JSON methods, give it a schema with //mcp:type in the " +
+			"package doc. If the type has to stay, write the schema by hand and name it with " +
+			"//mcp:schema input=FILE or output=FILE below //mcp:tool. A result with output=none needs " +
+			"no schema.",
 	},
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of " +
-			"the type, or contradicts another; or a tag without a key, which would be a " +
-			"description, looks as if it was meant to have one. A struct tag that Go does not " +
-			"read to its end is an error as well, since the limits behind the mistake would be " +
-			"lost. A number of a schema beyond ±(2^53-1) is an error: clients in JavaScript " +
-			"round it, and some model providers then refuse the whole list of tools.",
+		Cause: "A key of a jsonschema tag or of //mcp:param is unknown, has a value that does not fit " +
+			"the type, or contradicts another key. A tag without a key is a description; mcpgen reports " +
+			"it if it resembles a key. mcpgen also reports a struct tag that Go does not parse to its " +
+			"end, because Go would ignore the limits after the mistake. A number in a schema beyond " +
+			"±(2^53-1) is an error too: JavaScript clients round it, and some model providers then " +
+			"reject the whole list of tools.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
@@ -201,9 +197,9 @@ func Find(in FindInput) (Device, error)`,
 	},
 	{
 		Code:  UnequalHierarchies,
-		Title: "unequal role hierarchies",
-		Cause: "Packages whose //mcp:server has the same name= are one server, and one server " +
-			"has one hierarchy. A role must not mean more in one package than in another.",
+		Title: "different role hierarchies",
+		Cause: "Packages whose //mcp:server has the same name= form one server, and a server has one " +
+			"hierarchy. Otherwise a role would mean more in one package than in another.",
 		Example: `//mcp:server name=inventory
 //mcp:roles Guest < Owner
 package devices
@@ -216,35 +212,40 @@ package sites`,
 	{
 		Code:  NoVerb,
 		Title: "object without action",
-		Cause: "A permission needs an action. It comes from the handler's name for list, retrieve, " +
-			"get, create, add, update, partial_update, set, delete, remove and destroy; this " +
-			"handler's name begins with none of these.",
+		Cause: "A permission needs an action. mcpgen derives it if the handler's name begins with list, " +
+			"retrieve, get, create, add, update, partial_update, set, delete, remove or destroy. This " +
+			"name begins with none of these.",
 		Example: `//mcp:tool minrole=Member object=device
 func Reboot(ctx context.Context, in RebootInput) error`,
-		Cure: "Write action=, as in action=reboot, or action=none to take the tool out.",
+		Cure: "Write action=, for example action=reboot, or action=none to exclude the tool from the " +
+			"permission.",
 	},
 	{
 		Code:  NotBuilt,
-		Title: "not built yet",
-		Cause: "This version does not support the directive, key or value here: of the limits, " +
-			"prompts and resources have timeout= alone. It is refused: a limit or rule that is " +
-			"read and not enforced would be worse than none.",
+		Title: "not supported yet",
+		Cause: "This version does not support the directive, key or value here: prompts and resources " +
+			"support only the limit timeout=. mcpgen reports it because it would not enforce the limit " +
+			"or rule.",
 		Example: `//mcp:prompt minrole=Viewer
 //mcp:limit rate=10/s
 func Welcome(ctx context.Context) (string, error)`,
-		Cure: "Leave it out, or serve the handler as a tool.",
+		Cure: "Remove it, or serve the handler as a tool.",
 	},
 	{
 		Code:  Contradiction,
 		Title: "contradicting rules",
-		Cause: "Two things that are written, or one written and one inherited, cannot both hold: " +
-			"public beside any other rule, readonly beside destructive, denial=challenge without " +
-			"scopes to ask for, constrained without a permission, action=none beside object=, " +
-			"//mcp:tool beside //mcp:ignore, //mcp:allow on a public tool (grants are a " +
-			"client's, and a public tool has callers without one), file.write on a readonly " +
-			"tool, memory= without isolate=process, a permission that capabilities= leaves no " +
-			"use for, output= beside a result that is content or has a schema by hand, mimetype= " +
-			"without a []byte and output=text.",
+		Cause: "Two declarations contradict each other. The cases are:\n\n" +
+			"- public beside any other rule; readonly beside destructive; //mcp:tool beside //mcp:ignore" +
+			"\n" +
+			"- denial=challenge without scopes; constrained without a permission; action=none beside " +
+			"object=\n" +
+			"- //mcp:allow on a public tool: a grant belongs to a client, and a public tool has callers " +
+			"without a client\n" +
+			"- file.write on a readonly tool; memory= without isolate=process\n" +
+			"- a permission for a code capability that capabilities= excludes\n" +
+			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
+			"[]byte and output=text\n\n" +
+			"One of the two may be inherited from //mcp:default.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
@@ -252,33 +253,33 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Generic,
 		Title: "generic handler",
-		Cause: "A generic func or a method of a generic type is no single func: which instance " +
-			"answers is not in the source of the declaration.",
+		Cause: "A generic func or a method of a generic type has many instances, and the declaration " +
+			"does not determine which instance handles the call.",
 		Example: `//mcp:tool minrole=Viewer
 func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
-		Cure: "Annotate the method in an interface that the instance satisfies, and pass the " +
-			"instance to Toolset.",
+		Cure: "Annotate the method in an interface that the instance satisfies, and pass the instance " +
+			"to Toolset.",
 	},
 	{
 		Code:  BuildConstraint,
 		Title: "tool under a build constraint",
-		Cause: "The tool, or a type that its schema reads, stands in a file with a build " +
-			"constraint or a system's name in its file name. The generated files hold for every " +
-			"system, so what they serve must exist in every build.",
+		Cause: "The tool, or a type of its schema, is in a file with a build constraint or an operating " +
+			"system in its file name. The generated files are the same for every system, so the " +
+			"declarations that they use must exist in every build.",
 		Example: `//go:build linux
 
 package devices
 
 //mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Annotate a plain handler in a file without constraint, and let it call into the " +
-			"constrained one.",
+		Cure: "Annotate a plain handler in a file without a constraint, and call the constrained code " +
+			"from it.",
 	},
 	{
 		Code:  NameTaken,
 		Title: "generated name is taken",
-		Cause: "The package declares a name that the generated file has to declare: Toolset, or " +
-			"the constant of a tool name.",
+		Cause: "The package already declares a name that the generated file needs: Toolset, or the " +
+			"constant of a tool name.",
 		Example: `const ToolFind = "x"
 
 //mcp:tool minrole=Viewer
@@ -288,80 +289,79 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Redeclared,
 		Title: "predeclared name redeclared",
-		Cause: "The package declares a name of its own for something that Go predeclares " +
-			"(string, error, true, …). Generated code in the same package would mean the " +
-			"package's one.",
+		Cause: "The package declares a name that Go predeclares (string, error, true, …). In the same " +
+			"package, generated code would use the package's declaration.",
 		Example: `type string struct{}`,
 		Cure:    "Rename the declaration.",
 	},
 	{
 		Code:  DoesNotCheck,
 		Title: "declaration does not type-check",
-		Cause: "A declaration has an error that the compiler would report as well, in a package " +
-			"with directives or in one that it imports. A constraint interface as the type of a " +
-			"parameter, a result or a field is such an error. Errors within function bodies do " +
-			"not count here.",
+		Cause: "A declaration does not compile, in a package with directives or in one that it imports. " +
+			"An example is a constraint interface as the type of a parameter, a result or a field. " +
+			"mcpgen does not check function bodies.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
-		Cure: "Fix it; `go build` shows the same error.",
+		Cure: "Fix the error; `go build` reports it too.",
 	},
 	{
 		Code:    DoesNotParse,
 		Title:   "source cannot be parsed",
-		Cause:   "The file is not Go, so that its directives cannot be read with certainty.",
+		Cause:   "The file has a Go syntax error, so mcpgen cannot reliably find its directives.",
 		Example: `func Find(ctx context.Context`,
 		Cure:    "Fix the syntax error.",
 	},
 	{
 		Code:  NotOurs,
-		Title: "file in the way",
-		Cause: "A file has the name of one that mcpgen writes, without the line \"// Code " +
-			"generated by mcpgen\". It is somebody's work and is not overwritten.",
+		Title: "existing file in the way",
+		Cause: "A file has the name of a file that mcpgen writes, but lacks the line \"// Code " +
+			"generated by mcpgen\". mcpgen does not overwrite it.",
 		Example: "// mcp_gen.go, written by hand\npackage devices",
-		Cure:    "Rename the file, or delete it if it was generated.",
+		Cure:    "Rename the file, or delete it if mcpgen generated it.",
 	},
 	{
 		Code:  UnnamedParameter,
-		Title: "parameter without a name of its own",
-		Cause: "Plain parameters become properties of the input under their names. A blank or " +
-			"missing name, or two names that are the same in snake_case, leave no " +
-			"property to fill.",
+		Title: "parameter without a unique name",
+		Cause: "Each plain parameter becomes a property of the input with the parameter's name. The " +
+			"name is blank or missing, or two names are equal in snake_case.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, _ string, limit int) (Device, error)`,
-		Cure: "Give every parameter a name of its own.",
+		Cure: "Give every parameter a unique name.",
 	},
 	{
 		Code:  Variadic,
 		Title: "variadic handler",
-		Cause: "A variadic parameter is not part of the supported handler shapes: absent and " +
-			"empty would be the same to callers.",
+		Cause: "A variadic parameter is not supported, because a handler could not distinguish an " +
+			"absent argument from an empty list.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, names ...string) (Device, error)`,
-		Cure: "Take a slice instead: names []string.",
+		Cure: "Use a slice: names []string.",
 	},
 	{
 		Code:  UnknownParameter,
 		Title: "//mcp:param names no parameter",
-		Cause: "The name after //mcp:param is none of the handler's plain parameters. Handlers " +
-			"with an input struct have none: their properties are described by the fields.",
+		Cause: "The handler has no plain parameter with the name after //mcp:param. Handlers with an " +
+			"input struct have no plain parameters: describe the fields of the struct.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:param limt maximum=10
 func Find(ctx context.Context, limit int) (Device, error)`,
-		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input " +
-			"struct.",
+		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input struct.",
 	},
 	{
 		Code:  MissingKey,
 		Title: "required key is missing",
-		Cause: "The directive does nothing, or means nothing, without this key. " +
-			"//mcp:limit needs a limit, //mcp:default a rule or output=, //mcp:allow a " +
-			"permission, " +
-			"//mcp:rule an argument, its values and a rule, " +
-			"//mcp:schema a file, " +
-			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
-			"//mcp:complete a ref= and an argument=, a []byte with output=text a mimetype=. " +
-			"A package with object= " +
-			"needs app= on //mcp:server.",
+		Cause: "The directive has no effect without this key:\n\n" +
+			"- //mcp:limit: a limit\n" +
+			"- //mcp:default: a rule or output=\n" +
+			"- //mcp:allow: a permission\n" +
+			"- //mcp:rule: an argument, its values and a rule\n" +
+			"- //mcp:schema: a file\n" +
+			"- //mcp:ignore: reason=\n" +
+			"- //mcp:param: a name and a key\n" +
+			"- //mcp:resource: uri=\n" +
+			"- //mcp:complete: ref= and argument=\n" +
+			"- a []byte with output=text: mimetype=\n" +
+			"- a package with object=: app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
@@ -369,8 +369,8 @@ func Purge(ctx context.Context) error`,
 	{
 		Code:  BadHierarchy,
 		Title: "malformed role hierarchy",
-		Cause: "//mcp:roles takes a chain of different names, lowest first, apart by <; or it " +
-			"stands bare on a const block of one named integer type whose constants have " +
+		Cause: "//mcp:roles takes a chain of different names, lowest first, separated by <. Without " +
+			"names, it belongs on a const block of one named integer type whose constants have " +
 			"different values. lowest and highest are reserved.",
 		Example: `//mcp:roles Viewer < Admin < Viewer
 package devices`,
@@ -379,49 +379,53 @@ package devices`,
 	{
 		Code:  OutOfRange,
 		Title: "limit out of range",
-		Cause: "A timeout is at least a millisecond and at most a day, memory= is from 4MiB to " +
-			"1024GiB, output= from 1KiB to 1GiB, and a rate has at most a million calls. Less " +
-			"ends every call before it begins, and more is no limit.",
+		Cause: "timeout= is from 1ms to 24h, memory= from 4MiB to 1024GiB, output= from 1KiB to 1GiB, " +
+			"and rate= at most a million calls. A smaller limit would end every call at once; a larger " +
+			"one has no effect.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=0s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a value within the range, or leave it out for the default, which `mcpgen explain limit` tells.",
+		Cure: "Write a value within the range, or remove the key to get the default; see `mcpgen " +
+			"explain limit`.",
 	},
 	{
 		Code:  HookedType,
-		Title: "type writes its schema at run time",
-		Cause: "The type has a method that invopop/jsonschema calls to make or change its " +
-			"schema (JSONSchema, JSONSchemaExtend, JSONSchemaProperty, JSONSchemaAlias). What it " +
-			"returns cannot be read from source.",
+		Title: "type that makes its schema at run time",
+		Cause: "The type has a method that invopop/jsonschema calls to make or change its schema: " +
+			"JSONSchema, JSONSchemaExtend, JSONSchemaProperty or JSONSchemaAlias. mcpgen cannot " +
+			"determine from the source what the method returns.",
 		Example: `func (Level) JSONSchema() *jsonschema.Schema`,
-		Cure: "Write the schema by hand and name it with //mcp:schema input=FILE or " +
-			"output=FILE below //mcp:tool, or use a type without the method: describe it by " +
-			"tags, doc comments and constants.",
+		Cure: "Write the schema by hand and name it with //mcp:schema input=FILE or output=FILE below " +
+			"//mcp:tool. Or use a type without the method, and describe it with tags, doc comments and " +
+			"constants.",
 	},
 	{
 		Code:  BadSchemaFile,
-		Title: "schema by hand that cannot be used",
-		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no " +
-			"JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, " +
-			"has a default that it refuses, has a number beyond ±(2^53-1), which clients in " +
-			"JavaScript round, or does not fit the handler: arguments are an object " +
-			"with a property for each plain parameter. A single struct is no plain parameter, " +
-			"not even one with an UnmarshalJSON of its own: the schema describes it, unless it " +
-			"has a property named as the parameter.",
+		Title: "unusable schema file",
+		Cause: "mcpgen cannot use a file that //mcp:schema names. The causes are:\n\n" +
+			"- the file is missing, outside the module, or not JSON\n" +
+			"- the schema is not valid under JSON Schema 2020-12, or has a reference to another document" +
+			"\n" +
+			"- a default does not match its own schema\n" +
+			"- a number is beyond ±(2^53-1), which JavaScript clients round\n" +
+			"- the schema does not fit the handler: arguments are an object with a property for each " +
+			"plain parameter\n\n" +
+			"A single struct is not a plain parameter, even if it has its own UnmarshalJSON. The schema " +
+			"describes the struct, unless it has a property with the parameter's name.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,
-		Cure: "Fix the file at the position in the message, or the name in the directive. Paths " +
-			"are relative to the package's directory.",
+		Cure: "Fix the file at the position in the message, or the name in the directive. Paths are " +
+			"relative to the package's directory.",
 	},
 	{
 		Code:  BadURI,
-		Title: "no URI and no URI template",
-		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. " +
-			"{name} stands for text without slashes, {+name} for text with them. The other forms " +
-			"of RFC 6570, as in {?q}, {/path}, {a,b}, {name*} and {name:3}, are not built: write " +
-			"out what they stand for, as in ?q={q}. Between two variables stands literal text, " +
-			"and each stands once.",
+		Title: "invalid URI or URI template",
+		Cause: "uri= takes an absolute URI, or an RFC 6570 template with {name} and {+name}. {name} " +
+			"matches text without slashes, {+name} also text with slashes. mcpgen does not support " +
+			"other forms of RFC 6570, such as {?q}, {/path}, {a,b}, {name*} and {name:3}. Write them " +
+			"out, for example ?q={q}. Literal text must separate two variables, and each variable " +
+			"occurs once.",
 		Example: `//mcp:resource uri=people/{id} minrole=Viewer
 func Person(ctx context.Context, id int) (string, error)`,
 		Cure: "Write the scheme and the variables: uri=team://people/{id}.",
@@ -429,145 +433,153 @@ func Person(ctx context.Context, id int) (string, error)`,
 	{
 		Code:  Unbound,
 		Title: "variable without parameter, or parameter without variable",
-		Cause: "The variables of a resource's URI are the handler's parameters, by the names " +
-			"that parameters have as properties: userID is {user_id}. Each has the other.",
+		Cause: "Each variable in a resource's URI needs a handler parameter, and each parameter needs a " +
+			"variable. They match by the property name of the parameter: userID matches {user_id}.",
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
 func Person(ctx context.Context, name string) (string, error)`,
 		Cure: "Give both the same name.",
 	},
 	{
 		Code:  Overlap,
-		Title: "one URI, two rules",
-		Cause: "A URI may be both resources', and their access differs: which of them decides " +
-			"would hang on the order in which they are tried. Resources that overlap have equal " +
-			"rules and an equal denial=.",
+		Title: "one URI, two access rules",
+		Cause: "Two resources match the same URI but have different access, so the order of matching " +
+			"would decide. Resources that overlap need equal rules and an equal denial=.",
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
 func Person(ctx context.Context, id string) (string, error)
 
 //mcp:resource uri=team://people/salaries minrole=Admin
 func Salaries(ctx context.Context) (string, error)`,
-		Cure: "Change one URI so that they have none in common, as in team://salaries, or give " +
-			"both the same rule. Integers and booleans have fewer URIs than strings.",
+		Cure: "Change one URI so that no URI matches both, for example team://salaries, or give both " +
+			"the same rule. Variables of integers and booleans match fewer URIs than those of strings.",
 	},
 	{
 		Code:  UnknownReference,
-		Title: "//mcp:complete refers to nothing",
-		Cause: "ref= is the name of a prompt of this package, or the uri= of a resource as it is " +
-			"written there, and argument= one of its arguments or variables.",
+		Title: "unknown reference in //mcp:complete",
+		Cause: "ref= must be the name of a prompt of this package, or the uri= of a resource, " +
+			"unchanged. argument= must be one of its arguments or variables.",
 		Example: `//mcp:complete ref=welcom argument=name
 func CompleteName(ctx context.Context, begun string) ([]string, error)`,
-		Cure: "Correct the name; the fix suggests the nearest.",
+		Cure: "Correct the name; the fix suggests the nearest one.",
 	},
 	{
 		Code:  Unbindable,
 		Title: "argument that cannot be bound",
-		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as " +
-			"clients see it: one that is there, of a string type, or for system.command of type " +
-			"[]string or grant.Argv. It has one kind, or file.read and file.write. A plain " +
-			"parameter that is bound has a string type that no other parameter of the handler " +
-			"has, so that swapping two does not compile: a lone string will do, and not one " +
-			"beside another. //mcp:rule ARGUMENT=VALUE names an enum of strings by the same " +
-			"name: one that is required or has a default, is not null and not bound by " +
-			"//mcp:allow, in a schema that generated code decodes.",
+		Cause: "//mcp:allow KIND={argument} binds an existing property of the tool's input, by the name " +
+			"that clients use. Its type is a string type; for system.command it is []string or " +
+			"grant.Argv. An argument has one kind, or both file.read and file.write. A bound plain " +
+			"parameter needs a string type that no other parameter of the handler has, so that swapping " +
+			"two arguments does not compile. A single string parameter is fine.\n\n" +
+			"//mcp:rule ARGUMENT=VALUE names an enum of strings by the same name. The argument is " +
+			"required or has a default, and is not nullable. //mcp:allow does not bind it, and " +
+			"generated code decodes the input.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path, encoding string) (string, error)`,
-		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or " +
-			"grant.Argv of runtime/grant; for a kind of your own, a named type, as in type Table " +
-			"string. For //mcp:rule, give the argument a string type with constants.",
+		Cure: "Correct the name, or change the type of the parameter to grant.Path, grant.Host or " +
+			"grant.Argv of runtime/grant. For a kind of your own, declare a named type, for example " +
+			"type Table string. For //mcp:rule, give the argument a string type with constants.",
 	},
 	{
 		Code:  NotOpened,
-		Title: "file that is decided on and never taken",
-		Cause: "What a file permission is decided on is opened before the handler runs, and the " +
-			"handler takes that. One that opens the name again opens what stands there by then, " +
-			"which nobody has decided on. Looked for is a call of grant.File, grant.Dir or " +
-			"grant.TruePath with the argument's name, a literal or a constant of the package, in " +
-			"the handler's body, or in a func or method of the same package that is handed its " +
-			"context, or a context made of that. This is read from the source without types: it " +
-			"finds what was forgotten, not what was meant to get by. The bodies behind a method " +
-			"of an interface cannot be found.",
+		Title: "file that the handler never takes",
+		Cause: "The server opens the file before the handler runs, checks the grant on the opened file, " +
+			"and hands that file to the handler. A handler that opens the name again may open another " +
+			"file, which nobody checked.\n\n" +
+			"mcpgen looks for a call of grant.File, grant.Dir or grant.TruePath with the argument's " +
+			"name, which is a literal or a constant of the package. It searches the handler's body, and " +
+			"funcs and methods of the same package that receive the context or one derived from it. It " +
+			"reads the source without types, so it finds mistakes, not deliberate evasion. It cannot " +
+			"find implementations of an interface method.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path grant.Path) (string, error) {
 	text, err := os.ReadFile(string(path))
 	return string(text), err
 }`,
-		Cure: "Take the file: f, err := grant.File(ctx, \"path\"), or grant.Dir for a directory, " +
-			"or grant.TruePath for what needs a path. On an interface, annotate the method of " +
-			"the type that answers.",
+		Cure: "Take the file: f, err := grant.File(ctx, \"path\"). Use grant.Dir for a directory, and " +
+			"grant.TruePath if the code needs a path. For an interface, annotate the method of the " +
+			"implementing type.",
 	},
 	{
 		Code:  NoWorker,
-		Title: "receiver that nobody makes",
-		Cause: "A method with isolate=process runs in a process of its own, which has nothing of " +
-			"the server's memory: its receiver is made there, by the one func of the package " +
-			"with //mcp:worker that returns its type.",
+		Title: "isolated method without //mcp:worker",
+		Cause: "A method with isolate=process runs in a process of its own, without the server's " +
+			"memory. The process creates the receiver with the only //mcp:worker func of the package " +
+			"that returns the receiver's type.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit isolate=process
 func (s *Service) Render(ctx context.Context, page string) (string, error)`,
-		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may " +
-			"take a context, or serve a func.",
+		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may take a " +
+			"context. Or serve a func instead of the method.",
 	},
 	{
 		Code:  MoreThanDeclared,
-		Title: "code that reaches more than capabilities= declares",
-		Cause: "`mcpgen prove` has followed the calls of the handler to a func that opens files, reaches the network or starts programs, and capabilities= does not list that. The finding stands at the last call of the way that is in your module, and names the way. Calls through interfaces lead to all types that can be meant, so a way may be one that is never taken.",
+		Title: "code that does more than capabilities= declares",
+		Cause: "`mcpgen prove` followed the calls of the handler to a func that opens files, uses the " +
+			"network or starts programs, but capabilities= does not list that. The position is the last " +
+			"call of the path that is in your module, and the message has the path. A call through an " +
+			"interface leads to all possible types, so the program may never take the path.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit capabilities=none
 func Read(ctx context.Context, name string) (string, error) {
 	text, err := os.ReadFile(name)
 	return string(text), err
 }`,
-		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities= " +
-			"what is reached is recorded and not judged.",
+		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities=, mcpgen " +
+			"records the code capabilities and reports none.",
 	},
 	{
 		Code:  Unprovable,
-		Title: "code that may reach anything, with capabilities=",
-		Cause: "`mcpgen prove` has met what it cannot follow: C or assembly, an unsafe.Pointer, a system call, a call by reflection, a method of an interface that no type of the module implements, or a func value that nothing it sees sets. capabilities= says what is reached at most, which can then not be held.",
+		Title: "code with unknown capabilities, and capabilities=",
+		Cause: "`mcpgen prove` found code that it cannot follow. Examples: C, assembly, unsafe.Pointer, " +
+			"a system call, a call by reflection, an interface method that no type of the module " +
+			"implements, and a func value that no visible code sets. mcpgen cannot check capabilities= " +
+			"then.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit capabilities=files
 func (s *Service) Render(ctx context.Context, page string) (string, error) {
 	return s.render(page) // a func value, set elsewhere
 }`,
-		Cure: "Call by name, or have the package that implements the interface imported by the " +
-			"handler's; or leave capabilities= out: what is reached is then recorded, with what " +
-			"is unknown of it, and not judged.",
+		Cure: "Call the func by name, or import the implementing package from the handler's package. Or " +
+			"remove capabilities=: mcpgen then records the known and unknown code capabilities and " +
+			"reports none.",
 	},
 	{
 		Code:  WritesReadOnly,
 		Title: "readonly tool that may write files or start programs",
-		Cause: "The tool tells clients that it changes nothing, and `mcpgen prove` has followed the calls of its handler to a func that starts programs or writes files: os.WriteFile, os.Create, os.Remove and their like, the writing methods of *os.File and *os.Root, os.OpenFile with flags that write or are no constant, and grant.File, grant.Dir and grant.TruePath of an argument with a permission other than file.read.",
+		Cause: "The tool is marked readonly, but `mcpgen prove` followed the calls of its handler to a " +
+			"func that starts programs or writes files. Such funcs are os.WriteFile, os.Create, " +
+			"os.Remove and similar ones, and the writing methods of *os.File and *os.Root. os.OpenFile " +
+			"counts unless its flags are a constant for reading. grant.File, grant.Dir and " +
+			"grant.TruePath count if the argument has a permission other than file.read.",
 		Example: `//mcp:tool minrole=Viewer readonly
 func Peek(ctx context.Context, name string) error {
 	return os.WriteFile(name, nil, 0o600)
 }`,
-		Cure: "Take readonly out, or do without the call. For reading, os.Open does, and " +
-			"os.OpenFile with os.O_RDONLY.",
+		Cure: "Remove readonly or the call. To read a file, use os.Open, or os.OpenFile with " +
+			"os.O_RDONLY.",
 	},
 	{
 		Code:  HiddenText,
-		Title: "text that people do not see",
-		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a " +
-			"character that a model reads and a person does not see: a bidirectional control, a " +
-			"tag character, a control character or another invisible one. It can hide " +
-			"instructions, or show the text in another order. Joiners and variation selectors " +
-			"within emoji and scripts are allowed. mcpgen leaves out comments of other modules " +
-			"that have such a character.",
+		Title: "text with invisible characters",
+		Cause: "Text that clients receive contains a character that models read and people do not see: " +
+			"a bidirectional control, a tag character, a control character or another invisible one. It " +
+			"can hide instructions or reorder the displayed text. mcpgen checks comments, tags, " +
+			"directives, enums and schemas. It allows joiners and variation selectors within emoji and " +
+			"scripts. If a comment in another module has such a character, mcpgen omits that comment.",
 		Example: `// Find finds a device.\u202e
 //
 //mcp:tool minrole=Viewer title="Find\u200b"
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Remove the character. Text of right-to-left scripts needs no control.",
+		Cure: "Remove the character. Text in right-to-left scripts needs no control characters.",
 	},
 	{
 		Code:  StrayConstant,
-		Title: "constant that an enum lacks",
-		Cause: "The enum of a string type is its const block with the most constants, of two or " +
-			"more. A constant of the type in another block, whose value that block lacks, would " +
-			"be refused as an argument. A constant that repeats a value of the block " +
-			"is no finding.",
+		Title: "constant outside its enum",
+		Cause: "The enum of a string type is the const block with the most constants of the type, if it " +
+			"has two or more. This constant of the type is in another block, and its value is not in " +
+			"the enum, so the server would reject it as an argument. A constant that repeats a value of " +
+			"the enum is not reported.",
 		Example: `type Color string
 
 const (
@@ -576,7 +588,7 @@ const (
 )
 
 const Green Color = "green"`,
-		Cure: "Move the constant into the block of the others, or declare it without the type. " +
-			"Where any text is valid, use string in place of the type.",
+		Cure: "Move the constant into the block with the others, or declare it without the type. If any " +
+			"text is valid, use string instead of the type.",
 	},
 }

@@ -19,7 +19,8 @@ const longestKind = 128
 // kinds are the permissions that the runtime itself opens, starts and dials for.
 var kinds = []string{"file.read", "file.write", "net.connect", "system.command"}
 
-// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without braces.
+// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without
+// braces.
 func (l *lexer) bindings() {
 	for {
 		w, done := l.next()
@@ -29,19 +30,19 @@ func (l *lexer) bindings() {
 		l.binding(w)
 	}
 	if len(l.d.Args) == 0 && !l.d.Broken {
-		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos), "write KIND={argument}, as in "+l.d.Spec.Example,
-			"//mcp:"+l.d.Name+" binds nothing")
+		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos), "write KIND={argument}, for example "+l.d.Spec.Example,
+			"//mcp:"+l.d.Name+" has no permission")
 	}
 }
 
 func (l *lexer) binding(w word) {
-	const write = "write KIND={argument}, with the argument's name as clients see it"
+	const write = "write KIND={argument}, with the argument's name that clients use"
 	if fix, message := checkKind(w.key); message != "" {
 		l.problem(diag.BadValue, w.start, w.start+max(len(w.key), 1), fix, message)
 		return
 	}
 	if !w.assigned || len(w.parts) != 1 {
-		l.problem(diag.Malformed, w.start, w.end, write, w.key+" is bound to no argument")
+		l.problem(diag.Malformed, w.start, w.end, write, w.key+" has no argument")
 		return
 	}
 	p := w.parts[0]
@@ -50,28 +51,33 @@ func (l *lexer) binding(w word) {
 	if !opened || !closed || name == "" || strings.ContainsAny(name, "{}") {
 		fix := write
 		if !opened && !closed && p.text != "" {
-			fix = "write the argument's name in braces, as in {path}: which resources a client may use is granted to it, and not written here"
+			fix = "write the argument's name in braces, for example {path}; an administrator grants the " +
+				"resources"
 		}
-		l.problem(diag.BadValue, p.start, max(p.end, p.start+1), fix, fmt.Sprintf("%s= takes one argument in braces, not %q", w.key, p.text))
+		l.problem(diag.BadValue, p.start, max(p.end, p.start+1), fix, fmt.Sprintf(
+			"%s= needs one argument in braces, not %q", w.key, p.text))
 		return
 	}
 	v := l.value(part{text: name, start: p.start, end: p.end})
 	if slices.ContainsFunc(l.d.Args, func(a Arg) bool { return a.Key == w.key && a.Values[0].Text == name }) {
-		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", fmt.Sprintf("//mcp:%s says %s={%s} twice", l.d.Name, w.key, name))
+		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", fmt.Sprintf(
+			"//mcp:%s has %s={%s} twice", l.d.Name, w.key, name))
 		return
 	}
 	l.d.Args = append(l.d.Args, Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end), Values: []Value{v}})
 }
 
-// checkKind returns what is wrong with a type of permission, or an empty message. One that is nearly one of the
-// runtime's is taken for a slip: nothing would be opened, started or dialled for it.
+// checkKind returns what is wrong with a type of permission, or an empty message. One that is
+// nearly one of the runtime's is taken for a slip: nothing would be opened, started or dialled for
+// it.
 func checkKind(kind string) (fix, message string) {
 	if slices.Contains(kinds, kind) {
 		return "", ""
 	}
 	if !kindText.MatchString(kind) || len(kind) > longestKind {
-		return "write one of " + strings.Join(kinds, ", ") + ", or a kind of your own: two or more words of lower-case letters, apart by dots",
-			fmt.Sprintf("%q is no kind of permission", kind)
+		return "write one of " + strings.Join(kinds, ", ") +
+				", or a kind of your own: two or more words of lower-case letters, separated by dots",
+			fmt.Sprintf("%q is not a kind of permission", kind)
 	}
 	for _, family := range []string{"file.", "net."} {
 		if strings.HasPrefix(kind, family) {
@@ -81,12 +87,13 @@ func checkKind(kind string) (fix, message string) {
 					has = append(has, k)
 				}
 			}
-			return "write " + strings.Join(has, " or "), "there is no permission " + kind
+			return "write " + strings.Join(has, " or "), "unknown permission " + kind
 		}
 	}
 	for _, k := range kinds {
 		if editdistance.Between(kind, k) <= 2 {
-			return "did you mean " + k + "? A kind of your own is called less like it", "there is no permission " + kind
+			return "did you mean " + k + "? Choose a less similar name for a kind of your own",
+				"unknown permission " + kind
 		}
 	}
 	return "", ""
@@ -94,7 +101,7 @@ func checkKind(kind string) (fix, message string) {
 
 // valued reads ARGUMENT=VALUE,… at the start of //mcp:rule.
 func (l *lexer) valued() {
-	const write = "write ARGUMENT=VALUE first, as in "
+	const write = "write ARGUMENT=VALUE first, for example "
 	spec := l.d.Spec
 	w, done := l.next()
 	_, isKey := spec.key(w.key)
@@ -107,12 +114,12 @@ func (l *lexer) valued() {
 		return
 	case isKey:
 		l.problem(diag.MissingKey, w.start, w.end, write+spec.Example+
-			"; an argument of the name "+w.key+" needs another name",
+			"; an argument with the name "+w.key+" needs another name",
 			"//mcp:"+spec.Name+" names no argument before the access key "+w.key)
 		return
 	case !w.assigned || w.key == "":
 		l.problem(diag.Malformed, w.start, max(w.end, w.start+1), write+spec.Example,
-			fmt.Sprintf("%q is no ARGUMENT=VALUE", l.text[w.start:w.end]))
+			fmt.Sprintf("%q is not ARGUMENT=VALUE", l.text[w.start:w.end]))
 		return
 	}
 	l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.start + len(w.key)})
@@ -121,7 +128,7 @@ func (l *lexer) valued() {
 		switch {
 		case p.text == "" && !p.quoted:
 			l.problem(diag.Malformed, w.start, max(w.end, w.start+1),
-				"write the values, apart by commas without spaces; the empty one is \"\"",
+				"write the values, separated by commas without spaces; write \"\" for the empty value",
 				w.key+"= lists a value without text")
 			return
 		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == v.Text }):
@@ -137,14 +144,14 @@ func (l *lexer) valued() {
 func (l *lexer) beyondValues(w word) bool {
 	switch w.key {
 	case "action", "object", "permission":
-		l.problem(diag.NotBuilt, w.start, w.end, "write minrole=, scopes= or authenticated, or "+
-			"serve these values by a tool of their own; ARGUMENT=VALUE stands first and once",
-			"the rule of a value has no permission of the host: action= and object= of //mcp:tool "+
-				"count for all values")
+		l.problem(diag.NotBuilt, w.start, w.end,
+			"write minrole=, scopes= or authenticated, or serve these values with another tool; write "+
+				"ARGUMENT=VALUE once, before the rule",
+			"the rule of a value cannot have action= or object=: those of //mcp:tool apply to all values")
 	case "public":
 		l.problem(diag.Contradiction, w.start, w.end,
 			"remove it, or write public on //mcp:tool and a rule for the other values",
-			"the rule of a value only narrows that of the tool, and public asks for nothing")
+			"public in the rule of a value has no effect, because the rule of the tool also applies")
 	default:
 		return false
 	}

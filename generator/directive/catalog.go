@@ -10,10 +10,10 @@ import (
 // maxCatalogName is in bytes.
 const maxCatalogName = 256
 
-// checkCatalog returns what is wrong with the name of a catalog, or an empty message. Whatever a catalog
-// in runtime/store may be called, one that code declares may be called too, and nothing else: clients ask
-// for both by name. The rule stands in both places, since neither side imports the other; a test of
-// cmd/mcpgen holds them equal.
+// checkCatalog returns what is wrong with the name of a catalog, or an empty message. Whatever a
+// catalog in runtime/store may be called, one that code declares may be called too, and nothing
+// else: clients ask for both by name. The rule stands in both places, since neither side imports
+// the other; a test of cmd/mcpgen holds them equal.
 func checkCatalog(key, name string) (fix, message string) {
 	quoted := strconv.Quote(name)
 	if len(name) > maxCatalogName {
@@ -24,7 +24,7 @@ func checkCatalog(key, name string) (fix, message string) {
 		if r == unicode.ReplacementChar {
 			is = "replacement" // it stands for one that was lost
 		}
-		return "write the name with plain spaces and visible characters alone, so that it can be typed again",
+		return "write the name with plain spaces and visible characters only",
 			fmt.Sprintf("%s= lists %s, which has the %s character %s", key, quoted, is, strconv.QuoteRuneToASCII(r))
 	}
 	if strings.HasPrefix(name, " ") || strings.HasSuffix(name, " ") {

@@ -267,7 +267,7 @@ func TestBindingsAndLimitsAreRead(t *testing.T) {
 // A pattern in a directive would say which files the tool may use; grants do.
 func TestAPatternInPlaceOfAnArgumentIsTaught(t *testing.T) {
 	_, problems := Parse(comment("//mcp:allow file.read=public/**"))
-	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "granted") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "an administrator grants") {
 		t.Errorf("got %+v", problems)
 	}
 }
@@ -292,7 +292,7 @@ func TestSuggestionsNameTheNearest(t *testing.T) {
 // The table is the grammar and the documentation: it must be complete, and its examples hold.
 func TestTheTableOfDirectivesIsSound(t *testing.T) {
 	for _, s := range Specs() {
-		if s.Says == "" || len(s.Places) == 0 {
+		if s.Purpose == "" || len(s.Places) == 0 {
 			t.Errorf("%s is not documented", s.Name)
 		}
 		d, problems := parse(t, s.Example)
@@ -301,7 +301,7 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, k := range s.Keys {
-			if seen[k.Name] || !keyWord.MatchString(k.Name) || k.Says == "" || (k.Kind == Choice || k.Kind == Choices) && len(k.Choices) == 0 || k.Kind == Size && k.Most == 0 {
+			if seen[k.Name] || !keyWord.MatchString(k.Name) || k.Purpose == "" || (k.Kind == Choice || k.Kind == Choices) && len(k.Choices) == 0 || k.Kind == Size && k.Most == 0 {
 				t.Errorf("key %s of %s", k.Name, s.Name)
 			}
 			seen[k.Name] = true
@@ -327,11 +327,11 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 }
 
 func TestExplainText(t *testing.T) {
-	const want = `//mcp:complete completes an argument of a prompt or a variable of a resource, for callers who may use that; the values of enums are completed without it.
+	const want = `//mcp:complete completes an argument of a prompt or a variable of a resource, for callers who may use the prompt or resource. mcpgen completes enums without it.
 
-Stands on a func or method or an interface method.
+Allowed on a func or method or an interface method.
 
-    ref=TEXT       the prompt's name, or the resource's uri= as it is written there
+    ref=TEXT       the prompt's name, or the resource's uri= unchanged
     argument=TEXT  the argument or the variable
 
 Example

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Synopsis is the directive with all it can say, on one line: "//mcp:server [name=TEXT] [title=TEXT] …".
+// Synopsis is the directive with all its keys, on one line:
+// "//mcp:server [name=TEXT] [title=TEXT] …".
 func (s Spec) Synopsis() string {
 	var b strings.Builder
 	b.WriteString("//mcp:" + s.Name)
@@ -29,7 +30,7 @@ func (s Spec) Synopsis() string {
 	return b.String()
 }
 
-// Where says in words where the directive may stand.
+// Where describes the places where the directive is allowed.
 func (s Spec) Where() string {
 	names := make([]string, len(s.Places))
 	for i, p := range s.Places {
@@ -42,7 +43,7 @@ func (s Spec) Where() string {
 	switch {
 	case s.Below:
 		where += ", beside //mcp:tool, //mcp:prompt or //mcp:resource"
-	case s.OfTool && s.Stands(PackageDoc): // //mcp:icon
+	case s.OfTool && s.AllowedOn(PackageDoc): // //mcp:icon
 		where = PackageDoc.String() + ", or beside //mcp:tool"
 	case s.OfTool:
 		where += ", beside //mcp:tool"
@@ -51,7 +52,7 @@ func (s Spec) Where() string {
 }
 
 // Explain is the text of `mcpgen explain DIRECTIVE`. The name may be written with or without
-// "//mcp:". ok is false for what is no directive of this version.
+// "//mcp:". ok is false if this version has no such directive.
 func Explain(name string) (text string, ok bool) {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "//"), "mcp:")
 	s, ok := Lookup(name)
@@ -59,7 +60,7 @@ func Explain(name string) (text string, ok bool) {
 		return "", false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "//mcp:%s %s.\n\nStands on %s.\n", s.Name, s.Says, s.Where())
+	fmt.Fprintf(&b, "//mcp:%s %s.\n\nAllowed on %s.\n", s.Name, s.Purpose, s.Where())
 	width := 0
 	for _, k := range s.Keys {
 		width = max(width, len(k.Usage()))
@@ -68,16 +69,16 @@ func Explain(name string) (text string, ok bool) {
 		b.WriteString("\n")
 	}
 	for _, k := range s.Keys {
-		fmt.Fprintf(&b, "    %-*s  %s\n", width, k.Usage(), says(k))
+		fmt.Fprintf(&b, "    %-*s  %s\n", width, k.Usage(), purpose(k))
 	}
 	fmt.Fprintf(&b, "\nExample\n\n    %s\n", s.Example)
 	return b.String(), true
 }
 
-// says is what a key says, and that it is of tools alone where the directive is not.
-func says(k Key) string {
+// purpose is the key's purpose, with a note if only tools have the key.
+func purpose(k Key) string {
 	if k.OfTool {
-		return k.Says + " (tools alone)"
+		return k.Purpose + " (tools only)"
 	}
-	return k.Says
+	return k.Purpose
 }

@@ -58,11 +58,12 @@ func (l *lexer) next() (w word, done bool) {
 	rest := l.text[l.at:]
 	if strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") {
 		l.problem(diag.Malformed, l.at, len(l.text), "move the note to a line of its own above the directive",
-			"a comment stands among the arguments of //mcp:"+l.d.Name)
+			"a comment is among the arguments of //mcp:"+l.d.Name)
 		return word{}, true
 	}
 	if rest[0] == '=' || rest[0] == ',' {
-		l.problem(diag.Malformed, l.at, l.at+1, "write key=value, and the values of a list, without spaces between",
+		l.problem(diag.Malformed, l.at, l.at+1,
+			"write key=value, and the values of a list, without spaces",
 			"a space stands before a "+rest[:1]+" in //mcp:"+l.d.Name)
 		return word{}, true
 	}
@@ -82,7 +83,7 @@ func (l *lexer) next() (w word, done bool) {
 			return word{}, true
 		}
 	} else if l.at < len(l.text) && (l.text[l.at] == '"' || l.text[l.at] == '`') {
-		l.problem(diag.Malformed, l.at, len(l.text), "write key=\"value\"", "a quoted value stands without key=")
+		l.problem(diag.Malformed, l.at, len(l.text), "write key=\"value\"", "a quoted value has no key=")
 		return word{}, true
 	}
 	w.end = l.at
@@ -98,7 +99,7 @@ func (l *lexer) values(w *word) bool {
 			quoted, err := strconv.QuotedPrefix(l.text[l.at:])
 			if err != nil {
 				l.problem(diag.Malformed, l.at, len(l.text), "close the quote on the same line; \\\" is a quote within a string",
-					"the string after "+w.key+"= is no Go string literal")
+					"the string after "+w.key+"= is not a Go string literal")
 				return false
 			}
 			// QuotedPrefix has checked the literal.
@@ -110,7 +111,8 @@ func (l *lexer) values(w *word) bool {
 				return false
 			}
 		case l.at < len(l.text) && l.text[l.at] == '\'':
-			l.problem(diag.Malformed, l.at, len(l.text), "write double quotes or backquotes", "single quotes make no Go string")
+			l.problem(diag.Malformed, l.at, len(l.text), "write double quotes or backquotes",
+				"single quotes are not valid for a Go string")
 			return false
 		default:
 			for l.at < len(l.text) && !strings.ContainsRune(" \t,\"`", rune(l.text[l.at])) {
@@ -128,8 +130,9 @@ func (l *lexer) values(w *word) bool {
 			return true
 		}
 		if l.text[l.at] != ',' {
-			l.problem(diag.Malformed, p.start, len(l.text), "put the whole value in quotes, and a space behind it",
-				"a quote stands in the middle of the value of "+w.key+"=")
+			l.problem(diag.Malformed, p.start, len(l.text),
+				"put the whole value in quotes, and a space after it",
+				"a quote is in the middle of the value of "+w.key+"=")
 			return false
 		}
 		l.at++
@@ -141,7 +144,8 @@ func (l *lexer) visible(r rune, size int) bool {
 	if unicode.IsPrint(r) && r != utf8.RuneError {
 		return true
 	}
-	l.problem(diag.Malformed, l.at, l.at+size, "write plain spaces between arguments, and anything else within quotes",
+	l.problem(diag.Malformed, l.at, l.at+size,
+		"write plain spaces between arguments, and quote other characters",
 		"the invisible character "+strconv.QuoteRuneToASCII(r)+" stands in //mcp:"+l.d.Name)
 	return false
 }

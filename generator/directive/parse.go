@@ -46,11 +46,11 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		} else if h := nearestHead("mcp:" + raw.Name); h.edits <= mostEdits {
 			fix = "did you mean //mcp:" + h.spec.Name + "?"
 		}
-		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is no directive name", raw.Name))
+		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is not a directive name", raw.Name))
 		return d, l.bad
 	case !known:
 		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()),
-			"there is no directive //mcp:"+name)
+			"unknown directive //mcp:"+name)
 		return d, l.bad
 	}
 	d.Spec = spec
@@ -122,8 +122,9 @@ func (l *lexer) arg(w word) {
 	switch {
 	case match == nil:
 		l.problem(diag.Malformed, w.start, w.end,
-			"write flags and key=value apart by spaces; values with spaces are Go string literals",
-			fmt.Sprintf("%q is no flag and no key of //mcp:%s", w.key, spec.Name))
+			"write flags and key=value pairs, separated by spaces; values with spaces are Go string "+
+				"literals",
+			fmt.Sprintf("%q is neither a flag nor a key of //mcp:%s", w.key, spec.Name))
 		return
 	case !ok:
 		var keys []string
@@ -137,7 +138,7 @@ func (l *lexer) arg(w word) {
 		case spec.Form == Valued && l.beyondValues(w):
 			return
 		case ofToolsAlone(w.key):
-			fix = "write it on a //mcp:tool, the only directive that has it, or leave it out"
+			fix = "write it on a //mcp:tool, the only directive with this key, or remove it"
 		}
 		l.problem(diag.UnknownKey, w.start, w.end, fix, "//mcp:"+spec.Name+" has no key "+w.key)
 		return
@@ -149,7 +150,7 @@ func (l *lexer) arg(w word) {
 	arg := Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end)}
 	if key.Kind == Flag && w.assigned {
 		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+
-			" takes no value")
+			" does not take a value")
 		return
 	}
 	empty := len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted
@@ -164,7 +165,7 @@ func (l *lexer) arg(w word) {
 			end: w.end}
 		if slices.ContainsFunc(parts, func(p part) bool { return p.quoted }) {
 			l.problem(diag.BadValue, w.start, w.end, "write one value", key.Name+
-				" takes one value, not a list")
+				" needs one value, not a list")
 			return
 		}
 		parts = []part{whole}
@@ -185,8 +186,8 @@ func (l *lexer) arg(w word) {
 	if i := slices.IndexFunc(arg.Values, func(v Value) bool {
 		return v.Text == "none"
 	}); key.Kind == Choices && i >= 0 && len(arg.Values) > 1 {
-		l.problem(diag.Contradiction, w.start, w.end, "write "+key.Name+"=none, or leave none out",
-			key.Name+"= lists none beside others")
+		l.problem(diag.Contradiction, w.start, w.end, "write "+key.Name+"=none, or remove none",
+			key.Name+"= has none and other values")
 		return
 	}
 	l.d.Args = append(l.d.Args, arg)
@@ -208,7 +209,7 @@ func ofToolsAlone(key string) bool {
 var bare = map[string]struct{ message, fix string }{
 	"default": {"has no access rule and no output=", "write one of them"},
 	"limit":   {"limits nothing", "write a limit"},
-	"param":   {"describes nothing", "write what the parameter has"},
+	"param":   {"describes nothing", "write a property of the parameter"},
 	"rule":    {"has no access rule", "write the rule"},
 	"schema":  {"names no file", "write input=, output= or both"},
 }
@@ -221,20 +222,20 @@ func (l *lexer) required() {
 	end := int(l.d.End - l.d.Pos)
 	need := func(key, message string) {
 		if !l.d.Has(key) {
-			l.problem(diag.MissingKey, 0, end, "write "+key+"=, as in "+l.d.Spec.Example, message)
+			l.problem(diag.MissingKey, 0, end, "write "+key+"=, for example "+l.d.Spec.Example, message)
 		}
 	}
 	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named ||
 		l.d.Subject.Text != "") {
-		l.problem(diag.MissingKey, 0, end, b.fix+", as in "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+
+		l.problem(diag.MissingKey, 0, end, b.fix+", for example "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+
 			b.message)
 	}
 	switch l.d.Name {
 	case "resource":
 		need("uri", "//mcp:resource has no uri=")
 	case "complete":
-		need("ref", "//mcp:complete does not say what it completes")
-		need("argument", "//mcp:complete does not say which argument it completes")
+		need("ref", "//mcp:complete has no ref=")
+		need("argument", "//mcp:complete has no argument=")
 	case "param", "meta":
 		if l.d.Subject.Text == "" {
 			l.unnamed(end)
@@ -249,8 +250,8 @@ func (l *lexer) required() {
 		need("schema", "//mcp:type has no schema=")
 	case "ignore":
 		if !l.d.Has("reason") {
-			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example,
-				"//mcp:ignore gives no reason")
+			l.problem(diag.MissingKey, 0, end, `write the reason, for example `+l.d.Spec.Example,
+				"//mcp:ignore has no reason=")
 		}
 	}
 }
@@ -258,7 +259,7 @@ func (l *lexer) required() {
 // unnamed reports a directive of the form Named without its first word.
 func (l *lexer) unnamed(end int) {
 	subject := map[string]string{"param": "parameter", "meta": "member", "type": "type"}[l.d.Name]
-	l.problem(diag.MissingKey, 0, end, "write the "+subject+"'s name first, as in "+
+	l.problem(diag.MissingKey, 0, end, "write the "+subject+"'s name first, for example "+
 		l.d.Spec.Example, "//mcp:"+l.d.Name+" names no "+subject)
 }
 
@@ -284,7 +285,7 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 			return code, "write a value", k.Name + "= has an empty value"
 		}
 		if strings.ContainsFunc(p.text, unicode.IsControl) {
-			return code, "write it without", k.Name + "= has a control character in its value " +
+			return code, "remove the character", k.Name + "= has a control character in its value " +
 				quoted
 		}
 	}
@@ -296,7 +297,7 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Hint:
 		if p.text != "true" && p.text != "false" {
 			return code, "write " + k.Name + ", or " + k.Name + "=false", k.Name +
-				" takes true or false, not " + quoted
+				" must be true or false, not " + quoted
 		}
 	case Label:
 		if !label.MatchString(p.text) {
@@ -305,19 +306,19 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 				cure += "; for dcim.view_device, write action=view object=device here, and " +
 					"app=dcim on //mcp:server"
 			}
-			return code, cure, k.Name + "= takes a label, not " + quoted
+			return code, cure, k.Name + "= must be a label, not " + quoted
 		}
 	case Choice, Choices:
 		if !slices.Contains(k.Choices, p.text) {
-			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " +
+			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= must not be " +
 				quoted
 		}
 	case Labels:
 		if !scope.MatchString(p.text) {
 			return code,
-				"write scopes of printable ASCII without quotes and backslashes, apart by commas " +
+				"write scopes of printable ASCII without quotes and backslashes, separated by commas " +
 					"without spaces",
-				k.Name + "= lists " + quoted + ", which is no scope"
+				k.Name + "= lists " + quoted + ", which is not a scope"
 		}
 	case Catalogs:
 		if fix, message = checkCatalog(k.Name, p.text); message != "" {
@@ -326,8 +327,8 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Duration:
 		t, err := time.ParseDuration(p.text)
 		if err != nil {
-			return code, "write a Go duration, as in 10s or 1m30s", k.Name +
-				"= takes a duration, not " + quoted
+			return code, "write a Go duration, for example 10s or 1m30s", k.Name +
+				"= must be a duration, not " + quoted
 		}
 		if t < shortest || t > longest {
 			return diag.OutOfRange, "write a duration from 1ms to 24h", k.Name + "=" + p.text +
@@ -335,23 +336,23 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		}
 	case Number:
 		if !number.MatchString(p.text) {
-			return code, "write a number", k.Name + "= takes a number, not " + quoted
+			return code, "write a number", k.Name + "= must be a number, not " + quoted
 		}
 	case Count:
 		if _, err := strconv.ParseUint(p.text, 10, 32); err != nil {
 			return code, "write a whole number from 0", k.Name +
-				"= takes a whole number from 0, not " + quoted
+				"= must be a whole number from 0, not " + quoted
 		}
 	case Calls:
 		if n, err := strconv.ParseUint(p.text, 10, 32); err != nil || n < 1 || n > mostCalls {
 			return code, "write a whole number from 1 to 1000000", k.Name +
-				"= takes a whole number from 1, not " + quoted
+				"= must be a whole number from 1, not " + quoted
 		}
 	case Size:
 		size, ok := parseSize(p.text)
 		if !ok {
-			return code, "write a whole number of KiB, MiB or GiB, as in " + k.Name + "=64MiB",
-				k.Name + "= takes a size, not " + quoted
+			return code, "write a whole number of KiB, MiB or GiB, for example " + k.Name + "=64MiB",
+				k.Name + "= must be a size, not " + quoted
 		}
 		if size < k.Least || size > k.Most {
 			return diag.OutOfRange, "write a size from " + k.Least.String() + " to " +
@@ -360,11 +361,11 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Rate:
 		rate, ok := parseRate(p.text)
 		if !ok {
-			return code, "write calls by second, minute or hour, as in 10/s, 100/m or 1000/h",
-				k.Name + "= takes a rate, not " + quoted
+			return code, "write calls per second, minute or hour: 10/s, 100/m or 1000/h",
+				k.Name + "= must be a rate, not " + quoted
 		}
 		if rate.Calls > mostCalls {
-			return diag.OutOfRange, "write at most 1000000 calls, or leave it out for no limit",
+			return diag.OutOfRange, "write at most 1000000 calls, or remove the key for no limit",
 				k.Name + "=" + p.text + " is out of range"
 		}
 	}
@@ -380,7 +381,7 @@ func (l *lexer) chain() {
 	if i := strings.Index(l.text[l.at:], "//"); i >= 0 {
 		l.problem(diag.Malformed, l.at+i, len(l.text),
 			"move the note to a line of its own above the directive",
-			"a comment stands among the arguments of //mcp:roles")
+			"a comment is among the arguments of //mcp:roles")
 		return
 	}
 	at := l.at
@@ -392,12 +393,12 @@ func (l *lexer) chain() {
 		switch {
 		case !role.MatchString(name):
 			l.problem(diag.BadHierarchy, start, max(start+len(name), start+1),
-				"write the roles lowest first, apart by <: "+l.d.Spec.Example,
-				fmt.Sprintf("%q is no role name: a letter, then letters, digits and underscores",
+				"write the roles lowest first, separated by <: "+l.d.Spec.Example,
+				fmt.Sprintf("%q is not a role name: write a letter, then letters, digits and underscores",
 					name))
 			return
 		case name == "lowest" || name == "highest":
-			l.problem(diag.BadHierarchy, start, start+len(name), "name the role differently",
+			l.problem(diag.BadHierarchy, start, start+len(name), "rename the role",
 				"the role name "+name+" is reserved")
 			return
 		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == name }):

@@ -35,7 +35,7 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 // fields of an object as name.field, of the items of a list as name[], and of the values of a map
 // as name.*.
 func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonschema.Schema)) {
-	shown := map[string]bool{} // definitions, each of which is told once
+	shown := map[string]bool{} // definitions that were already described
 	var within func(path string, s *jsonschema.Schema)
 	fields := func(path string, s *jsonschema.Schema) {
 		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {

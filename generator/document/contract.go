@@ -144,7 +144,7 @@ type member struct {
 }
 
 // errNoObject is the error of objectOf for all other JSON values.
-var errNoObject = errors.New("no JSON object")
+var errNoObject = errors.New("not a JSON object")
 
 // objectOf reads a JSON object.
 func objectOf(text []byte) (object, error) {

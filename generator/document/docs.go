@@ -52,7 +52,7 @@ func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	}
 	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
 	if first {
-		fmt.Fprintf(b, "What package `%s` serves, and to whom.\n\n", s.Package)
+		fmt.Fprintf(b, "The tools, prompts and resources of package `%s`, and who may use them.\n\n", s.Package)
 		if s.Server.Unannotated != "" {
 			b.WriteString("The package has `unannotated=ignore`: mcpgen does not report handlers " +
 				"without a directive.\n\n")
@@ -81,7 +81,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	}
 	proven := m.rows[0].proven != ""
 	if proven {
-		head += " proven to reach |"
+		head += " proven capabilities |"
 		rule += "---|"
 	}
 	b.WriteString(head + "\n" + rule + "\n")
@@ -108,7 +108,8 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 func writeCatalogs(b *strings.Builder, s model.Service) {
 	for i, c := range s.Catalogs() {
 		if i == 0 {
-			b.WriteString("\nA client that asks for a catalog is listed its tools alone, as far as it may use them:\n\n")
+			b.WriteString("\nA client can request the list of one catalog. The list contains the tools " +
+				"that the caller may use:\n\n")
 		}
 		fmt.Fprintf(b, "- %s: %s\n", code(c.Name), strings.Join(codes(c.Tools), ", "))
 	}
@@ -135,7 +136,7 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 	if words := permissionWords(tool); len(words) > 0 {
 		fmt.Fprintf(b, "- Grants: the client needs %s.\n", sentenceList(words))
 	}
-	fmt.Fprintf(b, "- Time: at most %s a call.\n", tool.Limits.Timeout)
+	fmt.Fprintf(b, "- Time: at most %s for each call.\n", tool.Limits.Timeout)
 	writeLimits(b, tool.Limits)
 	if len(tool.Catalogs) > 0 {
 		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
@@ -147,10 +148,10 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 		b.WriteString("- Its arguments are lenient.\n")
 	}
 	if tool.Elicits {
-		b.WriteString("- It asks the person at the client.\n")
+		b.WriteString("- It sends the user questions.\n")
 	}
 	if tool.Input.File != "" {
-		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n",
+		fmt.Fprintf(b, "\nThe schema of its arguments is in %s.\n",
 			code(tool.Input.File))
 	}
 	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
@@ -188,7 +189,7 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 	}
 	switch {
 	case slices.Equal(l.Capabilities, []string{"none"}):
-		b.WriteString("- Capabilities: its code is declared to reach neither files nor network nor programs.\n")
+		b.WriteString("- Capabilities: its code may not use files, network or programs.\n")
 	case len(l.Capabilities) > 0:
 		words := map[string]string{"files": "files", "network": "the network",
 			"exec": "other programs"}
@@ -196,7 +197,7 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 		for _, c := range l.Capabilities {
 			reach = append(reach, words[c])
 		}
-		fmt.Fprintf(b, "- Capabilities: of files, network and programs its code is declared to reach %s, and no more.\n", sentenceList(reach))
+		fmt.Fprintf(b, "- Capabilities: of files, network and programs, its code may use only %s.\n", sentenceList(reach))
 	}
 }
 
@@ -250,7 +251,7 @@ func accessWords(tool model.Tool) string {
 	var needs []string
 	switch {
 	case a.Public:
-		return "public; everybody may call it, anonymous callers included." +
+		return "public; every caller may use it, anonymous callers included." +
 			denialWords(tool.Denial)
 	case a.MinRole == model.Lowest:
 		needs = append(needs, "the server's lowest role or higher")
@@ -269,14 +270,14 @@ func accessWords(tool model.Tool) string {
 			withPermissionAware))
 	}
 	if a.Permission != "" && a.Constrained {
-		needs[len(needs)-1] += ", object constraints honoured"
+		needs[len(needs)-1] += ", with object constraints"
 	}
 	if len(needs) == 0 {
 		return "nobody may call it."
 	}
 	asks := ""
 	if a.Action == model.NoAction {
-		asks = "; asks the host for nothing"
+		asks = "; no permission of the host"
 	}
 	return "needs " + sentenceList(needs) + asks + "." + denialWords(tool.Denial)
 }
@@ -284,11 +285,12 @@ func accessWords(tool model.Tool) string {
 func denialWords(denial string) string {
 	switch denial {
 	case "conceal":
-		return " To others it does not exist."
+		return " For others it does not exist."
 	case "forbid":
 		return " A refusal lists the missing rights."
 	case "challenge":
-		return " If only scopes are missing, the refusal lists them; to other callers it does not exist."
+		return " If only scopes are missing, the refusal lists them; for other callers it does not " +
+			"exist."
 	}
 	return ""
 }
@@ -307,9 +309,9 @@ func hintWords(h model.Hints) string {
 	}
 	hint(h.ReadOnly, "changes nothing", "changes something")
 	hint(h.Destructive, "may destroy", "destroys nothing")
-	hint(h.Idempotent, "may be repeated without further effect",
-		"has a further effect when repeated")
-	hint(h.OpenWorld, "reaches out to the world", "stays within this system")
+	hint(h.Idempotent, "repeating it has no further effect",
+		"repeating it has a further effect")
+	hint(h.OpenWorld, "interacts with external systems", "stays within this system")
 	return strings.Join(words, ", ")
 }
 
@@ -318,7 +320,7 @@ func resultWords(out model.Output) string {
 	case out.Kind == model.NoOutput:
 		return "The result is empty."
 	case out.File != "":
-		return fmt.Sprintf("The schema of the result is written by hand, in %s.", code(out.File))
+		return fmt.Sprintf("The schema of the result is in %s.", code(out.File))
 	case out.Kind == model.TextOutput:
 		return "The result is plain text."
 	case out.Kind == model.JSONOutput:

@@ -106,7 +106,7 @@ func (m matrix) row(kind, name string, a model.Access, from int) matrixRow {
 		row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
 			withPermissionAware))
 	case a.Action == model.NoAction:
-		row.also = append(row.also, "nothing of the host")
+		row.also = append(row.also, "no permission of the host")
 	}
 	return row
 }
@@ -170,7 +170,7 @@ func Matrix(services []model.Service) string {
 				kind = row.kind
 				fmt.Fprintf(w, "%s\t%s\tand needs", kind, strings.Join(m.callers, "\t"))
 				if row.proven != "" {
-					fmt.Fprint(w, "\tproven to reach")
+					fmt.Fprint(w, "\tproven capabilities")
 				}
 				fmt.Fprintln(w)
 			}

@@ -98,11 +98,11 @@ func TestAccessIsSaidInWords(t *testing.T) {
 		want string
 	}{
 		{model.Tool{Access: model.Access{Public: true}},
-			"public; everybody may call it, anonymous callers included."},
+			"public; every caller may use it, anonymous callers included."},
 		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"},
 			"needs an authenticated caller. A refusal lists the missing rights."},
 		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"},
-			"needs role Clerk or higher. To others it does not exist."},
+			"needs role Clerk or higher. For others it does not exist."},
 		{model.Tool{Access: model.Access{MinRole: "lowest"}},
 			"needs the server's lowest role or higher."},
 		{model.Tool{Access: model.Access{MinRole: "highest"}}, "needs the server's highest role."},
@@ -110,9 +110,10 @@ func TestAccessIsSaidInWords(t *testing.T) {
 			"needs scope `a` and scope `b`."},
 		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y",
 			Constrained: true}},
-			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with PermissionAware), object constraints honoured."},
+			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with " +
+				"PermissionAware), with object constraints."},
 		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"},
-			"needs an authenticated caller; asks the host for nothing. To others it does not exist."},
+			"needs an authenticated caller; no permission of the host. For others it does not exist."},
 		{model.Tool{}, "nobody may call it."},
 	} {
 		if got := accessWords(tc.tool); got != tc.want {
@@ -125,14 +126,13 @@ func TestHintsAreSaidInWords(t *testing.T) {
 	yes, no := new(true), new(false)
 	all := model.Hints{ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes}
 	if got, want := hintWords(all),
-		"changes something, may destroy, has a further effect when repeated, reaches out to the "+
-			"world"; got != want {
+		"changes something, may destroy, repeating it has a further effect, interacts with external "+
+			"systems"; got != want {
 		t.Errorf("got %s", got)
 	}
 	all = model.Hints{ReadOnly: yes, Destructive: no, Idempotent: yes, OpenWorld: no}
 	if got, want := hintWords(all),
-		"changes nothing, destroys nothing, may be repeated without further effect, stays within "+
-			"this system"; got != want {
+		"changes nothing, destroys nothing, repeating it has no further effect, stays within this system"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -170,7 +170,7 @@ func TestTypesAreSaidInWords(t *testing.T) {
 		t.Errorf("no schema: %s", got)
 	}
 	if got := value(func() {}); !strings.HasPrefix(got, "0x") {
-		t.Errorf("what is no JSON: %s", got)
+		t.Errorf("what is not JSON: %s", got)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestResultsAreSaidInWords(t *testing.T) {
 		{model.Output{Kind: model.ContentOutput}, "The result is content that the handler makes."},
 		{model.Output{Kind: model.SDKOutput}, "The handler makes the whole result."},
 		{model.Output{Kind: model.SDKOutput, File: "a.json"},
-			"The schema of the result is written by hand, in `a.json`."},
+			"The schema of the result is in `a.json`."},
 		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object"}`)},
 			"The result is an object."},
 		{model.Output{Kind: model.ObjectOutput,

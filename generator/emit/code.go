@@ -79,7 +79,7 @@ func (p *plan) writeToolset(f file) {
 	}
 	generated = append(generated, p.offers()...)
 
-	f.Comment(fmt.Sprintf("Toolset is what package %s serves%s.", p.Name, whoAnswers(answers)))
+	f.Comment(fmt.Sprintf("Toolset returns the tools, prompts and resources of package %s%s.", p.Name, receiversText(answers)))
 	f.Func().Id("Toolset").Params(params...).Qual(toolsetPath, "Toolset").Block(
 		jen.Return(jen.Qual(toolsetPath, "NewToolset").Call(
 			jen.Qual(toolsetPath, "Generated").Add(rows(generated...)),
@@ -88,15 +88,15 @@ func (p *plan) writeToolset(f file) {
 	f.Line()
 }
 
-// whoAnswers says in Toolset's comment who answers the calls.
-func whoAnswers(params []string) string {
+// receiversText names in Toolset's comment the parameters that handle the calls.
+func receiversText(params []string) string {
 	switch n := len(params); n {
 	case 0:
 		return ""
 	case 1:
-		return "; " + params[0] + " answers the calls"
+		return "; " + params[0] + " handles the calls"
 	default:
-		return "; " + strings.Join(params[:n-1], ", ") + " and " + params[n-1] + " answer the calls"
+		return "; " + strings.Join(params[:n-1], ", ") + " and " + params[n-1] + " handle the calls"
 	}
 }
 

@@ -38,8 +38,7 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 	if len(guards) == 0 {
 		return
 	}
-	f.Comment("What this file was made from. If the compiler stops at a line below, the source has changed")
-	f.Comment("since: run go generate.")
+	f.Comment("These lines check that the source is unchanged. If one does not compile, run go generate.")
 	var calls, types, codecs, constants []jen.Code
 	var groups []*codecGroup
 	for _, g := range guards {
@@ -72,7 +71,7 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 		codecs = append(codecs, group.guard(p.stale))
 	}
 	if len(codecs) > 0 {
-		f.Comment("None of these types writes or reads its own JSON: a method that does so is ambiguous here.")
+		f.Comment("None of these types has JSON methods of its own: a new one is ambiguous here.")
 		f.Func().Id("_").Params().Block(
 			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")},
 				codecs...)...,
@@ -84,14 +83,15 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 		for name := range strings.FieldsSeq(names) {
 			methods = append(methods, codecMethod(name))
 		}
-		f.Comment("None of these types has the methods here: a new one would change its JSON.")
+		f.Comment("None of these types has these methods: a new one would change its JSON.")
 		f.Func().Id("_").Params().Block(
 			append([]jen.Code{jen.Type().Id(p.stale).Interface(methods...)}, lacking[names]...)...,
 		)
 		f.Line()
 	}
 	if len(constants) > 0 {
-		f.Comment("The values of constants, as lengths: that of a clamped string is right for its value alone.")
+		f.Comment("The values of constants, as lengths: only the right value has the length of the " +
+			"clamped string.")
 		f.Func().Id("_").Params().Block(
 			append([]jen.Code{jen.Type().Id(p.stale).Struct()}, constants...)...,
 		)

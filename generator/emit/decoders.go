@@ -159,7 +159,7 @@ func (d *decoders) write(f file) {
 		}
 		if made.codec == nil {
 			f.Comment(made.name +
-				" takes what its schema accepts and nothing else, by reading the schema.")
+				" accepts exactly what its schema accepts; it reads the schema.")
 			f.Func().Id(made.name).Params(jen.Id(d.locals.v).Index().Byte()).
 				Params(expr(made.typ), jen.Error()).Block(jen.Return(
 				jen.Qual(validatorPath, "Decode").Index(expr(made.typ)).
@@ -168,8 +168,9 @@ func (d *decoders) write(f file) {
 		}
 	}
 	if len(d.order) > 0 {
-		f.Comment("The decoders take what the schemas accept and nothing else. Object is called with the number of")
-		f.Comment("the properties that are required, which are the first ones.")
+		f.Comment("The decoders accept exactly what the schemas accept. The argument of Object is " +
+			"the number of")
+		f.Comment("required properties, which come first.")
 		f.Line()
 	}
 	for _, name := range d.order {
@@ -190,7 +191,7 @@ func writeInput(f file, d decoder) {
 		tag := "`json:" + strconv.Quote(param.Name) + "`"
 		fields = append(fields, jen.Id(param.Field).Add(expr(param.Type)).Op(tag))
 	}
-	f.Comment(fmt.Sprintf("%s is what %s takes.", d.typ, d.answer))
+	f.Comment(fmt.Sprintf("%s has the arguments of %s.", d.typ, d.answer))
 	f.Type().Add(expr(d.typ)).Struct(fields...)
 	f.Line()
 }

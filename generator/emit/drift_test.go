@@ -116,9 +116,9 @@ type importerFunc func(path string) (*types.Package, error)
 
 func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// TestDriftDoesNotCompile changes the author's source after generation: what JSON and the runtime rely on
-// must stop the compiler, in a generated file, with the remedy in its message where the compiler has a
-// choice of words.
+// TestDriftDoesNotCompile changes the author's source after generation: what JSON and the runtime
+// rely on must stop the compiler, in a generated file, with the remedy in its message where the
+// compiler has a choice of words.
 func TestDriftDoesNotCompile(t *testing.T) {
 	scratch := newScratch(t)
 	for _, tc := range testCases() {
@@ -228,7 +228,7 @@ func TestAnEditedDirectiveFailsGoTest(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	out, err := goCommand(t, scratch, "test", "./relativeroles")
-	if err == nil || !strings.Contains(out, "the source is not what mcp_gen.go was made from") || !strings.Contains(out, "run go generate") {
+	if err == nil || !strings.Contains(out, "the source of mcp_gen.go has changed") || !strings.Contains(out, "run go generate") {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// elements are what lists and maps hold, scalars of one kind and limits, by how Go writes them. What stands twice
-// or more gets a func of its own: a large package of []string everywhere would have hundreds of the same.
+// elements are what lists and maps hold, scalars of one kind and limits, by how Go writes them.
+// What stands twice or more gets a func of its own: a large package of []string everywhere would
+// have hundreds of the same.
 type elements struct {
 	count map[string]int
 	funcs map[string]string
@@ -53,7 +54,8 @@ func (d *decoders) countElements(c model.Codec) {
 	d.countElements(*c.Elem)
 }
 
-// elementKey is the same for elements that the same code reads. It is empty for those that are no scalars.
+// elementKey is the same for elements that the same code reads. It is empty for those that are no
+// scalars.
 func elementKey(c model.Codec) string {
 	if c.Elem != nil || c.Kind == model.ObjectCodec {
 		return ""

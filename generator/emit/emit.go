@@ -27,8 +27,8 @@ const (
 type File struct {
 	Path    string // absolute
 	Content []byte
-	// Else is other content that is as good on the disk, and is not written; nil for none. It is that of MCP.md from before a change of
-	// the source that leaves it as it was but for what is proven.
+	// Else is other content that is as good on the disk, and is not written; nil for none. It is that
+	// of MCP.md from before a change of the source that leaves it as it was but for what is proven.
 	Else []byte
 }
 

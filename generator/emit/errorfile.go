@@ -18,8 +18,8 @@ import (
 // print the text twice, as an expression and as a constant. The compiler prints at most ten errors.
 func ErrorFile(dir, name string, list diag.List) File {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n// It stops the build until the errors below are fixed.\n"+
-		"// mcpgen removes it in the next run without an error.\n\npackage %s\n\n", header, name)
+	fmt.Fprintf(&b, "%s\n// It stops the build until you fix the errors below.\n// mcpgen removes "+
+		"it in the next run without an error.\n\npackage %s\n\n", header, name)
 	for _, d := range list {
 		text := "mcpgen: " + position(dir, d.Pos) + d.Message
 		if d.Code != "" {

@@ -71,7 +71,8 @@ func (n *names) hand(name string) string {
 
 func (n *names) clashes(name string) bool { return n.taken[name] || jen.IsReservedWord(name) }
 
-// identifier drops what an identifier cannot hold and raises the letter after it: "read-only" is readOnly.
+// identifier drops what an identifier cannot hold and raises the letter after it: "read-only" is
+// readOnly.
 func identifier(s string) string {
 	var b strings.Builder
 	raise := false

@@ -63,7 +63,8 @@ func size(s model.Size) *jen.Statement {
 	return jen.Lit(int(s / model.KiB)).Op("<<").Lit(10)
 }
 
-// allowing is the call that decides on what the arguments name, with what it comes to. It stands after decoding.
+// allowing is the call that decides on what the arguments name, with what it comes to. It stands
+// after decoding.
 func (p *plan) allowing(tool model.Tool, fails jen.Code) []jen.Code {
 	if len(tool.Allows) == 0 {
 		return nil
@@ -114,12 +115,13 @@ func (p *plan) writeIsolated(f file) {
 			body = append(body, jen.Qual(sandboxPath, "Register").Call(p.isolated(tool), p.helped(tool)))
 		}
 	}
-	f.Comment("What a call with isolate=process runs in the process that it has of its own.")
+	f.Comment("The handlers of tools with isolate=process, for the process of a call.")
 	f.Func().Id("init").Params().Block(body...)
 	f.Line()
 }
 
-// helped is the func that decodes, calls and encodes what the handler returns, in a process of its own.
+// helped is the func that decodes, calls and encodes what the handler returns, in a process of its
+// own.
 func (p *plan) helped(tool model.Tool) *jen.Statement {
 	fails := func() jen.Code {
 		return jen.If(jen.Id(p.err).Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Id(p.err)))

@@ -93,7 +93,7 @@ func (s *schemas) known(base string) bool {
 	return false
 }
 
-// constant returns the constant that holds a type's schema, and makes it where there is none.
+// constant returns the constant that holds a type's schema, and creates it if it does not exist.
 func (s *schemas) constant(base, name, text string) string {
 	for _, c := range s.constants {
 		if c.base == base && c.text == text {
@@ -113,7 +113,7 @@ func (s *schemas) write(f file) {
 	if len(defs) == 0 {
 		return
 	}
-	f.Comment("The schemas of what tools take and return.")
+	f.Comment("The schemas of arguments and results.")
 	f.Const().Defs(defs...)
 	f.Line()
 }

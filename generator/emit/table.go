@@ -14,7 +14,7 @@ func (p *plan) writeRoles(f file) {
 			def := jen.Id(p.roles[role])
 			if i == 0 {
 				def = def.Qual(accessPath, "Role").Op("=").Iota().Op("+").Lit(1).
-					Comment("zero is nobody: an empty rule denies")
+					Comment("zero admits no caller")
 			}
 			defs = append(defs, def)
 		}

@@ -94,8 +94,9 @@ func F[T any](in T, n ownGeneric[T]) {}
 `)
 	const struct_ = "struct {\nA int `json:\"a\"`\nB int `json:\"a\"`\n*own\nvault.Open \"with a `\"\nDeeper struct {\nC vault.Open\n}\n}"
 	for _, tc := range []struct {
-		name, text   string
-		can          bool // from package m/a, which may not import m/vault/internal/deep when it stands elsewhere
+		name, text string
+		// from package m/a, which may not import m/vault/internal/deep when it stands elsewhere
+		can          bool
 		canElsewhere bool
 	}{
 		{"Plain", "map[string][]*[3]own", true, false},

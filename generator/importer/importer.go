@@ -64,7 +64,7 @@ type Result struct {
 type ExistError struct{ Paths []string }
 
 func (e *ExistError) Error() string {
-	return "these files exist and have other content: " + strings.Join(e.Paths, ", ")
+	return "these files exist with different content: " + strings.Join(e.Paths, ", ")
 }
 
 // Import writes the schema files and the Go file. It writes all of them or none.
@@ -83,7 +83,7 @@ func Import(o Options) (Result, error) {
 		p.name = packageName(o.Dir)
 	}
 	if !token.IsIdentifier(p.name) || p.name == "_" {
-		return Result{}, fmt.Errorf("%q is no package name", p.name)
+		return Result{}, fmt.Errorf("%q is not a package name", p.name)
 	}
 	w := &writer{packageOf: p, files: map[string]bool{}}
 	for _, t := range o.Tools {
@@ -92,7 +92,7 @@ func Import(o Options) (Result, error) {
 		}
 	}
 	if w.body.Len() == 0 {
-		return Result{Notes: w.notes}, errors.New("there is no tool to import")
+		return Result{Notes: w.notes}, errors.New("the list has no tools")
 	}
 	source, err := w.source(o)
 	if err != nil {

@@ -87,7 +87,7 @@ func checkText(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	if filepath.Ext(path) == ".json" && !json.Valid(text) {
-		t.Errorf("%s is no JSON:\n%s", path, text)
+		t.Errorf("%s is not JSON:\n%s", path, text)
 	}
 	for _, r := range string(text) {
 		if strings.ContainsRune("\r\x00\x1b\u202e\u2028\u2029\ufeff\U000e0041", r) {

@@ -28,10 +28,10 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 func (w *writer) tool(t Tool) error {
 	switch {
 	case !toolName.MatchString(t.Name):
-		w.note("tool %+q is left out: its name is not one of an MCP tool", t.Name)
+		w.note("tool %+q is skipped: its name is not an MCP tool name", t.Name)
 		return nil
 	case w.met[t.Name]:
-		w.note("tool %s is left out: the list has two of this name", t.Name)
+		w.note("tool %s is skipped: the list has two tools with this name", t.Name)
 		return nil
 	}
 	if w.met == nil {
@@ -44,7 +44,7 @@ func (w *writer) tool(t Tool) error {
 	}
 	if visible(t.Title) != t.Title || visible(t.AnnotationTitle) != t.AnnotationTitle ||
 		visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
-		w.note("tool %s: characters that readers do not see are removed from its texts", t.Name)
+		w.note("tool %s: removed invisible characters from its texts", t.Name)
 	}
 	file := w.fileName(t.Name)
 	input := schemaDir + "/" + file + ".input.json"
@@ -124,7 +124,7 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 		AdditionalProperties json.RawMessage
 	}
 	if len(text) == 0 || text[0] != '{' {
-		return s, errors.New("it is no JSON object")
+		return s, errors.New("it is not a JSON object")
 	}
 	members, err := membersOf(text)
 	if err != nil {
@@ -319,7 +319,7 @@ type member struct {
 func membersOf(text json.RawMessage) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, errors.New("no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	var list []member
 	for d.More() {

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// guessedExports finds export data before the go command has said which packages there are, so that its
-// two listings run at once: each takes longer than all the rest of a run. The guess is what the files
-// below the patterns import. A wrong one costs time and nothing else: only packages that are
+// guessedExports finds export data before the go command has said which packages there are, so that
+// its two listings run at once: each takes longer than all the rest of a run. The guess is what the
+// files below the patterns import. A wrong one costs time and nothing else: only packages that are
 // needed are taken from the answer, and what is missing in it is asked for again.
 func guessedExports(ctx context.Context, o Options, patterns []string) map[string]string {
 	files := map[string]string{}
@@ -40,9 +40,9 @@ func guessedExports(ctx context.Context, o Options, patterns []string) map[strin
 // exported is what the go command tells of a package that it compiles.
 const exported = packages.NeedName | packages.NeedExportFile
 
-// guessedImports are the packages outside the module of o.Dir that files below the patterns import, and
-// those that the packages of the module below them import; nil where only the go command
-// knows which are outside.
+// guessedImports are the packages outside the module of o.Dir that files below the patterns import,
+// and those that the packages of the module below them import; nil where only the go command knows
+// which are outside.
 func guessedImports(o Options, patterns []string) []string {
 	dir, err := filepath.Abs(o.Dir)
 	work := workspace(o.Env)
@@ -85,7 +85,8 @@ type guess struct {
 
 var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
 
-// workspace is what the go command's environment says of workspaces; the last entry of a name counts.
+// workspace is what the go command's environment says of workspaces; the last entry of a name
+// counts.
 func workspace(env []string) (value string) {
 	if env == nil {
 		return os.Getenv("GOWORK")
@@ -133,8 +134,8 @@ func (g *guess) walk(start string) {
 	})
 }
 
-// directory notes what the files of a package import. Files under constraints are left aside: what only
-// they import may take long to compile for nothing.
+// directory notes what the files of a package import. Files under constraints are left aside: what
+// only they import may take long to compile for nothing.
 func (g *guess) directory(dir string) {
 	if g.seen[dir] {
 		return

@@ -51,7 +51,8 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	}
 	for _, p := range patterns {
 		if strings.HasSuffix(p, ".go") {
-			return nil, &Error{fmt.Errorf("%s is a file: name packages, as in ./... or the package's directory", p)}
+			return nil, &Error{fmt.Errorf("%s is a file: write a package pattern, for example ./... or "+
+				"the package's directory", p)}
 		}
 	}
 	if o.Dir != "" {
@@ -123,23 +124,23 @@ func usable(p *packages.Package) error {
 		return advised(firstLine(p.Errors[0].Msg))
 	}
 	if !local(p) {
-		return fmt.Errorf("%s is not part of the main module: run mcpgen where its go.mod is", p.PkgPath)
+		return fmt.Errorf("%s is not part of the main module: run mcpgen in the directory of its go.mod", p.PkgPath)
 	}
 	return nil
 }
 
 // advised adds what to do to the go command's own words, where a newcomer would not know.
-func advised(said string) error {
+func advised(output string) error {
 	for _, hint := range []struct{ in, cure string }{
-		{"no Go files in", "the packages below a directory are ./..."},
-		{"does not contain main module", "run mcpgen where a go.mod is, here or above"},
-		{"is not in std", "a package of this directory is written with ./ before its name"},
+		{"no Go files in", "write ./... for the packages below a directory"},
+		{"does not contain main module", "run mcpgen in a directory with a go.mod, or below it"},
+		{"is not in std", "write ./ before the name of a package in this directory"},
 	} {
-		if strings.Contains(said, hint.in) {
-			return fmt.Errorf("%s: %s", said, hint.cure)
+		if strings.Contains(output, hint.in) {
+			return fmt.Errorf("%s: %s", output, hint.cure)
 		}
 	}
-	return errors.New(said)
+	return errors.New(output)
 }
 
 func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
@@ -147,7 +148,7 @@ func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 // firstLine is the first line that says something, without the go command's own prefix. A line
 // that ends in a colon goes on with the next.
 func firstLine(text string) string {
-	said := ""
+	output := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		for _, prefix := range []string{"err: ", "exit status 1: stderr: ", "go: "} {
@@ -157,10 +158,10 @@ func firstLine(text string) string {
 		if line == "" {
 			continue
 		}
-		said = strings.TrimSpace(said + " " + line)
+		output = strings.TrimSpace(output + " " + line)
 		if !strings.HasSuffix(line, ":") {
 			break
 		}
 	}
-	return said
+	return output
 }

@@ -125,7 +125,7 @@ package tests
 		{"no such directory", load.Options{Dir: dir, Patterns: []string{"./nowhere"}}, "directory not found", false},
 		{"a package of the standard library", load.Options{Dir: dir, Patterns: []string{"fmt"}}, "not part of the main module", false},
 		{"an unknown import path", load.Options{Dir: dir, Patterns: []string{"example.com/nowhere"}}, "go get example.com/nowhere", false},
-		{"a file", load.Options{Dir: dir, Patterns: []string{"a/a.go"}}, "name packages", false},
+		{"a file", load.Options{Dir: dir, Patterns: []string{"a/a.go"}}, "write a package pattern", false},
 		{"tests alone", load.Options{Dir: dir, Patterns: []string{"./tests"}}, "no packages match ./tests", true},
 		{"a flag", load.Options{Dir: dir, Patterns: []string{"-x"}}, "malformed import path", false},
 		{"the default pattern where no package is", load.Options{Dir: filepath.Join(dir, "docs")}, "no Go files", false},

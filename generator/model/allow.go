@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// Allow is the permissions that //mcp:allow binds to one argument of a tool: what the argument names is decided
-// on before the handler runs.
+// Allow is the permissions that //mcp:allow binds to one argument of a tool: what the argument
+// names is decided on before the handler runs.
 type Allow struct {
 	Argument string     // as clients name it: a property of the input
 	Kinds    []string   // sorted: file.read and file.write together, or one of any other kind

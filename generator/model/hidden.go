@@ -7,10 +7,10 @@ import (
 )
 
 // HiddenCure says what to do about a hidden character.
-const HiddenCure = "remove it: models read it, and people who review the text do not see it"
+const HiddenCure = "remove it: models read it, but reviewers do not see it"
 
-// Hidden returns where a text that models read has its first character that people do not see, and a
-// name for it; -1 if it has none. Such a character changes the order of the text (bidirectional
+// Hidden returns where a text that models read has its first character that people do not see, and
+// a name for it; -1 if it has none. Such a character changes the order of the text (bidirectional
 // controls), or holds text of its own (tag characters, variation selectors), or is invisible.
 //
 // Line breaks, tabs, joiners between characters outside ASCII, as in emoji, and one variation

@@ -8,17 +8,18 @@ import (
 // DefaultTimeout bounds calls of tools, prompts and resources that have no time limit of their own.
 const DefaultTimeout = 30 * time.Second
 
-// Limits bound the calls of a tool, a prompt or a resource. All but Timeout are of tools alone, and zero where
-// nothing is written, which is the server's choice.
+// Limits bound the calls of a tool, a prompt or a resource. All but Timeout are of tools alone, and
+// zero where nothing is written, which is the server's choice.
 type Limits struct {
-	Timeout     time.Duration // never zero: 30 s where nothing is written
-	Memory      Size          // of a call in a process of its own; 512 MiB where nothing is written, 0 for other calls
-	Output      Size          // of the result
-	Concurrency int           // calls at a time, for each client
-	Rate        Rate          // calls that begin, for each client
-	Isolate     string        // "process", or empty
-	// Capabilities are what the code of the handler may reach, sorted: files, network, exec, or none alone. nil is not
-	// declared, which is recorded and not judged.
+	Timeout time.Duration // never zero: 30 s where nothing is written
+	// of a call in a process of its own; 512 MiB where nothing is written, 0 for other calls
+	Memory      Size
+	Output      Size   // of the result
+	Concurrency int    // calls at a time, for each client
+	Rate        Rate   // calls that begin, for each client
+	Isolate     string // "process", or empty
+	// Capabilities are what the code of the handler may reach, sorted: files, network, exec, or none
+	// alone. nil is not declared, which is recorded and not judged.
 	Capabilities []string
 }
 
@@ -32,7 +33,8 @@ const (
 	GiB Size = 1 << 30
 )
 
-// String is the size as a directive writes it, in the largest unit that holds it without a fraction.
+// String is the size as a directive writes it, in the largest unit that holds it without a
+// fraction.
 func (s Size) String() string {
 	for _, unit := range []struct {
 		is   Size

@@ -1,6 +1,7 @@
 package model
 
-// Proof is what mcpgen prove has recorded of a package's handlers, beside whether the record still holds.
+// Proof is what mcpgen prove has recorded of a package's handlers, beside whether the record still
+// holds.
 type Proof struct {
 	Platform string // what it was analysed for, as in "linux/amd64"
 	Digest   string // of the source that was analysed
@@ -23,15 +24,15 @@ type Reach struct {
 	Why        string // of Unknown alone: what keeps it from being told
 }
 
-// Step is one func on a way. At is where the one before it calls it; the zero Position for the first, for a record that was read, and where
-// nobody knows.
+// Step is one func on a way. At is where the one before it calls it; the zero Position for the
+// first, for a record that was read, and where nobody knows.
 type Step struct {
 	Func string // with its import path, as in "(*example.com/shop.Desk).Save"
 	At   Position
 }
 
-// What a handler may reach. Writes is of those that reach files, and is not declared on its own; Unknown is what may be
-// any of them.
+// What a handler may reach. Writes is of those that reach files, and is not declared on its own;
+// Unknown is what may be any of them.
 const (
 	Files   = "files"
 	Writes  = "writes"
@@ -40,7 +41,8 @@ const (
 	Unknown = "unknown"
 )
 
-// Of returns what is recorded of a tool's handler, and whether anything is. Where the source has changed since, nothing is.
+// Of returns what is recorded of a tool's handler, and whether anything is. Where the source has
+// changed since, nothing is.
 func (p *Proof) Of(t Tool) (Proven, bool) {
 	if p == nil || !p.Current {
 		return Proven{}, false
@@ -63,7 +65,8 @@ func (p Proven) Reach(capability string) (Reach, bool) {
 	return Reach{}, false
 }
 
-// Summary is what is reached, as capabilities= writes it, with unknown at its end; none for nothing.
+// Summary is what is reached, as capabilities= writes it, with unknown at its end; none for
+// nothing.
 func (p Proven) Summary() []string {
 	var list []string
 	for _, c := range []string{Exec, Files, Network, Unknown} {

@@ -6,22 +6,24 @@ package model
 
 // Service is what one package serves: everything mcpgen knows about a package with directives.
 type Service struct {
-	Package       string         // import path
-	Name          string         // the name in the package clause
-	Dir           string         // absolute directory of the package
-	Module        string         // path of the module that holds it
-	Server        Server         //
-	Roles         Roles          //
-	Tools         []Tool         // by tool name
-	Prompts       []Prompt       // by name
-	Resources     []Resource     // by URI
-	Completions   []Completion   // by handler
-	Ignored       []Ignored      // by handler
-	Types         []DeclaredType // by name
-	Objects       []Object       // by name: the structs that inputs hold, for codecs
-	Receivers     []Receiver     // by type name: the parameters of Toolset
-	Scope         []string       // package-level names that the author's own files declare, tests of the package included, sorted
-	Imports       []string       // names that imports bind in those files, sorted: no package-level name may equal one
+	Package     string         // import path
+	Name        string         // the name in the package clause
+	Dir         string         // absolute directory of the package
+	Module      string         // path of the module that holds it
+	Server      Server         //
+	Roles       Roles          //
+	Tools       []Tool         // by tool name
+	Prompts     []Prompt       // by name
+	Resources   []Resource     // by URI
+	Completions []Completion   // by handler
+	Ignored     []Ignored      // by handler
+	Types       []DeclaredType // by name
+	Objects     []Object       // by name: the structs that inputs hold, for codecs
+	Receivers   []Receiver     // by type name: the parameters of Toolset
+	// package-level names that the author's own files declare, tests of the package included, sorted
+	Scope []string
+	// names that imports bind in those files, sorted: no package-level name may equal one
+	Imports       []string
 	CompileGuards []CompileGuard // what the compiler watches over, in the order it is written
 	HashInputs    HashInputs     // what the generated test watches over
 	Proof         *Proof         // what mcpgen prove has recorded; nil without a record

@@ -29,15 +29,16 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 				says = "capabilities= is none"
 			}
 			at, code := place(tool, r, dirs), diag.MoreThanDeclared
-			fix := "add " + r.Capability + " to capabilities=, or do without " + last(r)
+			fix := "add " + r.Capability + " to capabilities=, or remove " + last(r)
 			if slices.Equal(declared, []string{none}) {
-				fix = "write capabilities=" + r.Capability + ", or do without " + last(r)
+				fix = "write capabilities=" + r.Capability + ", or remove " + last(r)
 			}
 			what := reaching[r.Capability]
 			if r.Capability == model.Unknown {
 				code = diag.Unprovable
-				what = "meets " + r.Why + ", so that all it reaches cannot be told"
-				fix = "do without it, or leave capabilities= out: what is not declared is recorded and not judged"
+				what = "reaches " + r.Why + ", which cannot be analysed"
+				fix = "remove it, or remove capabilities=: mcpgen then records the capabilities and " +
+					"reports none"
 			}
 			found.Add(code, at, fix, "%s %s, and %s: %s", tool.Handler, what, says, way(r))
 		}
@@ -47,7 +48,7 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 		for _, c := range []string{model.Exec, model.Writes} {
 			if r, reaches := row.Reach(c); reaches {
 				found.Add(diag.WritesReadOnly, place(tool, r, dirs),
-					"take readonly out, or do without "+last(r),
+					"remove readonly, or remove "+last(r),
 					"%s %s, and is readonly: %s", tool.Handler, reaching[c], way(r))
 			}
 		}

@@ -38,7 +38,8 @@ type recordReach struct {
 	Path       []string `json:"path"`
 }
 
-// Encode writes the record of a package. Equal records are equal bytes: it holds no positions, times or versions of tools.
+// Encode writes the record of a package. Equal records are equal bytes: it holds no positions,
+// times or versions of tools.
 func Encode(pkg string, p model.Proof) ([]byte, error) {
 	r := record{Proven: recordVersion, Package: pkg, Platform: p.Platform, Digest: p.Digest, Tools: []recordTool{}}
 	for _, row := range p.Tools {
@@ -62,15 +63,15 @@ func Encode(pkg string, p model.Proof) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads the record in a directory: nil where there is none. One that cannot be read, or is of another version or package, proves
-// nothing: it is a proof of no tool.
+// Read reads the record in a directory: nil if it does not exist. One that cannot be read, or is of
+// another version or package, proves nothing: it is a proof of no tool.
 func Read(dir, pkg string) (*model.Proof, error) {
 	text, err := os.ReadFile(filepath.Join(dir, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what is proven: %w", err)
+		return nil, fmt.Errorf("reading mcp.proven.json: %w", err)
 	}
 	var r record
 	if json.Unmarshal(text, &r) != nil || r.Proven != recordVersion || r.Package != pkg {

@@ -149,28 +149,30 @@ func TestJudgement(t *testing.T) {
 		{name: "all is declared", declared: []string{"exec", "files"}, reaches: []model.Reach{way(model.Exec, "x"), way(model.Files, "y"), way(model.Writes, "y")}},
 		{
 			name: "less is declared", declared: []string{"files"}, reaches: []model.Reach{way(model.Network, "example.com/net/wire.Send", "net.Dial")},
-			want: "shop.go:10:2: MCP043: Save reaches the network, and capabilities= lists files: shop.Save → wire.Send → net.Dial\n" +
-				"\tfix: add network to capabilities=, or do without net.Dial\n",
+			want: "shop.go:10:2: MCP043: Save reaches the network, and capabilities= lists files: " +
+				"shop.Save → wire.Send → net.Dial\n\tfix: add network to capabilities=, or remove " +
+				"net.Dial\n",
 		},
 		{
 			name: "none is declared", declared: []string{"none"}, reaches: []model.Reach{way(model.Files, "(*os.File).Read"), way(model.Writes, "(*os.File).Write")},
-			want: "shop.go:10:2: MCP043: Save reaches files, and capabilities= is none: shop.Save → (*os.File).Read\n" +
-				"\tfix: write capabilities=files, or do without (*os.File).Read\n",
+			want: "shop.go:10:2: MCP043: Save reaches files, and capabilities= is none: shop.Save → " +
+				"(*os.File).Read\n\tfix: write capabilities=files, or remove (*os.File).Read\n",
 		},
 		{
 			name: "it cannot be told", declared: []string{"files"}, reaches: []model.Reach{unknown},
-			want: "shop.go:3:1: MCP044: Save meets C code, so that all it reaches cannot be told, and capabilities= lists files: shop.Save\n" +
-				"\tfix: do without it, or leave capabilities= out: what is not declared is recorded and not judged\n",
+			want: "shop.go:3:1: MCP044: Save reaches C code, which cannot be analysed, and " +
+				"capabilities= lists files: shop.Save\n\tfix: remove it, or remove capabilities=: mcpgen " +
+				"then records the capabilities and reports none\n",
 		},
 		{
 			name: "readonly writes", readOnly: &yes, reaches: []model.Reach{way(model.Files, "os.Create"), way(model.Writes, "os.Create")},
-			want: "shop.go:10:2: MCP045: Save may write files, and is readonly: shop.Save → os.Create\n" +
-				"\tfix: take readonly out, or do without os.Create\n",
+			want: "shop.go:10:2: MCP045: Save may write files, and is readonly: shop.Save → " +
+				"os.Create\n\tfix: remove readonly, or remove os.Create\n",
 		},
 		{
 			name: "readonly starts programs, as declared", readOnly: &yes, declared: []string{"exec"}, reaches: []model.Reach{way(model.Exec, "os/exec.Command")},
-			want: "shop.go:10:2: MCP045: Save starts programs, and is readonly: shop.Save → exec.Command\n" +
-				"\tfix: take readonly out, or do without exec.Command\n",
+			want: "shop.go:10:2: MCP045: Save starts programs, and is readonly: shop.Save → " +
+				"exec.Command\n\tfix: remove readonly, or remove exec.Command\n",
 		},
 		{name: "readonly reads", readOnly: &yes, reaches: []model.Reach{way(model.Files, "os.Open"), way(model.Network, "net.Dial")}},
 		{name: "readonly=false", readOnly: &no, reaches: []model.Reach{way(model.Exec, "x"), way(model.Writes, "y")}},

@@ -12,7 +12,8 @@ import (
 // place is one place at which two schemas differ.
 type place struct{ pointer, walker, reflector string }
 
-// most is how many places of one type are told: the rest mostly follows from the first.
+// most is the number of places that are reported for one type: the rest mostly follows from the
+// first.
 const most = 10
 
 // compare returns where two schemas differ; equal bytes differ nowhere.

@@ -12,10 +12,10 @@ import (
 // testName is the test that the throw-away file adds to a package.
 const testName = "TestMcpgenReflectsTheSameSchemas"
 
-// program is a test file for one package: it reflects every type and appends what comes of it to the
-// file out, a line before each type and one after, so that a crash names its type. It reads the
-// CommentMap from the file comments. All its package-level names and imports have a prefix that no author
-// uses.
+// program is a test file for one package: it reflects every type and appends what comes of it to
+// the file out, a line before each type and one after, so that a crash names its type. It reads the
+// CommentMap from the file comments. All its package-level names and imports have a prefix that no
+// author uses.
 func program(
 	pkg string, types []model.Expr, requiredFromTags bool, comments, out string,
 ) ([]byte, error) {

@@ -156,7 +156,7 @@ func Compare(
 	for _, p := range run {
 		args = append(args, p.Path)
 	}
-	said, failed := goCommand(ctx, dir, args...)
+	output, failed := goCommand(ctx, dir, args...)
 	if ctx.Err() != nil {
 		return Result{}, &Error{ctx.Err().Error()}
 	}
@@ -168,7 +168,7 @@ func Compare(
 		if err := r.read(p, filepath.Join(scratch, fmt.Sprint(i), "out")); err != nil {
 			if failed != nil {
 				return Result{}, &Error{fmt.Sprintf("the program for package %s does not run: %s",
-					p.Path, said)}
+					p.Path, output)}
 			}
 			return Result{}, &Error{err.Error()}
 		}
@@ -223,7 +223,7 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 	}
 	if work, err := goEnv(ctx, dir, "GOWORK"); err != nil || work != "" && work != "off" {
 		return nil, &Error{"the workspace " + work + " does not have " + module +
-			", and a workspace takes no other go.mod: run go get -tool " +
+			", and a workspace does not support another go.mod: run go get -tool " +
 			"github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
 	}
 	stand := filepath.Join(scratch, "go.mod")
@@ -237,37 +237,37 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 			return nil, &Error{err.Error()}
 		}
 	}
-	if said, err := goCommand(ctx, dir, "get", "-modfile="+stand, module+"@"+version); err != nil {
+	if output, err := goCommand(ctx, dir, "get", "-modfile="+stand, module+"@"+version); err != nil {
 		return nil, &Error{"the module does not have " + module + " " + version +
-			", and it cannot be fetched: " + said}
+			", and the download failed: " + output}
 	}
 	return []string{"-mod=mod", "-modfile=" + stand}, nil
 }
 
 func goEnv(ctx context.Context, dir, name string) (string, error) {
-	said, err := goCommand(ctx, dir, "env", name)
+	output, err := goCommand(ctx, dir, "env", name)
 	if err != nil {
-		return "", &Error{said}
+		return "", &Error{output}
 	}
-	return strings.TrimSpace(said), nil
+	return strings.TrimSpace(output), nil
 }
 
-// goCommand runs the go command and returns what it said, on both streams.
+// goCommand runs the go command and returns its output, on both streams.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b
 	err := cmd.Run()
-	said := strings.TrimSpace(b.String())
-	if said == "" && err != nil {
-		said = err.Error()
+	output := strings.TrimSpace(b.String())
+	if output == "" && err != nil {
+		output = err.Error()
 	}
 	const enough = 2000
-	if len(said) > enough {
-		said = said[:enough] + " …"
+	if len(output) > enough {
+		output = output[:enough] + " …"
 	}
-	return said, err
+	return output, err
 }
 
 // read compares what the program has written for one package.
@@ -305,7 +305,7 @@ func (r *Result) read(p Package, out string) error {
 		t := p.Types[max(last, 0)]
 		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
 			Message: fmt.Sprintf(
-				"the Reflector crashes the process on it, so that %d types were not compared",
+				"the Reflector crashes the process on it; %d types were not compared",
 				len(p.Types)-max(last, 0))})
 	}
 	return nil

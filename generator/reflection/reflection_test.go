@@ -43,7 +43,7 @@ func TestWhatTheProgramWritesBecomesFindings(t *testing.T) {
 		{Type: kind("Same"), Schema: []byte(`{"type":"string"}`)},
 		{Type: kind("Other"), Schema: []byte(`{"type":"string"}`)},
 		{Type: kind("Refused"), Schema: []byte(`{"type":"string"}`)},
-		{Type: kind("Neither"), Apart: "func() has no JSON form"},
+		{Type: kind("Neither"), Apart: "func() has no JSON representation"},
 		{Type: kind("Apart"), Apart: "a hook"},
 		{Type: kind("Crash")},
 		{Type: kind("Never")},
@@ -68,7 +68,7 @@ func TestWhatTheProgramWritesBecomesFindings(t *testing.T) {
 		`Other /type: mcpgen reads "string", the Reflector makes "number"`,
 		`Refused : the Reflector refuses it: no`,
 		`Apart : mcpgen reads no schema: a hook; the Reflector makes {}`,
-		`Crash : the Reflector crashes the process on it, so that 2 types were not compared`,
+		`Crash : the Reflector crashes the process on it; 2 types were not compared`,
 	}
 	var got []string
 	for _, d := range r.Differences {
@@ -152,8 +152,8 @@ type Base struct {
 }
 `
 
-// TestDescriptionsAreCompared runs the Reflector with the comments of this module and of another one.
-// The schemas are equal and have the descriptions, so both sides have them.
+// TestDescriptionsAreCompared runs the Reflector with the comments of this module and of another
+// one. The schemas are equal and have the descriptions, so both sides have them.
 func TestDescriptionsAreCompared(t *testing.T) {
 	prog := loadtest.Load(t, txtar.Parse([]byte(described)).Files, ".")
 	services, found := scan.Services(prog)

@@ -117,8 +117,8 @@ func (s *scanner) rule(d *directive.Directive) rule {
 		for _, key := range []string{"authenticated", "minrole", "scopes", "action", "object"} {
 			if arg, ok := d.Arg(key); ok {
 				s.report(diag.Contradiction, arg.Pos, arg.End,
-					"write public alone, or leave it out",
-					"public stands alone, and %s stands beside it", key)
+					"write only public, or remove it",
+					"public excludes other rules, but has %s beside it", key)
 				d.Broken = true
 			}
 		}
@@ -126,7 +126,7 @@ func (s *scanner) rule(d *directive.Directive) rule {
 	}
 	if arg, ok := d.Arg("object"); ok && r.action == model.NoAction {
 		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two",
-			"action=none asks the host for nothing, and object= stands beside it")
+			"action=none is beside object=")
 		d.Broken = true
 	}
 	if arg, ok := d.Arg("minrole"); ok {
@@ -149,7 +149,7 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 	d.Broken = true
 	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End,
 		directive.Nearest("", name, roles.Names),
-		"there is no role %s in %s", name, strings.Join(roles.Names, " < "))
+		"unknown role %s in %s", name, strings.Join(roles.Names, " < "))
 }
 
 // defaults reads //mcp:default of the package and of its types.
@@ -190,8 +190,8 @@ func (s *scanner) unused() {
 		}
 		if found := d.find("default"); found != nil {
 			s.report(diag.Misplaced, found.Pos, found.End,
-				"write it on the type that the tools are methods of, or remove it",
-				"//mcp:default rules nothing: type %s has no tool of its own", d.name.Name)
+				"write it on the receiver type of the tools, or remove it",
+				"//mcp:default has no effect: type %s has no tools", d.name.Name)
 		}
 	}
 }
@@ -219,8 +219,8 @@ func (s *scanner) hierarchy() {
 	switch {
 	case stands.place == directive.PackageDoc && len(d.Chain) == 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, as in "+
-			d.Spec.Example, "//mcp:roles names no role")
+		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, for example "+
+			d.Spec.Example, "//mcp:roles has no role")
 	case stands.place == directive.PackageDoc:
 		roles.Names = nil
 		for _, v := range d.Chain {
@@ -229,8 +229,8 @@ func (s *scanner) hierarchy() {
 	case len(d.Chain) > 0:
 		roles.Names = nil
 		s.report(diag.BadHierarchy, d.Pos, d.End,
-			"write //mcp:roles alone: the constants are the roles",
-			"//mcp:roles on a const block names roles")
+			"write //mcp:roles without names: the constants are the roles",
+			"//mcp:roles on a const block has names of roles")
 	default:
 		s.constants(stands, d)
 	}
@@ -245,22 +245,22 @@ func (s *scanner) constants(block *decl, d *directive.Directive) {
 	list, typ := s.integers(block.block)
 	if typ == nil {
 		bad(d.Pos, "give every constant of the block one named integer type of this package",
-			"//mcp:roles is above constants that do not share a named integer type")
+			"//mcp:roles is on constants without a common named integer type")
 		return
 	}
 	if len(list) == 0 {
-		bad(d.Pos, "declare the roles as constants", "//mcp:roles stands on a block without roles")
+		bad(d.Pos, "declare the roles as constants", "//mcp:roles is on a block without constants")
 		return
 	}
 	slices.SortStableFunc(list, byValue)
 	for i, c := range list {
 		if i > 0 && byValue(list[i-1], c) == 0 {
-			bad(c.Pos(), "give every role a value of its own", "the roles %s and %s have one value",
+			bad(c.Pos(), "give every role a different value", "the roles %s and %s have the same value",
 				list[i-1].Name(), c.Name())
 			return
 		}
 		if c.Name() == model.Lowest || c.Name() == model.Highest {
-			bad(c.Pos(), "name the role differently", "the role name %s is reserved", c.Name())
+			bad(c.Pos(), "rename the role", "the role name %s is reserved", c.Name())
 			return
 		}
 	}

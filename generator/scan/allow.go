@@ -68,9 +68,11 @@ func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg di
 		if typ == nil || list != (kind == systemCommand) {
 			fix := "give it the type string, or " + typeFor(kind)
 			if kind == systemCommand {
-				fix = "give it the type []string or grant.Argv: a command is its program and arguments, and never one line for a shell"
+				fix = "give it the type []string or grant.Argv: a command is a program and its arguments, " +
+					"not a line for a shell"
 			}
-			s.report(diag.Unbindable, value.Pos, value.End, fix, "the argument %s of %s does not fit %s by its type", value.Text, handlerName(d), kind)
+			s.report(diag.Unbindable, value.Pos, value.End, fix,
+				"the type of the argument %s of %s does not fit %s", value.Text, handlerName(d), kind)
 			return
 		}
 		b.List, b.Plain = list, types.Identical(types.Unalias(typ), typ.Underlying())
@@ -85,7 +87,8 @@ func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg di
 		s.report(diag.Duplicate, arg.Pos, arg.End, "remove one of the two", "%s is bound to %s twice", value.Text, kind)
 		return
 	case other != "" && (!isFile(kind) || !isFile(other)):
-		s.report(diag.Unbindable, arg.Pos, arg.End, "bind each to an argument of its own; file.read and file.write alone go together",
+		s.report(diag.Unbindable, arg.Pos, arg.End,
+			"bind each to its own argument; only file.read and file.write can share one",
 			"the argument %s of %s is bound to %s and to %s", value.Text, handlerName(d), other, kind)
 		return
 	}
@@ -109,7 +112,7 @@ func typeFor(kind string) string {
 }
 
 // ownType is what fits kinds that the runtime has no type for.
-const ownType = "a string type of its own"
+const ownType = "a string type"
 
 // named is what a type could be called that is there for one argument.
 func named(argument string) string {
@@ -128,7 +131,7 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 	var known []string
 	switch {
 	case t.Input.Kind == model.NoInput:
-		return bad("give the handler a parameter "+value.Text, "%s takes no arguments that could be bound", handlerName(d))
+		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind", handlerName(d))
 	case t.Input.Kind == model.PlainInput:
 		for _, p := range t.Input.Params {
 			if p.Name == value.Text {
@@ -164,7 +167,7 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 		fix = directive.Nearest("", value.Text, known)
 	}
 	if name := snake(value.Text); slices.Contains(known, name) {
-		fix = "write {" + name + "}, the argument's name as clients see it"
+		fix = "write {" + name + "}, the argument's name that clients use"
 	}
 	return bad(fix, "%s has no argument %s", handlerName(d), value.Text)
 }
@@ -175,7 +178,7 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 	for i, step := range path {
 		if step.Pointer && i < len(path)-1 {
 			s.report(diag.Unbindable, value.Pos, value.End, "declare the field in the input struct itself",
-				"the argument %s of %s is a field of an embedded pointer, which may be nil", value.Text, handlerName(d))
+				"the argument %s of %s is a field of an embedded pointer, which can be nil", value.Text, handlerName(d))
 			return nil, nil
 		}
 		of, ok := pointee(typ).Underlying().(*types.Struct)
@@ -191,10 +194,11 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 	return b, typ
 }
 
-// distinct reports bound plain parameters of a type that another parameter has too: two that are swapped, in
-// the signature or in a caller's mind, would compile, and the wrong one would be decided on.
+// distinct reports bound plain parameters of a type that another parameter has too: two that are
+// swapped, in the signature or in a caller's mind, would compile, and the wrong one would be
+// decided on.
 func (s *scanner) distinct(d *decl, byName map[string]*bound) {
-	told := map[*types.Var]bool{}
+	reported := map[*types.Var]bool{}
 	for v := range d.fn.Signature().Params().Variables() {
 		var b *bound
 		for _, candidate := range byName {
@@ -206,27 +210,29 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 			continue
 		}
 		for other := range d.fn.Signature().Params().Variables() {
-			if other == v || told[other] || !types.Identical(other.Type(), v.Type()) {
+			if other == v || reported[other] || !types.Identical(other.Type(), v.Type()) {
 				continue
 			}
-			told[v] = true
+			reported[v] = true
 			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
 			if typeFor(b.Kinds[0]) == ownType {
-				fix = "give " + v.Name() + " a string type that no other parameter has, as in type " + named(v.Name()) + " string"
+				fix = "give " + v.Name() + " a string type that no other parameter has, for example type " + named(v.Name()) + " string"
 			}
 			if !b.Plain {
-				fix = "give each a type of its own, as in type Target string, or take a struct"
+				fix = "give each its own type, for example type Target string, or use a struct"
 			}
 			pos, end := s.placeOf(d, v)
-			s.report(diag.Unbindable, pos, end, fix, "%s and %s of %s have one type, so that swapping them would compile, and %s is bound to %s",
+			s.report(diag.Unbindable, pos, end, fix,
+				"%s and %s of %s have the same type, so swapped arguments would compile, and %s is bound "+
+					"to %s",
 				v.Name(), other.Name(), handlerName(d), v.Name(), b.Kinds[0])
 			break
 		}
 	}
 }
 
-// opened reports arguments with a file permission whose file the handler never takes: whatever it opens by their
-// names instead would be another decision, or none.
+// opened reports arguments with a file permission whose file the handler never takes: whatever it
+// opens by their names instead would be another decision, or none.
 func (s *scanner) opened(d *decl, t *model.Tool) {
 	for _, a := range t.Allows {
 		if len(a.Kinds) == 0 || !isFile(a.Kinds[0]) {
@@ -234,11 +240,12 @@ func (s *scanner) opened(d *decl, t *model.Tool) {
 		}
 		switch {
 		case d.place == directive.InterfaceMethod:
-			s.out.Add(diag.NotOpened, a.Pos, "annotate the method of the type that answers, whose body can be read",
-				"%s is a method of an interface, so that nobody can tell whether it takes the file of %s from package grant", handlerName(d), a.Argument)
+			s.out.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
+				"%s is an interface method, so mcpgen cannot check whether it takes the file of %s from "+
+					"package grant", handlerName(d), a.Argument)
 		case !s.takes(d, a.Argument):
-			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler, by grant.File(ctx, "`+a.Argument+`"), grant.Dir or grant.TruePath, with the name written out`,
-				"%s never takes the file that %s names, which is decided on and opened before it runs", handlerName(d), a.Argument)
+			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
+				"%s never takes the file of the argument %s, which the server checks and opens before the call", handlerName(d), a.Argument)
 		}
 	}
 }
@@ -270,7 +277,8 @@ func (s *scanner) limits(d *decl) model.Limits {
 	l.Isolate, l.Capabilities = found.Text("isolate"), slices.Sorted(slices.Values(found.List("capabilities")))
 	if arg, ok := found.Arg("memory"); ok && l.Isolate == "" && !found.Broken {
 		s.report(diag.Contradiction, arg.Pos, arg.End, "add isolate=process, or remove memory=",
-			"%s has memory= and runs in the process of the server, where memory cannot be told apart by calls", handlerName(d))
+			"%s has memory= without isolate=process: the server cannot measure the memory of one call "+
+				"in its own process", handlerName(d))
 	}
 	if l.Isolate != "" && l.Memory == 0 {
 		l.Memory = defaultMemory
@@ -285,14 +293,14 @@ func (s *scanner) capable(d *decl, t *model.Tool) {
 		return
 	}
 	arg, _ := d.find("limit").Arg("capabilities")
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, a := range t.Allows {
 		for _, kind := range a.Kinds {
 			need := needs(kind)
-			if need == "" || slices.Contains(declared, need) || told[need] {
+			if need == "" || slices.Contains(declared, need) || reported[need] {
 				continue
 			}
-			told[need] = true
+			reported[need] = true
 			s.report(diag.Contradiction, arg.Pos, arg.End, "add "+need+", or remove the permission",
 				"%s is bound to %s, and capabilities= does not list %s", a.Argument, kind, need)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load"
 )
 
-// decl is a declaration that directives may stand on, with those that do.
+// decl is a declaration that directives may be written on, with its directives.
 type decl struct {
 	place directive.Place
 	file  *load.File
@@ -82,8 +82,8 @@ func (s *scanner) constrained(file *load.File) {
 
 func (s *scanner) outside(d *directive.Directive) {
 	s.report(diag.BuildConstraint, d.Pos, d.End,
-		"annotate a handler in a file without build constraint, and let it call into this one",
-		"//mcp:%s stands in a file that is not part of every build", d.Name)
+		"annotate a handler in a file without a build constraint, and call this one from it",
+		"//mcp:%s is in a file that is not part of every build", d.Name)
 }
 
 // collector walks one file.
@@ -209,14 +209,14 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 	case c.file.Constrained && found.Name != "ignore":
 		c.outside(found)
 		return
-	case !found.Spec.Stands(d.place):
+	case !found.Spec.AllowedOn(d.place):
 		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec),
-			"//mcp:%s does not stand on %s", found.Name, d.place)
+			"//mcp:%s is not allowed on %s", found.Name, d.place)
 		return
 	}
 	if other := d.find(found.Name); other != nil && !found.Spec.Repeat {
 		c.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
-			"//mcp:%s stands twice on one declaration", found.Name)
+			"//mcp:%s is written twice on one declaration", found.Name)
 		return
 	}
 	d.directives = append(d.directives, found)
@@ -227,7 +227,7 @@ func (c *collector) together(d *decl) {
 	first := d.serving()
 	if ignore := d.find("ignore"); first != nil && ignore != nil {
 		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two",
-			"%s is served by //mcp:%s and taken out by //mcp:ignore", d.name.Name, first.Name)
+			"%s is served by //mcp:%s and excluded by //mcp:ignore", d.name.Name, first.Name)
 	}
 	for _, found := range d.directives {
 		switch {
@@ -245,7 +245,7 @@ func (c *collector) together(d *decl) {
 			c.limitsOfTools(found, first)
 		case found.Name == "worker" && (first != nil || d.find("ignore") != nil):
 			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two",
-				"%s makes a receiver by //mcp:worker, and has another directive", d.name.Name)
+				"%s has //mcp:worker and another directive", d.name.Name)
 		}
 	}
 }
@@ -255,8 +255,8 @@ func (c *collector) limitsOfTools(limit, first *directive.Directive) {
 	for _, key := range limit.Spec.Keys {
 		if arg, ok := limit.Arg(key.Name); ok && key.OfTool {
 			c.report(diag.NotBuilt, arg.Pos, arg.End,
-				"leave it out, or serve the handler as a tool",
-				"the limit %s is built for tools alone, and this is a //mcp:%s", key.Name,
+				"remove it, or serve the handler as a tool",
+				"the limit %s is for tools only, and this is a //mcp:%s", key.Name,
 				first.Name)
 		}
 	}
@@ -275,12 +275,11 @@ func (c *collector) orphans() {
 			}
 			c.opted = true
 			d, _ := directive.Parse(comment)
-			fix := "put it into the doc comment directly above the declaration, without an empty " +
-				"line between"
-			if d.Spec.Stands(directive.PackageDoc) {
-				fix = "put it " + where(d.Spec) + ", without an empty line between"
+			fix := "put it into the doc comment directly above the declaration, without an empty line"
+			if d.Spec.AllowedOn(directive.PackageDoc) {
+				fix = "put it " + where(d.Spec) + ", without an empty line"
 			}
-			c.report(diag.Dangling, d.Pos, d.End, fix, "//mcp:%s belongs to no declaration", d.Name)
+			c.report(diag.Dangling, d.Pos, d.End, fix, "//mcp:%s is not on a declaration", d.Name)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (s *scanner) strays() {
 			first := block[0]
 			s.report(diag.StrayConstant, first.Pos(), first.Pos()+token.Pos(len(first.Name())),
 				"move it into that block, or declare it without the type "+typ.Name()+
-					"; where any text is valid, use string in place of "+typ.Name(),
+					"; if any text is valid, use string instead of "+typ.Name(),
 				"the enum %s lacks %s: the enum is the const block at %s",
 				typ.Name(), strings.Join(names, ", "), s.short(c.Pos()))
 		}

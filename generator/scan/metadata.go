@@ -29,7 +29,7 @@ func (s *scanner) metadata(d *decl, written *directive.Directive, t *model.Tool)
 		if !toolName.MatchString(alias) {
 			s.report(diag.BadToolName, written.Pos, written.End, "write the old name of the tool, "+
 				"of ASCII letters, digits, underscore, hyphen and dot",
-				"alias=%s is no MCP tool name", alias)
+				"alias=%s is not an MCP tool name", alias)
 		}
 	}
 	t.Icons = s.icons(d)
@@ -52,16 +52,16 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
 	if c == nil || c.Val().Kind() != constant.String {
-		bad("declare the constant in this package, or put a text that begins with @ in quotes",
-			"%s=@%s names no string constant of the package")
+		bad("declare the constant in this package, or quote a text that begins with @",
+			"%s=@%s is not a string constant of the package")
 		return ""
 	}
 	text := strings.TrimSpace(constant.StringVal(c.Val()))
 	if f := s.pkg.FileOf(s.prog.Fset, c.Pos()); f != nil && f.Constrained {
 		bad("move the constant into a file that every build has",
-			"%s=@%s names a constant whose file is not part of every build")
+			"%s=@%s is a constant in a file that is not part of every build")
 	} else if text == "" {
-		bad("write a text", "%s=@%s names a constant that is empty")
+		bad("write a text", "%s=@%s is an empty constant")
 	} else if at, hidden := model.Hidden(text); at >= 0 {
 		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s",
 			name,
@@ -86,8 +86,8 @@ func (s *scanner) icons(d *decl) (icons []model.Icon) {
 		case icon.Source == "": // reported
 		case err != nil, u.Scheme != "data" && (u.Scheme != "https" || u.Host == ""):
 			s.report(diag.BadValue, found.Pos, found.End,
-				"write src=https://… or src=data:…, which is all that clients load",
-				"//mcp:icon has a source that is no https or data URI")
+				"write src=https://… or src=data:…; clients load no other icons",
+				"//mcp:icon has a source that is neither an https nor a data URI")
 		}
 		icons = append(icons, icon)
 	}
@@ -113,11 +113,11 @@ func (s *scanner) meta(d *decl) string {
 			continue
 		case members[name] != nil:
 			s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
-				"//mcp:meta %s stands twice", name)
+				"//mcp:meta %s is written twice", name)
 			continue
 		case prefixed && reservedPrefix(prefix):
-			bad("take a prefix of your own domain, as in com.example/",
-				"//mcp:meta %s has a prefix that is reserved")
+			bad("use a prefix from your own domain, for example com.example/",
+				"//mcp:meta %s has a reserved prefix")
 			continue
 		case found.Has("value"):
 			text, _ = json.Marshal(s.text(found, "value"))
@@ -151,7 +151,7 @@ func (s *scanner) website(d *directive.Directive) string {
 	if text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
 		arg, _ := d.Arg("website")
 		s.report(diag.BadValue, arg.Pos, arg.End, "write website=https://…",
-			"website=%s is no URL of a website", text)
+			"website=%s is not the URL of a website", text)
 	}
 	return text
 }

@@ -117,7 +117,8 @@ func word(t types.Type, in *types.Package) string {
 	return ""
 }
 
-// reserved are names that generated code uses within Toolset: its locals and the packages it imports.
+// reserved are names that generated code uses within Toolset: its locals and the packages it
+// imports.
 var reserved = map[string]bool{
 	"ctx": true, "call": true, "in": true, "err": true, "out": true, "res": true, "table": true,
 	"context": true, "time": true, "json": true, "access": true, "toolset": true, "mcp": true,

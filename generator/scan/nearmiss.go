@@ -52,12 +52,12 @@ func (s *scanner) reportMisses() {
 		return
 	}
 	for _, m := range s.near {
-		message := "this comment is nearly a directive, and does nothing"
+		message := "this comment resembles a directive, and has no effect"
 		if m.Odd != "" {
 			message += ": it contains the character " + m.Odd
 		}
 		s.report(diag.NearMiss, m.pos, m.end,
-			"did you mean //mcp:"+m.Name+"? Write exactly that at the start, or reword the comment",
+			"did you mean //mcp:"+m.Name+"? Write exactly this at the start, or reword the comment",
 			"%s", message)
 	}
 }

@@ -75,7 +75,7 @@ func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Reso
 		if errors.As(err, &bad) {
 			fix, err = bad.Cure, errors.New(bad.Message)
 		}
-		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is no URI and no URI template: %v", r.URI, err)
+		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v", r.URI, err)
 		return
 	}
 	parameters := r.Variables
@@ -83,8 +83,9 @@ func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Reso
 	for _, name := range template.Variables() {
 		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
 		if i < 0 {
-			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf("give %s a parameter %s, or take {%s} out of the URI", handlerName(d), name, name),
-				"the variable %s of the URI is no parameter of %s", name, handlerName(d))
+			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf(
+				"give %s a parameter %s, or remove {%s} from the URI", handlerName(d), name, name),
+				"the variable %s of the URI is not a parameter of %s", name, handlerName(d))
 			continue
 		}
 		bound = append(bound, parameters[i])
@@ -92,7 +93,7 @@ func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Reso
 	for _, a := range parameters {
 		if !slices.Contains(template.Variables(), a.Name) {
 			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
-				"the parameter %s of %s is no variable of the URI", a.Name, handlerName(d))
+				"the parameter %s of %s is not a variable of the URI", a.Name, handlerName(d))
 		}
 	}
 	r.Variables = bound
@@ -113,7 +114,7 @@ func (s *scanner) returns(d *decl, out []*types.Var, sdkResult, cure string) (mo
 			return model.ReturnsBytes, true
 		}
 	}
-	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return what a %s is made of", handlerName(d), d.serving().Name)
+	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return a result for a %s", handlerName(d), d.serving().Name)
 	return 0, false
 }
 
@@ -132,7 +133,7 @@ func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) 
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
 			s.report(diag.BadShape, d.name.Pos(), d.name.End(), "give it the type "+strings.Join(kinds, " or ")+", or that of an enum",
-				"the argument %s of %s cannot be written as text: a %s takes type %s", pair.Key, handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
+				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key, handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
 			continue
 		}
 		a := model.Argument{
@@ -162,7 +163,8 @@ func (s *scanner) completion(d *decl, written *directive.Directive) {
 		return isSlice && isString(slice.Elem())
 	}
 	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
-		s.report(diag.BadShape, d.name.Pos(), d.name.End(), completeShape, "%s completes nothing: it has another shape", handlerName(d))
+		s.report(diag.BadShape, d.name.Pos(), d.name.End(), completeShape,
+			"%s has the wrong shape for //mcp:complete", handlerName(d))
 		return
 	}
 	if written.Broken {
@@ -186,7 +188,7 @@ func (s *scanner) completions() {
 				if refs := s.references(); len(refs) > 0 {
 					fix = directive.Nearest("ref=", c.Ref, refs)
 				}
-				s.out.Add(diag.UnknownReference, c.Pos, fix, "there is no prompt and no resource %s in this package", c.Ref)
+				s.out.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
 			}
 			continue
 		}
@@ -204,7 +206,8 @@ func (s *scanner) completions() {
 			}
 			s.out.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
 		case arguments[i].Complete != nil:
-			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two", "the argument %s of %s is completed by %s already", c.Argument, c.Ref, arguments[i].Complete)
+			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two",
+				"the argument %s of %s already has a completion: %s", c.Argument, c.Ref, arguments[i].Complete)
 		default:
 			handler := c.Handler
 			arguments[i].Complete = &handler
@@ -212,8 +215,8 @@ func (s *scanner) completions() {
 	}
 }
 
-// completed returns the arguments of what a reference means, which are the model's own, and its name or
-// URI, or nothing.
+// completed returns the arguments of what a reference means, which are the model's own, and its
+// name or URI, or nothing.
 func (s *scanner) completed(ref string) ([]model.Argument, string) {
 	for _, p := range s.service.Prompts {
 		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {

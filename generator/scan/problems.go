@@ -133,11 +133,11 @@ func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
 		return found[paths[0]]
 	case 0:
 		s.report(diag.BadValue, written.Pos, written.End,
-			"write the package and the type, as in "+d.Spec.Example,
-			"%s is no type of this package or of one that it imports", written.Text)
+			"write the package and the type, for example "+d.Spec.Example,
+			"%s is not a type of this package or of an imported one", written.Text)
 	default:
 		s.report(diag.BadValue, written.Pos, written.End,
-			"write the import path, as in "+paths[0]+"."+name,
+			"write the import path, for example "+paths[0]+"."+name,
 			"%s is a type of several packages: %s", written.Text, strings.Join(paths, ", "))
 	}
 	return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// Reflected is one input or output type of a service, and the walker's copy of the Reflector's schema.
+// Reflected is one input or output type of a service, and the walker's copy of the Reflector's
+// schema.
 type Reflected struct {
 	Type   model.Expr     // as seen from the service's package
 	Pos    model.Position // of the type where its source is at hand, else of the handler
@@ -31,8 +32,8 @@ type Reflected struct {
 	input  bool // a handler takes it
 }
 
-// Reflect walks the type as a Reflector with this CommentMap does. It returns the import paths of the
-// packages whose types JSON can see.
+// Reflect walks the type as a Reflector with this CommentMap does. It returns the import paths of
+// the packages whose types JSON can see.
 func (r *Reflected) Reflect(comments map[string]string) (packages []string) {
 	walker := schema.New(r.in, nil)
 	walker.RequiredFromTags = r.RequiredFromTags
@@ -105,8 +106,8 @@ func value(s, root *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// ReflectedTypes returns the types of a service's inputs and outputs, each once, in the order of the tools.
-// Types that a schema by hand describes are left out: nothing was read from them.
+// ReflectedTypes returns the types of a service's inputs and outputs, each once, in the order of
+// the tools. Types that a schema by hand describes are left out: nothing was read from them.
 func ReflectedTypes(prog *load.Program, service model.Service) []Reflected {
 	pkg := prog.Package(service.Package)
 	if pkg == nil {

@@ -52,7 +52,7 @@ func (s *scanner) ruleOfValues(d *decl, t *model.Tool, found *directive.Directiv
 		switch {
 		case i < 0:
 			s.report(diag.BadValue, value.Pos, value.End, directive.Nearest("", value.Text, known),
-				"%q is no value of the argument %s of %s", value.Text, found.Subject.Text,
+				"%q is not a value of the argument %s of %s", value.Text, found.Subject.Text,
 				handlerName(d))
 			continue
 		case t.Values[i].Ruled:
@@ -63,8 +63,8 @@ func (s *scanner) ruleOfValues(d *decl, t *model.Tool, found *directive.Directiv
 		v := &t.Values[i]
 		if v.Ruled = s.narrow(&v.Access, found); !v.Ruled {
 			s.report(diag.Contradiction, found.Pos, found.End,
-				"write a rule that needs more than that of //mcp:tool, or remove it",
-				"the rule of %s needs nothing beyond the rule of %s", v.Name(), handlerName(d))
+				"write a stricter rule than that of //mcp:tool, or remove it",
+				"the rule of %s is not stricter than the rule of %s", v.Name(), handlerName(d))
 		}
 	}
 }
@@ -109,17 +109,17 @@ func (s *scanner) enumOf(d *decl, t *model.Tool, found *directive.Directive) []m
 	switch {
 	case t.Input.Kind == model.NoInput:
 		return bad("give the handler a parameter "+at.Text+", an enum",
-			"%s takes no arguments whose values could have rules", name)
+			"%s has no arguments with values", name)
 	case t.Input.Codec == nil:
 		reason := t.Input.Uncoded
 		if t.Input.Written != "" {
-			reason = "its schema is written by hand"
+			reason = "it has a schema by hand"
 		}
 		return bad("take plain parameters, or a struct whose fields mcpgen can read",
 			"the values of arguments of %s cannot have rules: %s", name, reason)
 	case slices.ContainsFunc(t.Allows, func(a model.Allow) bool { return a.Argument == at.Text }):
 		return bad("remove //mcp:allow or //mcp:rule",
-			"the argument %s of %s is bound by //mcp:allow, and its values have rules",
+			"the argument %s of %s has both //mcp:allow and //mcp:rule",
 			at.Text, name)
 	}
 	var fields []model.ObjectField
@@ -140,13 +140,13 @@ func (s *scanner) enumOf(d *decl, t *model.Tool, found *directive.Directive) []m
 		switch {
 		case f.Codec.Kind != model.StringCodec || enum < 0:
 			return bad("give it a string type with constants, or enum=",
-				"the argument %s of %s is no enum of strings", at.Text, name)
+				"the argument %s of %s is not an enum of strings", at.Text, name)
 		case f.Codec.Nullable:
-			return bad("remove nullable: no rule is about null",
+			return bad("remove nullable: a rule cannot cover null",
 				"the argument %s of %s may be null", at.Text, name)
 		case !f.Required && f.Default == "":
 			return bad("make it required, or give it a default",
-				"the argument %s of %s may be absent, and no rule is about that", at.Text, name)
+				"the argument %s of %s may be absent, and a rule cannot cover that", at.Text, name)
 		}
 		var values []model.Value
 		for _, value := range f.Codec.Checks[enum].Values {
@@ -161,7 +161,7 @@ func (s *scanner) enumOf(d *decl, t *model.Tool, found *directive.Directive) []m
 		fix = directive.Nearest("", at.Text, known)
 	}
 	if i := strings.IndexAny(at.Text, ".[/"); i >= 0 {
-		fix = fmt.Sprintf("name an argument itself: the values within %s cannot have rules",
+		fix = fmt.Sprintf("write the name of an argument: values within %s cannot have rules",
 			at.Text[:i])
 	}
 	return bad(fix, "%s has no argument %s", name, at.Text)

@@ -134,16 +134,18 @@ type scanner struct {
 	lenient     map[string]*bool  // lenient= of //mcp:default, as outputs
 	outputs     map[string]string // output= of //mcp:default, by type; that of the package by ""
 	handlers    []*types.Func
-	bases       []string          // types of the package that served types embed
-	hand        *byHand           // of the tool at hand
-	files       []string          // schemas by hand, relative to the package
-	texts       []*types.Const    // constants that directives name
-	partial     map[string]bool   // prompts and resources whose arguments are not all known, by name and URI
-	makers      map[string]*maker // of //mcp:worker, by the types that they make
-	unmade      bool              // a //mcp:worker could not be read: which type lacks one is not known
-	bodies      map[string][]body // the funcs of the package by name, once they are read
-	roleType    *types.TypeName
-	roleVals    []*types.Const
+	bases       []string       // types of the package that served types embed
+	hand        *byHand        // of the tool at hand
+	files       []string       // schemas by hand, relative to the package
+	texts       []*types.Const // constants that directives name
+	// prompts and resources whose arguments are not all known, by name and URI
+	partial map[string]bool
+	makers  map[string]*maker // of //mcp:worker, by the types that they make
+	// a //mcp:worker could not be read: which type lacks one is not known
+	unmade   bool
+	bodies   map[string][]body // the funcs of the package by name, once they are read
+	roleType *types.TypeName
+	roleVals []*types.Const
 }
 
 func (s *scanner) scan() {
@@ -158,7 +160,7 @@ func (s *scanner) scan() {
 			lacks = "the number of a manifest's format"
 		}
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
-			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks %s", name, lacks)
+			"rename the file, or delete it if it was generated", "%s is not a file of mcpgen: it lacks %s", name, lacks)
 	}
 	s.header()
 	s.hierarchy()
@@ -221,8 +223,8 @@ func (s *scanner) single(name string) *directive.Directive {
 	return first
 }
 
-// receivers fills the parameters of Toolset: one per type whose methods answer for something. Methods whose
-// calls run in processes of their own do not count: their receivers are made there.
+// receivers fills the parameters of Toolset: one per type whose methods answer for something.
+// Methods whose calls run in processes of their own do not count: their receivers are made there.
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
 	elsewhere := map[string]bool{}
@@ -333,10 +335,10 @@ func (s *scanner) watch() {
 	}
 }
 
-// SharedFindings reports what several packages may have in common: a type without a schema, and type
-// errors of packages with directives and of all packages of the main module that they import. Names
-// that generation will declare are no errors, and what merely follows from a file that does not
-// parse is not reported.
+// SharedFindings reports what several packages may have in common: a type without a schema, and
+// type errors of packages with directives and of all packages of the main module that they import.
+// Names that generation will declare are no errors, and what merely follows from a file that does
+// not parse is not reported.
 func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 	generated := map[string]bool{"Toolset": true}
 	for _, p := range scanned {

@@ -131,11 +131,11 @@ func sdkCure(in, out []*types.Var) string {
 	switch {
 	case len(in) == 1:
 		return "write func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) " +
-			"(*mcp.CallToolResult, any, error) for a tool without arguments, or leave out req"
+			"(*mcp.CallToolResult, any, error) for a tool without arguments, or remove req"
 	case len(in) == 2 && len(out) == 1 && isResult(out[0].Type()):
-		return "return (*mcp.CallToolResult, any, error), or leave out req"
+		return "return (*mcp.CallToolResult, any, error), or remove req"
 	}
-	return "leave out req, or write func(ctx context.Context, req *mcp.CallToolRequest, in In) " +
+	return "remove req, or write func(ctx context.Context, req *mcp.CallToolRequest, in In) " +
 		"(*mcp.CallToolResult, Out, error)"
 }
 
@@ -203,15 +203,16 @@ func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
 		s.unread = append(s.unread, unread{name, s.at(d.name.Pos(), d.name.End())})
 		return nil, nil, false
 	case d.recv == nil && sig.TypeParams().Len() > 0:
-		bad(diag.Generic, "annotate a plain func that calls the instance to serve",
-			"%s is generic: which instance answers cannot be known", name)
+		bad(diag.Generic, "annotate a plain func that calls the instance",
+			"%s is generic, so the instance is unknown", name)
 		return nil, nil, false
 	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 || d.recv != nil && generic(d.recv):
 		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
-			"%s is generic: which instance answers cannot be known", name)
+			"%s is generic, so the instance is unknown", name)
 		return nil, nil, false
 	case d.recv != nil && constraint(d.recv):
-		bad(diag.BadShape, "declare an interface of methods alone", "%s is a type constraint, which no value can be passed as", d.recv.Name())
+		bad(diag.BadShape, "declare an interface with methods only",
+			"%s is a type constraint, and no value can have it as its type", d.recv.Name())
 		return nil, nil, false
 	case d.recv != nil && d.recv.Name() == "_":
 		bad(diag.BadShape, "give the type a name", "%s is a method of a type without a name", d.fn.Name())
@@ -227,7 +228,7 @@ func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
 		return nil, nil, false
 	case sig.Variadic():
 		last := sig.Params().At(sig.Params().Len() - 1)
-		s.report(diag.Variadic, last.Pos(), token.NoPos, "take a slice instead", "%s is variadic", name)
+		s.report(diag.Variadic, last.Pos(), token.NoPos, "use a slice", "%s is variadic", name)
 		return nil, nil, false
 	}
 	in, out = vars(sig.Params())[1:], vars(sig.Results())
@@ -253,7 +254,7 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
 			bad(diag.BadShape, sdkCure(in, out),
-				"%s takes *mcp.CallToolRequest and has not go-sdk's shape", name)
+				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", name)
 			return
 		}
 		t.Handler.SDK = true
@@ -262,12 +263,12 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.sdkOutput(d, t, out[1])
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
-		bad(diag.BadShape, "return *mcp.CallToolResult alone, or take req *mcp.CallToolRequest "+
-			"before the input",
-			"%s returns *mcp.CallToolResult and an Out, and has not go-sdk's shape", name)
+		bad(diag.BadShape, "return only *mcp.CallToolResult, or take req *mcp.CallToolRequest before "+
+			"the input",
+			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", name)
 		return
 	case len(out) > 1:
-		bad(diag.BadShape, "return one result and an error; a struct holds several", "%s returns %d results and an error", name, len(out))
+		bad(diag.BadShape, "return one result and an error; use a struct for several values", "%s returns %d results and an error", name, len(out))
 		return
 	}
 	s.input(d, t, in)

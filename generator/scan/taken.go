@@ -22,13 +22,15 @@ type body struct {
 	file *load.File
 }
 
-// takes reports whether a handler takes the file of an argument from package grant: whether its body calls
-// grant.File, grant.Dir or grant.TruePath with the argument's name as a literal or a constant of the package, or the
-// body of a func or method of the package does that it hands its context to, or a context made of that one.
+// takes reports whether a handler takes the file of an argument from package grant: whether its
+// body calls grant.File, grant.Dir or grant.TruePath with the argument's name as a literal or a
+// constant of the package, or the body of a func or method of the package does that it hands its
+// context to, or a context made of that one.
 //
-// This is read from syntax: bodies are not type-checked, so that a run takes no longer. Methods are found by
-// their names alone, which may find one too many; a call in code that never runs counts; and a name that is
-// passed on as a variable does not. It finds what was forgotten, and does not keep out what was meant to get by.
+// This is read from syntax: bodies are not type-checked, so that a run takes no longer. Methods are
+// found by their names alone, which may find one too many; a call in code that never runs counts;
+// and a name that is passed on as a variable does not. It finds what was forgotten, and does not
+// keep out what was meant to get by.
 func (s *scanner) takes(d *decl, argument string) bool {
 	if s.bodies == nil {
 		s.readBodies()

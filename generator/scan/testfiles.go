@@ -45,7 +45,7 @@ func (s *scanner) testFiles() {
 			if d, _ := directive.Parse(comment); d.Name != "ignore" {
 				s.report(diag.Misplaced, d.Pos, d.End,
 					"move it and its declaration to a file without _test in its name, or remove it",
-					"//mcp:%s stands in a test file, from which nothing is served", d.Name)
+					"//mcp:%s is in a test file, and mcpgen ignores test files", d.Name)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (s *scanner) tools() {
 			s.ignore(d, ignore)
 		case !d.attempted && s.forgotten(d.fn) && (d.recv == nil || served[d.recv.Name()]):
 			s.report(diag.MissingDirective, d.name.Pos(), d.name.End(),
-				`serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore reason="…"`,
+				`serve it with //mcp:tool and an access rule, or exclude it with //mcp:ignore reason="…"`,
 				"handler %s has no //mcp:tool and no //mcp:ignore", handlerName(d))
 		}
 	}
@@ -172,7 +172,7 @@ func (s *scanner) ignore(d *decl, ignore *directive.Directive) {
 	if !isHandler(d.fn.Signature()) {
 		if !invalid(d.fn.Signature()) {
 			s.report(diag.Misplaced, ignore.Pos, ignore.End, "remove it",
-				"%s is no handler, so that there is nothing to ignore", handlerName(d))
+				"%s is not a handler, so //mcp:ignore has no effect", handlerName(d))
 		}
 		return
 	}
@@ -242,7 +242,7 @@ func (s *scanner) handler(d *decl) model.Handler {
 func (s *scanner) checkName(d *decl, written *directive.Directive, name string) {
 	if !toolName.MatchString(name) && d.fn.Name() != "_" {
 		s.report(diag.BadToolName, written.Pos, written.End, "write another name=, of ASCII letters, digits, underscore, hyphen and dot",
-			"%q is no MCP %s name", name, written.Name)
+			"%q is not an MCP %s name", name, written.Name)
 	}
 }
 
@@ -279,7 +279,8 @@ func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[s
 		}
 		t.Const = name
 		if other, taken := owner[name]; taken {
-			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two", "%s and %s would both get the constant %s", other, h, name)
+			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
+				"%s and %s would both have the constant %s", other, h, name)
 			continue
 		}
 		owner[name] = h.String()
@@ -298,12 +299,13 @@ func (s *scanner) params(d *decl, known []string) map[string]*directive.Directiv
 		switch {
 		case len(known) == 0:
 			s.report(diag.UnknownParameter, name.Pos, name.End, "put a jsonschema tag on the field of the input type instead",
-				"//mcp:param describes plain parameters, and %s has none", handlerName(d))
+				"//mcp:param is for plain parameters, and %s has none", handlerName(d))
 		case !slices.Contains(known, name.Text):
 			s.report(diag.UnknownParameter, name.Pos, name.End, directive.Nearest("", name.Text, known),
 				"%s has no parameter %s", handlerName(d), name.Text)
 		case list[name.Text] != nil:
-			s.report(diag.Duplicate, found.Pos, token.NoPos, "remove one of the two", "//mcp:param %s stands twice", name.Text)
+			s.report(diag.Duplicate, found.Pos, token.NoPos, "remove one of the two",
+				"//mcp:param %s is written twice", name.Text)
 		default:
 			list[name.Text] = found
 		}

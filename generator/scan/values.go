@@ -69,7 +69,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 			continue
 		case isContext(v.Type()) || isRequest(v.Type()):
 			pos, end := s.placeOf(d, v)
-			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is no plain value", v.Name(), handlerName(d))
+			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is not a plain value", v.Name(), handlerName(d))
 			continue
 		}
 		p := model.Param{
@@ -79,7 +79,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		if other := owners[p.Name]; other != nil {
 			pos, end := s.placeOf(d, v)
 			s.report(diag.UnnamedParameter, pos, end, "rename one of the two",
-				"the parameters %s and %s of %s are one property, %s", other.Name(), v.Name(), handlerName(d), p.Name)
+				"the parameters %s and %s of %s are the same property, %s", other.Name(), v.Name(), handlerName(d), p.Name)
 			continue
 		}
 		owners[p.Name] = v
@@ -207,7 +207,7 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 			if t.Output.Kind == model.WrappedOutput {
 				s.report(diag.BadSchemaFile, s.hand.output.arg.Pos, s.hand.output.arg.End,
 					`write "type": "object" at the root of the schema`,
-					"%s returns *mcp.CallToolResult, and the schema is not one of an object",
+					"%s returns *mcp.CallToolResult, but the schema is not for an object",
 					handlerName(d))
 			}
 			o, o.Kind = t.Output, model.SDKOutput
@@ -248,15 +248,15 @@ func (s *scanner) noMediaType(d *decl, o model.Output, done bool) bool {
 	switch wanted := o.Kind == model.BytesOutput; {
 	case wanted && !ok:
 		arg, _ = tool.Arg("output")
-		s.report(diag.MissingKey, arg.Pos, arg.End, "write mimetype=, as in mimetype=image/png",
+		s.report(diag.MissingKey, arg.Pos, arg.End, "write mimetype=, for example mimetype=image/png",
 			"%s returns a []byte with output=text and has no mimetype=", handlerName(d))
 	case ok && !wanted:
 		s.report(diag.Contradiction, arg.Pos, arg.End,
 			"return a []byte and write output=text, or remove mimetype=",
 			"mimetype= is for a []byte with output=text")
 	case ok && (err != nil || !strings.Contains(o.MIMEType, "/")):
-		s.report(diag.BadValue, arg.Pos, arg.End, "write TYPE/SUBTYPE, as in mimetype=image/png",
-			"%q is no media type", o.MIMEType)
+		s.report(diag.BadValue, arg.Pos, arg.End, "write TYPE/SUBTYPE, for example mimetype=image/png",
+			"%q is not a media type", o.MIMEType)
 	}
 	return done
 }
@@ -275,7 +275,7 @@ func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 	if t.Output.Kind == model.WrappedOutput {
 		pos, end := s.placeOf(d, out)
 		s.report(diag.BadShape, pos, end, "return a struct or a map, or write the handler without *mcp.CallToolRequest",
-			"the Out of %s is not a JSON object, and results of go-sdk's shape are not wrapped", handlerName(d))
+			"the Out of %s is not a JSON object, and the server does not wrap results of go-sdk's shape", handlerName(d))
 	}
 }
 

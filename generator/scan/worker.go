@@ -25,8 +25,9 @@ type maker struct {
 	used    bool
 }
 
-// workers reads //mcp:worker: by the names of types, who makes them in a process of their own. One that could not
-// be read stands for its type where that is known, so that what uses it is not reported too.
+// workers reads //mcp:worker: by the names of types, who makes them in a process of their own. One
+// that could not be read stands for its type where that is known, so that what uses it is not
+// reported too.
 func (s *scanner) workers() {
 	s.makers = map[string]*maker{}
 	for _, d := range s.decls {
@@ -39,13 +40,15 @@ func (s *scanner) workers() {
 		if typ == "" {
 			s.unmade = true
 			if !invalid(d.fn.Signature()) {
-				s.report(diag.BadShape, d.name.Pos(), d.name.End(), workerShape, "%s makes no receiver: it has another shape", handlerName(d))
+				s.report(diag.BadShape, d.name.Pos(), d.name.End(), workerShape,
+					"%s has the wrong shape for //mcp:worker", handlerName(d))
 			}
 			continue
 		}
 		if other := s.makers[typ]; other != nil {
 			other.used = true // one of the two is, whichever stays
-			s.report(diag.Duplicate, written.Pos, written.End, "remove one of the two", "%s is made by %s already, at %s", typ, other.Name, s.short(other.written.Pos))
+			s.report(diag.Duplicate, written.Pos, written.End, "remove one of the two",
+				"%s already has a //mcp:worker, %s, at %s", typ, other.Name, s.short(other.written.Pos))
 			continue
 		}
 		s.makers[typ] = m
@@ -71,7 +74,8 @@ func (s *scanner) makes(m *maker) string {
 	return n.Obj().Name()
 }
 
-// isolated finds who makes the receiver of a handler with isolate=process, or reports that nobody does.
+// isolated finds who makes the receiver of a handler with isolate=process, or reports that nobody
+// does.
 func (s *scanner) isolated(d *decl, t *model.Tool) {
 	if t.Limits.Isolate == "" {
 		return
@@ -79,13 +83,13 @@ func (s *scanner) isolated(d *decl, t *model.Tool) {
 	arg, _ := d.find("limit").Arg("isolate")
 	if t.Handler.SDK {
 		s.report(diag.BadShape, arg.Pos, arg.End, "write func(ctx context.Context, in In) (Out, error), or remove isolate=process",
-			"%s takes the request, which stays in the process of the server", handlerName(d))
+			"%s takes the request, which is not available in the process of a call", handlerName(d))
 		return
 	}
 	if t.Output.Kind == model.SDKOutput {
 		s.report(diag.BadShape, arg.Pos, arg.End,
 			"return []mcp.Content, a string or a struct, or remove isolate=process",
-			"%s returns *mcp.CallToolResult, which the process of a call cannot send",
+			"%s returns *mcp.CallToolResult, which the process of a call cannot return",
 			handlerName(d))
 		return
 	}
@@ -95,8 +99,9 @@ func (s *scanner) isolated(d *decl, t *model.Tool) {
 	m := s.makers[d.recv.Name()]
 	if m == nil {
 		if !s.unmade {
-			s.report(diag.NoWorker, arg.Pos, arg.End, "write //mcp:worker on a func that makes one, as in func New"+upperFirst(d.recv.Name())+"() (*"+d.recv.Name()+", error), or serve a func",
-				"%s is a method, and nothing makes its %s in the process of a call", handlerName(d), d.recv.Name())
+			s.report(diag.NoWorker, arg.Pos, arg.End,
+				"write //mcp:worker on a func that creates the receiver, for example func New"+upperFirst(d.recv.Name())+"() (*"+d.recv.Name()+", error), or serve a func",
+				"%s is a method, and no //mcp:worker creates its receiver %s in the process of a call", handlerName(d), d.recv.Name())
 		}
 		return
 	}
@@ -113,6 +118,6 @@ func (s *scanner) idle() {
 			continue
 		}
 		s.report(diag.Misplaced, m.written.Pos, m.written.End, "remove it, or write //mcp:limit isolate=process on a method of "+name,
-			"nobody needs the %s that //mcp:worker makes: none of its methods has isolate=process", name)
+			"//mcp:worker for %s has no effect: none of its methods has isolate=process", name)
 	}
 }

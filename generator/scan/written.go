@@ -47,7 +47,8 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	w := &written{file: filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Text(key)))), arg: arg}
 	path, err := s.withinModule(w.file)
 	if err != nil {
-		s.report(diag.BadSchemaFile, arg.Pos, arg.End, "name a file of this module, relative to the package's directory", "%s=%s: %s", key, d.Text(key), err)
+		s.report(diag.BadSchemaFile, arg.Pos, arg.End,
+			"write the name of a file in this module, relative to the package's directory", "%s=%s: %s", key, d.Text(key), err)
 		return w
 	}
 	text, err := os.ReadFile(path)
@@ -79,7 +80,7 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 // generated test reads it wherever the module is built.
 func (s *scanner) withinModule(file string) (string, error) {
 	if filepath.IsAbs(file) || strings.Contains(file, `\`) {
-		return "", errors.New("the path is not relative, with slashes")
+		return "", errors.New("the path is not a relative path with slashes")
 	}
 	root := s.pkg.Dir
 	if below := strings.Trim(strings.TrimPrefix(s.pkg.Path, s.pkg.Module), "/"); below != "" {
@@ -132,15 +133,16 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 		return false
 	}
 	if t.Input.Kind == model.NoInput {
-		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove input=", "%s takes no arguments that a schema could describe", handlerName(d))
+		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove input=",
+			"%s has no arguments for a schema", handlerName(d))
 		return true
 	}
 	if w.Text != "" && !w.Object {
 		s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End, `write "type": "object" at the root of the schema`,
-			"input=%s: the arguments of a tool are an object, and the schema does not say so", w.file)
+			"input=%s: the arguments of a tool are an object, but the schema is not for an object", w.file)
 	}
 	t.Input.Schema, t.Input.Written, t.Input.File = w.Known, w.Text, w.file
-	t.Input.Uncoded = "its schema is written by hand, in " + w.file
+	t.Input.Uncoded = "it has a schema by hand, in " + w.file
 	if t.Input.Kind != model.PlainInput {
 		return true
 	}
@@ -152,8 +154,8 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 	}
 	for _, found := range d.directives {
 		if found.Name == "param" {
-			s.report(diag.Contradiction, found.Pos, found.End, "say it in "+w.file,
-				"//mcp:param describes a parameter that the schema by hand describes")
+			s.report(diag.Contradiction, found.Pos, found.End, "describe it in "+w.file,
+				"//mcp:param is for a parameter that the schema by hand describes")
 		}
 	}
 	return true
@@ -185,6 +187,7 @@ func (s *scanner) handNothing(d *decl) {
 		}
 	}
 	if w := s.hand.output; w != nil {
-		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=", "%s returns nothing that a schema could describe", handlerName(d))
+		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=",
+			"%s has no result for a schema", handlerName(d))
 	}
 }

@@ -126,13 +126,13 @@ func (p *pass) ends(root *jsonschema.Schema) {
 	}
 	at, name, items := p.cycle(root, finite)
 	if items {
-		message := "no finite document fits: each item must hold " + name + " again"
-		cure := `drop minItems, or let the field be left out, as in json:",omitempty"`
+		message := "no finite document fits: each item must contain " + name + " again"
+		cure := `remove minItems, or make the field optional, for example json:",omitempty"`
 		p.problem(UnsupportedType, at, message, cure)
 		return
 	}
-	message := "no finite document fits: " + name + " must hold itself again"
-	cure := "let the field be left out, or add nullable to its jsonschema tag"
+	message := "no finite document fits: " + name + " must contain itself"
+	cure := "make the field optional, or add nullable to its jsonschema tag"
 	p.problem(UnsupportedType, at, message, cure)
 }
 

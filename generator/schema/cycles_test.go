@@ -112,7 +112,7 @@ func TestATypeOfACycleHasOneSchema(t *testing.T) {
 func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 	for _, test := range []struct{ name, src, path, want string }{
 		{"minItems", "type Root struct { Kids []Root `jsonschema:\"minItems=1\"` }", "Root.Kids",
-			"no finite document fits: each item must hold Kids again"},
+			"no finite document fits: each item must contain Kids again"},
 		{"minItems of pointers", "type Root struct { Kids []*Root `jsonschema:\"minItems=1\"` }",
 			"Root.Kids", "no finite document fits"},
 		{"below",
@@ -123,7 +123,8 @@ func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 		{"named list", "type L []Root\ntype Root struct { L L `jsonschema:\"minItems=1\"` }",
 			"Root.L", "no finite document fits"},
 		{"groups",
-			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A", "no finite document fits: A must hold itself again"},
+			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A",
+			"no finite document fits: A must contain itself"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			problems, _ := problemsOf(t, test.src, false)

@@ -71,8 +71,8 @@ func example(t *testing.T, s *jsonschema.Schema, defs jsonschema.Definitions, de
 	return nil
 }
 
-// smallest makes a value that a schema accepts, with the properties that it must have alone and null
-// where it may be. A schema that no finite value fits fails the test.
+// smallest makes a value that a schema accepts, with the properties that it must have alone and
+// null where it may be. A schema that no finite value fits fails the test.
 func smallest(t *testing.T, s *jsonschema.Schema, defs jsonschema.Definitions, depth int) any {
 	t.Helper()
 	if depth > 50 {

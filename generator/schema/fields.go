@@ -252,7 +252,8 @@ func (p *pass) dominant(list []field, at place) []field {
 				path: at.path + "." + same[1].path, obj: same[1].v,
 				owner: same[1].declarer(at.owner), field: true, own: at.own,
 			}
-			p.bad(at, "give one of them another name", "%s is the name of %s as well, and encoding/json leaves both out", same[1].name, same[0].v.Name())
+			p.bad(at, "give one of them another name",
+				"%s is also the name of %s, and encoding/json omits both", same[1].name, same[0].v.Name())
 		}
 	}
 	sort.Slice(kept, func(i, j int) bool { return slices.Compare(kept[i].depth, kept[j].depth) < 0 })

@@ -75,7 +75,7 @@ func (k keywords) once(list []element) {
 			continue
 		}
 		if slices.Contains(seen, e.key) {
-			k.bad("write one", "the tag has %s twice, of which the last counts", e.key)
+			k.bad("write one", "the tag has %s twice, and only the last applies", e.key)
 		}
 		seen = append(seen, e.key)
 	}
@@ -155,7 +155,7 @@ func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
 	for _, s := range *alternatives {
 		if s.Title == title {
 			if k.dir != reflecting && slices.Contains(s.Required, k.field.name) {
-				k.bad("drop one of them", "the tag puts the field into the group %s twice", title)
+				k.bad("remove one of the two", "the field is in the group %s twice", title)
 				return
 			}
 			s.Required = append(s.Required, k.field.name)
@@ -174,7 +174,7 @@ func (k keywords) declare(s *jsonschema.Schema, name string) {
 		has := k.resolve(s).Type
 		switch {
 		case !slices.Contains(jsonTypes, name):
-			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is no JSON type", name)
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is not a JSON type", name)
 			return
 		case has != "" && has != name && !(has == "number" && name == "integer"):
 			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON",
@@ -190,7 +190,7 @@ func (k keywords) typesOf(list string) []*jsonschema.Schema {
 	var all []*jsonschema.Schema
 	for name := range strings.SplitSeq(list, ";") {
 		if k.dir != reflecting && !slices.Contains(jsonTypes, name) {
-			k.bad("use one of "+strings.Join(jsonTypes, ", "), "%s is no JSON type", name)
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "%s is not a JSON type", name)
 			continue
 		}
 		all = append(all, &jsonschema.Schema{Type: name})
@@ -224,7 +224,7 @@ func (k keywords) references(list string) []*jsonschema.Schema {
 		name, local := strings.CutPrefix(ref, "#/$defs/")
 		t := k.lookup(name)
 		if !local || t == nil {
-			k.bad("write #/$defs/ and the name of a type of this package", "%s refers to no type",
+			k.bad("write #/$defs/ and the name of a type in this package", "%s does not refer to a type",
 				ref)
 			continue
 		}
@@ -256,8 +256,8 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	was := s.Type
 	if was == "string" && k.on.has(jsonFields) {
 		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
-			k.bad("drop the string option",
-				"the string option of the json tag puts a string into quotes twice")
+			k.bad("remove the string option",
+				"the string option of the json tag quotes a string twice")
 		}
 		return
 	}
@@ -319,16 +319,16 @@ func (k keywords) unknown(e element) {
 	}
 	switch {
 	case e.text == "":
-		k.bad(`drop the comma, or write \\, for a comma within a value`,
+		k.bad(`remove the comma, or write \\, for a comma within a value`,
 			"the jsonschema tag has an empty element")
 	case slices.Contains(flags, e.key):
-		k.bad("write "+e.key+" alone", "%s takes no value", e.key)
+		k.bad("write "+e.key+" alone", "%s does not take a value", e.key)
 	case e.flag && knownKey(e.key):
 		k.bad("write "+e.key+"=…", "%s has no value", e.key)
 	case e.flag && (strings.HasPrefix(e.after, "enum=") ||
 		strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
 		key, _, _ := strings.Cut(e.after, "=")
-		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key,
+		k.bad(fmt.Sprintf("write it once for each value: %s,%s=%s", e.after, key,
 			strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`

@@ -117,8 +117,8 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 	case isBasic && basic.Info()&types.IsInteger != 0:
 		return SignedPattern
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON form", gotype.Plain(key)),
-		"key the map by a string, an integer or a type with text methods")
+	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON representation", gotype.Plain(key)),
+		"use a string, an integer or a type with text methods as key")
 	return ""
 }
 
@@ -178,14 +178,14 @@ func (p *pass) unsupported(t types.Type, at place) {
 		return
 	}
 	if t == types.Typ[types.Invalid] {
-		p.problem(UnsupportedType, at, "the type does not compile", "fix it, then generate again")
+		p.problem(UnsupportedType, at, "the type does not compile", "fix it, then run mcpgen again")
 		return
 	}
 	cure := "use another type"
 	if _, isField := at.obj.(*types.Var); isField {
-		cure += `, or leave the field out with json:"-"`
+		cure += `, or hide the field with json:"-"`
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", gotype.Plain(t)), cure)
+	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON representation", gotype.Plain(t)), cure)
 }
 
 // open makes a schema that accepts everything an object instead of the boolean true.

@@ -96,7 +96,7 @@ func (k keywords) exact(s *jsonschema.Schema) {
 	add("enum", s.Enum)
 	for _, n := range found {
 		if Rational(n.value) != nil && !Exact(n.value) {
-			k.bad("write a number within it, drop the key, or give the "+k.holder()+
+			k.bad("write a number in the range, remove the key, or give the "+k.holder()+
 				" a string type", "%s=%s %s", n.key, n.value, Inexact)
 		}
 	}
@@ -169,7 +169,7 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 		}
 		r := Rational(n.value.String())
 		if r == nil {
-			k.bad("write it as JSON does", "%s=%s is no JSON number", n.key, n.value)
+			k.bad("write a JSON number", "%s=%s is not a JSON number", n.key, n.value)
 			return
 		}
 		if n.key == "multipleOf" && r.Sign() <= 0 {
@@ -192,7 +192,7 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 			}
 			c := Rational(lower.value.String()).Cmp(Rational(upper.value.String()))
 			if c > 0 || c == 0 && (lower.strict || upper.strict) {
-				k.bad("change one of the two", "%s=%s and %s=%s leave no value", lower.key, lower.value, upper.key, upper.value)
+				k.bad("change one of the two", "%s=%s and %s=%s exclude every value", lower.key, lower.value, upper.key, upper.value)
 			}
 		}
 	}
@@ -204,18 +204,19 @@ func (k keywords) lengths(s *jsonschema.Schema) {
 		from, to    *uint64
 	}{{"minLength", "maxLength", s.MinLength, s.MaxLength}, {"minItems", "maxItems", s.MinItems, s.MaxItems}} {
 		if pair.from != nil && pair.to != nil && *pair.from > *pair.to {
-			k.bad("change one of the two", "%s=%d and %s=%d leave no value", pair.least, *pair.from, pair.most, *pair.to)
+			k.bad("change one of the two", "%s=%d and %s=%d exclude every value", pair.least, *pair.from, pair.most, *pair.to)
 		}
 	}
 	if a, ok := k.typ.Underlying().(*types.Array); ok && s.Type == "array" {
 		n := uint64(a.Len())
 		if s.MinItems != nil && *s.MinItems > n || s.MaxItems != nil && *s.MaxItems > n {
-			k.bad("drop the limit, or use a slice", "the array holds %d items and the tag asks for others", n)
+			k.bad("remove the limit, or use a slice", "the array has %d items, which contradicts the tag", n)
 		}
 	}
 }
 
-// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads differently.
+// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads
+// differently.
 var re2Only = regexp.MustCompile(`\(\?[imsU-]|\(\?P<|\[\[:|\\[AzQEaC]|\\x\{`)
 
 func (k keywords) pattern(pattern string) {
@@ -223,16 +224,17 @@ func (k keywords) pattern(pattern string) {
 		return
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		cure := "write a regular expression that Go and JavaScript share"
+		cure := "write a regular expression that is valid in Go and JavaScript"
 		if k.holder() == "field" {
 			cure += `; a comma is written \\,` // a tag alone separates its keys by commas
 		}
-		k.bad(cure, "the pattern %s cannot be read: %s", pattern,
+		k.bad(cure, "the pattern %s is malformed: %s", pattern,
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
 	if m := re2Only.FindString(pattern); m != "" {
-		k.bad("write a regular expression that Go and JavaScript share", "the pattern %s uses %s, which JavaScript does not know", pattern, m)
+		k.bad("write a regular expression that is valid in Go and JavaScript",
+			"the pattern %s uses %s, which JavaScript does not support", pattern, m)
 	}
 }
 
@@ -278,7 +280,7 @@ func refusesText(s *jsonschema.Schema, value string) string {
 	switch {
 	case s.Format == "date-time":
 		if _, err := time.Parse(time.RFC3339, strings.ToUpper(value)); err != nil {
-			return "is no moment of RFC 3339, as in 2026-01-31T15:04:05Z"
+			return "is not an RFC 3339 time, for example 2026-01-31T15:04:05Z"
 		}
 	case s.ContentEncoding == "base64":
 		if _, err := base64.StdEncoding.DecodeString(value); err != nil {
@@ -313,7 +315,7 @@ func refusesNumber(s *jsonschema.Schema, value json.Number) string {
 		}
 	}
 	if m := Rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 && !new(big.Rat).Quo(r, m).IsInt() {
-		return "is no multiple of " + s.MultipleOf.String()
+		return "is not a multiple of " + s.MultipleOf.String()
 	}
 	return ""
 }

@@ -104,12 +104,12 @@ func (p *pass) hooked(t types.Type, at place) bool {
 	}
 	for _, m := range list {
 		if p.has(t, m, byValue) {
-			cure := "say the same with jsonschema tags, " + ByHand + " input=FILE or output=FILE"
+			cure := "use jsonschema tags instead, " + ByHand + " input=FILE or output=FILE"
 			if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
 				cure = p.declaring(t, at)
 			}
 			p.problem(HookedType, at,
-				fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs",
+				fmt.Sprintf("%s has a method %s, which makes the schema at run time",
 					gotype.Plain(t), m.name), cure)
 			return true
 		}
@@ -163,7 +163,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	}
 	if m, ok := p.opaque(t); ok {
 		p.problem(UnsupportedType, at,
-			fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t),
+			fmt.Sprintf("%s has its own %s, so its JSON representation is unknown", gotype.Plain(t),
 				m.name),
 			p.declaring(t, at))
 		return &jsonschema.Schema{}, true
@@ -201,7 +201,7 @@ func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
 			return false
 		}
 		found := p.within(t, at).found(UnsupportedType,
-			fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
+			fmt.Sprintf("%s has %s from the embedded %s, which is nil during decoding",
 				gotype.Plain(t), m.name, gotype.Plain(embedded)),
 			"embed a struct by value, declare "+m.name+" on the type itself, or use another type")
 		found.Panics = true
@@ -232,8 +232,8 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	p := w.pass(inputRules, decoding)
 	switch {
 	case !ok || types.IsInterface(n) || n.TypeParams().Len() > 0:
-		p.bad(at, "name a type that is neither generic nor an interface",
-			"%s has no JSON form of its own", name.Name())
+		p.bad(at, "use a type that is neither generic nor an interface",
+			"%s has no JSON representation of its own", name.Name())
 		return p.problems
 	case wellKnown(n):
 		p.bad(at, "remove the directive", "the schema of %s is fixed", gotype.Plain(n))
@@ -294,7 +294,7 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 	var list []element
 	for _, t := range tags {
 		if !slices.Contains(typeKeys, t.Key) {
-			k.bad("write it in the tag of a field", "the schema of a type has no key %s", t.Key)
+			k.bad("write the key in the tag of a field", "the schema of a type has no key %s", t.Key)
 			continue
 		}
 		if t.Key == "nullable" {
@@ -308,7 +308,7 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 	}
 	tag.add(list, false)
 	if !tag.declaredTypes() {
-		k.bad("write the JSON type first, as in schema=string", "the schema has no type")
+		k.bad("write the JSON type first, for example schema=string", "the schema has no type")
 		return s
 	}
 	k.all(s, tag)
@@ -358,7 +358,7 @@ func (p *pass) proposed(n *types.Named) string {
 		form = "number"
 	}
 	return declareCure + gotype.Plain(n) + " schema=" + form +
-		" in the package doc, with the JSON form that the type has, " + ByHand
+		" in the package doc, with the JSON representation of the type, " + ByHand
 }
 
 // hasNames reports a struct with a field that is named for JSON.
@@ -393,7 +393,7 @@ func (p *pass) declaring(t types.Type, at place) string {
 		return p.proposed(n)
 	}
 	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
-		return `declare the form in the field's tag, as in jsonschema:"type=string", ` + ByHand
+		return `declare the JSON type in the field's tag, for example jsonschema:"type=string", ` + ByHand
 	}
 	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
 		return foreignCure
@@ -405,12 +405,12 @@ func (p *pass) declaring(t types.Type, at place) string {
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
 	if p.dir == encoding && !at.addressable && !p.has(t, m, byValue) {
-		cure := fmt.Sprintf("use *%s in its place", gotype.Plain(t))
+		cure := fmt.Sprintf("use *%s instead", gotype.Plain(t))
 		if n, ok := t.(*types.Named); !ok || !p.foreign(n.Obj()) {
 			cure += ", or declare the method on the value"
 		}
 		p.problem(UnsupportedType, at,
-			fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value",
+			fmt.Sprintf("%s has %s on its pointer, and encoding/json does not call it for a value",
 				gotype.Plain(t), m.name), cure)
 	}
 }
@@ -488,7 +488,7 @@ func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
 const exactly = 1<<53 - 1
 
 // Inexact is the end of a message about a number for which Exact is false.
-const Inexact = "is beyond ±9007199254740991, up to which every client keeps a number as it is"
+const Inexact = "is beyond ±9007199254740991; some clients round such numbers"
 
 // Exact reports whether a JSON number is within ±(2^53-1), so that every client keeps it. It is
 // false for a text that is no number.

@@ -22,9 +22,9 @@ var assigned = regexp.MustCompile(`(?:^|[\s;,(])([A-Za-z_]+)(\s*=\s*|:)(\S+)`)
 // numeral is a number, whatever unit or bracket ends it.
 var numeral = regexp.MustCompile(`^[-+]?[0-9][0-9.eE+-]*$`)
 
-// mistaken returns the element that a description was probably meant to be, or nothing: parts between
-// commas, each of one or two words of which the first is, or nearly is, a key; or an assignment that
-// stands behind other words.
+// mistaken returns the element that a description was probably meant to be, or nothing: parts
+// between commas, each of one or two words of which the first is, or nearly is, a key; or an
+// assignment that stands behind other words.
 func mistaken(text string) string {
 	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
 		key, value := resembled(m[1]), m[3]
@@ -78,8 +78,8 @@ func meant(words []string) string {
 	return ""
 }
 
-// resembled is the key or flag that a word is but for case and a slip, or nothing. It is stricter than
-// [nearest], which is asked where something is wrong already.
+// resembled is the key or flag that a word is but for case and a slip, or nothing. It is stricter
+// than [nearest], which is asked where something is wrong already.
 func resembled(word string) string {
 	for _, known := range slices.Concat(allKeys, flags[:2]) {
 		if strings.EqualFold(word, known) {

@@ -16,8 +16,8 @@ const (
 	encoding                    // results: Go to JSON
 )
 
-// inlineLimit bounds the schemas of one document that has everything acyclic inlined, about
-// 150 KB of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
+// inlineLimit bounds the schemas of one document that has everything acyclic inlined, about 150 KB
+// of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
 const inlineLimit = 2000
 
 // depthLimit ends a walk through types that never reach a struct, slice or map, as in type P *P.
@@ -77,7 +77,7 @@ func (w *Walker) pass(on ruleSet, d direction) *pass {
 const ByHand = "or write the schema by hand: //mcp:schema"
 
 // foreignCure is what helps with a type of another module, which its users cannot edit.
-const foreignCure = "use a type of your own in its place, " + ByHand
+const foreignCure = "use a type of your own instead, " + ByHand
 
 // problem adds a finding. In a struct of another module, the cure is one that the author of the
 // handlers can apply.
@@ -86,7 +86,7 @@ func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
 	if ok && p.foreign(field) && !strings.HasPrefix(cure, declareCure) {
 		cure = foreignCure
 		if _, isField := at.own.(*types.Var); isField {
-			cure = `leave the field out with json:"-", ` + cure
+			cure = `hide the field with json:"-", ` + cure
 		}
 	}
 	p.add(at.found(kind, message, cure))
@@ -176,7 +176,7 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {
-		p.problem(UnsupportedType, at, "the type refers to itself and never ends", "break the cycle with a struct, a slice or a map")
+		p.problem(UnsupportedType, at, "the type refers to itself without end", "break the cycle with a struct, a slice or a map")
 		return &jsonschema.Schema{}
 	}
 	p.depth++
@@ -192,8 +192,8 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	}
 	n, isNamed := t.(*types.Named)
 	if Optional(t) != nil && p.dir != reflecting {
-		p.problem(UnsupportedType, at, "toolset.Optional is no field and no parameter here",
-			"use a pointer: an element is never absent")
+		p.problem(UnsupportedType, at, "toolset.Optional is not a field or parameter here",
+			"use a pointer: an element cannot be absent")
 		return &jsonschema.Schema{}
 	}
 	at = p.within(t, at)

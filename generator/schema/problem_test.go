@@ -37,14 +37,15 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 		want      string // kind path: part of the message
 	}{
 		{"func", "type Root struct { In struct { F func() } }", false,
-			"0 Root.In.F: func() has no JSON form"},
+			"0 Root.In.F: func() has no JSON representation"},
 		{"chan in a list", "type Root struct { C []chan int }", false,
-			"0 Root.C[]: chan int has no JSON form"},
+			"0 Root.C[]: chan int has no JSON representation"},
 		{"complex", "type Root struct { C map[string]complex128 }", false,
-			"0 Root.C[…]: complex128 has no JSON form"},
+			"0 Root.C[…]: complex128 has no JSON representation"},
 		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false,
-			"0 Root.P: unsafe.Pointer has no JSON form"},
-		{"uintptr", "type Root struct { P uintptr }", false, "0 Root.P: uintptr has no JSON form"},
+			"0 Root.P: unsafe.Pointer has no JSON representation"},
+		{"uintptr", "type Root struct { P uintptr }", false,
+			"0 Root.P: uintptr has no JSON representation"},
 		{"endless array", "type Root struct { A [1 << 53]struct{} }", true,
 			"0 Root.A: the length 9007199254740992 is beyond ±"},
 		{"map key", "type Root struct { M map[bool]string }", false,
@@ -90,7 +91,7 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 			"type T int\nfunc (T) JSONSchemaAlias() any { return nil }\ntype Root struct { A *T }",
 			false, "2 Root.A: p.T has a method JSONSchemaAlias"},
 		{"two of one name", "type Root struct { A int `json:\"x\"`; B int `json:\"x\"` }", false,
-			"1 Root.B: x is the name of A as well"},
+			"1 Root.B: x is also the name of A"},
 		{"string option on a string", "type Root struct { A string `json:\",string\"` }", false,
 			"1 Root.A: the string option of the json tag"},
 	}
@@ -204,9 +205,9 @@ type Root struct {
 	}
 	for text, want := range map[string]string{
 		"Plain type=string":          "p.Plain has no JSON or text method of its own",
-		"G type=string":              "G has no JSON form of its own",
+		"G type=string":              "G has no JSON representation of its own",
 		"T format=date":              "the schema has no type",
-		"T type=text":                "type=text is no JSON type",
+		"T type=text":                "type=text is not a JSON type",
 		"T type=string,minimum=1":    "minimum does not apply to a string",
 		"T type=string,default=x":    "the schema of a type has no key default",
 		"T type=string,minLength=x":  "minLength=x is not a whole number from 0 on",
@@ -294,26 +295,26 @@ type Wrong struct {
 	}
 	_, problems = w.Input(pkg.Scope().Lookup("Wrong").Type())
 	if len(problems) != 2 ||
-		!strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is no") ||
-		!strings.Contains(said(problems), "Wrong.D: toolset.Optional tells an absent") {
+		!strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is not") ||
+		!strings.Contains(said(problems), "Wrong.D: toolset.Optional has no effect") {
 		t.Error(said(problems))
 	}
 }
 
 func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	tests := []struct{ field, want, cure string }{
-		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value",
+		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 exclude every value",
 			""},
 		{"A int `jsonschema:\"exclusiveMinimum=4,maximum=4\"`",
-			"exclusiveMinimum=4 and maximum=4 leave no value", ""},
+			"exclusiveMinimum=4 and maximum=4 exclude every value", ""},
 		{"A float64 `jsonschema:\"minimum=0.3,exclusiveMaximum=0.30\"`",
-			"minimum=0.3 and exclusiveMaximum=0.30 leave no value", ""},
+			"minimum=0.3 and exclusiveMaximum=0.30 exclude every value", ""},
 		{"A string `jsonschema:\"minLength=5,maxLength=4\"`",
-			"minLength=5 and maxLength=4 leave no value", ""},
+			"minLength=5 and maxLength=4 exclude every value", ""},
 		{"A []int `jsonschema:\"minItems=5,maxItems=4\"`",
-			"minItems=5 and maxItems=4 leave no value", ""},
-		{"A [2]int `jsonschema:\"minItems=3\"`", "minItems=3 and maxItems=2 leave no value", ""},
-		{"A [2]int `jsonschema:\"maxItems=5\"`", "the array holds 2 items", ""},
+			"minItems=5 and maxItems=4 exclude every value", ""},
+		{"A [2]int `jsonschema:\"minItems=3\"`", "minItems=3 and maxItems=2 exclude every value", ""},
+		{"A [2]int `jsonschema:\"maxItems=5\"`", "the array has 2 items", ""},
 		{"A int8 `jsonschema:\"maximum=200\"`", "maximum=200 is beyond the Go type int8",
 			"stay within -128 and 127"},
 		{"A []uint `jsonschema:\"minimum=-1\"`", "minimum=-1 is beyond the Go type uint", ""},
@@ -336,15 +337,15 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A []int `jsonschema:\"default=1,default=1.0,uniqueItems=true\"`",
 			"default=[1 1.0] repeats an item", ""},
 		{"A float64 `jsonschema:\"example=0.35,multipleOf=0.1\"`",
-			"example=0.35 is no multiple of 0.1", ""},
+			"example=0.35 is not a multiple of 0.1", ""},
 		{"A float64 `jsonschema:\"multipleOf=0\"`", "multipleOf=0 is not above 0", ""},
-		{"A float64 `jsonschema:\"minimum=+5\"`", "minimum=+5 is no JSON number", ""},
+		{"A float64 `jsonschema:\"minimum=+5\"`", "minimum=+5 is not a JSON number", ""},
 		{"A float64 `jsonschema:\"minimum=1e-999999999\"`",
-			"minimum=1e-999999999 is no JSON number", ""},
+			"minimum=1e-999999999 is not a JSON number", ""},
 		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
 		{"A int64 `jsonschema:\"maximum=9007199254740992\"`",
 			"maximum=9007199254740992 is beyond ±9007199254740991",
-			"write a number within it, drop the key, or give the field a string type"},
+			"write a number in the range, remove the key, or give the field a string type"},
 		{"A uint64 `jsonschema:\"exclusiveMinimum=9007199254740992\"`",
 			"exclusiveMinimum=9007199254740992 is beyond ±", ""},
 		{"A []int `jsonschema:\"minimum=-9223372036854775808\"`",
@@ -371,18 +372,18 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A string `jsonschema:\"pattern=^a{3,12}$\"`", "the jsonschema tag has no key \"12}$\"",
 			`write \\, for a comma within a value`},
 		{"A string `jsonschema:\"enum=x,y\"`", "the jsonschema tag has no key \"y\"",
-			"say it once per value: enum=x,enum=y"},
+			"write it once for each value: enum=x,enum=y"},
 		{"A string `jsonschema:\"title=T,enum=x, end\"`", "the jsonschema tag has no key \" end\"",
-			"say it once per value: enum=x,enum=end"},
+			"write it once for each value: enum=x,enum=end"},
 		{"A string `jsonschema:\"example=x,y\"`", "the jsonschema tag has no key \"y\"",
-			"say it once per value: example=x,example=y"},
+			"write it once for each value: example=x,example=y"},
 		{"A string `jsonschema:\"enum=x,minlength\"`",
 			"the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
 		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"",
 			`write \\, for a comma`},
 		{"A int `jsonschema:\"minimum 3\"`",
-			"the jsonschema tag \"minimum 3\" has no key and would be the description",
-			"write minimum=3; a description goes into the field's comment"},
+			"the jsonschema tag \"minimum 3\" has no key, so it is the description",
+			"write minimum=3; write a description in the field's comment"},
 		{"A int `jsonschema:\"minimum = 3\"`",
 			"the jsonschema tag \"minimum = 3\" has no key", "write minimum=3;"},
 		{"A int `jsonschema:\"the count, Maximum =3.\"`",
@@ -399,7 +400,7 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A string `jsonschema:\"required = true\"`",
 			"the jsonschema tag \"required = true\" has no key", "write required;"},
 		{"A int `jsonschema:\"minimum=3,minimum=0\"`",
-			"the tag has minimum twice, of which the last counts", "write one"},
+			"the tag has minimum twice, and only the last applies", "write one"},
 		{"A string `jsonschema:\"pattern=^a$,title=T,pattern=b\"`",
 			"the tag has pattern twice", "write one"},
 		{"A int `jsonschema:\"minimum: 3\"`", "the jsonschema tag \"minimum: 3\" has no key",
@@ -421,13 +422,13 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 			"write required; "},
 		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key",
 			"write maxLength=8"},
-		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( cannot be read", ""},
+		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( is malformed", ""},
 		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x uses (?i", ""},
 		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"",
 			"did you mean minLength?"},
 		{"A string `jsonschema:\"minLength=3, maxLength=5\"`",
 			"the jsonschema tag has no key \" maxLength\"", "did you mean maxLength?"},
-		{"A string `jsonschema:\"required=true\"`", "required takes no value",
+		{"A string `jsonschema:\"required=true\"`", "required does not take a value",
 			"write required alone"},
 		{"A string `jsonschema:\"required,minLength\"`", "minLength has no value",
 			"write minLength=…"},
@@ -440,19 +441,19 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A []string `jsonschema:\"uniqueItems=yes\"`", "uniqueItems=yes is not true or false", ""},
 		{"A []string `jsonschema:\"readOnly=yes\"`", "readOnly=yes is not true or false", ""},
 		{"A [][]string `jsonschema:\"minLength=1\"`",
-			"minLength does not reach into a list of lists", ""},
+			"minLength does not apply to a list of lists", ""},
 		{"A []any `jsonschema:\"default=1\"`", "default does not apply to a value of any type", ""},
 		{"A struct{} `jsonschema:\"default=1\"`", "default does not apply to an object", ""},
 		{"A bool `jsonschema:\"minimum=1\"`", "minimum does not apply to a boolean", ""},
 		{"A any `jsonschema:\"type=array,minItems=1\"`", "minItems needs items of a known type",
 			""},
-		{"A any `jsonschema:\"type=text\"`", "type=text is no JSON type", ""},
-		{"A any `jsonschema:\"oneof_type=string;text\"`", "text is no JSON type", ""},
+		{"A any `jsonschema:\"type=text\"`", "type=text is not a JSON type", ""},
+		{"A any `jsonschema:\"oneof_type=string;text\"`", "text is not a JSON type", ""},
 		{"A int `jsonschema:\"type=string\"`",
 			"type=string contradicts the Go type int, which is an integer in JSON", ""},
-		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`", "#/$defs/Nobody refers to no type", ""},
+		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`", "#/$defs/Nobody does not refer to a type", ""},
 		{"A any `jsonschema:\"anyof_ref=https://example.com/x\"`",
-			"https://example.com/x refers to no type", ""},
+			"https://example.com/x does not refer to a type", ""},
 		{"A int `json:\",string\" jsonschema:\"minimum=3\"`", "minimum does not apply to a string",
 			""},
 		{"A int `json:\",string\" jsonschema:\"default=x\"`",
@@ -521,7 +522,7 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 		"title of the book", "pattern of the cloth", "format", "title", "the type",
 		"minimum number of racks", "required by law", "default: none",
 		"format: YYYY-MM-DD", "minimum 3 characters", "menu", "email", "note", "callable",
-		"the zip, as in type=5", "unique items", "maximum, in meters", "min", "enum values",
+		"the zip, for example type=5", "unique items", "maximum, in meters", "min", "enum values",
 		"plain text", "readable, or not", "required = yes", "the title = its name", "default:none",
 		"default:5", "anchor:3", "where c = d", "format = free", "pattern:cloth", "see minimum:of",
 		"size (format:short)",
@@ -577,8 +578,8 @@ func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
 func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
 	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
 	if got, want := said(problems),
-		"RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of "+
-			"its constants\n"; got != want {
+		"RuleNarrow.S: enum=broken is not a constant of types.Status\n\tuse the values of its "+
+			"constants\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -586,8 +587,8 @@ func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
 func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 	const opaque = "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\n"
 	for src, want := range map[string]string{
-		"type Root struct { A T }":            "declare the form in the field's tag",
-		"type Root struct { A *T }":           "declare the form in the field's tag",
+		"type Root struct { A T }":            "declare the JSON type in the field's tag",
+		"type Root struct { A *T }":           "declare the JSON type in the field's tag",
 		"type Root struct { A []T }":          "use a type without the method",
 		"type Root struct { A map[string]T }": "use a type without the method",
 		"type Root struct { T }":              "use a type without the method",
@@ -623,47 +624,47 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		{`json:"c"jsonschema:"minimum=3"`, 8,
 			`the struct tag has no space between two pairs (write one space between two pairs)`},
 		{`json:"c" jsonSchema:"minimum=3"`, 9,
-			`the struct tag has the key jsonSchema, which nothing reads (write jsonschema)`},
+			`the struct tag has the key jsonSchema, which no package reads (write jsonschema)`},
 		{`json:"c" json_schema:"minimum=3"`, 9,
-			`the struct tag has the key json_schema, which nothing reads (write jsonschema)`},
+			`the struct tag has the key json_schema, which no package reads (write jsonschema)`},
 		{`json:"c" JsonSchema:"minimum=3"`, 9,
-			`the struct tag has the key JsonSchema, which nothing reads (write jsonschema)`},
+			`the struct tag has the key JsonSchema, which no package reads (write jsonschema)`},
 		{`json:"c" jsonshcema:"minimum=3"`, 9,
-			`the struct tag has the key jsonshcema, which nothing reads (write jsonschema)`},
+			`the struct tag has the key jsonshcema, which no package reads (write jsonschema)`},
 		{`json:"c" jsonschemas:"minimum=3"`, 9,
-			`the struct tag has the key jsonschemas, which nothing reads (write jsonschema)`},
+			`the struct tag has the key jsonschemas, which no package reads (write jsonschema)`},
 		{`json:"c" jsonschema_minimum:"3"`, 9,
-			`the struct tag has the key jsonschema_minimum, which nothing reads (write jsonschema)`},
+			`the struct tag has the key jsonschema_minimum, which no package reads (write jsonschema)`},
 		{`json:"c" jsonschema-extras:"x=3"`, 9,
-			`the struct tag has the key jsonschema-extras, which nothing reads (write jsonschema_extras)`},
+			`the struct tag has the key jsonschema-extras, which no package reads (write jsonschema_extras)`},
 		{`json:"c" jsonschema_descripton:"x"`, 9,
-			`the struct tag has the key jsonschema_descripton, which nothing reads (write jsonschema_description)`},
-		{`JSON:"c"`, 0, `the struct tag has the key JSON, which nothing reads (write json)`},
-		{`josn:"c"`, 0, `the struct tag has the key josn, which nothing reads (write json)`},
-		{`jsn:"c"`, 0, `the struct tag has the key jsn, which nothing reads (write json)`},
-		{`jsson:"c"`, 0, `the struct tag has the key jsson, which nothing reads (write json)`},
+			`the struct tag has the key jsonschema_descripton, which no package reads (write jsonschema_description)`},
+		{`JSON:"c"`, 0, `the struct tag has the key JSON, which no package reads (write json)`},
+		{`josn:"c"`, 0, `the struct tag has the key josn, which no package reads (write json)`},
+		{`jsn:"c"`, 0, `the struct tag has the key jsn, which no package reads (write json)`},
+		{`jsson:"c"`, 0, `the struct tag has the key jsson, which no package reads (write json)`},
 		{`json:"c" jsonschema:"pattern=^\d+$"`, 20,
-			`the value of the tag key jsonschema is no Go string: it has \d (write \\d)`},
+			`the value of the tag key jsonschema is not a Go string: it has \d (write \\d)`},
 		{`json:"c" jsonschema:"pattern=a\\d,title=\q"`, 20,
-			`the value of the tag key jsonschema is no Go string: it has \q (write \\q)`},
+			`the value of the tag key jsonschema is not a Go string: it has \q (write \\q)`},
 		{"json:\"c\" jsonschema:\"title=a\nb\"", 20,
-			`the value of the tag key jsonschema is no Go string (write it as in jsonschema:"minimum=3")`},
+			`the value of the tag key jsonschema is not a Go string (write jsonschema:"minimum=3")`},
 		{`json:"c" jsonschema:"minimum=3`, 9,
-			`the value of the tag key jsonschema has no closing quote (write it as in jsonschema:"minimum=3")`},
+			`the value of the tag key jsonschema has no closing quote (write jsonschema:"minimum=3")`},
 		{`json:"c" jsonschema:"minimum=3" jsonschema:"maximum=5"`, 32,
-			`the struct tag has the key jsonschema twice, of which Go reads the first (write one)`},
+			`the struct tag has the key jsonschema twice, and Go reads only the first (write one)`},
 		{`json:"c" json:"d"`, 9,
-			`the struct tag has the key json twice, of which Go reads the first (write one)`},
+			`the struct tag has the key json twice, and Go reads only the first (write one)`},
 		{`json:"c" jsonschema="minimum=3"`, 9,
-			`the struct tag is no list of pairs from "jsonschema=" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "jsonschema=" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
 		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9,
-			`the struct tag is no list of pairs from "omitempty,jsonschema:" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "omitempty,jsonschema:" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
 		{`json: "c"`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:c,omitempty jsonschema:"minimum=3"`, 0,
 			`the value of the tag key json has no double quotes (write json:"c,omitempty")`},
 		{`the count`, 0,
-			`the struct tag is no list of pairs from "the" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "the" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
 		{`yaml:c json:"c"`, 0,
 			`the value of the tag key yaml has no double quotes (write yaml:"c")`},
 	}
@@ -751,7 +752,7 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		"var _ json.Unmarshaler\n" +
 		"type Base struct{ V int }\nfunc (*Base) UnmarshalText([]byte) error { return nil }\n" +
 		"type Own struct{ V int }\nfunc (*Own) UnmarshalJSON([]byte) error { return nil }\n"
-	const text = "%s has UnmarshalText from the embedded %s, which is nil when a value is read"
+	const text = "%s has UnmarshalText from the embedded %s, which is nil during decoding"
 	for _, test := range []struct{ src, path, typ, embedded string }{
 		{"type T struct { *Base }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
 		{"type T struct { *Base }\ntype Root struct { A []*T }", "Root.A[]", "p.T", "*p.Base"},
@@ -805,7 +806,7 @@ func TestResultThatIsAPointerHasTheMethodsOfItsFieldsPointers(t *testing.T) {
 	}
 	const byValue = "import \"math/big\"\ntype Root struct { A big.Rat }"
 	problems, _ := problemsOf(t, byValue, true)
-	if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, "use *big.Rat in its place") {
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, "use *big.Rat instead") {
 		t.Errorf("have %v", problems)
 	}
 }

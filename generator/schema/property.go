@@ -29,8 +29,9 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	}
 	tag := p.readTag(f.tag)
 	if tag.mistaken != "" && p.dir != reflecting {
-		p.bad(at, "write "+tag.mistaken+"; a description goes into the field's comment, or behind description=",
-			"the jsonschema tag %q has no key and would be the description", tag.text)
+		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
+			"description=",
+			"the jsonschema tag %q has no key, so it is the description", tag.text)
 	}
 	if p.dir != reflecting {
 		for _, key := range [...]string{"jsonschema", "jsonschema_description", "jsonschema_extras"} {
@@ -101,8 +102,8 @@ func (p *pass) optional(f *field, tag *fieldTag, at place) {
 	}
 	f.typ, tag.nullable = elem, true
 	if slices.ContainsFunc(tag.elements, func(e element) bool { return e.key == "default" }) {
-		p.bad(at, "drop the default, or use the type of the value",
-			"toolset.Optional tells an absent argument apart, which a default hides")
+		p.bad(at, "remove the default, or use the type of the value",
+			"toolset.Optional has no effect on an argument with a default")
 	}
 }
 

@@ -128,7 +128,9 @@ var rules = [ruleCount]Rule{
 	typedEnums: {"typed-enums",
 		"the Reflector does not know constants; a string type with constants takes those as arguments and shows them as examples of results", true, true},
 	everyDoc: {"every-doc",
-		"the Reflector finds comments by name: it misses unexported types, generic instances, anonymous structs, embedded fields and named basic types, and gives some declarations the comment of their group or of a namesake; every declaration has its own comment", true, true},
+		"the Reflector finds comments by name, so it misses some declarations, for example unexported " +
+			"types and embedded fields, and gives others the comment of their group or of a namesake; " +
+			"every declaration has its own comment", true, true},
 	joinedLines: {"joined-lines",
 		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as +optional; a paragraph or a list item is one line, and lists, links, headings and code stay as written", true, true},
 	foreignDoc: {"foreign-doc",

@@ -68,8 +68,8 @@ var (
 	marker   = regexp.MustCompile(`^\+[A-Za-z]`)         // +optional, +kubebuilder:default=1
 )
 
-// Description is a comment as clients read it: each paragraph and each list item is one line. Lists,
-// links, headings and code stay as written. Markers of other generators are left out.
+// Description is a comment as clients read it: each paragraph and each list item is one line.
+// Lists, links, headings and code stay as written. Markers of other generators are left out.
 func Description(text string) string {
 	var lines []string
 	const blank, paragraph, item, code, other = 0, 1, 2, 3, 4

@@ -131,9 +131,9 @@ type flaw struct {
 }
 
 const (
-	onePair = `write pairs as in json:"name" jsonschema:"minimum=3"`
+	onePair = `write pairs, for example json:"name" jsonschema:"minimum=3"`
 	noSpace = "write one space between two pairs"
-	quoted  = `write it as in jsonschema:"minimum=3"`
+	quoted  = `write jsonschema:"minimum=3"`
 )
 
 // flaws lists the mistakes of a tag. It reads pairs as [reflect.StructTag.Lookup] does.
@@ -161,7 +161,7 @@ func flaws(tag string) (list []flaw) {
 			if i := strings.IndexByte(word, '"'); i > 0 {
 				word = word[:i]
 			}
-			message := fmt.Sprintf("the struct tag is no list of pairs from %q on", word)
+			message := fmt.Sprintf("the struct tag is not a list of pairs from %q on", word)
 			return append(list, flaw{at, message, onePair, rest})
 		}
 		key, value := rest[:n], closed(rest[n+1:])
@@ -171,7 +171,7 @@ func flaws(tag string) (list []flaw) {
 		}
 		pair := rest[:n+1+len(value)]
 		if _, err := strconv.Unquote(value); err != nil {
-			message, cure := "the value of the tag key "+key+" is no Go string", quoted
+			message, cure := "the value of the tag key "+key+" is not a Go string", quoted
 			if escape := badEscape(value); escape != "" {
 				message, cure = message+": it has "+escape, `write \`+escape
 			}
@@ -180,10 +180,10 @@ func flaws(tag string) (list []flaw) {
 		switch near := nearKey(key); {
 		case near != key && near != "":
 			shown := strings.Trim(strconv.QuoteToASCII(key), `"`)
-			message := "the struct tag has the key " + shown + ", which nothing reads"
+			message := "the struct tag has the key " + shown + ", which no package reads"
 			list = append(list, flaw{at, message, "write " + near, near + pair[n:]})
 		case near == key && slices.Contains(seen, key):
-			message := "the struct tag has the key " + key + " twice, of which Go reads the first"
+			message := "the struct tag has the key " + key + " twice, and Go reads only the first"
 			list = append(list, flaw{at, message, "write one", pair})
 		}
 		seen = append(seen, key)

@@ -152,7 +152,7 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
-		v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s", e.key, applied(kind))
 	default:
 		v.unknown(e)
 	}
@@ -198,7 +198,7 @@ func (v *values) list(s *jsonschema.Schema, e element) {
 	case kind != "array":
 		v.set(items(), kind, e)
 	case !loose:
-		v.bad("name the inner list as a type of its own", "%s does not reach into a list of lists", e.key)
+		v.bad("declare a named type for the inner list", "%s does not apply to a list of lists", e.key)
 	}
 }
 
@@ -227,7 +227,7 @@ func (v *values) value(s *jsonschema.Schema, kind string, e element) {
 		s.Examples = append(s.Examples, value)
 	case "enum":
 		if len(v.named) > 0 && !slices.Contains(v.named, value) {
-			v.bad("use the values of its constants", "enum=%s is none of the constants of %s", e.value, gotype.Plain(v.typ))
+			v.bad("use the values of its constants", "enum=%s is not a constant of %s", e.value, gotype.Plain(v.typ))
 			return
 		}
 		if len(v.named) > 0 && len(s.Enum) == len(v.named) && slices.Equal(s.Enum, v.named) {
@@ -256,7 +256,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		}
 	default:
 		if v.dir != reflecting {
-			v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
+			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s", e.key, applied(kind))
 		}
 		return nil, false
 	}

@@ -86,7 +86,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
 			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", Describe(p.resolve(s))),
-				"take a struct, or _ struct{} for a tool without arguments")
+				"use a struct, or _ struct{} for a tool without arguments")
 		}
 	}
 	p.ends(s)
@@ -131,7 +131,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 		for _, prop := range props {
 			at := place{path: prop.Name}
 			if met[prop.Name] {
-				q.problem(UnsupportedType, at, fmt.Sprintf("two parameters are both the property %q", prop.Name), "rename one of them")
+				q.problem(UnsupportedType, at, fmt.Sprintf("two parameters have the property name %q", prop.Name), "rename one of them")
 				continue
 			}
 			met[prop.Name] = true
@@ -170,9 +170,9 @@ func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 	return p
 }
 
-// Named is every named type that JSON can see in what the walker has walked, each once,
-// sorted by package path and name. Types whose JSON form is fixed by the standard library
-// (time.Time, json.RawMessage) are not among them: their schema does not depend on their declaration.
+// Named is every named type that JSON can see in what the walker has walked, each once, sorted by
+// package path and name. Types whose JSON form is fixed by the standard library (time.Time,
+// json.RawMessage) are not among them: their schema does not depend on their declaration.
 func (w *Walker) Named() []*types.TypeName {
 	list := make([]*types.TypeName, 0, len(w.named))
 	for _, name := range w.named {

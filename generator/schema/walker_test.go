@@ -114,8 +114,10 @@ func TestObject(t *testing.T) {
 		{"anything", []Property{{Name: "a", Type: types.Universe.Lookup("any").Type()}}, `{"properties":{"a":{}},"additionalProperties":false,"type":"object"}`},
 		{"an unknown key", []Property{{Name: "a", Type: str, Tags: []Tag{{"minlength", "1"}}}}, "a: the jsonschema tag has no key \"minlength\"\n\tdid you mean minLength? A comma within a value is written \\\\,\n"},
 		{"a contradiction", []Property{{Name: "a", Type: integer, Tags: []Tag{{"maximum", "300"}}}}, "a: maximum=300 is beyond the Go type int8\n\tstay within -128 and 127\n"},
-		{"no JSON form", []Property{{Name: "a", Type: types.NewChan(types.SendRecv, str)}}, "a: chan string has no JSON form\n\tuse another type\n"},
-		{"one name twice", []Property{{Name: "a", Type: str}, {Name: "a", Type: str}}, "a: two parameters are both the property \"a\"\n\trename one of them\n"},
+		{"no JSON form", []Property{{Name: "a", Type: types.NewChan(types.SendRecv, str)}},
+			"a: chan string has no JSON representation\n\tuse another type\n"},
+		{"one name twice", []Property{{Name: "a", Type: str}, {Name: "a", Type: str}},
+			"a: two parameters have the property name \"a\"\n\trename one of them\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

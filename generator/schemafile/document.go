@@ -36,7 +36,7 @@ type member struct {
 func membersOf(doc []byte) ([]member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	var list []member
 	for decoder.More() {

@@ -48,8 +48,8 @@ func Read(doc []byte) (Schema, error) {
 	}
 	members, err := membersOf(doc)
 	if err != nil {
-		return Schema{}, &Error{0, "the schema is no JSON object",
-			"write an object, as in {\"type\": \"object\", …}"}
+		return Schema{}, &Error{0, "the schema is not a JSON object",
+			"write an object, for example {\"type\": \"object\", …}"}
 	}
 	dialect := ""
 	for _, m := range members {
@@ -58,11 +58,11 @@ func Read(doc []byte) (Schema, error) {
 			if json.Unmarshal(m.value, &dialect) != nil ||
 				strings.TrimSuffix(dialect, "#") != jsonschema.Version {
 				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " +
-					jsonschema.Version + ", or leave $schema out"}
+					jsonschema.Version + ", or remove $schema"}
 			}
 		case "$id":
-			return Schema{}, &Error{m.at, "$id says nothing to a client",
-				"remove it; references begin with #"}
+			return Schema{}, &Error{m.at, "$id has no effect for clients",
+				"remove it; write references that begin with #"}
 		}
 	}
 	if err := usable(doc); err != nil {
@@ -105,7 +105,7 @@ func (w Schema) Wrapped() (Schema, error) {
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
 		return Schema{}, &Error{0,
 			fmt.Sprintf(
-				"the reference %s leads elsewhere once the result is wrapped as {\"result\": …}",
+				"the reference %s changes its target when the server wraps the result as {\"result\": …}",
 				ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
@@ -155,7 +155,7 @@ func usable(doc []byte) error {
 		}
 		if err := fits(one, valueAt(tree, append(path, "default"))); err != nil {
 			return &Error{offsetOf(doc, append(path, "default")),
-				fmt.Sprintf("the default at %s does not fit its schema", pointerTo(path)),
+				fmt.Sprintf("the default at %s does not match its schema", pointerTo(path)),
 				"change the default or the schema"}
 		}
 	}
@@ -166,7 +166,7 @@ func resolve(s *validator.Schema, defaults bool) error {
 	_, err := s.Resolve(&validator.ResolveOptions{
 		ValidateDefaults: defaults,
 		Loader: func(*url.URL) (*validator.Schema, error) {
-			return nil, errors.New("a schema refers to nothing outside itself")
+			return nil, errors.New("a schema must not refer to other documents")
 		},
 	})
 	return err
@@ -217,7 +217,7 @@ func exact(doc []byte) error {
 		if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
 			return &Error{int(decoder.InputOffset()) - len(n),
 				fmt.Sprintf("the number %s %s", n, schema.Inexact),
-				"write a number within it, or describe the value as a string"}
+				"write a number in the range, or describe the value as a string"}
 		}
 	}
 }

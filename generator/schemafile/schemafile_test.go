@@ -24,7 +24,7 @@ func TestAResultThatIsNoObjectIsWrappedWithItsDefinitions(t *testing.T) {
 		`{"type":"string"}`: `{"type":"object","properties":{"result":{"type":"string"}},"required":["result"],"additionalProperties":false}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}`:               `{"type":"object","properties":{"result":{"$ref":"#/$defs/a"}},"required":["result"],"additionalProperties":false,"$defs":{"a":{"type":"object"}}}`,
 		`{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}`: `{"type":"object","properties":{"result":{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}},"required":["result"],"additionalProperties":false}`,
-		`{"type":"array","items":{"$ref":"#"}}`:                              "the reference # leads elsewhere",
+		`{"type":"array","items":{"$ref":"#"}}`:                              "the reference # changes its target",
 	}
 	for text, want := range tests {
 		w, err := Read([]byte(text))

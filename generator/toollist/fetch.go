@@ -33,7 +33,7 @@ func Command(ctx context.Context, stderr io.Writer, name string, args ...string)
 func URL(ctx context.Context, endpoint string, headers http.Header) (List, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return List{}, errors.New("the URL is no http or https URL with a host")
+		return List{}, errors.New("write an http or https URL with a host")
 	}
 	tap := &tap{}
 	return tap.list(ctx, &mcp.StreamableClientTransport{
@@ -89,7 +89,7 @@ func (t *tap) list(ctx context.Context, transport mcp.Transport) (List, error) {
 		}
 	}
 	if len(list.Tools) != count {
-		return List{}, fmt.Errorf("the pages have %d tools, and the server sent %d",
+		return List{}, fmt.Errorf("the pages have %d tools, but the server sent %d",
 			len(list.Tools), count)
 	}
 	if info := session.InitializeResult(); info != nil && info.ServerInfo != nil {
@@ -101,7 +101,7 @@ func (t *tap) list(ctx context.Context, transport mcp.Transport) (List, error) {
 // cause is the context's error if that ended the connection.
 func cause(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("no answer in time: %w", ended)
+		return fmt.Errorf("no response in time: %w", ended)
 	}
 	return printable{err}
 }

@@ -76,7 +76,7 @@ func Read(r io.Reader) (List, error) {
 			}
 			for _, e := range elements {
 				if e[0] == '[' {
-					return errors.New("a list in a list is neither a page nor a tool")
+					return errors.New("a nested list is neither a page nor a tool")
 				}
 				if err := add(e); err != nil {
 					return err
@@ -87,7 +87,7 @@ func Read(r io.Reader) (List, error) {
 		}
 		var p page
 		if err := json.Unmarshal(doc, &p); err != nil {
-			return fmt.Errorf("no result of tools/list: %w", err)
+			return fmt.Errorf("not a result of tools/list: %w", err)
 		}
 		if p.Result != nil {
 			p = *p.Result
@@ -106,14 +106,14 @@ func Read(r io.Reader) (List, error) {
 		case p.Name != "":
 			return list.add(doc)
 		}
-		return errors.New("no result of tools/list: it has no tools")
+		return errors.New("not a result of tools/list: it has no tools")
 	}
 	for d := json.NewDecoder(bytes.NewReader(text)); ; {
 		var doc json.RawMessage
 		if err := d.Decode(&doc); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return List{}, fmt.Errorf("no JSON: %w", err)
+			return List{}, fmt.Errorf("not JSON: %w", err)
 		}
 		if err := add(doc); err != nil {
 			return List{}, err
@@ -121,7 +121,7 @@ func Read(r io.Reader) (List, error) {
 	}
 	switch {
 	case pages == 0:
-		return List{}, errors.New("no result of tools/list: the input is empty, or one tool alone")
+		return List{}, errors.New("not a result of tools/list: the input is empty, or a single tool")
 	case next != "":
 		return List{}, fmt.Errorf("the list is incomplete: the last page has the nextCursor %q; "+
 			"append the other pages", short([]byte(next)))

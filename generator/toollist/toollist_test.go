@@ -43,11 +43,11 @@ func TestReadTakesEveryForm(t *testing.T) {
 func TestReadRefusesOtherInput(t *testing.T) {
 	for form, want := range map[string]string{
 		``:                "the input is empty",
-		one:               "one tool alone",
-		`{`:               "no JSON",
-		`"tools"`:         "no result of tools/list",
+		one:               "a single tool",
+		`{`:               "not JSON",
+		`"tools"`:         "not a result of tools/list",
 		`{"x":1}`:         "it has no tools",
-		`[[` + one + `]]`: "a list in a list",
+		`[[` + one + `]]`: "a nested list",
 		`{"tools":[{}]}`:  "tool 1 has no name",
 		`{"tools":[` + one + `],"nextCursor":"x\u001b"}`: "incomplete: the last page has the " +
 			`nextCursor "x\x1b"`,

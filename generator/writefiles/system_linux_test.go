@@ -73,7 +73,8 @@ func TestAFileThatCannotBeWrittenWholeIsNotLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Write(files, remove)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil { // coverage is written at the end
+	// coverage is written at the end
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &usual); err != nil {
 		t.Fatal(err)
 	}
 	var where *Error

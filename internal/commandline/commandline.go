@@ -1,5 +1,5 @@
-// Package commandline contains what the commands mcpgen and mcpgen-prove share: exit codes and the
-// output of diagnostics.
+// Package commandline contains the exit codes and the output of diagnostics for the commands mcpgen
+// and mcpgen-prove.
 package commandline
 
 import (

@@ -18,8 +18,8 @@ func Report(cmd *cobra.Command, result generator.Result) error {
 	stderr := cmd.ErrOrStderr()
 	if len(result.Diagnostics) == 0 {
 		if len(result.Services) == 0 {
-			fmt.Fprintln(stderr, "mcpgen: no //mcp: directive in these packages; "+
-				"`mcpgen explain //mcp:tool` shows how to begin")
+			fmt.Fprintln(stderr, "mcpgen: no //mcp: directive in these packages; `mcpgen explain "+
+				"//mcp:tool` shows the first step")
 		}
 		return nil
 	}

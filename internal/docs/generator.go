@@ -18,7 +18,7 @@ func directiveTable(string) (string, error) {
 	var b strings.Builder
 	b.WriteString(head("directive", "place", "meaning"))
 	for _, s := range directive.Specs() {
-		b.WriteString(row("[`//mcp:"+s.Name+"`](#mcp"+s.Name+")", cell(s.Where()), cell(s.Says)))
+		b.WriteString(row("[`//mcp:"+s.Name+"`](#mcp"+s.Name+")", cell(s.Where()), cell(s.Purpose)))
 	}
 	return b.String(), nil
 }
@@ -36,7 +36,7 @@ func directiveKeys(string) (string, error) {
 			b.WriteString(head("key", "meaning"))
 		}
 		for _, k := range s.Keys {
-			says := k.Says
+			says := k.Purpose
 			switch {
 			case k.Must:
 				says += " (required)"

@@ -1,5 +1,5 @@
-// Package groupcommit lets many goroutines share one write to something that is slow for each write and not for
-// each byte, as a disk is that has to sync.
+// Package groupcommit lets many goroutines share one write to something that is slow for each write
+// and not for each byte, as a disk is that has to sync.
 package groupcommit
 
 import (
@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Group collects what is to be written while a write is under way, and writes that in one go after it, in the order in
-// which it came. It has no goroutine of its own: one of those that wait writes for all of them.
+// Group collects what is to be written while a write is under way, and writes that in one go after
+// it, in the order in which it came. It has no goroutine of its own: one of those that wait writes
+// for all of them.
 type Group[T any] struct {
 	write func(ctx context.Context, batch []T) error
 	most  int
@@ -27,8 +28,8 @@ type waiting[T any] struct {
 	done  chan error // of size one: nobody may be left to take it
 }
 
-// Errors are what became of each value of a batch, in their order, where it was not the same of all: nil is of one that
-// was written.
+// Errors are what became of each value of a batch, in their order, where it was not the same of
+// all: nil is of one that was written.
 type Errors []error
 
 func (e Errors) Error() string { return errors.Join(e...).Error() }
@@ -36,15 +37,16 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 // Unwrap returns the errors.
 func (e Errors) Unwrap() []error { return e }
 
-// New makes a group of a function that writes at most so many at once. It is never called twice at the same
-// time. Its error is that of all of them, or [Errors], as it is and not wrapped, one of each. Its context ends at the last deadline of those whose values are written, if all have one, and
-// with none of them otherwise.
+// New makes a group of a function that writes at most so many at once. It is never called twice at
+// the same time. Its error is that of all of them, or [Errors], as it is and not wrapped, one of
+// each. Its context ends at the last deadline of those whose values are written, if all have one,
+// and with none of them otherwise.
 func New[T any](most int, write func(ctx context.Context, batch []T) error) *Group[T] {
 	return &Group[T]{write: write, most: most, turn: make(chan struct{}, 1)}
 }
 
-// Do writes a value, together with those of others, and returns the write's error. When ctx ends first it
-// returns ctx's, and the value may be written nonetheless.
+// Do writes a value, together with those of others, and returns the write's error. When ctx ends
+// first it returns ctx's, and the value may be written nonetheless.
 func (g *Group[T]) Do(ctx context.Context, value T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -68,7 +70,8 @@ func (g *Group[T]) Do(ctx context.Context, value T) error {
 	}
 }
 
-// Alone calls do while nothing is written, and returns its error, or ctx's when that ends before its turn.
+// Alone calls do while nothing is written, and returns its error, or ctx's when that ends before
+// its turn.
 func (g *Group[T]) Alone(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -82,7 +85,7 @@ func (g *Group[T]) Alone(ctx context.Context, do func() error) error {
 	}
 }
 
-// lead writes those who wait by now, who are told before the turn is given up.
+// lead writes those who wait by now, and notifies them before it ends its turn.
 func (g *Group[T]) lead() {
 	defer func() { <-g.turn }()
 	batch := g.take()
@@ -112,7 +115,8 @@ func (g *Group[T]) lead() {
 // errUnfinished is for the others of a batch whose write panicked.
 var errUnfinished = errors.New("the write that this was a part of did not come back")
 
-// take removes the first of the queue. Who has left is told so, and not that its value is written.
+// take removes the first of the queue. A caller that has left gets an error, not the result of a
+// write.
 func (g *Group[T]) take() []*waiting[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -186,7 +186,7 @@ func TestWriteThatPanicsGivesTheTurnUpAndTellsTheOthers(t *testing.T) {
 		for range 4 {
 			how[<-ended]++
 		}
-		// Whoever leads need not be of the batch: where it is the last one, nobody is left for it.
+		// The leader need not be of the batch: where it is the last one, nobody is left for it.
 		if how["written"]+how["failed"]+how["panicked"] != 4 || how["panicked"] != 1 || how["failed"] == 0 {
 			t.Errorf("%v", how)
 		}

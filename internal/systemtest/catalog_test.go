@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestCodeAndStoreNameCatalogsAlike holds the rule for names in catalog= to the one of runtime/store: clients
-// ask for both by name, and neither side imports the other.
+// TestCodeAndStoreNameCatalogsAlike holds the rule for names in catalog= to the one of
+// runtime/store: clients ask for both by name, and neither side imports the other.
 func TestCodeAndStoreNameCatalogsAlike(t *testing.T) {
 	ctx := t.Context()
 	kept, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))

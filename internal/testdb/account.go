@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Account makes an account of PostgreSQL that may do no more than everybody, and opens the database as it.
+// Account makes an account of PostgreSQL that may do no more than everybody, and opens the database
+// as it.
 func (d *Database) Account(t testing.TB) (name string, db *sql.DB) {
 	t.Helper()
 	name = "reader_" + d.Name
@@ -49,8 +50,8 @@ var (
 	granting = regexp.MustCompile(`GRANT SELECT (?:\(([^)]*)\) )?ON ([^;]*?) TO mcp_reader;`)
 )
 
-// Documented are the rights that a document, Markdown or Go, gives the account mcp_reader by the two
-// statements that follow a text in it: columns of the table of users, and other tables.
+// Documented are the rights that a document, Markdown or Go, gives the account mcp_reader by the
+// two statements that follow a text in it: columns of the table of users, and other tables.
 func Documented(t testing.TB, document, after string) []Right {
 	t.Helper()
 	text, err := os.ReadFile(document)

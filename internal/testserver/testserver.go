@@ -1,5 +1,5 @@
-// Package testserver runs an example's server as a process of its own, for tests. The process is the test's own program:
-// its TestMain serves where the variable is set that Start is given.
+// Package testserver runs an example's server as a process of its own, for tests. The process is
+// the test's own program: its TestMain serves where the variable is set that Start is given.
 package testserver
 
 import (
@@ -22,7 +22,8 @@ type Process struct {
 	log  bytes.Buffer
 }
 
-// Start runs the test's program as a server, with flags in an environment variable, separated by spaces.
+// Start runs the test's program as a server, with flags in an environment variable, separated by
+// spaces.
 func Start(t testing.TB, variable string, flags ...string) *Process {
 	t.Helper()
 	p := &Process{Cmd: exec.Command(os.Args[0])}
@@ -61,7 +62,8 @@ func (p *Process) Kill() {
 	}
 }
 
-// Ask sends a request to the API of a server, with a bearer token unless that is empty. The error is of the connection.
+// Ask sends a request to the API of a server, with a bearer token unless that is empty. The error
+// is of the connection.
 func Ask(base, token, method, path string, body any, header ...string) (status int, answer map[string]any, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -94,8 +94,8 @@ func Parse(text string) (Template, error) {
 	return t.compiled(), nil
 }
 
-// unsupported refuses what stands between braces and is neither name nor +name. The other forms of RFC
-// 6570, sections 2.4 and 3.2, have a cure of their own: what they stand for can be written out.
+// unsupported refuses what stands between braces and is neither name nor +name. The other forms of
+// RFC 6570, sections 2.4 and 3.2, have a cure of their own: what they stand for can be written out.
 func unsupported(inner string) *Error {
 	cure := "write {name}, or {+name} for text with slashes"
 	operator, names := "", inner
@@ -139,10 +139,11 @@ func (t Template) Variables() []string {
 	return names
 }
 
-// Match returns the values of the variables in a URI, percent-decoded, and whether the URI is
-// one of the template's. A value is never empty, a {name} holds unreserved and percent-encoded
+// Match returns the values of the variables in a URI, percent-decoded, and whether the URI is one
+// of the template's. A value is never empty, a {name} holds unreserved and percent-encoded
 // characters, a {+name} reserved ones as well, and the decoded text is UTF-8 without control
-// characters. A URI longer than MaxLength is nobody's. Where a URI can be read in several ways the first variable is the longest.
+// characters. A URI longer than MaxLength is nobody's. Where a URI can be read in several ways the
+// first variable is the longest.
 func (t Template) Match(uri string) (map[string]string, bool) {
 	if len(uri) > MaxLength {
 		return nil, false

@@ -47,8 +47,8 @@ func Compose(parts ...Part) (Table, error) {
 			errs = append(errs, checkRoles(part)...)
 		} else if !slices.Equal(roles, part.Table.Roles) {
 			errs = append(errs, fmt.Errorf(
-				"packages %s and %s have different role hierarchies (%s; %s): write the same "+
-					"//mcp:roles in both, or leave it out of one whose rules name no role",
+				"packages %s and %s have different role hierarchies (%s; %s): write the same //mcp:roles "+
+					"in both, or remove it from a package whose rules have no role",
 				from, part.Package, strings.Join(roles, " < "),
 				strings.Join(part.Table.Roles, " < ")))
 		}
@@ -113,7 +113,7 @@ func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 	return rules, errs
 }
 
-// apart is how two things of one name are told apart.
+// apart distinguishes two things with the same name.
 var apart = map[Kind]string{
 	Tools:     "rename one with name= or give one package a prefix=",
 	Prompts:   "rename one with name= or give one package a prefix=",
@@ -152,39 +152,39 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	}
 	switch {
 	case rule.Name() == "":
-		bad("a rule without a %s's name admits nobody: remove it or name its %s", k, k)
+		bad("a rule without the name of its %s admits no caller: remove it, or add the name of its %s", k, k)
 	case !rule.of(k):
-		bad("a rule among those of %ss that names something else: run go generate", k)
+		bad("a rule of another kind among those of %ss: run go generate", k)
 	}
 	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 ||
 		rule.Permission != Permission{} || rule.Constrained) {
-		bad("public stands alone, and this rule asks for more: remove public or the rest")
+		bad("public excludes other requirements, and this rule has some: remove public or the rest")
 	}
 	switch {
 	case rule.MinRole > 0 && part.Table.Roles == nil:
-		bad("asks for role number %d, and its package has no role hierarchy: run go generate",
+		bad("has role number %d, but its package has no role hierarchy: run go generate",
 			int(rule.MinRole))
 	case rule.MinRole > Role(roles):
-		bad("asks for role number %d of a hierarchy of %d: run go generate", int(rule.MinRole),
+		bad("has role number %d, but the hierarchy has %d roles: run go generate", int(rule.MinRole),
 			roles)
 	case rule.MinRole < Highest:
-		bad("asks for role number %d, which no hierarchy has: run go generate", int(rule.MinRole))
+		bad("has role number %d, which is in no hierarchy: run go generate", int(rule.MinRole))
 	}
 	if slices.Contains(rule.Scopes, "") {
-		bad("asks for a scope without a name: remove it from scopes=")
+		bad("has a scope without a name: remove it from scopes=")
 	}
 	if rule.Permission.Asked() && !rule.Permission.complete() {
-		bad("asks for the permission %q, which lacks its app or its action: run go generate",
+		bad("has the permission %q without an app or an action: run go generate",
 			rule.Permission)
 	}
 	if rule.Verb != "" && !rule.Permission.Asked() {
-		bad("has the verb %q and no permission: run go generate", rule.Verb)
+		bad("has the verb %q without a permission: run go generate", rule.Verb)
 	}
 	switch {
 	case rule.Denial < DenialDefault || rule.Denial > Challenge:
-		bad("has a denial that this version does not know: use conceal, forbid or challenge")
+		bad("has an unknown denial mode: use conceal, forbid or challenge")
 	case rule.Denial == Challenge && len(rule.Scopes) == 0:
-		bad("has denial=challenge and no scopes to ask for: write scopes=, or another denial")
+		bad("has denial=challenge without scopes: write scopes=, or another denial")
 	}
 	return errs
 }

@@ -83,7 +83,7 @@ func (d Decision) Missing() string {
 		needs = append(needs, "a user of the host")
 	}
 	if len(needs) == 0 {
-		return "is open to nobody"
+		return "admits no caller"
 	}
 	return "needs " + strings.Join(needs, " and ")
 }

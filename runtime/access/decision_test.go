@@ -40,11 +40,12 @@ func TestDecisionSaysWhoMayAndWhatIsMissing(t *testing.T) {
 		axis    access.Axis
 		missing string
 	}{
-		{access.Rule{}, as("Admin"), false, access.AxisRule, "is open to nobody"},
-		{access.Rule{}, nobody, false, access.AxisRule, "is open to nobody"},
-		{access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, as("Admin"), false, access.AxisRule, "is open to nobody"},
-		{access.Rule{Constrained: true}, as("Admin"), false, access.AxisRule, "is open to nobody"},
-		{access.Rule{Scopes: []string{}}, as("Admin"), false, access.AxisRule, "is open to nobody"},
+		{access.Rule{}, as("Admin"), false, access.AxisRule, "admits no caller"},
+		{access.Rule{}, nobody, false, access.AxisRule, "admits no caller"},
+		{access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, as("Admin"), false, access.AxisRule,
+			"admits no caller"},
+		{access.Rule{Constrained: true}, as("Admin"), false, access.AxisRule, "admits no caller"},
+		{access.Rule{Scopes: []string{}}, as("Admin"), false, access.AxisRule, "admits no caller"},
 		{access.Rule{Public: true}, nobody, true, access.AxisPublic, ""},
 		{access.Rule{Public: true}, as("Admin"), true, access.AxisPublic, ""},
 		{access.Rule{Authenticated: true}, nobody, false, access.AxisAuthentication, "needs an authenticated caller"},

@@ -45,7 +45,8 @@ func (t *Table) entry(i int) entry {
 	return e
 }
 
-// saturated is n, or what is nearest to it: a role or a denial that there is not stays one that there is not.
+// saturated is n, or what is nearest to it: a role or a denial that there is not stays one that
+// there is not.
 func saturated(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // lookup returns what a decision reads of a tool's rule, and false where the tool has none.

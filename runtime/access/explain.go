@@ -40,7 +40,7 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 		all := []Verdict{{Axis: AxisPublic, Holds: true, Needs: nothing, Has: caller(p)}}
 		return append(all, t.explainValues(&p, i)...)
 	case !t.enforced(rule):
-		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits somebody", Has: "an empty one"}}
+		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits a caller", Has: "an empty one"}}
 	}
 	rank := t.Rank(p.Role)
 	var d Decision
@@ -55,7 +55,8 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	switch {
 	case rule.Permission == Permission{}:
 	case !t.aware:
-		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(), Has: "not asked for: the table does not enforce permissions"})
+		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(), Has: "not " +
+			"checked: the table does not enforce permissions"})
 	default:
 		all = append(all, t.explainPermission(&p, i)...)
 	}
@@ -72,7 +73,7 @@ func (t *Table) explainPermission(p *Principal, i int) []Verdict {
 	}
 	switch {
 	case held == nil || p.Anonymous():
-		v.Has = "nothing known from the host"
+		v.Has = "no permissions known from the host"
 		return []Verdict{v}
 	case !rule.Permission.Asked():
 		v.Holds, v.Has = true, "one"

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// spelt is all that a decision says.
-func spelt(d access.Decision) string {
+// fullText is all fields of a decision.
+func fullText(d access.Decision) string {
 	return fmt.Sprint(d.Allowed, d.Axis, d.Denial, d.Missing(), d.LacksScopesOnly(), d.ScopesThatWouldDo())
 }
 
@@ -38,11 +38,11 @@ func TestPromptsAndResourcesAreDecidedAsTools(t *testing.T) {
 			Role:    rapid.SampledFrom([]string{"", "Viewer", "Manager", "Admin", "admin"}).Draw(t, "role"),
 			Scopes:  rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c"})).Draw(t, "held"),
 		}
-		want := spelt(literal.Decide(p, "x"))
+		want := fullText(literal.Decide(p, "x"))
 		for _, table := range []access.Table{literal, composed} {
 			for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 				part := table.Of(k)
-				if got := spelt(part.Decide(p, "x")); got != want {
+				if got := fullText(part.Decide(p, "x")); got != want {
 					t.Fatalf("%v: %s, want %s", k, got, want)
 				}
 				if visible := part.Visible(p).Contains("x"); visible != part.Decide(p, "x").Allowed {
@@ -74,11 +74,11 @@ func TestRulesOfOneKindAreUnknownToTheOthers(t *testing.T) {
 
 func TestRulesNameWhatTheirListIsAbout(t *testing.T) {
 	for want, table := range map[string]access.Table{
-		`tool "p": a rule among those of tools`:          {Rules: []access.Rule{{Prompt: "p", Public: true}}},
-		`prompt "t": a rule among those of prompts`:      {Prompts: []access.Rule{{Tool: "t", Prompt: "p", Public: true}}},
-		`resource "": a rule without a resource's name`:  {Resources: []access.Rule{{Public: true}}},
-		`prompt "p" is declared by package p and`:        {Prompts: []access.Rule{{Prompt: "p", Public: true}, {Prompt: "p", Public: true}}},
-		`resource "r:x" is declared by package p and by`: {Resources: []access.Rule{{Resource: "r:x", Public: true}, {Resource: "r:x", Public: true}}},
+		`tool "p": a rule of another kind among those of tools`:     {Rules: []access.Rule{{Prompt: "p", Public: true}}},
+		`prompt "t": a rule of another kind among those of prompts`: {Prompts: []access.Rule{{Tool: "t", Prompt: "p", Public: true}}},
+		`resource "": a rule without the name of its resource`:      {Resources: []access.Rule{{Public: true}}},
+		`prompt "p" is declared by package p and`:                   {Prompts: []access.Rule{{Prompt: "p", Public: true}, {Prompt: "p", Public: true}}},
+		`resource "r:x" is declared by package p and by`:            {Resources: []access.Rule{{Resource: "r:x", Public: true}, {Resource: "r:x", Public: true}}},
 	} {
 		if _, err := access.Compose(access.Part{Package: "p", Table: table}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

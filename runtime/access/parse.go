@@ -33,7 +33,7 @@ func ParseRule(roles []string, text string) (Rule, error) {
 			r.Authenticated = true
 		case key == "minrole" && hasValue:
 			if r.MinRole = t.Rank(value); r.MinRole == 0 {
-				return bad("there is no role %q: use one of %s", value,
+				return bad("unknown role %q: use one of %s", value,
 					strings.Join(t.Hierarchy(), " < "))
 			}
 		case key == "scopes" && hasValue:
@@ -47,19 +47,19 @@ func ParseRule(roles []string, text string) (Rule, error) {
 				}
 			}
 			if r.Denial == DenialDefault {
-				return bad("there is no denial %q: use conceal, forbid or challenge", value)
+				return bad("unknown denial mode %q: use conceal, forbid or challenge", value)
 			}
 		default:
-			return bad("%q is no part of a rule: write public, or authenticated, minrole=ROLE and "+
+			return bad("%q is not part of a rule: write public, or authenticated, minrole=ROLE and "+
 				"scopes=A,B, and denial=MODE", word)
 		}
 	}
 	asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
 	switch {
 	case r.Public && asks:
-		return bad("public stands alone: remove it or the rest")
+		return bad("public excludes the rest: remove one of them")
 	case !r.Public && !asks:
-		return bad("it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B")
+		return bad("it admits no caller: write public, authenticated, minrole=ROLE or scopes=A,B")
 	}
 	return r, nil
 }

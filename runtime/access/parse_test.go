@@ -22,26 +22,26 @@ func TestRulesAreParsed(t *testing.T) {
 		}
 	}
 	const (
-		nobody    = "it admits nobody: write public, authenticated, minrole=ROLE or scopes=A,B"
+		nobody    = "it admits no caller: write public, authenticated, minrole=ROLE or scopes=A,B"
 		hierarchy = ": use one of Viewer < Member < Manager < Admin"
 	)
 	for text, want := range map[string]string{
 		"":                      nobody,
 		"denial=forbid":         nobody,
-		"public minrole=Viewer": "public stands alone: remove it or the rest",
-		"minrole=member":        `there is no role "member"` + hierarchy,
-		"minrole=":              `there is no role ""` + hierarchy,
-		"minrole": `"minrole" is no part of a rule: write public, or authenticated, ` +
+		"public minrole=Viewer": "public excludes the rest: remove one of them",
+		"minrole=member":        `unknown role "member"` + hierarchy,
+		"minrole=":              `unknown role ""` + hierarchy,
+		"minrole": `"minrole" is not part of a rule: write public, or authenticated, ` +
 			"minrole=ROLE and scopes=A,B, and denial=MODE",
-		"public=false": `"public=false" is no part of a rule: write public, or authenticated, ` +
+		"public=false": `"public=false" is not part of a rule: write public, or authenticated, ` +
 			"minrole=ROLE and scopes=A,B, and denial=MODE",
 		"scopes=a,": "it has a scope without a name: remove the comma",
 		"scopes=":   "it has a scope without a name: remove the comma",
-		"authenticated denial=default": `there is no denial "default": ` +
+		"authenticated denial=default": `unknown denial mode "default": ` +
 			"use conceal, forbid or challenge",
 		"minrole=Viewer minrole=Viewer": "it has minrole twice: remove one",
 		"authenticated authenticated":   "it has authenticated twice: remove one",
-		"minrole=Viewer, authenticated": `there is no role "Viewer,"` + hierarchy,
+		"minrole=Viewer, authenticated": `unknown role "Viewer,"` + hierarchy,
 	} {
 		got, err := ParseRule(nil, text)
 		want = `rule "` + text + `": ` + want
@@ -56,7 +56,7 @@ func TestRulesAreParsed(t *testing.T) {
 		t.Errorf("%+v, %v", rules, err)
 	}
 	rules, err = ParseRules(roles, map[string]string{"a": "minrole=Member", "b": "", "c": "public"})
-	const want = `"a": rule "minrole=Member": there is no role "Member": ` +
+	const want = `"a": rule "minrole=Member": unknown role "Member": ` +
 		"use one of guest < clerk\n" +
 		`"b": rule "": ` + nobody
 	if rules != nil || err == nil || err.Error() != want {

@@ -27,7 +27,7 @@ func TestPermissionIsWrittenAsTheHostWritesIt(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", p, p, want)
 		}
 		if asked := p.Asked(); asked != strings.Contains(want, ".") {
-			t.Errorf("%q is asked for: %v", want, asked)
+			t.Errorf("%q is requested: %v", want, asked)
 		}
 	}
 	if got := device("view").Type() + " " +
@@ -282,7 +282,7 @@ func TestRefusalsOnAnAwareTableNameWhatIsMissing(t *testing.T) {
 		missing string
 	}{
 		{ada, "free", access.AxisAuthentication, ""},
-		{ada, "silent", access.AxisRule, "is open to nobody"},
+		{ada, "silent", access.AxisRule, "admits no caller"},
 		{ada, "view", access.AxisPermission, ""},
 		{ada, "manage", access.AxisRole,
 			"needs role Manager and scope s and permission dcim.change_device"},
@@ -375,7 +375,7 @@ func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
 			`authentication fails: needs an authenticated caller, has an anonymous caller
 role fails: needs Manager, has nothing
 scopes fails: needs a, b, has nothing
-permission fails: needs dcim.change_device, has nothing known from the host`},
+permission fails: needs dcim.change_device, has no permissions known from the host`},
 		{"some", aware, access.Principal{Subject: "ada", Role: "Viewer", Scopes: []string{"a"},
 			Permits: held}, "t", `authentication holds: needs an authenticated caller, has ada
 role fails: needs Manager, has Viewer
@@ -387,17 +387,17 @@ constraints fails: needs it for all objects, as the handler is not marked constr
 			`authentication holds: needs an authenticated caller, has ada
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
-permission holds: needs dcim.change_device, has not asked for: the table does not enforce permissions`},
+permission holds: needs dcim.change_device, has not checked: the table does not enforce permissions`},
 		{"public", aware, access.Principal{}, "open",
 			"public holds: needs nothing, has an anonymous caller"},
 		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed",
-			"rule fails: needs a rule that admits somebody, has an empty one"},
+			"rule fails: needs a rule that admits a caller, has an empty one"},
 		{"no permission", aware, access.Principal{Subject: "ada", Permits: held}, "free",
 			`authentication holds: needs an authenticated caller, has ada
 permission holds: needs a user of the host, has one`},
 		{"no user", aware, access.Principal{Subject: "ada"}, "free",
 			`authentication holds: needs an authenticated caller, has ada
-permission fails: needs a user of the host, has nothing known from the host`},
+permission fails: needs a user of the host, has no permissions known from the host`},
 		{"unknown", aware, access.Principal{Subject: "ada"}, "x",
 			"unknown fails: needs a tool that exists, has nothing"},
 	} {
@@ -451,17 +451,17 @@ func TestABareActionIsAPermission(t *testing.T) {
 
 func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 	for want, rule := range map[string]access.Rule{
-		"denial=challenge and no scopes": {Tool: "t", Authenticated: true,
+		"has denial=challenge without scopes: write scopes=, or another denial": {Tool: "t", Authenticated: true,
 			Denial: access.Challenge},
-		"lacks its app or its action": {Tool: "t",
+		"without an app or an action: run go generate": {Tool: "t",
 			Permission: access.Permission{App: "dcim"}},
-		`the permission ".view_a", which lacks`: {Tool: "t",
+		`the permission ".view_a" without an app or an action: run go generate`: {Tool: "t",
 			Permission: access.Permission{Action: "view", Object: "a"}},
-		`the permission "dcim.view", which lacks`: {Tool: "t",
+		`the permission "dcim.view" without an app or an action: run go generate`: {Tool: "t",
 			Permission: access.Permission{Action: "dcim.view"}},
-		`has the verb "list" and no permission`: {Tool: "t", Authenticated: true, Verb: "list",
+		`has the verb "list" without a permission: run go generate`: {Tool: "t", Authenticated: true, Verb: "list",
 			Permission: access.NoPermission()},
-		"public stands alone, and this rule ask": {Tool: "t", Public: true,
+		"public excludes other requirements, and this rule has some: remove public or the rest": {Tool: "t", Public: true,
 			Permission: access.NoPermission()},
 	} {
 		if _, err := access.Compose(part("p", nil, rule)); err == nil ||

@@ -37,7 +37,7 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 // String returns the report for people, one paragraph for each identity.
 func (r Report) String() string {
 	if len(r.Identities) == 0 {
-		return "No identity is known beforehand: pass principals to look at.\n"
+		return "The identity source has no fixed principals: pass the principals to show.\n"
 	}
 	var paragraphs []string
 	for _, d := range r.Identities {

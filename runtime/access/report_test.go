@@ -55,7 +55,7 @@ an anonymous caller (asked for)
 	if got := r.String(); strings.Contains(got, "of the host") {
 		t.Error(got)
 	}
-	const none = "No identity is known beforehand: pass principals to look at.\n"
+	const none = "The identity source has no fixed principals: pass the principals to show.\n"
 	if got := (access.Report{}).String(); got != none {
 		t.Error(got)
 	}

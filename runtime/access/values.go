@@ -140,10 +140,9 @@ func (t *Table) checkValues() (errs []error) {
 		switch {
 		case at < 0:
 			errs = append(errs,
-				fmt.Errorf("%s %q is of no tool: run go generate", Values, v.Name()))
+				fmt.Errorf("%s %q does not belong to a tool: run go generate", Values, v.Name()))
 		case !v.narrows(&t.Rules[at]):
-			errs = append(errs, fmt.Errorf("%s %q needs less than its tool, and may only need "+
-				"more: run go generate", Values, v.Name()))
+			errs = append(errs, fmt.Errorf("%s %q is less strict than the rule of its tool: run go generate", Values, v.Name()))
 		}
 	}
 	return errs

@@ -48,7 +48,8 @@ type Admin struct {
 // New returns the administration of what the store of a source keeps, which stays the caller's to close.
 func New(source *stored.Source, o Options) (*Admin, error) {
 	if source == nil {
-		return nil, errors.New("admin: there is no source: pass what stored.New returns, and the same to runtime.Options.Catalogs")
+		return nil, errors.New("admin: the source is missing: pass the result of stored.New, and the " +
+			"same to runtime.Options.Catalogs")
 	}
 	return &Admin{source, o}, nil
 }
@@ -57,7 +58,8 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 // refused: what administrators did here would change nothing there.
 func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
-		return nil, errors.New("the server's catalogs come from another source: set Options.Catalogs to the one that admin.New was given")
+		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs to " +
+			"the one passed to admin.New")
 	}
 	if err := sameGrants(server.Grants(), a.options.Grants); err != nil {
 		return nil, err
@@ -93,9 +95,11 @@ func sameGrants(served grant.Source, kept grant.Registry) error {
 	case kept == nil:
 		return nil
 	case !reflect.TypeOf(kept).Comparable():
-		return errors.New("admin.Options.Grants cannot be told from others: pass a pointer, here and as Options.Grants")
+		return errors.New("admin.Options.Grants is not comparable: pass a pointer, here and as " +
+			"Options.Grants")
 	case served != grant.Source(kept):
-		return errors.New("the server's grants come from elsewhere: set Options.Grants to the value that admin.Options.Grants has")
+		return errors.New("the server's grants have another source: set Options.Grants to the value " +
+			"of admin.Options.Grants")
 	}
 	return nil
 }

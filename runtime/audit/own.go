@@ -7,15 +7,16 @@ import (
 	"path/filepath"
 )
 
-// openOwn opens a file that nobody else can have put there or can change: no link to elsewhere, a regular file, of this
-// process's user or root, that only its owner may write and not all may read.
+// openOwn opens a file that nobody else can have put there or can change: no link to elsewhere, a
+// regular file, of this process's user or root, that only its owner may write and not all may read.
 func openOwn(path string, flags int) (*os.File, error) {
-	if there, err := os.Lstat(path); err == nil { // before it is opened: a pipe would wait for its other end
+	// before it is opened: a pipe would wait for its other end
+	if there, err := os.Lstat(path); err == nil {
 		switch {
 		case there.Mode()&fs.ModeSymlink != 0:
 			return nil, linked(path)
 		case !there.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is no regular file: name another one", path)
+			return nil, fmt.Errorf("%s is not a regular file: use another path", path)
 		}
 	}
 	file, err := os.OpenFile(path, flags|noFollow, 0o600)
@@ -47,7 +48,8 @@ func owned(path string, file *os.File) error {
 }
 
 func linked(path string) error {
-	return fmt.Errorf("%s is a link, or was exchanged while it was opened: name the file itself, in a directory that only you can write", path)
+	return fmt.Errorf("%s is a link, or was replaced during opening: use the path of the file "+
+		"itself, in a directory that only you can write", path)
 }
 
 // sheltered refuses a directory in which anybody can put another file in the place of this one.
@@ -58,7 +60,8 @@ func sheltered(path string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 && posix {
-		return fmt.Errorf("anybody may exchange the files in %s, which has the permissions %#o: chmod o-w it, or give the trail a directory of its own by mkdir -m 700", dir, info.Mode().Perm())
+		return fmt.Errorf("any user can replace the files in %s, which has the permissions %#o: "+
+			"chmod o-w it, or create a directory for the trail with mkdir -m 700", dir, info.Mode().Perm())
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestTrailIsNotWrittenToWhereALinkLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := audit.Rotating(filepath.Join(dir, "d.jsonl"), audit.RotateOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "no regular file") {
+		!strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
 	if info, err := os.Stat(elsewhere); err != nil || info.Size() != 0 {
@@ -74,7 +74,7 @@ func TestFileOfSomebodyElseIsNoTrail(t *testing.T) {
 		given := os.Chown(write(t, filepath.Join(dir, other)), own+1, -1) == nil
 		r, err := audit.Rotating(filepath.Join(dir, name), audit.RotateOptions{})
 		if given != (err != nil) || given && !strings.Contains(err.Error(),
-			other+" is of the user with id") {
+			other+" belongs to the user with id") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {

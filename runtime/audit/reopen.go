@@ -41,7 +41,8 @@ func (r *RotatingFile) resume() error {
 	}
 	whole := wholeLines(end)
 	if whole == 0 && start > 0 {
-		return fmt.Errorf("the last %d bytes of %s are no records: it is no audit trail, or was damaged; move it away", len(end), r.path)
+		return fmt.Errorf("the last %d bytes of %s are not records: the file is not an audit trail, "+
+			"or is damaged; move it away", len(end), r.path)
 	}
 	r.size = start + int64(whole)
 	if whole < len(end) {
@@ -79,17 +80,17 @@ func (r *RotatingFile) cut(torn []byte) error {
 	name := r.path + ".torn-" + r.now().UTC().Format(stamp)
 	aside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep the torn end aside: %w", err)
+		return fmt.Errorf("save the incomplete end: %w", err)
 	}
 	_, err = aside.Write(torn)
 	if err = errors.Join(err, aside.Sync(), aside.Close()); err == nil {
 		err = syncDirectory(filepath.Dir(r.path))
 	}
 	if err != nil {
-		return fmt.Errorf("keep the torn end aside: %w", err)
+		return fmt.Errorf("save the incomplete end: %w", err)
 	}
 	if err := errors.Join(r.file.Truncate(r.size), r.file.Sync()); err != nil {
-		return fmt.Errorf("cut the torn end off: %w", err)
+		return fmt.Errorf("cut off the incomplete end: %w", err)
 	}
 	r.torn = name
 	return nil

@@ -60,7 +60,8 @@ const (
 // a lock on audit.jsonl.lock where the system has such locks.
 func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
 	if options.MaxBytes < 0 || options.MaxAge < 0 || options.Keep < 0 {
-		return nil, errors.New("audit.Rotating: MaxBytes, MaxAge and Keep are not negative: 0 is the default")
+		return nil, errors.New("audit.Rotating: MaxBytes, MaxAge or Keep is negative: use a positive " +
+			"value, or 0 for the default")
 	}
 	if options.MaxBytes == 0 {
 		options.MaxBytes = defaultMaxBytes
@@ -156,7 +157,7 @@ func (r *RotatingFile) Ready(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("audit: the file takes no record: %w", err)
+		return fmt.Errorf("audit: cannot write to the file: %w", err)
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (r *RotatingFile) check() error {
 	return errors.Join(r.put(probe), r.retract())
 }
 
-// Last is the last record of the file, and nil where there is none yet or it is empty after a
+// Last is the last record of the file, and nil if it does not exist yet or is empty after a
 // rotation that was cut short. A chain goes on from it.
 func (r *RotatingFile) Last() []byte {
 	r.mu.Lock()
@@ -254,7 +255,7 @@ func (r *RotatingFile) put(text []byte) error {
 // inPlace returns an error unless the path leads to the open file, with so many bytes.
 func (r *RotatingFile) inPlace(size int64) error {
 	now, err := os.Lstat(r.path)
-	const cure = "move the open file back, or restart the server, which begins a new one"
+	const cure = "move the open file back, or restart the server, which starts a new one"
 	switch {
 	case err != nil:
 		return fmt.Errorf("the open file was deleted or moved: %w; %s", err, cure)
@@ -277,7 +278,7 @@ func (r *RotatingFile) retract() error {
 		return r.changed
 	}
 	if err := r.file.Truncate(r.size); err != nil {
-		return fmt.Errorf("take away what was written in part: %w", err)
+		return fmt.Errorf("remove the incomplete record: %w", err)
 	}
 	r.dirty = false
 	return nil
@@ -319,7 +320,7 @@ func (r *RotatingFile) rotate() error {
 	r.file.Close() // which was synced; some systems rename no open file
 	r.file = nil
 	if err := os.Rename(r.path, aside); err != nil {
-		return fmt.Errorf("set the full file aside: %w", err)
+		return fmt.Errorf("rename the full file: %w", err)
 	}
 	r.size, r.dirty, r.spent = 0, false, false
 	if err := r.create(); err != nil {
@@ -371,7 +372,7 @@ func (r *RotatingFile) aside() (string, error) {
 	}
 	name := before + moment.Format(stamp) + after
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is there already", name)
+		return "", fmt.Errorf("%s already exists", name)
 	}
 	return name, nil
 }
@@ -396,10 +397,10 @@ func (r *RotatingFile) Aside() []string {
 func (r *RotatingFile) create() error {
 	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("begin a new file: %w", err)
+		return fmt.Errorf("start a new file: %w", err)
 	}
 	if err := syncDirectory(filepath.Dir(r.path)); err != nil {
-		return errors.Join(fmt.Errorf("begin a new file: %w", err), file.Close(), os.Remove(r.path))
+		return errors.Join(fmt.Errorf("start a new file: %w", err), file.Close(), os.Remove(r.path))
 	}
 	r.size = 0
 	return r.use(file)
@@ -413,7 +414,7 @@ func (r *RotatingFile) prune() error {
 	files := r.Aside()
 	for _, file := range files[:max(len(files)-r.options.Keep, 0)] {
 		if err := os.Remove(file); err != nil {
-			return fmt.Errorf("delete a file that is not kept: %w", err)
+			return fmt.Errorf("delete an old file: %w", err)
 		}
 	}
 	return nil

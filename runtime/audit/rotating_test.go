@@ -389,7 +389,7 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 	}
 	taken := rotating(t, at("taken"), audit.RotateOptions{})
 	for name, want := range map[string]string{
-		"all read": "chmod 600", "group writes": "chmod 600", "binary": "no records",
+		"all read": "chmod 600", "group writes": "chmod 600", "binary": "are not records",
 		"directory": "directory",
 		"taken":     "another process", "no/such/directory": "no such file",
 	} {

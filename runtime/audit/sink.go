@@ -163,12 +163,11 @@ func (d *Degraded) Lost() int64 { return d.lost.Load() }
 func (d *Degraded) Record(ctx context.Context, e Event) error {
 	if d.sink == nil || d.logger == nil {
 		return errors.New(
-			"audit.Degrade has no sink or no logger: give it both, or the loss of a record would " +
-				"be silent")
+			"audit.Degrade has no sink or no logger: pass both, because the logger reports lost records")
 	}
 	if err := d.sink.Record(ctx, e); err != nil {
 		d.logger.ErrorContext(ctx,
-			"an audit record is lost; the request goes on, since audit.Degrade is configured",
+			"an audit record is lost; the request continues because of audit.Degrade",
 			"request_id", e.RequestID, "event_type", string(e.Type), "lost", d.lost.Add(1), "error",
 			err)
 	}

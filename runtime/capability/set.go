@@ -43,7 +43,7 @@ func (s *Set) Add(permission string, constraints ...Constraint) {
 	}
 	for _, c := range constraints {
 		if !json.Valid(c) {
-			s.Unreadable(permission, fmt.Errorf("its constraint %q is no JSON", c))
+			s.Unreadable(permission, fmt.Errorf("its constraint %q is not JSON", c))
 			return
 		}
 	}

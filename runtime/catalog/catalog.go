@@ -14,7 +14,7 @@ import (
 
 // ErrUnknown: the caller has no such catalog. One that is not active, that belongs to somebody else
 // or that never was gives the same error, with the same text.
-var ErrUnknown = errors.New("there is no such catalog")
+var ErrUnknown = errors.New("the catalog does not exist")
 
 // ErrClosed reports that a source was closed, as when a program ends. A server then keeps the
 // switches that it has, and neither logs it nor tries again.

@@ -25,8 +25,8 @@ type UserClaims struct {
 
 // What is said of claims that are not a credential's own.
 const (
-	nobody  = "No credential was sent: the caller is anonymous"
-	derived = "The identity source passes no claims on: these are those of the principal that it named"
+	nobody  = "The request has no credential: the caller is anonymous"
+	derived = "The identity source provides no claims: these are the fields of its principal"
 )
 
 // GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.
@@ -53,8 +53,8 @@ func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _
 	return indented(out)
 }
 
-// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC 8693 have for it; what it does not have is left
-// out.
+// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC
+// 8693 have for it; what it does not have is left out.
 func claimsOf(p access.Principal, expires time.Time) map[string]any {
 	claims := map[string]any{"sub": p.Subject}
 	for name, value := range map[string]string{

@@ -55,8 +55,8 @@ func New(o Options) *Inspector {
 // Nothing is what tools without arguments take.
 type Nothing struct{}
 
-// look returns what is known of the request that a handler answers, nothing outside of one, and what masks all that is shown
-// to its caller.
+// look returns what is known of the request that a handler answers, nothing outside of one, and
+// what masks all that is shown to its caller.
 func (i *Inspector) look(ctx context.Context) (runtime.RequestInfo, redact.Masker) {
 	req, _ := runtime.RequestOf(ctx)
 	return req, redact.Masker{

@@ -293,7 +293,7 @@ func TestHTTPToolsOutsideOfARequestSayThatThereIsNone(t *testing.T) {
 	checkText(t, res, claims)
 }
 
-// The names of the fields are a promise to whoever reads results by a program.
+// The names of the fields are a promise to programs that read results.
 func TestResultsHaveTheFieldsThatAreDocumented(t *testing.T) {
 	for _, test := range []struct {
 		out  any

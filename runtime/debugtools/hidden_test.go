@@ -47,8 +47,8 @@ func visit(t *testing.T, session *mcp.ClientSession) {
 	}
 }
 
-// TestDebugToolsAreUnknownBelowTheHighestRole: all that such a caller gets from a server that has them is, byte for byte, what it gets
-// from one that has not.
+// TestDebugToolsAreUnknownBelowTheHighestRole: all that such a caller gets from a server that has
+// them is, byte for byte, what it gets from one that has not.
 func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
 	inspector := debugtools.New(debugtools.Options{})
 	behind, before := []toolset.Toolset{desk(inspector), debugtools.Toolset(inspector)}, []toolset.Toolset{debugtools.Toolset(inspector), desk(inspector)}

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
 )
 
-// Where nothing else is wrong, all else is told.
+// Where nothing else is wrong, all else is reported.
 func TestWorkingDirectoryThatWasRemovedIsEmpty(t *testing.T) {
 	directory, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {

@@ -64,7 +64,7 @@ func TestDebugToolsOverHTTPInEveryEra(t *testing.T) {
 				t.Errorf("%s: %s: %s", era, name, got)
 			}
 		}
-		// Whoever has a session's id may end it.
+		// A client with a session's id may end it.
 		if got, sent := headers.Headers["Mcp-Session-Id"]; sent != (era != "2026-07-28") || sent &&
 			got != mask {
 			t.Errorf("%s: a session %q", era, got)
@@ -329,7 +329,7 @@ func TestClaimsAreThePrincipalsWhereTheSourcePassesNoneOn(t *testing.T) {
 		call(t, new(wire).dial(t, endpoint, token, ""), debugtools.ToolGetUserClaims, &user)
 		if !reflect.DeepEqual(user.Claims, want) || !user.IsAuthenticated ||
 			user.AuthenticationType != "Bearer" ||
-			!strings.Contains(user.Message, "passes no claims on") {
+			!strings.Contains(user.Message, "The identity source provides no claims: these are the fields of its principal") {
 			t.Errorf("%s: %+v", token, user)
 		}
 	}

@@ -37,7 +37,8 @@ func (r *Reader) isOf(k kind, types []string) bool {
 	}
 	ahead := r.lexer
 	number, f := ahead.number()
-	return f != nil || parseDecimal(number).isInteger() // the fault is told by whoever reads the number
+	// the reader of the number reports the fault
+	return f != nil || parseDecimal(number).isInteger()
 }
 
 func (r *Reader) any(k kind, v *any) {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// decimal is the exact value of a JSON number: 0.digits × 10^point. Zero has no digits and is not negative.
-// Comparing decimals takes no arithmetic, however large the exponent is.
+// decimal is the exact value of a JSON number: 0.digits × 10^point. Zero has no digits and is not
+// negative. Comparing decimals takes no arithmetic, however large the exponent is.
 type decimal struct {
 	negative bool
 	digits   []byte // without zeros at either end

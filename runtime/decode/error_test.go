@@ -90,7 +90,7 @@ func TestMessagesShowTheBeginningOfAValueOnly(t *testing.T) {
 	}
 }
 
-// Half a key does not look like one, and whoever masks what is shown would not know it.
+// Half a key does not look like one, and a masker of the text would not recognise it.
 func TestWhatIsShownEndsBeforeAWordThatCouldBeAKey(t *testing.T) {
 	for _, key := range []string{"ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ACME-0123456789abcdefghijABCDEFGHIJ", "https://x.example/cb?code=0123456789abcdefghijAB", "q7.Zq9hunter2hunter2hunter2"} {
 		for at := 20; at < 100; at++ {

@@ -158,7 +158,8 @@ func (l *lexer) space() {
 	}
 }
 
-// spaces is space where there may be some: apart from it, so that it costs nothing where there is none.
+// spaces is space where there may be some: apart from it, so that it costs nothing if there is
+// none.
 func (l *lexer) spaces() {
 	for l.pos < len(l.doc) {
 		switch l.doc[l.pos] {
@@ -173,8 +174,8 @@ func (l *lexer) spaces() {
 // broken is the fault of text that is no JSON here.
 func (l *lexer) broken(want string) *fault {
 	if l.pos == len(l.doc) {
-		return &fault{says: fmt.Sprintf("is not JSON: the text ends where %s should be", want)}
+		return &fault{says: fmt.Sprintf("is not JSON: the text ends where %s is expected", want)}
 	}
 	r, _ := utf8.DecodeRune(l.doc[l.pos:])
-	return &fault{says: fmt.Sprintf("is not JSON: %q at byte %d where %s should be", r, l.pos, want)}
+	return &fault{says: fmt.Sprintf("is not JSON: %q at byte %d where %s is expected", r, l.pos, want)}
 }

@@ -78,7 +78,7 @@ func EnumKey[K ~string](r *Reader, name []byte, k *K, choices ...string) bool {
 			return true
 		}
 	}
-	r.report(nil, "is not a possible name: it "+SaysEnum(quoteAll(choices)))
+	r.report(nil, "is not a valid name: it "+SaysEnum(quoteAll(choices)))
 	return false
 }
 

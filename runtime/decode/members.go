@@ -39,7 +39,7 @@ func members(doc []byte, limits Limits, yield func(name, value []byte)) *fault {
 			return f
 		}
 		if !names.add(name) {
-			return (&fault{rule: duplicate, says: "stands twice in its object"}).within(string(name))
+			return (&fault{rule: duplicate, says: "is twice in its object"}).within(string(name))
 		}
 		value, f := l.value()
 		if f != nil {

@@ -237,14 +237,14 @@ func (p *shapeParser) follow(ref string) (*Shape, error) {
 	}
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
-		return nil, fmt.Errorf("output schema: $ref %q points out of the schema", ref)
+		return nil, fmt.Errorf("output schema: $ref %q refers to another document", ref)
 	}
 	raw := p.root
 	for _, step := range strings.Split(pointer, "/")[1:] {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil || object[step] == nil {
-			return nil, fmt.Errorf("output schema: $ref %q leads nowhere", ref)
+			return nil, fmt.Errorf("output schema: $ref %q has no target", ref)
 		}
 		raw = object[step]
 	}

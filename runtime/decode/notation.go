@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// maxRegex bounds a regular expression, in bytes: the work of reading one may be a thousand times its length.
+// maxRegex bounds a regular expression, in bytes: the work of reading one may be a thousand times
+// its length.
 const maxRegex = 4 << 10
 
 // isRegex is a regular expression of RE2, the syntax that Go and most clients' patterns share;
-// ECMA-262 has more, which Go cannot run. It is read and not compiled, which takes far longer and refuses nothing more.
+// ECMA-262 has more, which Go cannot run. It is read and not compiled, which takes far longer and
+// refuses nothing more.
 func isRegex(s string) bool {
 	if len(s) > maxRegex {
 		return false

@@ -34,8 +34,8 @@ func (r *Reader) numeral(expected string) bool {
 	return true
 }
 
-// whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers. simple
-// is its text as Go writes integers.
+// whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers.
+// simple is its text as Go writes integers.
 func (r *Reader) whole() (simple []byte, ok bool) {
 	orNull := r.orNull
 	if !r.numeral("integer") {

@@ -94,7 +94,7 @@ func (o *Object) Next() bool {
 }
 
 func twice(name []byte) *fault {
-	return (&fault{rule: duplicate, says: "stands twice in its object"}).within(string(name))
+	return (&fault{rule: duplicate, says: "is twice in its object"}).within(string(name))
 }
 
 // find is the number of a property, or -1.

@@ -53,8 +53,9 @@ type run struct {
 	many  bool
 }
 
-// runsOf reads a pattern like ^[A-Z]+-[0-9]+$: classes in a row, from the text's beginning to its end. It is nil
-// for any other, and where what follows a run could have been part of it: one look at each character must do.
+// runsOf reads a pattern like ^[A-Z]+-[0-9]+$: classes in a row, from the text's beginning to its
+// end. It is nil for any other, and where what follows a run could have been part of it: one look
+// at each character must do.
 func runsOf(expr string) (runs []run) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil || re.Op != syntax.OpConcat || re.Sub[0].Op != syntax.OpBeginText || re.Sub[len(re.Sub)-1].Op != syntax.OpEndText {

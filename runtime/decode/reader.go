@@ -249,7 +249,7 @@ func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) 
 	own := Begin([]byte(text))
 	read(own, v)
 	if err := own.Finish(); err != nil {
-		r.reportMember([]byte(name), "has a default that the type refuses")
+		r.reportMember([]byte(name), "has a default that its type does not accept")
 	}
 }
 

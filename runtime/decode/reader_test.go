@@ -68,13 +68,13 @@ func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
 		{`{"id":1,"name":"a","by_name":{"x":0.05,"y":0.3}}`,
 			`/by_name/x: 0.05 is less than the minimum 0.1; /by_name/x: 0.05 is not a multiple of 0.1`},
 		{`{"id":1,"name":"a","comment":1}`, `/comment: 1 is a number, expected a string or null`},
-		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`, `/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: is null, expected a string; /limit: is null, expected an integer: leave it out instead; /tags/0: is null, expected a string`},
+		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`, `/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: is null, expected a string; /limit: is null, expected an integer: omit it instead; /tags/0: is null, expected a string`},
 		{`{"id":1,"name":"a","inner":{"id":0}}`,
 			`/inner/id: 0 is less than the minimum 1; /inner/name: is required`},
-		{`{"id":9999,"id":1}`, `/id: stands twice in its object`},
+		{`{"id":9999,"id":1}`, `/id: is twice in its object`},
 		{`{"id":9999,"inner":{"tags":["a" "b"]}}`,
-			`/inner/tags/1: is not JSON: '"' at byte 32 where ',' or ']' should be`},
-		{`{"id":1,"name":"a"} x`, `(root): is not JSON: 'x' at byte 20 where the end should be`},
+			`/inner/tags/1: is not JSON: '"' at byte 32 where ',' or ']' is expected`},
+		{`{"id":1,"name":"a"} x`, `(root): is not JSON: 'x' at byte 20 where the end is expected`},
 	} {
 		value, err := Arguments([]byte(c.doc), readParcel)
 		if err == nil || err.Error() != c.want {
@@ -148,7 +148,7 @@ func TestReadersOfOneValue(t *testing.T) {
 			`99999999999999999999`:  "/v: 99999999999999999999 is more than the maximum 20",
 			`-99999999999999999999`: "/v: -99999999999999999999 is less than the minimum -20",
 			`"2"`:                   `/v: "2" is a string, expected an integer`,
-			`-`:                     "/v: is not JSON: '}' at byte 6 where a digit should be",
+			`-`:                     "/v: is not JSON: '}' at byte 6 where a digit is expected",
 		}},
 		"int64": {reading(func(r *Reader, v *int64) { Int(r, v, math.MinInt64, math.MaxInt64) }),
 			map[string]string{
@@ -215,7 +215,7 @@ func TestReadersOfOneValue(t *testing.T) {
 				`[1,2,3]`:   `/v: has 3 items, more than the maximum 2`,
 				`[1,2,"x"]`: `/v: has 3 items, more than the maximum 2; /v/2: "x" is a string, expected an integer`,
 				`{}`:        `/v: is an object, expected an array`,
-				`[1 2]`:     `/v/1: is not JSON: '2' at byte 8 where ',' or ']' should be`,
+				`[1 2]`:     `/v/1: is not JSON: '2' at byte 8 where ',' or ']' is expected`,
 				`null`:      `/v: is null, expected an array`,
 			}},
 		"slice": {reading(func(r *Reader, v *[]int) { Slice(r, v, number).MinItems(1).Unique() }),
@@ -231,9 +231,9 @@ func TestReadersOfOneValue(t *testing.T) {
 			map[string]string{
 				`{"a":1,"b":2}`: "map[a:1 b:2]",
 				`[]`:            `/v: is an array, expected an object`,
-				`{"a":1,"a":2}`: `/v/a: stands twice in its object`,
-				`{"a" 1}`:       `/v/a: is not JSON: '1' at byte 10 where ':' should be`,
-				`{"a":1 "b"}`:   `/v: is not JSON: '"' at byte 12 where ',' or '}' should be`,
+				`{"a":1,"a":2}`: `/v/a: is twice in its object`,
+				`{"a" 1}`:       `/v/a: is not JSON: '1' at byte 10 where ':' is expected`,
+				`{"a":1 "b"}`:   `/v: is not JSON: '"' at byte 12 where ',' or '}' is expected`,
 			}},
 		"map of an enum": {reading(func(r *Reader, v *map[string]int) {
 			Map(r, v, func(r *Reader, name []byte,
@@ -242,7 +242,7 @@ func TestReadersOfOneValue(t *testing.T) {
 			}, number)
 		}), map[string]string{
 			`{"b":2}`: "map[b:2]",
-			`{"c":2}`: `/v/c: is not a possible name: it is not one of "a", "b"`,
+			`{"c":2}`: `/v/c: is not a valid name: it is not one of "a", "b"`,
 		}},
 		"map of ints": {reading(func(r *Reader, v *map[int8]int) { Map(r, v, IntKey, number) }),
 			map[string]string{
@@ -273,14 +273,14 @@ func TestReadersOfOneValue(t *testing.T) {
 			}, number)
 		}), map[string]string{
 			`{"A":1}`:       "map[a:1]",
-			`{"A":1,"a":2}`: `/v: has two names that become one key`,
+			`{"A":1,"a":2}`: `/v: has two names that decode to the same key`,
 		}},
 		"bool": {reading(func(r *Reader, v *bool) { Bool(r, v).OneOf("true") }), map[string]string{
 			`true`:  "true",
 			`false`: `/v: false is not true`,
 			`null`:  `/v: is null, expected a boolean`,
 			`1`:     `/v: 1 is a number, expected a boolean`,
-			`tru`:   `/v: is not JSON: '}' at byte 8 where true should be`,
+			`tru`:   `/v: is not JSON: '}' at byte 8 where true is expected`,
 		}},
 		"bytes": {reading(func(r *Reader, v *[]byte) { Bytes(r, v).MinLength(4) }),
 			map[string]string{
@@ -298,10 +298,10 @@ func TestReadersOfOneValue(t *testing.T) {
 		"time": {reading(func(r *Reader, v *time.Time) { r.Time(v) }), map[string]string{
 			`"2026-01-02t03:04:05z"`: "2026-01-02 03:04:05 +0000 UTC",
 			`"2026-01-02"`: `/v: "2026-01-02" ` +
-				`is not a valid date-time, as in 2026-01-31T15:04:05Z`,
+				`is not a valid date-time, for example 2026-01-31T15:04:05Z`,
 			`1`: `/v: 1 is a number, expected a string`,
 			`"2026-02-30T00:00:00Z"`: `/v: "2026-02-30T00:00:00Z" ` +
-				`is not a valid date-time, as in 2026-01-31T15:04:05Z`,
+				`is not a valid date-time, for example 2026-01-31T15:04:05Z`,
 		}},
 		"text": {reading(func(r *Reader, v *size) { r.Unmarshal(v) }), map[string]string{
 			`"large"`: "1",
@@ -313,16 +313,16 @@ func TestReadersOfOneValue(t *testing.T) {
 		}), map[string]string{
 			`"c"`: `/v: "c" is not one of "a", "b"`,
 			`1`:   `/v: 1 is a number, expected a string`,
-			`"a`:  `/v: is not JSON: the text ends where '"' should be`,
+			`"a`:  `/v: is not JSON: the text ends where '"' is expected`,
 		}},
 		"any": {reading(func(r *Reader, v *any) { r.Any(v) }), map[string]string{
 			`{"a":[1,"\u0062",true,null,{}]}`: "map[a:[1 b true <nil> map[]]]",
 			`1e999`:                           `/v: 1e999 has an exponent beyond 400`,
-			`{"a":1,"a":1}`:                   `/v/a: stands twice in its object`,
-			`[1`:                              `/v/1: is not JSON: '}' at byte 7 where ',' or ']' should be`,
-			`"x`:                              `/v: is not JSON: the text ends where '"' should be`,
-			`nul`:                             `/v: is not JSON: '}' at byte 8 where null should be`,
-			`-`:                               `/v: is not JSON: '}' at byte 6 where a digit should be`,
+			`{"a":1,"a":1}`:                   `/v/a: is twice in its object`,
+			`[1`:                              `/v/1: is not JSON: '}' at byte 7 where ',' or ']' is expected`,
+			`"x`:                              `/v: is not JSON: the text ends where '"' is expected`,
+			`nul`:                             `/v: is not JSON: '}' at byte 8 where null is expected`,
+			`-`:                               `/v: is not JSON: '}' at byte 6 where a digit is expected`,
 		}},
 		"any of types": {reading(func(r *Reader, v *any) { r.Any(v, "integer", "string") }),
 			map[string]string{
@@ -335,7 +335,7 @@ func TestReadersOfOneValue(t *testing.T) {
 			map[string]string{
 				`[1, 2]`: "[91 49 44 32 50 93]",
 				`"x"`:    `/v: "x" is a string, expected an object or an array`,
-				`[1`:     `/v/1: is not JSON: '}' at byte 7 where ',' or ']' should be`,
+				`[1`:     `/v/1: is not JSON: '}' at byte 7 where ',' or ']' is expected`,
 			}},
 	} {
 		for doc, want := range test.want {

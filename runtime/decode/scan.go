@@ -95,7 +95,7 @@ func skipObject(l *lexer) *fault {
 			return f
 		}
 		if !names.add(name) {
-			return (&fault{rule: duplicate, says: "stands twice in its object"}).within(string(name))
+			return (&fault{rule: duplicate, says: "is twice in its object"}).within(string(name))
 		}
 		if f := skip(l); f != nil {
 			return f.within(string(name))

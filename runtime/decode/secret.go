@@ -59,15 +59,17 @@ func SecretPointer(pointer string) bool {
 // opaqueUser is from how many characters on a URL's user without a password is a token.
 const opaqueUser = 20
 
-// accounts are how a user and a password stand before a host, in a URL, a data source name or a proxy, and how they do escaped.
+// accounts are how a user and a password stand before a host, in a URL, a data source name or a
+// proxy, and how they do escaped.
 var accounts = []struct{ scheme, password, host string }{{"://", ":", "@"}, {"%3A%2F%2F", "%3A", "%40"}, {"%3a%2f%2f", "%3a", "%40"}}
 
 // secretForms make a text look secret wherever they stand in it, in lower case.
 var secretForms = append([]string{"token=", "bearer ", "basic ", "-----begin "}, secretParts...)
 
-// secretValue reports whether JSON text is a string that carries a secret under a harmless name: a URL or a data source name with a
-// password, a URL with a token, an Authorization header, a PEM block, a JSON Web Token. The whole text is looked at, not only
-// what would be shown: half a secret does not look like one.
+// secretValue reports whether JSON text is a string that carries a secret under a harmless name: a
+// URL or a data source name with a password, a URL with a token, an Authorization header, a PEM
+// block, a JSON Web Token. The whole text is looked at, not only what would be shown: half a secret
+// does not look like one.
 func secretValue(literal string) bool {
 	if literal[0] != '"' {
 		return false

@@ -34,7 +34,8 @@ func Show(literal string) string {
 	return fmt.Sprintf("%s (%d bytes)", printable(short), len(literal))
 }
 
-// shorten cuts text to MaxShown bytes at the start of a rune, before a word that could be a key, and marks the cut.
+// shorten cuts text to MaxShown bytes at the start of a rune, before a word that could be a key,
+// and marks the cut.
 func shorten(text string) string {
 	if len(text) <= MaxShown {
 		return text
@@ -46,8 +47,9 @@ func shorten(text string) string {
 	return text[:beforeKey(text, n)] + "…"
 }
 
-// beforeKey is where the word that stands on both sides of a cut begins if it is of several kinds of characters, as keys are, and the cut
-// where it is not. Words end at slashes too, so that something of a long path is shown.
+// beforeKey is where the word on both sides of a cut begins if it is of several kinds
+// of characters, as keys are, and the cut where it is not. Words end at slashes too, so that
+// something of a long path is shown.
 func beforeKey(text string, cut int) int {
 	from, kinds := cut, 0
 	for to := cut; to < len(text) && kindOf(text[to]) != 0; to++ {
@@ -66,7 +68,8 @@ func beforeKey(text string, cut int) int {
 	return from
 }
 
-// The kinds of characters that keys are made of. A point is of no kind of its own, since decimals have it.
+// The kinds of characters that keys are made of. A point is of no kind of its own, since decimals
+// have it.
 const (
 	lower = 1 << iota
 	upper

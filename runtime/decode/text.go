@@ -29,7 +29,8 @@ func (l *lexer) text() (raw []byte, escaped bool, f *fault) {
 		default:
 			r, size := utf8.DecodeRune(l.doc[l.pos:])
 			if r == utf8.RuneError && size == 1 {
-				return nil, false, &fault{rule: notUTF8, says: fmt.Sprintf("holds a byte that is not UTF-8, 0x%02x at byte %d", c, l.pos)}
+				return nil, false, &fault{rule: notUTF8, says: fmt.Sprintf(
+					"has a byte that is not UTF-8, 0x%02x at byte %d", c, l.pos)}
 			}
 			l.pos += size
 		}
@@ -48,8 +49,8 @@ func (l *lexer) plain() {
 	l.pos = len(l.doc)
 }
 
-// special are the bytes in a string that do not stand for themselves alone: quotes, backslashes, control
-// characters, and those of longer UTF-8.
+// special are the bytes in a string that do not stand for themselves alone: quotes, backslashes,
+// control characters, and those of longer UTF-8.
 var special = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf
@@ -89,7 +90,7 @@ func (l *lexer) escape() *fault {
 			return nil
 		}
 	}
-	return &fault{rule: notUTF8, says: fmt.Sprintf(`holds half of a surrogate pair, \u%04x at byte %d`, unit, at)}
+	return &fault{rule: notUTF8, says: fmt.Sprintf(`has half of a surrogate pair, \u%04x at byte %d`, unit, at)}
 }
 
 // hex4 reads a u and four hexadecimal digits.

@@ -48,7 +48,7 @@ func Count(n int, unit string) string {
 func SaysFormat(name string) string {
 	switch example := formats[name].example; {
 	case example != "":
-		return "is not a valid " + name + ", as in " + example
+		return "is not a valid " + name + ", for example " + example
 	case name == "regex":
 		return "is not a valid regular expression (RE2 syntax, at most 4096 bytes)"
 	}
@@ -63,15 +63,15 @@ func SaysType(is string, want ...string) string {
 	}
 	var b strings.Builder
 	b.WriteString("is " + withArticle(is) + ", expected ")
-	var told []string
+	var names []string
 	for _, t := range want {
-		if !slices.Contains(told, t) {
-			told = append(told, t)
+		if !slices.Contains(names, t) {
+			names = append(names, t)
 		}
 	}
-	for i, t := range told {
+	for i, t := range names {
 		switch {
-		case i > 0 && i == len(told)-1:
+		case i > 0 && i == len(names)-1:
 			b.WriteString(" or ")
 		case i > 0:
 			b.WriteString(", ")
@@ -138,14 +138,14 @@ const (
 	SaysRefused  = "cannot be decoded"
 	SaysBadIndex = "has a name that is not an integer in range"
 	SaysBadName  = "has a name that "
-	SaysSameKey  = "has two names that become one key"
-	SaysLeaveOut = ": leave it out instead" // of null for a property that may be absent
+	SaysSameKey  = "has two names that decode to the same key"
+	SaysLeaveOut = ": omit it instead" // of null for a property that may be absent
 )
 
 // The words for objects that must have the properties of one of several groups.
 const (
-	SaysNoForm    = "fits none of the forms that the schema allows"
-	SaysManyForms = "fits more than one of the forms that the schema allows, of which it must be exactly one"
+	SaysNoForm    = "matches none of the schemas that are allowed"
+	SaysManyForms = "matches more than one schema, but must match exactly one"
 )
 
 // SaysRange tells the range of an integer type of Go, whose width is in bits.

@@ -70,7 +70,7 @@ func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound,
 	for _, kind := range kinds {
 		if kind != FileRead && kind != FileWrite {
 			return Bound{},
-				fmt.Errorf("grant: nothing is opened for %s: bind the argument to %s or %s", kind,
+				fmt.Errorf("grant: a %s permission opens no file: bind the argument to %s or %s", kind,
 					FileRead, FileWrite)
 		}
 	}
@@ -107,7 +107,7 @@ func (d *Decider) Host(named Host) (Bound, error) {
 // Custom decides on a resource of a kind that the runtime does not open.
 func (d *Decider) Custom(kind, named string) (Bound, error) {
 	if FamilyOf(kind) != Custom {
-		return Bound{}, fmt.Errorf("grant: %s is no kind of its own: %s have a decision of theirs",
+		return Bound{}, fmt.Errorf("grant: %s is not a kind of your own: the server itself checks %s",
 			kind, FamilyOf(kind))
 	}
 	decision := d.Decide(Ask{Kind: kind, Resource: named})
@@ -133,7 +133,7 @@ func From(ctx context.Context) Decided {
 
 // ErrNotBound says that a handler has asked for an argument that no //mcp:allow of it binds, or
 // binds to another kind. That is a mistake of the program and not of the client.
-var ErrNotBound = errors.New("the argument is not bound to such a permission")
+var ErrNotBound = errors.New("the argument has no such permission")
 
 // bound finds what was decided for an argument.
 func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) bool) (Bound, error) {
@@ -145,14 +145,14 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 		have = append(have, fmt.Sprintf("%s (%s)", b.Argument, strings.Join(b.Kinds, ", ")))
 	}
 	slices.Sort(have)
-	are := "this call has none that is bound; pass the handler's own context on"
+	are := "this call has no bound arguments; pass the handler's context"
 	if len(have) > 0 {
-		are = "bound are " + strings.Join(have, ", ")
+		are = "the bound arguments are " + strings.Join(have, ", ")
 	}
 	return Bound{},
 		fmt.Errorf(
-			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} at the handler, with the "+
-				"argument's name as clients see it; %s",
+			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} on the handler, with the argument's name "+
+				"that clients use;  %s",
 			call, argument, ErrNotBound, kinds, argument, are)
 }
 
@@ -180,7 +180,7 @@ func File(ctx context.Context, argument string) (*os.File, error) {
 	}
 	if b.Opened.Dir {
 		return nil, &os.PathError{Op: "open", Path: b.Named,
-			Err: errors.New("it is a directory, and a file is needed")}
+			Err: errors.New("it is a directory, not a file")}
 	}
 	return b.Opened.File, nil
 }
@@ -194,7 +194,7 @@ func Dir(ctx context.Context, argument string) (*os.File, error) {
 	}
 	if !b.Opened.Dir {
 		return nil, &os.PathError{Op: "open", Path: b.Named,
-			Err: errors.New("it is a file, and a directory is needed")}
+			Err: errors.New("it is a file, not a directory")}
 	}
 	return b.Opened.File, nil
 }
@@ -251,7 +251,7 @@ func Dial(ctx context.Context, argument string) (net.Conn, error) {
 	}
 	e, problem := pattern.ParseEndpoint(b.Named)
 	if problem == "" && e.Port == 0 {
-		problem = "no port is named; write host:port"
+		problem = "the port is missing; write host:port"
 	}
 	if problem != "" {
 		return nil, &Denied{Kind: NetConnect, Resource: b.Named, Cause: Malformed, Reason: problem}

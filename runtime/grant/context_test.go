@@ -159,12 +159,12 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 				`(ctx, "`+argument+`")`) ||
 				!strings.Contains(err.Error(), "//mcp:allow "+c.kind+"={"+argument+"}") ||
 				!strings.Contains(err.Error(),
-					"bound are host (net.connect), table (db.table.read)") {
+					"the bound arguments are host (net.connect), table (db.table.read)") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
 		if err := c.call(context.Background(), "table"); !errors.Is(err, ErrNotBound) ||
-			!strings.Contains(err.Error(), "pass the handler's own context on") {
+			!strings.Contains(err.Error(), "this call has no bound arguments; pass the handler's context") {
 			t.Errorf("%s without a call: %v", c.name, err)
 		}
 	}
@@ -334,11 +334,11 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 func TestGrantSaysWhyWhereWhoApprovedDidNot(t *testing.T) {
 	for _, c := range []struct{ note, reason, want string }{
 		{"fine", "please", "fine"},
-		{"", "for the report", "asked for: for the report"},
-		{" \n", "for the report", "asked for: for the report"},
+		{"", "for the report", "requested: for the report"},
+		{" \n", "for the report", "requested: for the report"},
 		{"", "", ""},
-		{"", strings.Repeat("ä", MaxReason/2), "asked for: " + strings.Repeat("ä",
-			(MaxReason-len("asked for: …"))/2) + "…"},
+		{"", strings.Repeat("ä", MaxReason/2), "requested: " + strings.Repeat("ä",
+			(MaxReason-len("requested: …"))/2) + "…"},
 	} {
 		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c",
 			Reason: c.reason}

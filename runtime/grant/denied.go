@@ -33,11 +33,11 @@ func (d *Denied) Error() string {
 func (d *Denied) Lacking() (Permission, error) {
 	p := Permission{Type: d.Kind}
 	if d.Cause == Malformed || d.Cause == Special {
-		return p, errors.New("grant: no permission could hold " + d.Resource)
+		return p, errors.New("grant: a permission cannot have " + d.Resource)
 	}
 	if d.Cause == NotPublic {
 		return p, errors.New("grant: what " + d.Resource +
-			" resolves to is not told, and so cannot be asked for")
+			" resolves to is not disclosed, so a client cannot request it")
 	}
 	switch FamilyOf(d.Kind) {
 	case Paths:
@@ -46,7 +46,7 @@ func (d *Denied) Lacking() (Permission, error) {
 		words := strings.Split(d.Resource, " ") // as pattern.CommandText joins them
 		if strings.HasPrefix(d.Resource, "[") {
 			if err := json.Unmarshal([]byte(d.Resource), &words); err != nil {
-				return p, fmt.Errorf("grant: %s is no command: %w", d.Resource, err)
+				return p, fmt.Errorf("grant: %s is not a command: %w", d.Resource, err)
 			}
 		}
 		for i := range words {

@@ -37,7 +37,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	switch network {
 	case "tcp", "tcp4", "tcp6", "udp", "udp4", "udp6":
 	default:
-		return nil, fmt.Errorf("grant: connections over %q are not made: use tcp or udp", network)
+		return nil, fmt.Errorf("grant: connections over %q are not supported: use tcp or udp", network)
 	}
 	e, problem := pattern.ParseHostPort(address)
 	if problem == "" && e.Port == 0 {
@@ -82,7 +82,7 @@ func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) erro
 	to, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return &Denied{Kind: NetConnect, Resource: named, Cause: Malformed,
-			Reason: "it resolves to no address with a port"}
+			Reason: "it does not resolve to an address with a port"}
 	}
 	addr := to.Addr().Unmap()
 	decision := d.decideEndpoint(pattern.Endpoint{Addr: addr, Port: to.Port()}, named)
@@ -93,7 +93,8 @@ func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) erro
 		return nil
 	}
 	return &Denied{Kind: NetConnect, Resource: named, Cause: NotPublic,
-		Reason: "the name resolves to an address that is not public; a grant on the address itself is needed as well: ask an administrator which"}
+		Reason: "the name resolves to an address that is not public; a grant for the address is also " +
+			"required: ask an administrator"}
 }
 
 // special are the ranges that are not assigned for the Internet at large, beside those that netip

@@ -154,7 +154,7 @@ func TestResolvedAddressesAreDecidedOnAgain(t *testing.T) {
 				for _, list := range c.answers {
 					for _, a := range list {
 						if strings.Contains(err.Error(), a) {
-							t.Errorf("the address is told: %v", err)
+							t.Errorf("the address is disclosed: %v", err)
 						}
 					}
 				}
@@ -230,9 +230,9 @@ func TestPublicAddressesAreThoseOfTheInternetAtLarge(t *testing.T) {
 func TestURLsOfOtherSchemesAreNamedAsSuch(t *testing.T) {
 	for named, says := range map[string]string{
 		"file:///etc/passwd": "file: is not http or https",
-		"ftp://a.test":       "ftp: is not http or https", "://a.test": "no URL of http or https",
-		"a b://a.test": "no URL of http or https", strings.Repeat("x", 33) +
-			"://a.test": "no URL of http or https", "https://": "name is empty",
+		"ftp://a.test":       "ftp: is not http or https", "://a.test": "it is not an http or https URL",
+		"a b://a.test": "it is not an http or https URL", strings.Repeat("x", 33) +
+			"://a.test": "it is not an http or https URL", "https://": "name is empty",
 		"http://": "name is empty",
 	} {
 		_, err := (&Decider{Set: mustSet(t, "net.connect **")}).Host(Host(named))

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks are as many combining marks as stand on one letter: no script that is written today
+// maxMarks is the number of combining marks on one letter: no script that is written today
 // needs more, and what is piled up higher covers the lines above.
 const maxMarks = 4
 
@@ -44,7 +44,7 @@ func (e *HiddenError) Error() string {
 //
 // Names in scripts that join letters by U+200D or U+200C have to do without those.
 func Hidden(text string) *HiddenError {
-	bare, marks := true, 0 // there is nothing to stand on; how many stand on it
+	bare, marks := true, 0 // whether no letter precedes; the number of marks on it
 	for at, r := range text {
 		if ' ' <= r && r <= '~' {
 			bare, marks = !isDigitOrLetter(r), 0
@@ -55,16 +55,16 @@ func Hidden(text string) *HiddenError {
 		case r == utf8.RuneError && !strings.HasPrefix(text[at:], string(utf8.RuneError)):
 			return &HiddenError{r, at, 1, "is not UTF-8: write it in UTF-8"}
 		case r == utf8.RuneError:
-			problem = "stands for what could not be read: write what it was"
+			problem = "replaces unreadable text: write the original text"
 		case unseen(r):
-			problem = "cannot be seen: leave it out"
+			problem = "is invisible: remove it"
 		case !unicode.IsMark(r):
 			bare, marks = !unicode.IsLetter(r) && !unicode.IsNumber(r), 0
 			continue
 		case bare:
-			problem = "is a mark that stands on no letter: leave it out"
+			problem = "is a combining mark without a letter: remove it"
 		case marks == maxMarks:
-			problem = "is one mark too many on a letter: leave it out"
+			problem = "is one combining mark too many on a letter: remove it"
 		default:
 			marks++
 			continue
@@ -91,7 +91,7 @@ func unseen(r rune) bool {
 // escapes for what [Hidden] finds.
 func Prose(text string) error {
 	if len(text) > MaxReason {
-		return fmt.Errorf("%d bytes are more than %d: say it shorter", len(text), MaxReason)
+		return fmt.Errorf("%d bytes are more than %d: shorten the text", len(text), MaxReason)
 	}
 	for at, r := range text {
 		switch {

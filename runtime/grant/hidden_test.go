@@ -16,51 +16,51 @@ import (
 // hidden are texts that show as something else, and what is said of them. They are written down
 // from the charts of Unicode and not from the tables that the rule is made of.
 var hidden = []struct{ text, says string }{
-	{"public\u3164", "U+3164 at byte 6 cannot be seen"}, // HANGUL FILLER
-	{"\u115f", "U+115F at byte 0 cannot be seen"},       // HANGUL CHOSEONG FILLER
-	{"\u1160", "U+1160 at byte 0 cannot be seen"},       // HANGUL JUNGSEONG FILLER
-	{"a\uffa0", "U+FFA0 at byte 1 cannot be seen"},      // HALFWIDTH HANGUL FILLER
-	{"a\u2800b", "U+2800 at byte 1 cannot be seen"},     // BRAILLE PATTERN BLANK
-	{"a\ufe00", "U+FE00 at byte 1 cannot be seen"},      // VARIATION SELECTOR-1
-	{"a\ufe0f", "U+FE0F at byte 1 cannot be seen"},      // VARIATION SELECTOR-16
-	{"a\U000e0100", "U+E0100 at byte 1 cannot be seen"}, // VARIATION SELECTOR-17
-	{"a\U000e01ef", "U+E01EF at byte 1 cannot be seen"}, // VARIATION SELECTOR-256
-	{"a\u034f", "U+034F at byte 1 cannot be seen"},      // COMBINING GRAPHEME JOINER
+	{"public\u3164", "U+3164 at byte 6 is invisible"}, // HANGUL FILLER
+	{"\u115f", "U+115F at byte 0 is invisible"},       // HANGUL CHOSEONG FILLER
+	{"\u1160", "U+1160 at byte 0 is invisible"},       // HANGUL JUNGSEONG FILLER
+	{"a\uffa0", "U+FFA0 at byte 1 is invisible"},      // HALFWIDTH HANGUL FILLER
+	{"a\u2800b", "U+2800 at byte 1 is invisible"},     // BRAILLE PATTERN BLANK
+	{"a\ufe00", "U+FE00 at byte 1 is invisible"},      // VARIATION SELECTOR-1
+	{"a\ufe0f", "U+FE0F at byte 1 is invisible"},      // VARIATION SELECTOR-16
+	{"a\U000e0100", "U+E0100 at byte 1 is invisible"}, // VARIATION SELECTOR-17
+	{"a\U000e01ef", "U+E01EF at byte 1 is invisible"}, // VARIATION SELECTOR-256
+	{"a\u034f", "U+034F at byte 1 is invisible"},      // COMBINING GRAPHEME JOINER
 	// MONGOLIAN FREE VARIATION SELECTOR ONE
-	{"a\u180b", "U+180B at byte 1 cannot be seen"},
-	{"a\u180e", "U+180E at byte 1 cannot be seen"}, // MONGOLIAN VOWEL SEPARATOR
+	{"a\u180b", "U+180B at byte 1 is invisible"},
+	{"a\u180e", "U+180E at byte 1 is invisible"}, // MONGOLIAN VOWEL SEPARATOR
 	// MONGOLIAN FREE VARIATION SELECTOR FOUR
-	{"a\u180f", "U+180F at byte 1 cannot be seen"},
-	{"a\u17b4", "U+17B4 at byte 1 cannot be seen"},               // KHMER VOWEL INHERENT AQ
-	{"a\u17b5", "U+17B5 at byte 1 cannot be seen"},               // KHMER VOWEL INHERENT AA
-	{"a\u00adb", "U+00AD at byte 1 cannot be seen"},              // SOFT HYPHEN
-	{"a\u200b", "U+200B at byte 1 cannot be seen"},               // ZERO WIDTH SPACE
-	{"a\u200db", "U+200D at byte 1 cannot be seen"},              // ZERO WIDTH JOINER
-	{"\u202etxt.terces", "U+202E at byte 0 cannot be seen"},      // RIGHT-TO-LEFT OVERRIDE
-	{"a\u2066", "U+2066 at byte 1 cannot be seen"},               // LEFT-TO-RIGHT ISOLATE
-	{"a\u061c", "U+061C at byte 1 cannot be seen"},               // ARABIC LETTER MARK
-	{"a\u2028b", "U+2028 at byte 1 cannot be seen"},              // LINE SEPARATOR
-	{"a\u2029b", "U+2029 at byte 1 cannot be seen"},              // PARAGRAPH SEPARATOR
-	{"a\nb", "U+000A at byte 1 cannot be seen"},                  // LINE FEED
-	{"a\x00", "U+0000 at byte 1 cannot be seen"},                 // NULL
-	{"a\x7f", "U+007F at byte 1 cannot be seen"},                 // DELETE
-	{"a\u0085", "U+0085 at byte 1 cannot be seen"},               // NEXT LINE
-	{"a\u00a0b", "U+00A0 at byte 1 cannot be seen"},              // NO-BREAK SPACE
-	{"a\u3000b", "U+3000 at byte 1 cannot be seen"},              // IDEOGRAPHIC SPACE
-	{"a\ufeff", "U+FEFF at byte 1 cannot be seen"},               // ZERO WIDTH NO-BREAK SPACE
-	{"a\ue000", "U+E000 at byte 1 cannot be seen"},               // private use
-	{"a\u0378", "U+0378 at byte 1 cannot be seen"},               // not assigned
-	{"a\U000e0041", "U+E0041 at byte 1 cannot be seen"},          // TAG LATIN CAPITAL LETTER A
-	{"a\ufffc", "U+FFFC at byte 1 cannot be seen"},               // OBJECT REPLACEMENT CHARACTER
-	{"a\U0001d159", "U+1D159 at byte 1 cannot be seen"},          // MUSICAL SYMBOL NULL NOTEHEAD
-	{"é\ufffd", "U+FFFD at byte 2 stands for what could not be"}, // REPLACEMENT CHARACTER
+	{"a\u180f", "U+180F at byte 1 is invisible"},
+	{"a\u17b4", "U+17B4 at byte 1 is invisible"},             // KHMER VOWEL INHERENT AQ
+	{"a\u17b5", "U+17B5 at byte 1 is invisible"},             // KHMER VOWEL INHERENT AA
+	{"a\u00adb", "U+00AD at byte 1 is invisible"},            // SOFT HYPHEN
+	{"a\u200b", "U+200B at byte 1 is invisible"},             // ZERO WIDTH SPACE
+	{"a\u200db", "U+200D at byte 1 is invisible"},            // ZERO WIDTH JOINER
+	{"\u202etxt.terces", "U+202E at byte 0 is invisible"},    // RIGHT-TO-LEFT OVERRIDE
+	{"a\u2066", "U+2066 at byte 1 is invisible"},             // LEFT-TO-RIGHT ISOLATE
+	{"a\u061c", "U+061C at byte 1 is invisible"},             // ARABIC LETTER MARK
+	{"a\u2028b", "U+2028 at byte 1 is invisible"},            // LINE SEPARATOR
+	{"a\u2029b", "U+2029 at byte 1 is invisible"},            // PARAGRAPH SEPARATOR
+	{"a\nb", "U+000A at byte 1 is invisible"},                // LINE FEED
+	{"a\x00", "U+0000 at byte 1 is invisible"},               // NULL
+	{"a\x7f", "U+007F at byte 1 is invisible"},               // DELETE
+	{"a\u0085", "U+0085 at byte 1 is invisible"},             // NEXT LINE
+	{"a\u00a0b", "U+00A0 at byte 1 is invisible"},            // NO-BREAK SPACE
+	{"a\u3000b", "U+3000 at byte 1 is invisible"},            // IDEOGRAPHIC SPACE
+	{"a\ufeff", "U+FEFF at byte 1 is invisible"},             // ZERO WIDTH NO-BREAK SPACE
+	{"a\ue000", "U+E000 at byte 1 is invisible"},             // private use
+	{"a\u0378", "U+0378 at byte 1 is invisible"},             // not assigned
+	{"a\U000e0041", "U+E0041 at byte 1 is invisible"},        // TAG LATIN CAPITAL LETTER A
+	{"a\ufffc", "U+FFFC at byte 1 is invisible"},             // OBJECT REPLACEMENT CHARACTER
+	{"a\U0001d159", "U+1D159 at byte 1 is invisible"},        // MUSICAL SYMBOL NULL NOTEHEAD
+	{"é\ufffd", "U+FFFD at byte 2 replaces unreadable text"}, // REPLACEMENT CHARACTER
 	{"é\xff", "byte 2 is not UTF-8"},
-	{"\u0301a", "U+0301 at byte 0 is a mark that stands on no letter"},
+	{"\u0301a", "U+0301 at byte 0 is a combining mark without a letter"},
 	// COMBINING LONG SOLIDUS OVERLAY
-	{"a/\u0338b", "U+0338 at byte 2 is a mark that stands on no letter"},
+	{"a/\u0338b", "U+0338 at byte 2 is a combining mark without a letter"},
 	// COMBINING ENCLOSING CIRCLE
-	{"a \u20dd", "U+20DD at byte 2 is a mark that stands on no letter"},
-	{"e\u0301\u0302\u0303\u0304\u0305", "U+0305 at byte 9 is one mark too many"},
+	{"a \u20dd", "U+20DD at byte 2 is a combining mark without a letter"},
+	{"e\u0301\u0302\u0303\u0304\u0305", "U+0305 at byte 9 is one combining mark too many on a letter"},
 }
 
 // clear are texts of people who hide nothing.
@@ -155,7 +155,7 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 	}
 	// What a command is typed with stands for something else in its canonical form.
 	for resource, says := range map[string]string{
-		`["cat","a\u3164"]`:   "U+3164 at byte 5 cannot be seen",
+		`["cat","a\u3164"]`:   "U+3164 at byte 5 is invisible",
 		`["cat","a\u202eb;"]`: "U+202E at byte 9", `["cat","a\n"]`: ""} {
 		_, err := grant.Request{Permission: grant.Permission{Type: grant.SystemCommand,
 			Resource: resource}, Client: "c"}.Keepable(now)

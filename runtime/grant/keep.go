@@ -31,7 +31,7 @@ var (
 	ErrInvalid = errors.New("not valid")
 	// ErrFull: the client has [MaxGrants] grants.
 	ErrFull = errors.New(
-		"the client has as many grants as it may have: revoke some, those that have expired first")
+		"the client has the largest allowed number of grants: revoke some, expired ones first")
 )
 
 // invalid is an [ErrInvalid], with what is wrong.
@@ -47,14 +47,15 @@ func (e invalid) Unwrap() error { return e.error }
 func (g Grant) Keepable(now time.Time) (Grant, error) {
 	errs := []error{
 		identity("issuer", g.Issuer), identity("client", g.Client),
-		identity("name of who grants it", g.By),
+		identity("name of the granting administrator", g.By),
 		prose("reason", g.Reason), g.Permission.keepable(),
 	}
 	if g.Client == "" {
 		errs = append(
 			errs,
 			errors.New(
-				"it names no client: name whose it is; what everybody has stands in the configuration"))
+				"the client is missing: write the client of the grant; grants for all clients are in the "+
+					"configuration"))
 	}
 	if g.Expired(now) {
 		errs = append(errs, fmt.Errorf("its expiry %s has passed: choose a later one",
@@ -79,12 +80,12 @@ func (r Request) Keepable(now time.Time) (Request, error) {
 		prose("reason", r.Reason), r.Permission.keepable(),
 	}
 	if r.Client == "" {
-		errs = append(errs, errors.New("it names no client"))
+		errs = append(errs, errors.New("the client is missing"))
 	}
 	for _, key := range []string{"restricted", "unrestricted"} {
 		if _, found := r.Parameters[key]; found { // a person decides by the text of the request
-			errs = append(errs, fmt.Errorf("a client cannot request the parameter %q, which reads "+
-				"as the permission's own word: an administrator can grant it", key))
+			errs = append(errs, fmt.Errorf("a client cannot request the parameter %q, which looks like "+
+				"a word of the permission: an administrator can grant it", key))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -108,7 +109,7 @@ func (r Request) At(now time.Time) Request {
 // Keepable reports by its error, an [ErrInvalid], whether a keeper takes what the verdict says
 // beside the permission.
 func (v Verdict) Keepable() error {
-	if err := errors.Join(identity("name of who decides", v.By),
+	if err := errors.Join(identity("name of the deciding administrator", v.By),
 		prose("note", v.Note)); err != nil {
 		return invalid{fmt.Errorf("verdict: %w", err)}
 	}
@@ -118,7 +119,7 @@ func (v Verdict) Keepable() error {
 // Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says
 // beside the pattern.
 func (r Revocation) Keepable() error {
-	if err := errors.Join(identity("name of who revokes", r.By),
+	if err := errors.Join(identity("name of the revoking administrator", r.By),
 		prose("reason", r.Reason)); err != nil {
 		return invalid{fmt.Errorf("revocation: %w", err)}
 	}
@@ -198,7 +199,7 @@ func (f Filter) Page() (after int64, limit int, err error) {
 	}
 	after, ok := Number(f.After)
 	if !ok {
-		return 0, 0, invalid{fmt.Errorf("%.40q is no id of anything: begin with the first page",
+		return 0, 0, invalid{fmt.Errorf("%.40q is not an id: start with the first page",
 			f.After)}
 	}
 	return after, limit, nil

@@ -35,7 +35,7 @@ type holding struct {
 }
 
 // NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on. One that is
-// not valid is kept as it is: whoever compiles it refuses it.
+// not valid is kept as it is: compiling it fails.
 func NewMemory(grants ...Grant) *Memory {
 	m := &Memory{now: time.Now, clients: map[owner]*holding{}, requests: map[int64]Request{},
 		followers: map[*follower]bool{}}
@@ -324,7 +324,7 @@ func (m *Memory) Changes(ctx context.Context) <-chan Change {
 }
 
 // tell says whose grants are others now. It holds nobody up: who has not taken the word before
-// hears of everybody's.
+// receives all changes.
 func (m *Memory) tell(of owner) {
 	c := Change{of.issuer, of.client}
 	for f := range m.followers {

@@ -66,10 +66,10 @@ const (
 )
 
 var (
-	errEscapes  = errors.New("it leads out of its root")
-	errChanging = errors.New("it kept changing while it was opened")
-	errSpelling = errors.New("the directory has it in another spelling only")
-	errLoop     = errors.New("it leads through too many symbolic links")
+	errEscapes  = errors.New("it leaves its root")
+	errChanging = errors.New("it kept changing during opening")
+	errSpelling = errors.New("the directory has it with another spelling only")
+	errLoop     = errors.New("it has too many symbolic links")
 	errKind     = errors.New("it is neither a regular file nor a directory")
 )
 
@@ -93,13 +93,13 @@ var (
 // directory.
 //
 // A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only
-// where a grant holds the path that does not exist: whoever has none learns nothing about what is
+// where a grant holds the path that does not exist: a caller without a grant learns nothing about what is
 // there. They name the path as the client did. The caller closes the file.
 func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, error) {
 	w := &walk{decider: d, want: want, named: path}
 	defer w.close()
 	if !want.Read && !want.Write {
-		return nil, errors.New("grant: nothing is wanted of " + path +
+		return nil, errors.New("grant: no access requested for " + path +
 			": set Want.Read or Want.Write")
 	}
 	if reason := w.start(path); reason != "" {
@@ -146,11 +146,11 @@ func (w *walk) close() {
 func (w *walk) start(path string) string {
 	switch {
 	case path == "":
-		return `it is empty: "." is the top`
+		return `it is empty: write "." for the top`
 	case len(path) > pattern.MaxLength:
-		return "it is longer than any path"
+		return "it is too long for a path"
 	case strings.IndexByte(path, 0) >= 0:
-		return "it holds a NUL"
+		return "it contains NUL"
 	case !utf8.ValidString(path):
 		return "it is not UTF-8"
 	case strings.HasPrefix(path, "/"), runtime.GOOS == "windows" &&
@@ -160,7 +160,7 @@ func (w *walk) start(path string) string {
 	w.push(path)
 	for _, name := range w.pending {
 		if name == ".." {
-			return `it holds ".."`
+			return `it contains ".."`
 		}
 	}
 	root, ok := w.decider.Roots.at(".")
@@ -349,7 +349,7 @@ func (w *walk) openFile(dir *os.Root, name string) (*Opened, error) {
 	if w.decider.Roots.RefuseHardLinks && linked(is) {
 		_ = f.Close()
 		return nil, w.denied(Special,
-			"it has more than one hard link, which this server refuses: make a copy of it")
+			"it has more than one hard link, which this server does not allow: copy it")
 	}
 	return &Opened{File: f, Path: w.path(name), Grants: grants}, nil
 }
@@ -363,7 +363,7 @@ func (w *walk) create(dir *os.Root, name string) (*Opened, error) {
 	}
 	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
 		return nil, w.denied(Malformed,
-			"a new file's name does not end in a dot or a space, which some file systems drop")
+			"the name of a new file must not end in a dot or a space, because some file systems drop them")
 	}
 	mode := w.want.Mode
 	if mode == 0 {

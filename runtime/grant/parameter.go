@@ -98,7 +98,7 @@ func canonicalJSON(d *json.Decoder, depth int) ([]byte, error) {
 // jsonText returns a string as JSON, or an error if JSON or a database cannot keep it.
 func jsonText(text string) (json.RawMessage, error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return nil, errors.New("a string is UTF-8 without NUL")
+		return nil, errors.New("a string must be UTF-8 without NUL")
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

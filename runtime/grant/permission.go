@@ -129,7 +129,7 @@ func (p Permission) validate() (Permission, pattern.Pattern, error) {
 		errs = append(
 			errs,
 			fmt.Errorf(
-				"type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read",
+				"type %q: %s; write a dotted kind in lower case, for example file.read or db.table.read",
 				p.Type, problem))
 	} else if problem := unknownKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s", p.Type, problem))
@@ -140,8 +140,7 @@ func (p Permission) validate() (Permission, pattern.Pattern, error) {
 	}
 	if len(p.Parameters) > 0 && FamilyOf(p.Type) != Custom {
 		errs = append(
-			errs, errors.New("parameters: permissions on files, commands and hosts have none, "+
-				"so they would narrow nothing: leave them out"))
+			errs, errors.New("parameters: permissions on files, commands and hosts have none: remove them"))
 	}
 	var parameters map[string]json.RawMessage
 	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
@@ -174,7 +173,7 @@ func badKind(kind string) string {
 			return "each part begins with a letter from a to z"
 		}
 		if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
-			return "a part holds letters from a to z, digits, hyphens and underscores"
+			return "a part contains letters from a to z, digits, hyphens and underscores"
 		}
 	}
 	return ""
@@ -187,11 +186,11 @@ func unknownKind(kind string) string {
 	}
 	switch begins, _, _ := strings.Cut(kind, "."); begins {
 	case "file":
-		return "of file. there are " + FileRead + " and " + FileWrite + " alone"
+		return "the only kinds of file. are " + FileRead + " and " + FileWrite
 	case "system":
-		return "of system. there is " + SystemCommand + " alone"
+		return "the only kind of system. is " + SystemCommand
 	case "net":
-		return "of net. there is " + NetConnect + " alone"
+		return "the only kind of net. is " + NetConnect
 	}
 	return ""
 }
@@ -292,8 +291,8 @@ func Parse(line string) (Permission, error) {
 	for _, w := range words[3:] {
 		key, isJSON := strings.CutSuffix(w.key, ":")
 		if _, twice := p.Parameters[key]; key == "" || twice {
-			return fail(fmt.Errorf("%q follows restricted or unrestricted, where only parameters "+
-				"key=text and key:=json can stand, each key once", w.text))
+			return fail(fmt.Errorf("%q follows restricted or unrestricted: write only parameters there, "+
+				"key=text or key:=json, each key once", w.text))
 		}
 		if p.Parameters == nil {
 			p.Parameters = map[string]json.RawMessage{}
@@ -327,7 +326,7 @@ func splitWords(line string) ([]lineWord, error) {
 			w.text, _ = strconv.Unquote(quoted) // a quoted prefix can be unquoted
 			w.quoted, rest = true, rest[len(quoted):]
 			if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-				return nil, fmt.Errorf("behind %s stands no space", quoted)
+				return nil, fmt.Errorf("no space follows %s", quoted)
 			}
 		} else {
 			end := len(rest)

@@ -181,23 +181,23 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		offset int
 		says   string
 	}{
-		{Permission{Type: FileRead}, 0, "empty is nothing"},
+		{Permission{Type: FileRead}, 0, "it is empty"},
 		{Permission{Type: FileRead, Resource: "/etc"}, 0, "absolute"},
 		{Permission{Type: FileRead, Resource: "a//b"}, 2, "segment is empty"},
 		{Permission{Type: FileRead, Resource: "a/"}, 2, "segment is empty"},
 		{Permission{Type: FileRead, Resource: "a/../b"}, 2, "segment .."},
 		{Permission{Type: FileRead, Resource: "a/./b"}, 2, "segment ."},
-		{Permission{Type: FileRead, Resource: `a/\.`}, 2, "no name of a file"},
-		{Permission{Type: FileRead, Resource: "a/**/**"}, 5, "once is enough"},
-		{Permission{Type: FileRead, Resource: "a/**b"}, 2, "stands for itself"},
+		{Permission{Type: FileRead, Resource: `a/\.`}, 2, "a segment is not a file name"},
+		{Permission{Type: FileRead, Resource: "a/**/**"}, 5, "write it once"},
+		{Permission{Type: FileRead, Resource: "a/**b"}, 2, "must be a whole segment"},
 		{Permission{Type: FileRead, Resource: "a/{b,c}"}, 2, "braces"},
 		{Permission{Type: FileRead, Resource: "a/[b/c]"}, 4, "not closed"},
-		{Permission{Type: FileRead, Resource: "a/[!b]"}, 3, "negated by"},
+		{Permission{Type: FileRead, Resource: "a/[!b]"}, 3, "write \"^\" to negate a class"},
 		{Permission{Type: FileRead, Resource: "a/[]"}, 3, "class is empty"},
 		{Permission{Type: FileRead, Resource: "a/[b-]"}, 5, "range has no end"},
 		{Permission{Type: FileRead, Resource: "a/[b-"}, 5, "range has no end"},
 		{Permission{Type: FileRead, Resource: "a/[b-["}, 5, "range has no end"},
-		{Permission{Type: FileRead, Resource: "a/[c-a]"}, 6, "runs backwards"},
+		{Permission{Type: FileRead, Resource: "a/[c-a]"}, 6, "a range is reversed"},
 		{Permission{Type: FileRead, Resource: "a/[-a]"}, 3, "characters and ranges"},
 		{Permission{Type: FileRead, Resource: `a/[\`}, 4, "characters and ranges"},
 		{Permission{Type: FileRead, Resource: `a/b\`}, 3, "backslash"},
@@ -205,23 +205,23 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		{Permission{Type: FileRead, Resource: "a/\x00"}, 2, "NUL"},
 		{Permission{Type: FileRead, Resource: "a/\xff"}, 2, "not UTF-8"},
 		{Permission{Type: FileRead, Resource: strings.Repeat("a", 5000)}, 4096, "longer than 4096"},
-		{Permission{Type: SystemCommand, Resource: "git status; rm -rf /"}, 10, "no shell"},
-		{Permission{Type: SystemCommand, Resource: "echo 'a b'"}, 5, "no shell"},
+		{Permission{Type: SystemCommand, Resource: "git status; rm -rf /"}, 10, "does not run in a shell"},
+		{Permission{Type: SystemCommand, Resource: "echo 'a b'"}, 5, "does not run in a shell"},
 		{Permission{Type: SystemCommand, Resource: "git ** log"}, 4, "write it last"},
 		{Permission{Type: SystemCommand, Resource: "bin/git log"}, 0, "absolute path"},
-		{Permission{Type: SystemCommand, Resource: "echo a**"}, 6, "stands for itself"},
+		{Permission{Type: SystemCommand, Resource: "echo a**"}, 6, "must be a whole segment"},
 		{Permission{Type: SystemCommand, Resource: "[1]"}, 0, "JSON array"},
-		{Permission{Type: SystemCommand, Resource: "[]"}, 0, "names no program"},
+		{Permission{Type: SystemCommand, Resource: "[]"}, 0, "the program is missing"},
 		{Permission{Type: SystemCommand, Resource: `[""]`}, 0, "absolute path"},
-		{Permission{Type: SystemCommand, Resource: "  "}, 0, "names no program"},
+		{Permission{Type: SystemCommand, Resource: "  "}, 0, "the program is missing"},
 		{Permission{Type: NetConnect, Resource: "example.com:0"}, 12, "1 to 65535"},
-		{Permission{Type: NetConnect, Resource: "example.com:90-80"}, 12, "runs backwards"},
+		{Permission{Type: NetConnect, Resource: "example.com:90-80"}, 12, "a range of ports is reversed"},
 		{Permission{Type: NetConnect, Resource: "*example.com"}, 0, "whole labels"},
 		{Permission{Type: NetConnect, Resource: "a.*.com"}, 0, "whole labels"},
 		{Permission{Type: NetConnect, Resource: "*.b\u00fccher.example"}, 2, "Punycode"},
 		{Permission{Type: NetConnect, Resource: "10.0.0.1/8"}, 0, "begins at 10.0.0.0/8"},
-		{Permission{Type: NetConnect, Resource: "10.0.0.0/99"}, 0, "no range"},
-		{Permission{Type: NetConnect, Resource: "::ffff:10.0.0.0/104"}, 0, "stands in IPv6"},
+		{Permission{Type: NetConnect, Resource: "10.0.0.0/99"}, 0, "it is not a range of addresses"},
+		{Permission{Type: NetConnect, Resource: "::ffff:10.0.0.0/104"}, 0, "it is an IPv4 address inside IPv6"},
 		{Permission{Type: NetConnect, Resource: "fe80::1%eth0"}, 0, "zone"},
 		{Permission{Type: NetConnect, Resource: "127.1"}, 0, "ends in a number"},
 		{Permission{Type: NetConnect, Resource: "a.0x7f"}, 0, "ends in a number"},
@@ -231,15 +231,15 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		{Permission{Type: NetConnect, Resource: strings.Repeat("a.", 127) + "com"}, 0, "253"},
 		{Permission{Type: NetConnect, Resource: "[::1"}, 0, "not closed"},
 		{Permission{Type: NetConnect, Resource: "[::1]80"}, 5, "no port"},
-		{Permission{Type: NetConnect, Resource: "[example.com]:80"}, 1, "no address"},
+		{Permission{Type: NetConnect, Resource: "[example.com]:80"}, 1, "an IPv6 address"},
 		{Permission{Type: NetConnect, Resource: "https://example.com/x"}, 0,
-			"it is a URL; name host and port, as in example.com:443"},
+			"it is a URL; write host and port, for example example.com:443"},
 		{Permission{Type: NetConnect, Resource: "file:///etc"}, 0,
-			"it is a URL; name host and port"},
+			"it is a URL; write host and port, for example example.com:443"},
 		{Permission{Type: NetConnect, Resource: "example.com/x"}, 11,
-			"no part of a host; name host and port"},
+			"a host does not contain a path; write host and port, for example example.com:443"},
 		{Permission{Type: NetConnect, Resource: "example.com:443/x:1"}, 15,
-			"no part of a host; name host and port"},
+			"a host does not contain a path; write host and port, for example example.com:443"},
 	} {
 		err := c.p.Validate()
 		var wrong *pattern.Error
@@ -273,10 +273,10 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 
 func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
 	for kind, says := range map[string]string{
-		"file.raed":     `type "file.raed": of file. there are file.read and file.write alone`,
-		"file.read.all": "file.read and file.write alone",
-		"system.shell":  "of system. there is system.command alone",
-		"net.listen":    "of net. there is net.connect alone",
+		"file.raed":     `type "file.raed": the only kinds of file. are file.read and file.write`,
+		"file.read.all": "the only kinds of file. are file.read and file.write",
+		"system.shell":  "the only kind of system. is system.command",
+		"net.listen":    "the only kind of net. is net.connect",
 	} {
 		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err == nil ||
 			!strings.Contains(err.Error(), says) {
@@ -545,7 +545,7 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 	// What nobody would heed must not pass for less.
 	if err := (Permission{Type: FileRead, Resource: "**",
 		Parameters: narrow.Parameters}).Validate(); err == nil || !strings.Contains(err.Error(),
-		"leave them out") {
+		"parameters: permissions on files, commands and hosts have none: remove them") {
 		t.Error(err)
 	}
 	inside := Permission{Type: FileRead, Resource: "**"}

@@ -72,11 +72,12 @@ func (r *Roots) put(name string, root *os.Root) error {
 	_, top := r.roots["."]
 	switch {
 	case twice:
-		return errors.New("there is one of this name")
+		return errors.New("another root has this name")
 	case top || name == "." && len(r.roots) > 0:
-		return errors.New(`the root "." is the top of all paths, and leaves no room for another one`)
+		return errors.New(`the root "." covers all paths, so no other root is possible`)
 	case name != "." && (name == "" || name[0] == '.' || strings.Trim(name, letters) != ""):
-		return errors.New("a name holds letters, digits, dots, hyphens and underscores, and does not begin with a dot")
+		return errors.New("a name contains letters, digits, dots, hyphens and underscores, and does " +
+			"not begin with a dot")
 	}
 	r.roots[name] = root
 	return nil

@@ -165,7 +165,7 @@ func (d Decision) Err() error {
 	case d.Cause == HasExpired:
 		reason = "the grant has expired at " + d.Grant.Expires.UTC().Format(time.RFC3339)
 	case d.Cause == Restricted:
-		reason = "the grant counts in isolated calls only"
+		reason = "the grant applies to isolated calls only"
 	default:
 		reason = "no grant allows it"
 	}
@@ -218,16 +218,16 @@ func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
 		if path == "." {
 			path = ""
 		} else if path == "" || !pattern.CanonicalPath(path) {
-			return nil, "it is no path below a root"
+			return nil, "it is not a path below a root"
 		}
 		return x.Paths(to, path), ""
 	case Commands:
 		if len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0]) {
-			return nil, "name the program by a bare name or an absolute path"
+			return nil, "write the program as a bare name or an absolute path"
 		}
 		for _, arg := range ask.Argv {
 			if strings.IndexByte(arg, 0) >= 0 {
-				return nil, "an argument holds a NUL"
+				return nil, "an argument contains NUL"
 			}
 		}
 		return x.Commands(to, ask.Argv), ""
@@ -239,7 +239,7 @@ func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
 		return x.Hosts(to, e), ""
 	}
 	if ask.Resource == "" {
-		return nil, "it names nothing"
+		return nil, "it is empty"
 	}
 	return x.Custom(to, ask.Resource), ""
 }

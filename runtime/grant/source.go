@@ -28,12 +28,12 @@ type Change struct{ Issuer, Client string }
 // Errors of [Keeper] and [Requests], which others wrap.
 var (
 	// ErrUnknown: there is no such grant or request.
-	ErrUnknown = errors.New("there is no such grant or request")
+	ErrUnknown = errors.New("the grant or request does not exist")
 	// ErrDecided: a request has been approved, denied or withdrawn before.
-	ErrDecided = errors.New("the request has been decided on before")
+	ErrDecided = errors.New("the request already has a decision")
 	// ErrTooMany: the client has as many requests open as it may have, or all clients together
 	// have.
-	ErrTooMany = errors.New("the client has too many requests open")
+	ErrTooMany = errors.New("the client has too many open requests")
 )
 
 // Keeper is a [Source] whose grants the admin API and the console change. A change counts for the
@@ -150,7 +150,7 @@ func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	if v.Permission.Type != "" || v.Permission.Resource != "" {
 		if p = v.Permission; !r.Covers(p) {
 			return Grant{}, invalid{errors.New("grant: " + p.String() +
-				" is more than was asked for, which is " + r.Permission.String())}
+				" is more than the request, which is " + r.Permission.String())}
 		}
 	}
 	if err := p.Validate(); err != nil {
@@ -169,7 +169,7 @@ func (r Request) why(v Verdict) string {
 	if strings.TrimSpace(v.Note) != "" || r.Reason == "" {
 		return v.Note
 	}
-	text := "asked for: " + r.Reason
+	text := "requested: " + r.Reason
 	if len(text) > MaxReason {
 		// a character that was cut in two goes
 		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errSwapped = errors.New("it was swapped while it was opened")
+var errSwapped = errors.New("it was replaced during opening")
 
 // sameName reports by its error whether name, in a directory, is what is open and no link to it, in
 // the spelling that the directory has. The caller holds it open, so that no other file can have its
@@ -56,7 +56,7 @@ func needsListing(dir *os.Root, name string, open os.FileInfo, goos string) bool
 	return err == nil && os.SameFile(info, open)
 }
 
-// listed reports by its error whether the directory has the name as it is spelt.
+// listed reports by its error whether the directory has the name with this spelling.
 func listed(dir *os.Root, name string) error {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -2,12 +2,13 @@ package identity
 
 import "strings"
 
-// tokenShown stands in claims for a text that held the token. All of it goes: what is left of one could be no less secret,
-// and would look less like it.
+// tokenShown stands in claims for a text that held the token. All of it goes: what is left of one
+// could be no less secret, and would look less like it.
 const tokenShown = "(the token)"
 
-// withoutToken returns claims that do not hold the token: some authorization servers say it again in what they answer
-// about it, as its id or as a member of their own. Claims may be shared, and are copied where they hold it.
+// withoutToken returns claims that do not hold the token: some authorization servers say it again
+// in what they answer about it, as its id or as a member of their own. Claims may be shared, and
+// are copied where they hold it.
 func withoutToken(claims map[string]any, token string) map[string]any {
 	if !holds(claims, token) {
 		return claims
@@ -15,8 +16,8 @@ func withoutToken(claims map[string]any, token string) map[string]any {
 	return replaced(claims, token).(map[string]any)
 }
 
-// holds reports whether a value of JSON has a string in it that holds the token. It runs for each request, and costs little
-// where no string is as long.
+// holds reports whether a value of JSON has a string in it that holds the token. It runs for each
+// request, and costs little where no string is as long.
 func holds(v any, token string) bool {
 	switch v := v.(type) {
 	case string:

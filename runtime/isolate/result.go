@@ -21,7 +21,7 @@ func Encoded(out any, err error) ([]byte, error) {
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
-		return nil, fmt.Errorf("the result is no JSON: %w", err)
+		return nil, fmt.Errorf("the result is not JSON: %w", err)
 	}
 	return text, nil
 }

@@ -96,7 +96,7 @@ func connect(t testing.TB, transport mcp.Transport, version string) *mcp.ClientS
 		_ = session.Close()
 	})
 	if got := session.InitializeResult().ProtocolVersion; version != "" && got != version {
-		t.Fatalf("mcptest: asked for protocol %s, negotiated %s", version, got)
+		t.Fatalf("mcptest: requested protocol %s, negotiated %s", version, got)
 	}
 	return session
 }

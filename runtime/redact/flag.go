@@ -8,7 +8,7 @@ import (
 
 // flag hides the value behind a flag of a command, as in --password hunter2, --password "a b" and
 // ["--password", "a b"], unless that is the next flag or the name of a header. The items of a list
-// may stand on lines of their own, and a flag in a list may have one hyphen.
+// may be on lines of their own, and a flag in a list may have one hyphen.
 func (t *scanner) flag(from, end int) int {
 	s, i := t.s, end
 	first := from // of the item of a list

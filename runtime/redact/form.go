@@ -23,7 +23,7 @@ var (
 )
 
 // formsOf are the prefixes of keys that begin with one byte, and the bytes that come second in
-// them: most words are told by these not to be keys.
+// them: these show that most words are not keys.
 type formsOf struct {
 	second [4]uint64
 	forms  []keyForm
@@ -94,7 +94,7 @@ var keyForms = func() (by [256]formsOf) {
 }()
 
 // form hides a secret that is known by its form and begins at i, and returns where the search goes
-// on; i where there is none.
+// on; i without one.
 func (t *scanner) form(i int) int {
 	s := t.s[i:]
 	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
@@ -257,7 +257,7 @@ func scheme(word string) bool {
 }
 
 // scheme hides the credential behind the name of a scheme that begins at i, and returns where the
-// search goes on; i where there is none.
+// search goes on; i without one.
 func (t *scanner) scheme(i int) int {
 	switch t.s[i] {
 	case 'B', 'b', 'D', 'd', 'N', 'n':
@@ -391,7 +391,7 @@ var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`",
 
 // beyond is where the last "@" stands behind i, for the sake of a password that holds white space,
 // quotes or angle brackets: on the line, or in the quotes around the URL that begins at from; -1
-// where there is none. Behind a port it counts in quotes alone, and where no quote ends the port.
+// without one. Behind a port it counts in quotes alone, and where no quote ends the port.
 func (t *scanner) beyond(from, i int, port bool) int {
 	if i >= t.lineEnd {
 		t.lineEnd = len(t.s)

@@ -23,8 +23,8 @@ func drawn(seed uint64) string {
 	return string(out)
 }
 
-// FuzzNoPathLetsASecretOut plants a secret by its name and by its form into whatever stands around it, and looks for it behind each way
-// through the package.
+// FuzzNoPathLetsASecretOut plants a secret by its name and by its form into whatever stands around
+// it, and looks for it behind each way through the package.
 func FuzzNoPathLetsASecretOut(f *testing.F) {
 	for i := range forms {
 		f.Add("x ", "name", " y", uint8(i), uint64(i))

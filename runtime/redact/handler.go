@@ -80,7 +80,8 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, masked)
 }
 
-// attr masks an attribute and reports whether it is another one now. All masks it whatever its name.
+// attr masks an attribute and reports whether it is another one now. All masks it whatever its
+// name.
 func (h handler) attr(w walk, a slog.Attr, all bool, depth int) (slog.Attr, bool) {
 	key := h.m.Text(a.Key)
 	value, changed := h.value(w, a.Value, all || h.m.Name(a.Key) || alone(a.Key) && a.Value.Kind() == slog.KindString, depth)
@@ -154,7 +155,8 @@ func (m walk) text(err error) string {
 	return s
 }
 
-// masked is an error whose text was masked. It wraps nothing: what it hides must not be found in it.
+// masked is an error whose text was masked. It wraps nothing: what it hides must not be found in
+// it.
 type masked struct{ text string }
 
 func (m masked) Error() string { return m.text }

@@ -118,13 +118,13 @@ func TestAnyMasksByNameAndForm(t *testing.T) {
 		"a Stringer": {shy{"x"}, "password=" + mask},
 		"a URL": {&url.URL{Scheme: "https", User: url.UserPassword("a", "b"), Host: "h"},
 			"https://a:" + mask + "@h"},
-		"an address":       {netip.MustParseAddr("::1"), "::1"},
-		"text of its own":  {addressed{"abc123"}, "Bearer " + mask},
-		"text that errs":   {addressed{}, mask + " (redact_test.addressed)"},
-		"a panic":          {hasty{}, mask + " (redact_test.hasty panicked)"},
-		"a nil Stringer":   {(*url.URL)(nil), mask + " (*url.URL panicked)"},
-		"a channel":        {make(chan int), mask + " (chan int)"},
-		"a secret as name": {map[string]any{jwt: 1}, map[string]any{mask: 1}},
+		"an address":         {netip.MustParseAddr("::1"), "::1"},
+		"text of its own":    {addressed{"abc123"}, "Bearer " + mask},
+		"text with an error": {addressed{}, mask + " (redact_test.addressed)"},
+		"a panic":            {hasty{}, mask + " (redact_test.hasty panicked)"},
+		"a nil Stringer":     {(*url.URL)(nil), mask + " (*url.URL panicked)"},
+		"a channel":          {make(chan int), mask + " (chan int)"},
+		"a secret as name":   {map[string]any{jwt: 1}, map[string]any{mask: 1}},
 	} {
 		if got := redact.Any(test.in); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %#v, want %#v", name, got, test.want)

@@ -18,7 +18,8 @@ func byFirst(list string) (by [256][]string) {
 	return by
 }
 
-// likeASCII takes the two letters that are none of ASCII for those that they equal in any case, as encoding/json does.
+// likeASCII takes the two letters that are none of ASCII for those that they equal in any case, as
+// encoding/json does.
 var likeASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
 // Name reports whether what goes by a name is secret whatever it looks like.
@@ -66,8 +67,8 @@ func directory(name []byte) bool {
 	return string(name) == "PWD" || hasSuffix(name, "OLDPWD") || hasSuffix(name, "OLD_PWD")
 }
 
-// oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and PASS_FILE, and
-// neither of PASS nor of BYPASS.
+// oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and
+// PASS_FILE, and neither of PASS nor of BYPASS.
 func oneOfSeveral(name []byte, from, to int) bool {
 	return to-from < len(name) && (from == 0 || name[from-1] == '_') && (to == len(name) || name[to] == '_')
 }
@@ -114,8 +115,8 @@ func foldedByte(c byte) byte {
 	return c
 }
 
-// measure reports whether a value is a number or a duration that a name asks for: max_tokens=4096, session_timeout: 30m,
-// "password_length":12.
+// measure reports whether a value is a number or a duration that a name asks for: max_tokens=4096,
+// session_timeout: 30m, "password_length":12.
 func measure(name, value string) bool {
 	const longest = len("999999999ms")
 	if len(value) > longest || !quantity(name) {

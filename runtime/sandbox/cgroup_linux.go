@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// cgroup is the control group of one helper and all it starts (Documentation/admin-guide/cgroup-v2.rst).
+// cgroup is the control group of one helper and all it starts
+// (Documentation/admin-guide/cgroup-v2.rst).
 type cgroup struct {
 	path string
 	dir  *os.File
@@ -49,7 +50,8 @@ func (c *cgroup) bound(l Limits) error {
 		"pids.max":        strconv.Itoa(l.Processes),
 	} {
 		err := os.WriteFile(filepath.Join(c.path, file), []byte(value), 0)
-		if err != nil && !(file == "memory.swap.max" && errors.Is(err, os.ErrNotExist)) { // a kernel without swap
+		// a kernel without swap
+		if err != nil && !(file == "memory.swap.max" && errors.Is(err, os.ErrNotExist)) {
 			return fmt.Errorf("cgroup: %w", err)
 		}
 	}
@@ -63,7 +65,8 @@ func (c *cgroup) killedForMemory() bool {
 }
 
 func (c *cgroup) kill() {
-	_ = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0) // the process group is killed too
+	// the process group is killed too
+	_ = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
 }
 
 // remove removes the group, which is possible once its last process is gone.
@@ -95,7 +98,7 @@ func countOf(lines, name string) int {
 func checkCgroup(path string) error {
 	controllers, err := os.ReadFile(filepath.Join(path, "cgroup.subtree_control"))
 	if err != nil {
-		return fmt.Errorf("cgroup %s is none of version 2 that this process may read: %w", path, err)
+		return fmt.Errorf("cgroup %s is not a readable cgroup of version 2: %w", path, err)
 	}
 	enabled := strings.Fields(string(controllers))
 	for _, needed := range []string{"memory", "pids"} {

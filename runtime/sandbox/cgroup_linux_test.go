@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCgroupFiles tries what is written and read, on plain files: a delegated cgroup is not to be had
-// everywhere.
+// TestCgroupFiles tries what is written and read, on plain files: a delegated cgroup is not to be
+// had everywhere.
 func TestCgroupFiles(t *testing.T) {
 	parent := t.TempDir()
 	write := func(dir, name, text string) {

@@ -13,8 +13,8 @@ import (
 // asFolder is for systems with pipes that have names.
 const asFolder = 0
 
-// visitAll calls a function with all below a folder, until it or the context has an error. It follows no link, and leaves
-// out what is removed meanwhile.
+// visitAll calls a function with all below a folder, until it or the context has an error. It
+// follows no link, and leaves out what is removed meanwhile.
 func visitAll(ctx context.Context, root *os.Root, visit func(entry) error) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if name == "." {

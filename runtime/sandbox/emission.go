@@ -9,13 +9,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 )
 
-// How much a handler may say while it runs: so much, and more with each second. What is more is not sent. The server
-// counts as well: a helper that sends more is one whose handler writes to the pipe itself.
+// How much a handler may say while it runs: so much, and more with each second. What is more is not
+// sent. The server counts as well: a helper that sends more is one whose handler writes to the pipe
+// itself.
 const (
 	saidAtOnce  = 4 << 20
 	saidASecond = 64 << 10
-	saidEach    = 512                                 // what an emission counts beside its bytes
-	saidLast    = 2 * (notify.MaxEmission + saidEach) // kept for what is sent when the handler has returned
+	saidEach    = 512 // what an emission counts beside its bytes
+	// kept for what is sent when the handler has returned
+	saidLast = 2 * (notify.MaxEmission + saidEach)
 )
 
 // allowance is what a call may say, and has said.

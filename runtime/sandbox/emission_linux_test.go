@@ -347,20 +347,20 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	}{
 		{"speak with many voices", "null", lines{"msg=\"voice ": 200}},
 		{"speak too much", "null", lines{"msg=much ": 0,
-			"log messages of an isolated call were left out": 1,
-			"its attributes were left out: ":                 1}},
+			"dropped log messages of an isolated call: it sent more than allowed": 1,
+			"its attributes were dropped":                                         1}},
 		{"speak on", "null", lines{"on and on": 0}},
 		{"speak and spin", "timed out after 500ms", lines{"what was said before": 1}},
 		{"speak and explode", "internal error", lines{"what was said before": 1}},
 		{"speak and fail", "no such customer\ntry another name", nil},
-		{"flood with emissions", "internal error", lines{"the helper said more than it may": 1}},
+		{"flood with emissions", "internal error", lines{"the helper sent more than allowed: a handler forged it": 1}},
 		{"forge emissions", "null", lines{
-			"what an isolated call said could not be read":                                           1,
-			" principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged": 1,
+			"cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation": 1,
+			" principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged":                            1,
 		}},
 		{"emit too long", "reached its limit on output", nil},
-		{"emit half", "internal error", lines{"came to no answer": 1}},
-		{"emit after its journal", "internal error", lines{"where none may be": 1}},
+		{"emit half", "internal error", lines{"an isolated call returned no result": 1}},
+		{"emit after its journal", "internal error", lines{"the helper sent an unexpected frame of kind": 1}},
 		{"emit after its result", "null", nil},
 	} {
 		t.Run(test.tool, func(t *testing.T) {
@@ -429,7 +429,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 		}
 		var answer Answer
 		began := false
-		ok, err := p.hearOut(bytes.NewReader(frames), allowance{since: time.Now()}, r,
+		ok, err := p.readOutput(bytes.NewReader(frames), allowance{since: time.Now()}, r,
 			func() { began = true }, &answer)
 		switch {
 		case ok != began, times > 0 && !began:
@@ -467,7 +467,7 @@ func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	p := &Pool{}
 	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(),
 		appendFrame(nil, frameResult, 0))
-	if _, err := p.hearOut(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {},
+	if _, err := p.readOutput(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {},
 		&Answer{}); err != nil || times != -3 {
 		t.Errorf("the server took %d less, %v", -times, err)
 	}
@@ -504,7 +504,7 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 	times := 0
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
 	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
-	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
+	if _, err := (&Pool{}).readOutput(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
 		func() {}, &Answer{}); err != nil || times != 700 {
 		t.Errorf("%d emissions, %v", times, err)
 	}

@@ -55,7 +55,7 @@ type LimitError struct {
 // Error implements error.
 func (e *LimitError) Error() string {
 	if e.Limit == SystemCall {
-		return "the tool made a system call that isolated tools may not make"
+		return "the tool made a system call that is forbidden in isolation"
 	}
 	if e.After > 0 {
 		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound, e.After.Round(time.Millisecond))
@@ -95,7 +95,7 @@ func (e *CrashError) Error() string {
 	if e.Panic {
 		return "the tool panicked"
 	}
-	return "the tool's process ended without an answer: " + e.State
+	return "the tool's process ended without a result:  " + e.State
 }
 
 // MissingError says what a machine lacks for isolation.
@@ -131,8 +131,8 @@ func bound(limit Limit, l Limits) string {
 	return ""
 }
 
-// lasting returns a time without what it has lost since the call came: a server gives a call what is left until its
-// deadline.
+// lasting returns a time without what it has lost since the call came: a server gives a call what
+// is left until its deadline.
 func lasting(d time.Duration) string {
 	switch {
 	case d <= 0:

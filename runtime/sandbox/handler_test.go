@@ -51,14 +51,14 @@ func TestErrorsSayWhatPeopleNeed(t *testing.T) {
 		"the tool reached its limit on memory (64 MiB)":                        &LimitError{Limit: Memory, Bound: size(64 << 20)},
 		"the tool reached its limit on output (3 KiB)":                         &LimitError{Limit: Output, Bound: size(3 << 10)},
 		"the tool reached its limit on file size (100 bytes)":                  &LimitError{Limit: FileSize, Bound: size(100)},
-		"the tool made a system call that isolated tools may not make":         &LimitError{Limit: SystemCall},
+		"the tool made a system call that is forbidden in isolation":           &LimitError{Limit: SystemCall},
 		"the limit on the rate (2 a second) is reached: try again after 500ms": &LimitError{Limit: Rate, Bound: "2 a second", After: 500e6},
 		"the tool reached its limit on timeout":                                &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: -1})},
 		"the tool reached its limit on timeout (30s)":                          &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 29_998 * time.Millisecond})},
 		"the tool reached its limit on timeout (1.5s)":                         &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 1_499 * time.Millisecond})},
 		"the tool reached its limit on timeout (300ms)":                        &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 299_700 * time.Microsecond})},
 		"the tool panicked": &CrashError{Panic: true},
-		"the tool's process ended without an answer: exit status 3": &CrashError{State: "exit status 3"},
+		"the tool's process ended without a result:  exit status 3": &CrashError{State: "exit status 3"},
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

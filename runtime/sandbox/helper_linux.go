@@ -51,7 +51,7 @@ func helpOnce() error {
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(answerFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
-		return errors.New("a helper is started by its server, not by hand")
+		return errors.New("only a server starts a helper")
 	}
 	answer := os.NewFile(answerFD, "answer")
 	// What is read on first use is read now: it cannot be opened later.
@@ -178,10 +178,10 @@ func perform(o order, job Job,
 	from := spaceOf(o, job.Dir)
 	ctx = context.WithValue(ctx, workspaceKey{}, from)
 	if o.Emits {
-		said := newSpeaker(answer)
-		defer said.hush()
+		speaker := newSpeaker(answer)
+		defer speaker.hush()
 		var end func()
-		ctx, end = notify.Emitting(ctx, said.say)
+		ctx, end = notify.Emitting(ctx, speaker.say)
 		defer end()
 	}
 	var err error
@@ -306,14 +306,14 @@ func receive(fd int) (payload []byte, descriptors []int, err error) {
 		if had < prefix && len(got) >= prefix {
 			length := int(got[1])<<24 | int(got[2])<<16 | int(got[3])<<8 | int(got[4])
 			if got[0] != frameRequest || length > maxRequest {
-				return nil, nil, fmt.Errorf("a frame of kind %q with %d bytes is no request",
+				return nil, nil, fmt.Errorf("a frame of kind %q with %d bytes is not a request",
 					got[0], length)
 			}
 			want = prefix + length
 		}
 	}
 	if len(got) > want {
-		return nil, nil, errors.New("there is more than one request")
+		return nil, nil, errors.New("more than one request arrived")
 	}
 	return got[prefix:], descriptors, nil
 }
@@ -366,14 +366,14 @@ func probe(_ context.Context, job Job) ([]byte, error) {
 		if wanted.Landlock {
 			if fd, err := unix.Open("/", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
 				unix.Close(fd)
-				err := errors.New("the root directory could be opened in spite of Landlock")
+				err := errors.New("the process can open the root directory despite Landlock")
 				failed.Store(&err)
 			}
 		}
 		if wanted.Seccomp {
 			if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0); err == nil {
 				unix.Close(fd)
-				err := errors.New("a socket could be opened in spite of seccomp")
+				err := errors.New("the process can open a socket despite seccomp")
 				failed.Store(&err)
 			}
 		}
@@ -381,11 +381,11 @@ func probe(_ context.Context, job Job) ([]byte, error) {
 			var has [2]unix.CapUserData
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			if err := unix.Access("/proc/self", unix.F_OK); err == nil {
-				err := errors.New("a file of the server could be seen in spite of a mount namespace")
+				err := errors.New("a file of the server is visible despite the mount namespace")
 				failed.Store(&err)
 			} else if err := unix.Capget(&header, &has[0]); err != nil ||
 				has != [2]unix.CapUserData{} {
-				err := errors.New("a thread kept its capabilities in spite of a mount namespace")
+				err := errors.New("a thread kept its capabilities despite the mount namespace")
 				failed.Store(&err)
 			}
 		}

@@ -287,8 +287,8 @@ func TestRequestsArriveWholeOrNotAtAll(t *testing.T) {
 		"nothing":       {nil, "EOF"},
 		"half a prefix": {long[:3], "unexpected EOF"},
 		"half":          {long[:1000], "unexpected EOF"},
-		"another kind":  {[]byte{frameResult, 0, 0, 0, 0}, "no request"},
-		"a forged size": {[]byte{frameRequest, 0xff, 0xff, 0xff, 0xff}, "no request"},
+		"another kind":  {[]byte{frameResult, 0, 0, 0, 0}, "is not a request"},
+		"a forged size": {[]byte{frameRequest, 0xff, 0xff, 0xff, 0xff}, "is not a request"},
 		"two of them": {append(append([]byte{}, long[:prefix]...), make([]byte, len(long))...),
 			"more than one"},
 	} {
@@ -358,8 +358,8 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 	}{
 		"no request":    {"{}", false, nil, "", 0},
 		"no role":       {"{", false, nil, "role:", 3},
-		"by hand":       {"{}", true, nil, "not by hand", 3},
-		"another frame": {"{}", false, []byte{frameResult, 0, 0, 0, 0}, "no request", 3},
+		"by hand":       {"{}", true, nil, "only a server starts a helper", 3},
+		"another frame": {"{}", false, []byte{frameResult, 0, 0, 0, 0}, "is not a request", 3},
 		"half an order": {"{}", false, []byte{frameRequest, 0, 0, 0, 4, 0, 0, 0, 9}, "request:",
 			3},
 		"too few files": {"{}", false, encoded(order{Files: []string{"a"}, Limits: standard}),
@@ -410,9 +410,9 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 
 func TestTheProbeFindsWhatIsOpen(t *testing.T) {
 	for arguments, want := range map[string]string{
-		`{"Landlock":true}`: "in spite of Landlock",
-		`{"Seccomp":true}`:  "in spite of seccomp",
-		`{"Mounts":true}`:   "in spite of a mount namespace",
+		`{"Landlock":true}`: "the process can open the root directory despite Landlock",
+		`{"Seccomp":true}`:  "the process can open a socket despite seccomp",
+		`{"Mounts":true}`:   "a file of the server is visible despite the mount namespace",
 		`{`:                 "unexpected end",
 	} {
 		if _, err := probe(t.Context(), Job{Arguments: json.RawMessage(arguments)}); err == nil ||

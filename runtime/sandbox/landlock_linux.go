@@ -37,7 +37,7 @@ const (
 	scopedLandlock = 6
 )
 
-// landlockVersion returns the version of the kernel's Landlock, 0 where there is none.
+// landlockVersion returns the version of the kernel's Landlock, 0 without Landlock.
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
 		unix.LANDLOCK_CREATE_RULESET_VERSION)

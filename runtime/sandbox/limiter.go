@@ -47,13 +47,13 @@ type traffic struct {
 }
 
 // errPairs is for a limiter that remembers as many as it may.
-var errPairs = errors.New("too many clients are calling tools right now: try again later")
+var errPairs = errors.New("too many clients are calling tools: try again later")
 
 // Enter lets a call in and returns what has to be called when it is over, once or more often; or it
 // returns a [*LimitError] with limit Concurrency or Rate. A call that is not let in spends nothing.
 func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error) {
 	if b.Concurrency < 0 || b.Rate < 0 || b.Burst < 0 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
-		return nil, fmt.Errorf("bounds of %s may not be below zero or endless: %+v", tool, b)
+		return nil, fmt.Errorf("limits of %s must not be negative or infinite: %+v", tool, b)
 	}
 	if b.Concurrency == 0 && b.Rate == 0 {
 		return func() {}, nil

@@ -74,7 +74,7 @@ func openTree(tree int) (fd int, err error) {
 // whether they have to find folders by name because the server itself may not clone mounts.
 func mountable(o Options, namespaces uintptr) (named bool, err error) {
 	if namespaces&cloneNewUser == 0 {
-		return false, errors.New("there are no user namespaces")
+		return false, errors.New("user namespaces are not available")
 	}
 	tree, err := cloneTree(unix.AT_FDCWD, os.DevNull, inert)
 	switch {
@@ -92,8 +92,8 @@ func mountable(o Options, namespaces uintptr) (named bool, err error) {
 	}
 	identify(cmd.SysProcAttr, o)
 	defer time.AfterFunc(startWithin, func() { _ = cmd.Cancel() }).Stop()
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return false, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return false, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output)))
 	}
 	return named, nil
 }
@@ -177,8 +177,8 @@ func standIn(name string, folder bool) error {
 	return nil
 }
 
-// arrange mounts what a call was granted, at its own names, and takes from this process what it
-// takes to mount.
+// arrange mounts what a call was granted, at its own names, and then drops the
+// capabilities that mounting needs.
 func arrange(my role, o order, descriptors []int) error {
 	if !my.Mounts {
 		return nil
@@ -283,7 +283,7 @@ func arrange(my role, o order, descriptors []int) error {
 func cloneNamed(name string, descriptor int, attributes uint64) (tree int, err error) {
 	tree, err = cloneTree(unix.AT_FDCWD, oldRoot+name, attributes)
 	if err != nil {
-		return -1, fmt.Errorf("%s cannot be opened by its name by the helper's user: %w", name, err)
+		return -1, fmt.Errorf("%s the helper's user cannot open it by name: %w", name, err)
 	}
 	return tree, sameFile(name, tree, descriptor)
 }
@@ -295,7 +295,7 @@ func sameFile(name string, found, opened int) error {
 		return os.NewSyscallError("fstat", err)
 	}
 	if is.Dev != wanted.Dev || is.Ino != wanted.Ino {
-		return fmt.Errorf("%s is not what the server has opened: it was replaced", name)
+		return fmt.Errorf("%s was replaced after the server opened it", name)
 	}
 	return nil
 }

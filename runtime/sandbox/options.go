@@ -71,7 +71,7 @@ type Options struct {
 func (o Options) filled() (Options, error) {
 	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Share < 0 || o.Grace < 0 || o.Printed < 0 ||
 		o.UID < 0 || o.GID < 0 {
-		return o, errors.New("sandbox.Options may not have numbers below zero")
+		return o, errors.New("sandbox.Options must not have negative numbers")
 	}
 	if err := o.Limits.check(); err != nil {
 		return o, err

@@ -13,7 +13,8 @@ import (
 type Pool struct{ options Options }
 
 // unsupported says that this is not Linux.
-var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on Linux (a container or a virtual machine will do), or take isolate=process from its tools", runtime.GOOS)
+var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on "+
+	"Linux (also in a container or virtual machine), or remove isolate=process from its tools", runtime.GOOS)
 
 // NewPool refuses: only Linux has what isolation is made of, and running a handler with less than
 // was asked for would be a lie, with [Options].BestEffort too.

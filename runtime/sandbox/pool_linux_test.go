@@ -421,7 +421,7 @@ func TestAHelperWhoseMemoryCannotBeWatchedIsNone(t *testing.T) {
 	}
 	h := &process{proc: gone.Process, answer: answer, printed: newCapture(0)}
 	if err := h.warm(time.Second); err == nil || !strings.Contains(err.Error(),
-		"cannot be watched") {
+		"cannot measure the helper's memory") {
 		t.Errorf("%v", err)
 	}
 }

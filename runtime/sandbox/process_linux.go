@@ -135,7 +135,7 @@ func (p *process) warm(within time.Duration) error {
 	_ = p.answer.SetReadDeadline(time.Now().Add(within)) // pipes have deadlines
 	kind, length, err := readPrefix(p.answer)
 	if err != nil {
-		return fmt.Errorf("the helper did not start: %w%s", err, said(p.printed.bytes()))
+		return fmt.Errorf("the helper did not start: %w%s", err, printedText(p.printed.bytes()))
 	}
 	payload := make([]byte, min(length, maxFailure))
 	if _, err := io.ReadFull(p.answer, payload); err != nil {
@@ -146,14 +146,14 @@ func (p *process) warm(within time.Duration) error {
 	}
 	statm, err := statmOf(p.proc.Pid)
 	if err != nil {
-		return fmt.Errorf("the helper's memory cannot be watched: %w", err)
+		return fmt.Errorf("cannot measure the helper's memory: %w", err)
 	}
 	p.data = statm[5]
 	return json.Unmarshal(payload, &p.before)
 }
 
 // said returns what a helper printed, for an error message.
-func said(printed []byte) string {
+func printedText(printed []byte) string {
 	if text := strings.TrimSpace(string(printed[:min(len(printed), 2048)])); text != "" {
 		return ". It said: " + text
 	}

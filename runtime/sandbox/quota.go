@@ -147,8 +147,8 @@ const (
 )
 
 var (
-	errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: "+
-		"look at the file system that they lie on", countWithin)
+	errUncounted = fmt.Errorf("could not count the files of the client's workspace within %s: "+
+		"check their file system", countWithin)
 	errCleared = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
 )
 

@@ -131,14 +131,15 @@ func fill[T int | int64 | time.Duration](to *T, from T) {
 func (l Limits) check() error {
 	if l.Timeout < 0 || l.Memory < 0 || l.Output < 0 || l.CPU < 0 || l.OpenFiles < 0 ||
 		l.FileSize < 0 || l.Processes < 0 {
-		return fmt.Errorf("limits may not be below zero: %+v", l)
+		return fmt.Errorf("limits must not be negative: %+v", l)
 	}
 	if l.Memory != 0 && l.Memory < leastMemory {
-		return fmt.Errorf("a memory limit of %d bytes leaves a handler no room: give at least %d",
+		return fmt.Errorf("a memory limit of %d bytes is too small for a handler: set at least %d",
 			l.Memory, leastMemory)
 	}
 	if l.Processes != 0 && l.Processes < leastProcesses {
-		return fmt.Errorf("a limit of %d processes and threads is too few for the helper itself: give at least %d", l.Processes, leastProcesses)
+		return fmt.Errorf("a limit of %d processes and threads is too small for the helper itself: "+
+			"set at least %d", l.Processes, leastProcesses)
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 	}
 	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
 		return o, nil, release,
-			fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)",
+			fmt.Errorf("%d files and %d paths are more than a helper accepts (%d and %d)",
 				len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
@@ -265,7 +265,7 @@ func openPath(name string) (*os.File, error) {
 		return nil, errors.Join(os.NewSyscallError("fstat", err), file.Close())
 	}
 	if stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return nil, errors.Join(fmt.Errorf("%s is a symbolic link: grant what it points to", name),
+		return nil, errors.Join(fmt.Errorf("%s is a symbolic link: grant its target", name),
 			file.Close())
 	}
 	return file, nil
@@ -366,11 +366,11 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 	}
 	if !begun {
 		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended),
-			said(answer.Printed))
+			printedText(answer.Printed))
 	}
 	crash := &CrashError{State: state(h.ended), Panic: exitCode(h.ended) == 2 &&
 		strings.Contains(string(answer.Printed), "panic: ")}
-	p.options.Log(r.Name, crash.Error()+said(answer.Printed))
+	p.options.Log(r.Name, crash.Error()+printedText(answer.Printed))
 	return answer, crash
 }
 
@@ -382,15 +382,15 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return false, err
 		}
 	}
-	said := allowance{since: time.Now()}
+	budget := allowance{since: time.Now()}
 	if err := h.send(frame, descriptors); err != nil {
 		return false, err
 	}
-	return p.hearOut(h.answer, said, r, begins, answer)
+	return p.readOutput(h.answer, budget, r, begins, answer)
 }
 
-// hearOut reads the answer.
-func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
+// readOutput reads the answer.
+func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins func(),
 	answer *Answer) (begun bool, err error) {
 	// Each kind but emissions comes once, and in this order: the handler can write what it likes to
 	// the pipe.
@@ -412,13 +412,13 @@ func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
 		case kind == frameJournal && begun && changed == nil && r.space != nil:
 			bound = r.space.journalBound()
 		default:
-			return begun, fmt.Errorf("the helper sent a frame of kind %q where none may be", kind)
+			return begun, fmt.Errorf("the helper sent an unexpected frame of kind %q", kind)
 		}
 		if length > bound {
 			return begun, &LimitError{Limit: Output}
 		}
-		if kind == frameEmission && !said.take(int(length), 0) {
-			return begun, errors.New("the helper said more than it may: a handler forged it")
+		if kind == frameEmission && !budget.take(int(length), 0) {
+			return begun, errors.New("the helper sent more than allowed: a handler forged it")
 		}
 		payload := make([]byte, length)
 		if _, err := io.ReadFull(from, payload); err != nil {
@@ -435,7 +435,7 @@ func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
 			p.hear(r, payload)
 		case frameJournal:
 			if changed, err = readJournal(payload, r.space.all.options.Variables); err != nil {
-				return begun, fmt.Errorf("the helper sent variables that cannot be read: %w", err)
+				return begun, fmt.Errorf("the helper sent malformed variables: %w", err)
 			}
 		case frameResult:
 			answer.Result, answer.journal = payload, changed
@@ -452,7 +452,7 @@ func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
 func (p *Pool) hear(r Request, emission []byte) {
 	defer func() {
 		if value := recover(); value != nil {
-			p.options.Log(r.Name, fmt.Sprintf("panic while what a handler said was taken: %v\n%s",
+			p.options.Log(r.Name, fmt.Sprintf("panic while reading messages of a handler: %v\n%s",
 				value, debug.Stack()))
 		}
 	}()
@@ -463,19 +463,19 @@ func (p *Pool) hear(r Request, emission []byte) {
 func (p *Pool) failed(r Request, payload []byte, begun bool) error {
 	var f failure
 	if err := json.Unmarshal(payload, &f); err != nil {
-		return fmt.Errorf("the helper sent a failure that cannot be read: %w", err)
+		return fmt.Errorf("the helper sent a malformed failure: %w", err)
 	}
 	f.Message = cut(f.Message, maxMessage)
 	switch {
 	case f.Setup == begun:
-		return errors.New("the helper sent a failure of another time than it is at: a handler forged it")
+		return errors.New("the helper sent a failure of another phase: a handler forged it")
 	case f.Setup:
 		return fmt.Errorf("the call could not be isolated: %s", f.Message)
 	case f.Panic:
 		p.options.Log(r.Name, "panic: "+f.Message+"\n"+cut(f.Stack, maxStack))
 		return &CrashError{Panic: true}
 	case f.Limit != "" && !f.Limit.known():
-		return errors.New("the helper sent a failure with a limit that there is not: a handler forged it")
+		return errors.New("the helper sent a failure with an unknown limit: a handler forged it")
 	case f.Limit != "":
 		return &LimitError{Limit: f.Limit, Bound: cut(f.Bound, maxBound)}
 	}
@@ -568,7 +568,7 @@ func (p *Pool) try() error {
 	}
 	if _, err := p.run(context.Background(), Request{Name: probeName,
 		Arguments: arguments}); err != nil {
-		return fmt.Errorf("the first helper was not isolated as it has to be: %w", err)
+		return fmt.Errorf("the first helper is not fully isolated: %w", err)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *Sandbox) Start(start isolate.Start) error {
 		return &MissingError{Parts: missing}
 	}
 	for _, part := range p.Missing() {
-		start.Logger.Warn("isolated calls run without a part of what isolates them", "missing",
+		start.Logger.Warn("isolated calls run with incomplete isolation", "missing",
 			part)
 	}
 	return nil
@@ -205,7 +205,7 @@ func spelled(c isolate.Client) string {
 func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
-		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it",
+		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started with it",
 			call.Name)
 	}
 	finish, err := s.shares.Enter(spelled(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})

@@ -51,11 +51,11 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"below zero":    {Warm: -1},
-		"no room":       {Limits: Limits{Memory: 1}},
+		"negative":      {Warm: -1},
+		"too small":     {Limits: Limits{Memory: 1}},
 		"not a direct":  {Workspaces: filepath.Join(occupied, "letter")},
 		"not a dir":     {Workspaces: filepath.Join(occupied, "letter", "below")},
-		"letter is non": {Workspaces: occupied},
+		"letter is not": {Workspaces: occupied},
 		"Workspaces":    {Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Files: -1}},
 	} {
 		if s, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
@@ -147,7 +147,8 @@ func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
 		t.Error("it was made for a call that has not asked")
 	}
 	type key struct{}
-	space, err := Workspace(context.WithValue(ctx, key{}, 1)) // from what handlers make of their context too
+	// from what handlers make of their context too
+	space, err := Workspace(context.WithValue(ctx, key{}, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

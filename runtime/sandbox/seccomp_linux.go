@@ -51,8 +51,8 @@ var refused = append(archRefused,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR,
 	unix.SYS_INOTIFY_ADD_WATCH,
-	// Opening a pipe with a name waits for who has its other end: one in a workspace would hold up
-	// whoever looks into that.
+	// Opening a pipe with a name waits for who has its other end: one in a workspace would block
+	// readers of that workspace.
 	unix.SYS_MKNODAT,
 )
 
@@ -143,7 +143,7 @@ func (code filter) install(my role) error {
 	case errno != 0:
 		return os.NewSyscallError("seccomp", errno)
 	case thread != 0:
-		return fmt.Errorf("seccomp: thread %d could not be brought under the filter", thread)
+		return fmt.Errorf("seccomp: cannot apply the filter to thread %d", thread)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func filterOf(my role) filter {
 	if !my.Net {
 		f.always([]uint32{unix.SYS_SOCKET, unix.SYS_CONNECT}, deny)
 	} else {
-		// TCP and UDP. Not UNIX sockets, behind which services trust whoever reaches them; not
+		// TCP and UDP. Not UNIX sockets, whose services trust every process that reaches them; not
 		// MPTCP, which rules on TCP do not cover.
 		f.when(unix.SYS_SOCKET, func(f *filter) {
 			f.argument(0)

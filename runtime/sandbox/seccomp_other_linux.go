@@ -10,7 +10,7 @@ import (
 // haveSeccomp refuses: system calls have other numbers and arguments here, and a filter
 // nobody has tried is none.
 func haveSeccomp() error {
-	return fmt.Errorf("there is no filter of system calls for %s", runtime.GOARCH)
+	return fmt.Errorf("no system call filter is available for %s", runtime.GOARCH)
 }
 
 func restrictCalls(my role) error {

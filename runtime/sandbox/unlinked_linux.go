@@ -237,7 +237,7 @@ func sameMount(root *os.Root, dir *os.File) error {
 	}
 	own, err := mountOf(dir)
 	if err == nil && own != above {
-		err = fmt.Errorf("%s: something is mounted there: unmount it", dir.Name())
+		err = fmt.Errorf("%s is a mount point: unmount it", dir.Name())
 	}
 	return err
 }

@@ -76,8 +76,8 @@ func (s *ClientWorkspace) journal(b *borrowed) *journal {
 	return &j
 }
 
-// readJournal reads what a helper sent. Nothing is read of more variables than there may be: a few bytes would
-// take many times as many here.
+// readJournal reads what a helper sent. Nothing is read of more variables than there may be: a few
+// bytes would take many times as many here.
 func readJournal(payload []byte, most int) (*journal, error) {
 	var lists struct{ Set, Unset json.RawMessage }
 	if err := json.Unmarshal(payload, &lists); err != nil {
@@ -100,7 +100,7 @@ func readList[T any](text json.RawMessage, most int) (all []T, err error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return nil, errors.New("there is no list where one has to be")
+		return nil, errors.New("a list is missing")
 	}
 	for d.More() {
 		if len(all) == most {
@@ -115,8 +115,8 @@ func readList[T any](text json.RawMessage, most int) (all []T, err error) {
 	return all, nil
 }
 
-// apply does to the variables what a helper's handler did, all of it, or returns a [*LimitError] and does nothing: another call may
-// have set some meanwhile.
+// apply does to the variables what a helper's handler did, all of it, or returns a [*LimitError]
+// and does nothing: another call may have set some meanwhile.
 func (s *ClientWorkspace) apply(j journal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,8 @@ func (s *ClientWorkspace) apply(j journal) error {
 	return nil
 }
 
-// journalBound is how many bytes a journal may have: all variables set anew, and all old ones unset, in base64.
+// journalBound is how many bytes a journal may have: all variables set anew, and all old ones
+// unset, in base64.
 func (s *ClientWorkspace) journalBound() int64 {
 	o := s.all.options
 	return 1024 + 2*(int64(o.VariableBytes)*4/3+64*int64(o.Variables))

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVariablesComeBackAsAHandlerLeftThem takes variables to a helper and back, as a handler there changes them.
+// TestVariablesComeBackAsAHandlerLeftThem takes variables to a helper and back, as a handler there
+// changes them.
 func TestVariablesComeBackAsAHandlerLeftThem(t *testing.T) {
 	all := &Workspaces{options: WorkspaceOptions{Variables: 4, VariableBytes: 60}}
 	name := rapid.SampledFrom([]string{"a", "bb", "\xff\x00", "é"})

@@ -10,9 +10,12 @@ import (
 
 // What is in the way of a workspace.
 var (
-	errKeepsNone = errors.New("this server keeps no workspaces: name a folder for them (sandbox.Options.Workspaces, and runtime.Options.Sandbox is that sandbox), and ask with the context that the handler was given")
-	errAnonymous = errors.New("an anonymous caller has no workspace, since nobody could tell whose it is: open the tool to authenticated callers only, or do without a workspace")
-	errLeft      = errors.New("the call is over, and no longer holds the client's workspace: ask for it before the handler returns")
+	errKeepsNone = errors.New("this server has no workspaces: set sandbox.Options.Workspaces, " +
+		"pass this sandbox as runtime.Options.Sandbox, and use the context of the handler")
+	errAnonymous = errors.New("an anonymous caller has no workspace: make the tool authenticated, " +
+		"or use no workspace")
+	errLeft = errors.New("the call has ended and has no workspace any more: use the " +
+		"workspace before the handler returns")
 )
 
 // Workspace returns the workspace of the client whose call a handler serves: its directory and its

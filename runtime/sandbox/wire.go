@@ -116,7 +116,7 @@ func encodeRequest(o order, arguments, caller []byte) ([]byte, error) {
 	}
 	length := 4 + len(head) + len(arguments) + len(caller)
 	if length > maxRequest {
-		return nil, fmt.Errorf("the arguments have %d bytes, more than the %d that a helper takes",
+		return nil, fmt.Errorf("the arguments have %d bytes, more than the %d that a helper accepts",
 			len(arguments)+len(caller), maxRequest)
 	}
 	frame := appendFrame(make([]byte, 0, prefix+length), frameRequest, length)

@@ -76,7 +76,7 @@ type ClientWorkspace struct {
 func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 ||
 		o.Clients < 0 || o.UID < 0 || o.GID < 0 {
-		return nil, errors.New("sandbox.WorkspaceOptions may not have numbers below zero")
+		return nil, errors.New("sandbox.WorkspaceOptions must not have negative numbers")
 	}
 	fill(&o.Bytes, 64<<20)
 	fill(&o.Files, 10_000)
@@ -97,7 +97,8 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	for _, e := range entries {
 		if raw, err := hex.DecodeString(e.Name()); err != nil || len(raw) != sha256.Size ||
 			!e.IsDir() {
-			return nil, fmt.Errorf("workspaces: %s is none: give a directory that holds nothing else", e.Name())
+			return nil, fmt.Errorf("workspaces: %s is not a workspace directory: use a directory "+
+				"without other files", e.Name())
 		}
 		info, err := e.Info()
 		if err != nil {

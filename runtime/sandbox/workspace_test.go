@@ -252,7 +252,7 @@ func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 	if err := space.Clear(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a released workspace was cleared: %v", err)
 	}
-	// What has expired is looked for again after a while, by whoever comes next.
+	// What has expired is looked for again after a while, by the next caller.
 	w.mu.Lock()
 	space.last, w.swept = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	w.mu.Unlock()

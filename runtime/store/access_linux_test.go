@@ -43,11 +43,11 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 		dir, file os.FileMode
 		cure      string
 	}{
-		{"new", 0o555, 0, "its directory must be writable for the user that the server runs as: "},
-		{"file", 0o777, 0o444, "must be writable for the user that the server runs as"},
-		{"directory", 0o555, 0o600, "must be writable for the user that the server runs as"},
+		{"new", 0o555, 0, "its directory must be writable for the server's user: "},
+		{"file", 0o777, 0o444, "must be writable for the server's user"},
+		{"directory", 0o555, 0o600, "must be writable for the server's user"},
 		{"others", 0o777, 0o666,
-			"others than its owner can write to it (-rw-rw-rw-): make it the server's own with chown"},
+			"users other than its owner can write to it (-rw-rw-rw-): make the server's user its owner with chown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := filepath.Join(dir, tt.name)

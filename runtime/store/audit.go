@@ -82,7 +82,7 @@ func rowOf(e audit.Event) (row, error) {
 }
 
 // searched is how many characters of a text an event is looked up by: an index of PostgreSQL takes
-// no more than some 2,700 bytes, and whoever calls may name itself by more. Migration 5 has the
+// no more than some 2,700 bytes, and a caller's name may be longer. Migration 5 has the
 // same number.
 const searched = 256
 

@@ -212,7 +212,7 @@ func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 }
 
 // TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves has many record at once while the database
-// is busy: who gives up is told so, and the others' events are kept.
+// is busy: a caller that gives up gets an error, and the others' events are kept.
 func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		busy := must(s.Writes().BeginTx(t.Context(), nil))

@@ -53,7 +53,7 @@ func (c Catalog) differences(before Catalog) (text string) {
 		text = ", made not active"
 	}
 	if c.Description != before.Description {
-		text += ", described anew"
+		text += ", with a new description"
 	}
 	return text
 }
@@ -158,7 +158,8 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 	if checkName("catalog", name) != nil {
 		return nil, nil // there is none of such a name
 	}
-	// One question of up to three parts, one for each kind of scope: for each of which there is an index.
+	// One question of up to three parts, one for each kind of scope: for each of which there is an
+	// index.
 	parts := map[scopeKind][]int64{}
 	for _, in := range among {
 		if err := in.one("catalog", global, inOrg, inTeam); err != nil {

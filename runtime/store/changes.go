@@ -174,9 +174,9 @@ type mailbox struct {
 	signal  chan struct{} // of size one: something is pending
 }
 
-// heard takes what somebody has announced, of a database that is at a revision by now. Any role
+// receive takes what somebody has announced, of a database that is at a revision by now. Any role
 // that may connect can announce anything: what counts is the revision.
-func (b *mailbox) heard(payload string, at int64) {
+func (b *mailbox) receive(payload string, at int64) {
 	var c Change
 	if err := json.Unmarshal([]byte(payload), &c); err != nil || !slices.Contains(changed, c.Kind) {
 		b.saw(at)

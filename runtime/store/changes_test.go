@@ -26,7 +26,7 @@ func next(t *testing.T, changes <-chan store.Change) store.Change {
 		}
 		return c
 	case <-time.After(time.Minute):
-		t.Fatal("nothing is told")
+		t.Fatal("no notification")
 	}
 	return store.Change{}
 }
@@ -139,8 +139,8 @@ func TestConnectionThatIsLostIsMadeAnewAndNothingIsMissed(t *testing.T) {
 }
 
 // TestConnectionThatIsLostWhileNothingIsAskedIsTold ends a follower's connection and lets nobody
-// connect: the follower says once that it hears nothing, however often it tries, and that
-// everything may have changed once it hears again.
+// connect: the follower says once that it receives nothing, however often it tries, and that
+// everything may have changed once it receives changes again.
 func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
@@ -215,7 +215,7 @@ func forge(t *testing.T, poor *sql.DB, payload string) {
 	}
 }
 
-// switched waits until a follower is told that switches have changed, as such or as Everything.
+// switched waits until a follower is notified that switches have changed, as such or as Everything.
 func switched(t *testing.T, changes <-chan store.Change) {
 	t.Helper()
 	for c := next(t, changes); c.Kind != store.ChangedTool &&
@@ -224,8 +224,8 @@ func switched(t *testing.T, changes <-chan store.Change) {
 }
 
 // TestWordOfSomebodyElseOnTheChannelHidesNoChange forges notifications before each of some changes,
-// of which the follower hears nonetheless: by their own words, since it does not look in the time
-// that this takes.
+// of which the follower is notified nonetheless: by their own words, since it does not look in the
+// time that this takes.
 func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))

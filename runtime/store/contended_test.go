@@ -62,7 +62,7 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 	}
 	// One who waits for long gives up, and says why.
 	if err := <-errs; err == nil || !strings.HasPrefix(err.Error(),
-		"store: request permission: another change to the database has not come to its end for 3s: try again") {
+		"store: request permission: another change to the database has been running for 3s: try again") {
 		t.Error(err)
 	}
 	cancel()

@@ -16,8 +16,8 @@ import (
 // writers is how many goroutines of the child change something at once.
 const writers = 8
 
-// writeUntilKilled makes catalogs with an entry each, and grants something to a client of each one's name. It says what was
-// acknowledged as it comes, and never ends by itself.
+// writeUntilKilled makes catalogs with an entry each, and grants something to a client of each
+// one's name. It says what was acknowledged as it comes, and never ends by itself.
 func writeUntilKilled(ctx context.Context, url string) error {
 	s, err := store.Open(ctx, url)
 	if err != nil {

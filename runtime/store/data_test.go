@@ -59,8 +59,8 @@ func TestNamesAreUniqueInEachScopeAndFreeInOthers(t *testing.T) {
 	})
 }
 
-// TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans goes past the store: whoever writes to its tables
-// meets the same walls.
+// TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans goes past the store: a writer to its
+// tables meets the same walls.
 func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		open(t, url)
@@ -92,7 +92,8 @@ func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 		}
 		member := `INSERT INTO memberships (org_id, team_id, issuer, subject, standing, created_at, updated_at) VALUES (%s, %s, '', %s, %s, NOW, NOW)`
 		for _, statement := range []string{
-			fmt.Sprintf(catalog, "NULL", "NULL"), fmt.Sprintf(catalog, "1", "NULL"), fmt.Sprintf(catalog, "NULL", "1"), // duplicates
+			// duplicates
+			fmt.Sprintf(catalog, "NULL", "NULL"), fmt.Sprintf(catalog, "1", "NULL"), fmt.Sprintf(catalog, "NULL", "1"),
 			fmt.Sprintf(catalog, "1", "1"), fmt.Sprintf(catalog, "7", "NULL"), fmt.Sprintf(catalog, "NULL", "7"),
 			fmt.Sprintf(member, "NULL", "1", "'bob'", "'owner'"), // a duplicate
 			fmt.Sprintf(member, "NULL", "NULL", "'x'", "'owner'"), fmt.Sprintf(member, "1", "1", "'x'", "'owner'"),

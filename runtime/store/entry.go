@@ -101,8 +101,8 @@ func (s *Store) Entries(ctx context.Context, in Scope, catalog int64, page Page[
 
 // Tools returns the names of all tools in a catalog, in order. A catalog that is not there has none.
 func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
-	// One row, since reading a thousand takes some times as long. No name has a comma in it, and the engines sort by
-	// bytes as Go does, but for what an aggregate takes.
+	// One row, since reading a thousand takes some times as long. No name has a comma in it, and the
+	// engines sort by bytes as Go does, but for what an aggregate takes.
 	var names sql.Null[string]
 	q := say(`SELECT string_agg(tool_name, ',') FROM tool_catalog_entries WHERE catalog_id = ?`, catalog)
 	switch err := q.row(ctx, s.asks).Scan(&names); {
@@ -120,7 +120,8 @@ func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 // A catalog without entries, or that is not there, is not in the map.
 func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]int, error) {
 	counts := map[int64]int{}
-	for some := range slices.Chunk(catalogs, 1000) { // engines bound how many parameters a statement has
+	// engines bound how many parameters a statement has
+	for some := range slices.Chunk(catalogs, 1000) {
 		type count struct {
 			catalog int64
 			entries int

@@ -16,7 +16,7 @@ var (
 	// ErrExists: the name is taken within its scope, or the entry or member is there already.
 	ErrExists = errors.New("exists already")
 	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
-	ErrConflict = errors.New("changed meanwhile: read it again")
+	ErrConflict = errors.New("changed since it was read: read it again")
 	// ErrLimit: there are as many in the same place as there can be: [MaxEntries] and the others.
 	// The error says of what.
 	ErrLimit = errors.New("is the most")
@@ -26,7 +26,7 @@ var (
 	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be
 	// read, or its file was deleted or moved. [Store.Ping] returns such an error until that has
 	// changed.
-	ErrUnwritable = errors.New("the database takes no changes")
+	ErrUnwritable = errors.New("the database is read-only")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
 	// ErrClosed reports a use of the store after [Store.Close].

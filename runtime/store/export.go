@@ -22,8 +22,7 @@ const (
 )
 
 var errPruned = errors.New(
-	"the oldest records are being deleted, and what is read of them has a gap: export again once " +
-		"that is done")
+	"the oldest records are being deleted, so the export has a gap: export again afterwards")
 
 // ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids,
 // as they were at one moment, and says how many. All of them can be verified, as what the sink of a

@@ -30,7 +30,8 @@ func TestFileThatIsNoDatabaseIsRefusedAndLeftAlone(t *testing.T) {
 	}
 }
 
-// TestMigrationThatIsEndedHalfwayLeavesTheDatabaseAsItWas has one that takes much longer than its context lasts.
+// TestMigrationThatIsEndedHalfwayLeavesTheDatabaseAsItWas has one that takes much longer than its
+// context lasts.
 func TestMigrationThatIsEndedHalfwayLeavesTheDatabaseAsItWas(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		endless := "INSERT INTO a (id) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE i < 0;"
@@ -63,8 +64,8 @@ func TestURLOfNoEngineIsNotMigrated(t *testing.T) {
 	}
 }
 
-// TestWhatTheDatabaseFailsAtIsToldAsThat has the store's tables taken away: nothing that it says about that is one
-// of the answers that a caller decides on.
+// TestWhatTheDatabaseFailsAtIsToldAsThat has the store's tables taken away: nothing that it says
+// about that is one of the answers that a caller decides on.
 func TestWhatTheDatabaseFailsAtIsToldAsThat(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, s := t.Context(), open(t, url)
@@ -117,8 +118,8 @@ func TestWhatTheDatabaseFailsAtIsToldAsThat(t *testing.T) {
 	})
 }
 
-// TestChangeThatIsInADeadlockIsMadeAgain holds what a change needs last and then asks for what it has
-// got: PostgreSQL ends one of the two, and it is the one that looks first.
+// TestChangeThatIsInADeadlockIsMadeAgain holds what a change needs last and then asks for what it
+// has got: PostgreSQL ends one of the two, and it is the one that looks first.
 func TestChangeThatIsInADeadlockIsMadeAgain(t *testing.T) {
 	url := engines["postgresql"](t)
 	s, db := open(t, url), raw(t, url)

@@ -20,8 +20,9 @@ func TestFilesOfSQLiteAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened has a file that was made by other means, or by a program before this, and is
-// open to all; the files beside it are left by one that was killed.
+// TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened has a file that was made by other means, or
+// by a program before this, and is open to all; the files beside it are left by one that was
+// killed.
 func TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened(t *testing.T) {
 	for _, mode := range []os.FileMode{0o644, 0o640, 0o666, 0o660, 0o755, 0o604} {
 		for _, linked := range []bool{false, true} {
@@ -68,10 +69,10 @@ func TestPathThatIsNoFileOfADatabaseIsRefusedWithItsCure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, cure := range map[string]string{
-		dir:                    "name a file in that directory, as in sqlite:" + dir + "/mcpgen.db",
-		dir + "/gone/store.db": "its directory must exist: make " + dir + "/gone",
+		dir:                    "use a file in that directory, for example sqlite:" + dir + "/mcpgen.db",
+		dir + "/gone/store.db": "its directory must exist: create " + dir + "/gone",
 		text + "/store.db":     "its directory must be a directory: " + text,
-		text:                   text + " is something else: name another file in the URL, or move this one away",
+		text:                   text + " is not a database: use another file in the URL, or move this one away",
 	} {
 		s, err := store.Open(t.Context(), "sqlite:"+path)
 		if err == nil || !strings.HasSuffix(err.Error(), cure) {

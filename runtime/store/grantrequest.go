@@ -93,7 +93,7 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 }
 
 // errNothing ends a transaction that has nothing to do.
-var errNothing = errors.New("there is nothing to do")
+var errNothing = errors.New("no change is needed")
 
 func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, error) {
 	_,
@@ -128,8 +128,7 @@ type tooMany int
 
 func (n tooMany) Error() string {
 	return fmt.Sprintf(
-		"all clients together have %d requests open, which is the most: approve or deny some of "+
-			"them first", int(n))
+		"all clients together have %d open requests, which is the maximum: approve or deny some first", int(n))
 }
 
 func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }

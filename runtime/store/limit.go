@@ -32,8 +32,9 @@ func (l limits) catalogsOf(in Scope) int {
 	return l.catalogs
 }
 
-// owner keeps what something is put into as it is until the transaction ends: others put theirs into it before or
-// after, so that each counts all. What is global is in nothing; as many more come to stand there as are made at the same moment.
+// owner keeps what something is put into as it is until the transaction ends: others put theirs
+// into it before or after, so that each counts all. What is global is in nothing; as many more come
+// to stand there as are made at the same moment.
 func (t *tx) owner(in Scope) error {
 	switch in.kind {
 	case inOrg:
@@ -44,7 +45,8 @@ func (t *tx) owner(in Scope) error {
 	return nil
 }
 
-// bounded refuses what was just put into a place where there is no more room. The statement gives all that is there.
+// bounded refuses what was just put into a place where there is no more room. The statement gives
+// all that is there.
 func (t *tx) bounded(place, nouns string, most int, there *statement) error {
 	var one int64
 	switch err := there.and(`LIMIT 1 OFFSET ?`, most).row(t.ctx, t).Scan(&one); {

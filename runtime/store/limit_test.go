@@ -80,7 +80,7 @@ func TestNobodyFillsAPlaceWithoutEnd(t *testing.T) {
 				if err := put(most + 7); !errors.Is(err, store.ErrLimit) || !strings.HasSuffix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}
-				if err := put(0); !errors.Is(err, store.ErrExists) { // is told so in a full place too
+				if err := put(0); !errors.Is(err, store.ErrExists) { // also in a full place
 					t.Error(err)
 				}
 				if after := must(s.Revision(ctx)); after != before {
@@ -95,7 +95,8 @@ func TestNobodyFillsAPlaceWithoutEnd(t *testing.T) {
 	})
 }
 
-// TestManyWhoFillAPlaceAtOnceFillNoMore has more of them than there is room for, on two replicas where there are any.
+// TestManyWhoFillAPlaceAtOnceFillNoMore has more of them than there is room for, on two replicas
+// where there are any.
 func TestManyWhoFillAPlaceAtOnceFillNoMore(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		replicas := []*store.Store{open(t, url)}

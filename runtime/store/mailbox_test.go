@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLossIsToldOnceAndEvenIfItIsOver has a follower that takes nothing while connections are lost and made anew.
+// TestLossIsToldOnceAndEvenIfItIsOver has a follower that takes nothing while connections are lost
+// and made anew.
 func TestLossIsToldOnceAndEvenIfItIsOver(t *testing.T) {
 	box := &mailbox{signal: make(chan struct{}, 1)}
 	box.everything(1)
@@ -30,6 +31,6 @@ func TestLossIsToldOnceAndEvenIfItIsOver(t *testing.T) {
 	}
 	box.lost()
 	if c, ok := box.take(); ok {
-		t.Errorf("%+v is told twice", c)
+		t.Errorf("%+v is delivered twice", c)
 	}
 }

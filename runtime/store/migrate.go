@@ -27,7 +27,7 @@ func (m *migrator) newest() int64 {
 func (m *migrator) to(ctx context.Context, version int64) error {
 	newest := m.newest()
 	if version < 0 || version > newest {
-		return wrong("there is no version %d: choose one of 0 to %d", version, newest)
+		return wrong("unknown version %d: use 0 to %d", version, newest)
 	}
 	at, err := m.provider.GetDBVersion(ctx)
 	if err != nil {
@@ -35,7 +35,8 @@ func (m *migrator) to(ctx context.Context, version int64) error {
 	}
 	switch {
 	case at > newest:
-		return fmt.Errorf("%w: it is at version %d and the program knows %d; start the newer program, or migrate back with it first", ErrNewer, at, newest)
+		return fmt.Errorf("%w: it is at version %d and this program supports %d; start the newer "+
+			"program, or migrate back with it first", ErrNewer, at, newest)
 	case at < version:
 		_, err = m.provider.UpTo(ctx, version)
 	case at > version:
@@ -44,8 +45,8 @@ func (m *migrator) to(ctx context.Context, version int64) error {
 	return err
 }
 
-// migrate does something with a migrator: on one connection, in one transaction that no other process
-// can be in at the same time, and all of it or nothing.
+// migrate does something with a migrator: on one connection, in one transaction that no other
+// process can be in at the same time, and all of it or nothing.
 func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator) error) (err error) {
 	c, err := e.connect(ctx)
 	if err != nil {
@@ -56,8 +57,8 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 		return e.explain(ctx, "begin the migration", err)
 	}
 	if err := e.within(ctx, c, do); err != nil {
-		// What ended the context must not keep the database from being as it was. Where this fails the engine has done
-		// so by itself, or does when the connection is closed.
+		// What ended the context must not keep the database from being as it was. Where this fails the
+		// engine has done so by itself, or does when the connection is closed.
 		execute(context.WithoutCancel(ctx), c, "ROLLBACK")
 		return e.explain(ctx, "migrate", e.ofMigration(err))
 	}
@@ -97,19 +98,22 @@ func (e *engine) within(ctx context.Context, c driver.Conn, do func(context.Cont
 func (e *engine) ofMigration(err error) error {
 	switch e.fault(err) {
 	case occupied:
-		return fmt.Errorf("%w; the database has tables of these names: give the store a schema of its own with CREATE SCHEMA mcpgen and ?search_path=mcpgen in the URL", err)
+		return fmt.Errorf("%w; the database has tables of these names: create a schema for the store "+
+			"with CREATE SCHEMA mcpgen and ?search_path=mcpgen in the URL", err)
 	case forbidden:
-		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL; or have another role migrate the database, and this one serve", err)
+		return fmt.Errorf("%w; create a schema for the role with CREATE SCHEMA mcpgen AUTHORIZATION "+
+			"role, and ?search_path=mcpgen in the URL; or migrate the database with another role, and "+
+			"serve with this one", err)
 	}
 	return err
 }
 
-// held lets database/sql have one connection, which is in a transaction all the time: what it takes
-// for a transaction is a savepoint within. It is its own connector and gives nothing but itself, so that a
-// connection that breaks is not replaced by one without the lock.
+// held lets database/sql have one connection, which is in a transaction all the time: its
+// transactions are savepoints of that one. It is its own connector and gives nothing but itself, so
+// that a connection that breaks is not replaced by one without the lock.
 type held struct {
 	driver.Conn
-	failed func(error) // is told of each statement that fails
+	failed func(error) // called for each statement that fails
 }
 
 func (h *held) Connect(context.Context) (driver.Conn, error) { return h, nil }
@@ -166,5 +170,5 @@ func (s savepoint) end(statements ...string) error {
 type heldDriver struct{}
 
 func (heldDriver) Open(string) (driver.Conn, error) {
-	return nil, errors.New("store: a migration has one connection")
+	return nil, errors.New("store: a migration uses one connection")
 }

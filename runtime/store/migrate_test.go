@@ -247,7 +247,7 @@ func TestMigrationWaitsForItsTurnAndNoLongerThanItsContext(t *testing.T) {
 				}
 			}
 			if err := impatiently(t, url); !errors.Is(err, context.DeadlineExceeded) ||
-				!strings.Contains(err.Error(), "wait for the turn") {
+				!strings.Contains(err.Error(), "wait for the migration lock") {
 				t.Errorf("%v", err)
 			}
 			waited := make(chan error, 1)
@@ -269,7 +269,7 @@ func impatiently(t *testing.T, url string) (err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), moment)
 		err = store.Migrate(ctx, url, newest)
 		cancel()
-		if err == nil || strings.Contains(err.Error(), "wait for the turn") {
+		if err == nil || strings.Contains(err.Error(), "wait for the migration lock") {
 			break
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// model is what a store should hold, in maps. Ids are the store's: the model learns each when it is given.
+// model is what a store should hold, in maps. Ids are the store's: the model learns each when it is
+// given.
 type model struct {
 	orgs     map[int64]store.Org
 	teams    map[int64]store.Team
@@ -78,8 +79,8 @@ func (m *model) scope(t *rapid.T) store.Scope {
 // sees reports whether what is in a scope is found from another.
 func sees(from, in store.Scope) bool { return from == store.Anywhere || from == in }
 
-// TestStoreDoesWhatASimpleModelDoes makes random changes, right ones and wrong ones, and compares each
-// answer and in the end all that is there.
+// TestStoreDoesWhatASimpleModelDoes makes random changes, right ones and wrong ones, and compares
+// each answer and in the end all that is there.
 func TestStoreDoesWhatASimpleModelDoes(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,8 @@ const (
 	MaxModule      = 256
 )
 
-// checkName accepts a name of an organisation, a team or a catalog: something that reads the same to
-// everybody and can be typed again.
+// checkName accepts a name of an organisation, a team or a catalog: something that reads the same
+// to everybody and can be typed again.
 func checkName(noun, name string) error {
 	switch {
 	case name == "":
@@ -63,7 +63,7 @@ func checkStanding(s access.Standing) error {
 	case access.Owner, access.Admin, access.Lead, access.Member:
 		return nil
 	}
-	return wrong("%q is no standing: use owner, admin, lead or member", string(s))
+	return wrong("%q is not a standing: use owner, admin, lead or member", string(s))
 }
 
 // checkTool accepts the names that a tool can have, whether there is such a tool or not (MCP
@@ -86,13 +86,14 @@ func checkTool(name string) error {
 // checkVersion accepts the version of something that was read, and 0 where any will do.
 func checkVersion(version, least int64) error {
 	if version < least {
-		return wrong("%d is no version of anything: read it first", version)
+		return wrong("%d is not a version: read the object first", version)
 	}
 	return nil
 }
 
 // printable reports whether both engines keep a text as it is and a person can see all of it. The
-// replacement character is not: [keepable] asks by it for what cannot be kept, and is to find nothing.
+// replacement character is not: [keepable] asks by it for what cannot be kept, and is to find
+// nothing.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }

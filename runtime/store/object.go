@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// done is what a change did: the kind that followers are told, and how the audit names what it was done to.
+// done is what a change did: the kind that followers receive, and how the audit names what it was
+// done to.
 //
-// The audit has names of organisations, teams, catalogs and tools, and issuers and subjects, in full: they are names
-// and no secrets, and a record of what is deleted is the last to say them. Descriptions are not in it. Each name
-// is quoted, so that none reads like another object.
+// The audit has names of organisations, teams, catalogs and tools, and issuers and subjects, in
+// full: they are names and no secrets, and a record of what is deleted is the last to say them.
+// Descriptions are not in it. Each name is quoted, so that none reads like another object.
 type done struct {
 	kind   Kind
 	object string
 }
 
-// quoted is a name for the audit: as [strconv.Quote] writes it, of [MaxIdentity] bytes at most, which is
-// all that the store takes.
+// quoted is a name for the audit: as [strconv.Quote] writes it, of [MaxIdentity] bytes at most,
+// which is all that the store takes.
 func quoted(name string) string {
 	if len(name) <= MaxIdentity {
 		return strconv.Quote(name)
@@ -35,8 +36,8 @@ func became(before, now string) string {
 	return quoted(before) + " → " + quoted(now)
 }
 
-// was reads a row as it is before an update from a version, and nothing if there is none at that version: the
-// update says so. Whoever changes it meanwhile changes the version as well.
+// was reads a row as it is before an update from a version, and nothing if there is none at that
+// version: the update says so. A concurrent change also changes the version.
 func was[T any](t *tx, q *statement, version int64, read func(scanner) (T, error)) (T, error) {
 	found, err := read(versioned(q, version).row(t.ctx, t))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -45,8 +46,8 @@ func was[T any](t *tx, q *statement, version int64, read func(scanner) (T, error
 	return found, err
 }
 
-// hold keeps rows as they are until the transaction ends: nobody can put anything into what is being deleted once
-// that is counted. On SQLite nobody can anyway.
+// hold keeps rows as they are until the transaction ends: nobody can put anything into what is
+// being deleted once that is counted. On SQLite nobody can anyway.
 func (t *tx) hold(rows ...*statement) error {
 	for _, q := range rows {
 		if _, err := all(t.ctx, t, q.and(t.engine.forUpdate), readID); err != nil {
@@ -62,7 +63,8 @@ type countable struct {
 	count *statement
 }
 
-// count says for the audit what goes with what is being deleted, as in ", with 2 teams and 1 member".
+// count says for the audit what goes with what is being deleted, as in ", with 2 teams and 1
+// member".
 func (t *tx) count(things ...countable) (string, error) {
 	var counts []string
 	for _, thing := range things {

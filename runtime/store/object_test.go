@@ -35,7 +35,8 @@ func TestAuditSaysWhatAnUpdateOfACatalogHasChanged(t *testing.T) {
 			{store.CatalogPatch{}, kit},
 			{store.CatalogPatch{Active: &on}, kit},
 			{store.CatalogPatch{Active: &off}, kit + ", made not active"},
-			{store.CatalogPatch{Active: &on, Description: &text}, kit + ", made active, described anew"},
+			{store.CatalogPatch{Active: &on, Description: &text}, kit +
+				", made active, with a new description"},
 			{store.CatalogPatch{Name: &name}, fmt.Sprintf(`catalog %d "kit" → "kit 2" of organization %d`, c.ID, org.ID)},
 		} {
 			c = must(s.UpdateCatalog(ctx, in, c.ID, c.Version, step.patch, ada))
@@ -81,8 +82,8 @@ func TestAuditSaysHowMuchWentWithWhatWasDeleted(t *testing.T) {
 	})
 }
 
-// TestWhatIsDeletedIsCountedWhileNothingIsAdded adds teams until there is no organisation: each that was added went
-// with it and is in the record.
+// TestWhatIsDeletedIsCountedWhileNothingIsAdded adds teams until there is no organisation: each
+// that was added went with it and is in the record.
 func TestWhatIsDeletedIsCountedWhileNothingIsAdded(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		org := must(s.CreateOrg(t.Context(), "acme", ada))
@@ -94,7 +95,8 @@ func TestWhatIsDeletedIsCountedWhileNothingIsAdded(t *testing.T) {
 				for i := 0; ; i++ {
 					_, err := s.CreateTeam(context.Background(), org.ID, fmt.Sprint(w, "-", i), ada)
 					if err != nil {
-						// PostgreSQL keeps no order among those who wait, and some may have filled it before others had a turn.
+						// PostgreSQL keeps no order among those who wait, and some may have filled it before others
+						// had a turn.
 						if !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrLimit) {
 							t.Error(err)
 						}

@@ -22,8 +22,8 @@ func (p Page[K]) limit() int {
 	return min(p.Limit, 1000)
 }
 
-// list reads a page by a statement that is already in the order of the page's key, and whether there
-// is more after it.
+// list reads a page by a statement that is already in the order of the page's key, and whether
+// there is more after it.
 func list[K cmp.Ordered, T any](ctx context.Context, s *Store, noun string, q *statement, page Page[K], read func(scanner) (T, error)) ([]T, bool, error) {
 	limit := page.limit()
 	found, err := all(ctx, s.asks, q.and(`LIMIT ?`, limit+1), read)

@@ -8,8 +8,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestEveryStatementOfTheResolvingPathUsesAnIndex asks the engines how they would answer what is asked for each
-// list of tools and each call: by no look at all rows of a table, however many there will be.
+// TestEveryStatementOfTheResolvingPathUsesAnIndex asks the engines how they would answer what is
+// asked for each list of tools and each call: by no look at all rows of a table, however many there
+// will be.
 func TestEveryStatementOfTheResolvingPathUsesAnIndex(t *testing.T) {
 	for name, engine := range map[string]struct {
 		database func(testing.TB) *testdb.Database
@@ -82,7 +83,8 @@ func plan(t *testing.T, db *testdb.Database, explain string, q testdb.Query, rea
 	return strings.Join(lines, "\n")
 }
 
-// sqliteLooks reports whether there is a table that is not searched (SQLite documentation, EXPLAIN QUERY PLAN).
+// sqliteLooks reports whether there is a table that is not searched (SQLite documentation, EXPLAIN
+// QUERY PLAN).
 func sqliteLooks(t *testing.T, db *testdb.Database, q testdb.Query) (string, bool) {
 	text := plan(t, db, "EXPLAIN QUERY PLAN ", q, func(scan func(...any) error) (line string, err error) {
 		var id, parent, unused int
@@ -91,8 +93,8 @@ func sqliteLooks(t *testing.T, db *testdb.Database, q testdb.Query) (string, boo
 	return text, strings.Contains(text, "SCAN ") || !strings.Contains(text, "SEARCH ")
 }
 
-// postgresLooks reports whether there is a scan without a condition that an index answers. With so few
-// rows reading all of them is quicker, and so made to look dear.
+// postgresLooks reports whether there is a scan without a condition that an index answers. With so
+// few rows reading all of them is quicker, and so made to look dear.
 func postgresLooks(t *testing.T, db *testdb.Database, q testdb.Query) (string, bool) {
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec("SET enable_seqscan = off"); err != nil {

@@ -83,7 +83,7 @@ func postgresEngine(url string) (*engine, error) {
 			// Held until the transaction ends, or the connection does.
 			if err := execute(ctx, c,
 				`SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
-				return fmt.Errorf("wait for the turn to migrate: %w", err)
+				return fmt.Errorf("wait for the migration lock: %w", err)
 			}
 			return nil
 		},
@@ -96,7 +96,8 @@ func postgresEngine(url string) (*engine, error) {
 					postgresGrants(place, config.User))
 			}
 			if postgresFault(err) == blocked {
-				return fmt.Errorf("another change to the database has not come to its end for %s: try again; where it stays so, pg_stat_activity says whose it is: %w", contended, err)
+				return fmt.Errorf("another change to the database has been running for %s: try again; if "+
+					"this persists, find it in pg_stat_activity: %w", contended, err)
 			}
 			return postgresUnreached(err)
 		},
@@ -152,7 +153,7 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox,
 	box.everything(at)
 	for look := time.Now().Add(every); ; {
 		waiting, cancel := context.WithDeadline(ctx, look)
-		heard, err := conn.WaitForNotification(waiting)
+		notification, err := conn.WaitForNotification(waiting)
 		quiet := waiting.Err() != nil
 		cancel()
 		if err != nil && (!quiet || ctx.Err() != nil) {
@@ -161,8 +162,8 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox,
 		if at, err = revision(); err != nil {
 			return err
 		}
-		if heard != nil {
-			box.heard(heard.Payload, at)
+		if notification != nil {
+			box.receive(notification.Payload, at)
 		}
 		if !time.Now().Before(look) {
 			box.saw(at)

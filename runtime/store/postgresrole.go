@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// postgresNeeds is what a role needs to serve. Identity columns ask for no right on their sequences, and a cascade
-// or a foreign key for none but the owner's (PostgreSQL documentation, "GRANT").
+// postgresNeeds is what a role needs to serve. Identity columns ask for no right on their
+// sequences, and a cascade or a foreign key for none but the owner's (PostgreSQL documentation,
+// "GRANT").
 var postgresNeeds = []struct {
 	rights []string
 	tables []string
@@ -38,8 +39,8 @@ func postgresGrants(schema, role string) string {
 	return strings.Join(grants, " ")
 }
 
-// postgresServes says what a role lacks for serving. It asks for each right by itself: asked for several at once,
-// PostgreSQL says whether there is one of them.
+// postgresServes says what a role lacks for serving. It asks for each right by itself: asked for
+// several at once, PostgreSQL says whether there is one of them.
 func postgresServes(ctx context.Context, db *sql.DB) error {
 	var role, schema string
 	if err := db.QueryRowContext(ctx, `SELECT current_user, coalesce(current_schema(), '')`).Scan(&role, &schema); err != nil {
@@ -64,10 +65,11 @@ func postgresServes(ctx context.Context, db *sql.DB) error {
 	if n := len(lacking) - 3; n > 0 {
 		lacking, more = lacking[:3], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("the role %q has no %s%s: have the owner of the tables say %s", role, strings.Join(lacking, ", "), more, postgresGrants(schema, role))
+	return fmt.Errorf("the role %q has no %s%s: as the owner of the tables, run %s", role, strings.Join(lacking, ", "), more, postgresGrants(schema, role))
 }
 
-// postgresNoSchema says why there is no schema to work in, by search_path and what that means for the role.
+// postgresNoSchema says why there is no schema to work in, by search_path and what that means for
+// the role.
 func postgresNoSchema(ctx context.Context, c driver.Conn) error {
 	path, err := text(ctx, c, `SELECT current_setting('search_path')`)
 	if err != nil {
@@ -81,7 +83,8 @@ func postgresNoSchema(ctx context.Context, c driver.Conn) error {
 	if strings.ContainsAny(path, `,"`) {
 		schema = "NAME"
 	}
-	return fmt.Errorf("search_path (%[1]s) names no schema that there is and that the role may use: make it with CREATE SCHEMA %[2]s AUTHORIZATION %[3]s, or GRANT USAGE ON SCHEMA %[2]s TO %[3]s", path, schema, role)
+	return fmt.Errorf("search_path (%[1]s) has no existing schema that the role may use: create "+
+		"it with CREATE SCHEMA %[2]s AUTHORIZATION %[3]s, or GRANT USAGE ON SCHEMA %[2]s TO %[3]s", path, schema, role)
 }
 
 // unreached is why no connection could be made, in one line.
@@ -94,9 +97,9 @@ func (e unreached) Error() string { return e.text }
 
 func (e unreached) Unwrap() error { return e.error }
 
-// postgresUnreached says why no connection could be made, and what to do. The driver tries with TLS and then without,
-// unless sslmode says otherwise, at each address of each host: of what it met only what it says of the server counts.
-// Other errors stay as they are.
+// postgresUnreached says why no connection could be made, and what to do. The driver tries with TLS
+// and then without, unless sslmode says otherwise, at each address of each host: of what it met
+// only what it says of the server counts. Other errors stay as they are.
 func postgresUnreached(err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
@@ -110,17 +113,21 @@ func postgresUnreached(err error) error {
 			met = append(met, line)
 		}
 	}
-	cure := "is it running there, and reachable from here? The host and the port are the URL's, or PGHOST's and PGPORT's"
-	var said *pgconn.PgError
-	switch found := errors.As(err, &said); {
+	cure := "check that the server is running and reachable; host and port are from the URL, or " +
+		"from PGHOST and PGPORT"
+	var serverError *pgconn.PgError
+	switch found := errors.As(err, &serverError); {
 	case len(met) == 0:
-		met, cure = []string{noTLS}, "set sslmode=disable in the URL if the network between is yours, or have the server use TLS"
-	case found && (said.Code == "28P01" || said.Code == "28000"): // invalid_password, invalid_authorization_specification
-		cure = "put the role's password into PGPASSWORD or ~/.pgpass and look at the role, at pg_hba.conf and at sslmode in the URL"
-	case found && said.Code == "3D000": // invalid_catalog_name
-		cure = "make it with CREATE DATABASE"
+		met, cure = []string{noTLS}, "set sslmode=disable in the URL if you trust the network, or "+
+			"enable TLS on the server"
+	// invalid_password, invalid_authorization_specification
+	case found && (serverError.Code == "28P01" || serverError.Code == "28000"):
+		cure = "put the role's password into PGPASSWORD or ~/.pgpass, and check the role, " +
+			"pg_hba.conf and sslmode in the URL"
+	case found && serverError.Code == "3D000": // invalid_catalog_name
+		cure = "create it with CREATE DATABASE"
 	case found:
-		cure = "the server is there and says so"
+		cure = "the server returned this error"
 	}
 	text := fmt.Sprintf("cannot connect to PostgreSQL at %s:%d as %q, database %q: %s; %s", failed.Config.Host, failed.Config.Port, failed.Config.User, failed.Config.Database, strings.Join(met, "; "), cure)
 	return unreached{text, err}

@@ -6,10 +6,12 @@ import (
 	"sync"
 )
 
-// statements is how many are kept. Where a question has a list in it, each length of the list is another.
+// statements is how many are kept. Where a question has a list in it, each length of the list is
+// another.
 const statements = 64
 
-// prepared asks a pool by statements that each connection parses once. PostgreSQL's driver does so by itself.
+// prepared asks a pool by statements that each connection parses once. PostgreSQL's driver does so
+// by itself.
 type prepared struct {
 	*sql.DB
 	mu   sync.Mutex
@@ -30,8 +32,8 @@ func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...an
 	return p.DB.QueryRowContext(ctx, query, args...)
 }
 
-// statement is one that is kept, or nil where there is no room or it cannot be prepared: asked without it, the pool says
-// why.
+// statement is one that is kept, or nil where there is no room or it cannot be prepared: asked
+// without it, the pool says why.
 func (p *prepared) statement(ctx context.Context, query string) *sql.Stmt {
 	p.mu.Lock()
 	s, room := p.kept[query], len(p.kept) < statements

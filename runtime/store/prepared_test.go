@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestStatementsThatAreKeptAnswerAsAnyDo asks the same questions from many goroutines, more of them than are kept, while
-// the tables change beneath.
+// TestStatementsThatAreKeptAnswerAsAnyDo asks the same questions from many goroutines, more of them
+// than are kept, while the tables change beneath.
 func TestStatementsThatAreKeptAnswerAsAnyDo(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s, db := open(t, url), raw(t, url)

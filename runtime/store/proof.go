@@ -8,13 +8,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// proof is what is known of the records that are about to be deleted: those who may write to the database without the key
-// put in what they like, and none of that may come to stand in a record that is sealed.
+// proof is what is known of the records that are about to be deleted: those who may write to the
+// database without the key put in what they like, and none of that may come to stand in a record
+// that is sealed.
 type proof struct {
 	*Store
-	voucher audit.Voucher // nil where nothing is sealed, and all is as it says
-	last    newest        // of each chain, what is proven
-	asked   map[link]answer
+	voucher  audit.Voucher // nil where nothing is sealed, and all is as it says
+	last     newest        // of each chain, what is proven
+	verified map[link]answer
 }
 
 // answer is that of cutAt.
@@ -33,43 +34,49 @@ type link struct {
 }
 
 func (s *Store) proof() (*proof, error) {
-	p := &proof{Store: s, last: newest{}, asked: map[link]answer{}}
+	p := &proof{Store: s, last: newest{}, verified: map[link]answer{}}
 	if s.sealer == nil {
 		return p, nil
 	}
 	var ok bool
 	if p.voucher, ok = s.sealer.(audit.Voucher); !ok {
-		return nil, wrong("%T, which seals the events of this store, cannot tell its records from others, so that nothing may be deleted by an event that it seals: make it an audit.Voucher, as a chain.Chain is", s.sealer)
+		return nil, wrong("%T, which seals the events of this store, cannot verify its records, so "+
+			"the store does not prune: implement audit.Voucher, as chain.Chain does", s.sealer)
 	}
 	return p, nil
 }
 
-// placeOf is what a record says of its place and of what was cut, or an error where it is not proven. Of a record that is in
-// no chain it is nothing, where others are sealed. Records are asked for in their order.
+// placeOf is what a record says of its place and of what was cut, or an error where it is not
+// proven. Of a record that is in no chain it is nothing, where others are sealed. Records are asked
+// for in their order.
 func (p *proof) placeOf(ctx context.Context, id int64, text string) (*audit.Link, []audit.Link, error) {
 	at, cuts, err := placeOf(text)
 	switch {
 	case p.voucher == nil:
 		return at, cuts, err
 	case err != nil:
-		return nil, nil, refused(id, "is no record")
+		return nil, nil, refused(id, "is not a record")
 	case at == nil:
 		return nil, nil, nil
 	}
 	before, ok := p.last[at.ID], true
 	switch {
 	case before.Seq > 0 && before.Seq+1 != at.Seq:
-		return nil, nil, refused(id, fmt.Sprintf("is number %d of chain %.100q, and the one before it is number %d", at.Seq, at.ID, before.Seq))
+		return nil, nil, refused(id, fmt.Sprintf(
+			"has number %d in chain %.100q, but the one before it has number %d", at.Seq, at.ID, before.Seq))
 	case before.Seq == 0 && at.Seq > 1:
 		if before.MAC, ok, err = p.cutAt(ctx, link{at.ID, at.Seq - 1}); err != nil {
 			return nil, nil, err
 		}
 	}
 	if !ok {
-		return nil, nil, refused(id, fmt.Sprintf("is number %d of chain %.100q, and the one before it is gone without a record that proves it", at.Seq, at.ID))
+		return nil, nil, refused(id, fmt.Sprintf(
+			"has number %d in chain %.100q, but the one before it is missing without a record of its "+
+				"deletion", at.Seq, at.ID))
 	}
 	if !p.voucher.Vouches(before.MAC, []byte(text)) {
-		return nil, nil, refused(id, fmt.Sprintf("is not what chain %.100q wrote, or not by this key", at.ID))
+		return nil, nil, refused(id, fmt.Sprintf(
+			"was altered after chain %.100q wrote it, or has another key", at.ID))
 	}
 	p.last.note(*at)
 	for _, l := range cuts {
@@ -79,17 +86,18 @@ func (p *proof) placeOf(ctx context.Context, id int64, text string) (*audit.Link
 }
 
 func refused(id int64, what string) error {
-	return wrong("the event with id %d %s; what does not verify is not deleted, since the record of it would vouch for it: export the trail and let mcpgen audit verify say more. "+
-		"Where it is clear what happened, a store without SealBy deletes it, and leaves a gap that shows", id, what)
+	return wrong("the event with id %d %s; the store does not delete events that do not verify. "+
+		"Export the trail and run mcpgen audit verify for details. If the cause is clear, a store "+
+		"without SealBy deletes the event and leaves a visible gap", id, what)
 }
 
 // cutAt is the MAC of a record that a cut took away last, as a record says that is proven.
 func (p *proof) cutAt(ctx context.Context, of link) (mac audit.MAC, ok bool, err error) {
-	if a, asked := p.asked[of]; asked || len(of.id) > longest {
+	if a, found := p.verified[of]; found || len(of.id) > longest {
 		return a.mac, a.ok, nil
 	}
-	p.asked[of] = answer{} // to what is asked for the sake of this one
-	defer func() { p.asked[of] = answer{mac, ok} }()
+	p.verified[of] = answer{} // to what is asked for the sake of this one
+	defer func() { p.verified[of] = answer{mac, ok} }()
 	type kept struct {
 		id   int64
 		text string
@@ -120,7 +128,8 @@ func (p *proof) cutAt(ctx context.Context, of link) (mac audit.MAC, ok bool, err
 	return mac, false, nil
 }
 
-// proven reports whether a record of a cut follows the one before it in its chain, wherever that is.
+// proven reports whether a record of a cut follows the one before it in its chain, wherever that
+// is.
 func (p *proof) proven(ctx context.Context, id int64, text string, at *audit.Link, cuts []audit.Link) (ok bool, err error) {
 	follows := func(before audit.MAC) bool { return p.voucher.Vouches(before, []byte(text)) }
 	if at.Seq == 1 {

@@ -11,11 +11,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// youngest is how old an event is, at least, that may be deleted: by then all that was being written before it stands.
+// youngest is how old an event is, at least, that may be deleted: by then all that was being
+// written before it stands.
 const youngest = time.Hour
 
-// pruned is how many events a cut takes at most. They are deleted in one transaction, so that whoever reads the trail sees all of
-// them or none, and one record for as many is little.
+// pruned is how many events a cut takes at most. They are deleted in one transaction, so that
+// a reader of the trail sees all of them or none, and one record for as many is little.
 const pruned = 5_000
 
 // PruneEvents deletes the audit events before a moment, which is an hour ago at the latest, and says how many. It deletes
@@ -38,7 +39,7 @@ const pruned = 5_000
 func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (deleted int64, err error) {
 	const doing = "prune audit events"
 	if time.Since(before) < youngest {
-		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep what is younger: %w", before.UTC().Format(time.RFC3339), ErrInvalid))
+		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep younger events: %w", before.UTC().Format(time.RFC3339), ErrInvalid))
 	}
 	var upto, cut int64
 	err = say(`SELECT coalesce((SELECT min(id) - 1 FROM audit_events WHERE at >= ?), (SELECT max(id) FROM audit_events), 0), coalesce((SELECT max(upto) FROM audit_cuts), 0)`,
@@ -86,7 +87,8 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 	}
 }
 
-// deleteUpto deletes what a cut took, of which there may be more than one transaction's where an earlier version made it.
+// deleteUpto deletes what a cut took, of which there may be more than one transaction's where an
+// earlier version made it.
 func (s *Store) deleteUpto(ctx context.Context, cut int64) (deleted int64, err error) {
 	for {
 		n, err := say(`DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE id <= ? ORDER BY id LIMIT ?)`, cut, pruned).exec(ctx, s.writes)
@@ -97,8 +99,9 @@ func (s *Store) deleteUpto(ctx context.Context, cut int64) (deleted int64, err e
 	}
 }
 
-// step reads the oldest records after a cut, as many as go at once, and is the id of the newest of them, with the last record of each
-// of their chains and what they say of chains that were cut before. Where there is none it is the cut itself.
+// step reads the oldest records after a cut, as many as go at once, and is the id of the newest of
+// them, with the last record of each of their chains and what they say of chains that were cut
+// before. Without one it is the cut itself.
 func (s *Store) step(ctx context.Context, p *proof, cut, upto int64) (next int64, links []audit.Link, err error) {
 	type kept struct {
 		id   int64

@@ -129,7 +129,8 @@ func TestWhatDoesNotVerifyIsNotPruned(t *testing.T) {
 	}
 }
 
-// TestRecordOfAChainThatIsGoneIsFound has somebody put in what a chain is to have said of which nothing is left.
+// TestRecordOfAChainThatIsGoneIsFound has somebody put in what a chain is to have said of which
+// nothing is left.
 func TestRecordOfAChainThatIsGoneIsFound(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		dead := begin(t, s, "web-1")
@@ -151,7 +152,8 @@ func TestRecordOfAChainThatIsGoneIsFound(t *testing.T) {
 	})
 }
 
-// TestTrailThatIsPrunedAgainAndAgainVerifies has the records of cuts go as well, those of chains that write little, and chains that end.
+// TestTrailThatIsPrunedAgainAndAgainVerifies has the records of cuts go as well, those of chains
+// that write little, and chains that end.
 func TestTrailThatIsPrunedAgainAndAgainVerifies(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := hasty(t, open(t, url), url)
@@ -159,7 +161,8 @@ func TestTrailThatIsPrunedAgainAndAgainVerifies(t *testing.T) {
 		keep(t, quiet, old("a"))
 		var points []chain.Checkpoint
 		ended := must(chain.New(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-			plant(t, s, string(must(json.Marshal(e)))) // the time of a checkpoint is now, and its row has to be old
+			// the time of a checkpoint is now, and its row has to be old
+			plant(t, s, string(must(json.Marshal(e))))
 			return nil
 		}), chain.Options{Key: key, Replica: "ended", Checkpoints: func(_ context.Context, p chain.Checkpoint) error {
 			points = append(points, p)
@@ -218,7 +221,8 @@ func (b between) Seal(ctx context.Context, do func(seal func(audit.Event) (audit
 func TestPruneThatEndsEarlyIsGoneOnWith(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := hasty(t, open(t, url), url)
-		c := must(chain.New(s.Audit(), chain.Options{Key: key, Replica: "web-1", Every: 1 << 30, Interval: time.Hour})) // a checkpoint is young
+		// a checkpoint is young
+		c := must(chain.New(s.Audit(), chain.Options{Key: key, Replica: "web-1", Every: 1 << 30, Interval: time.Hour}))
 		var all sync.WaitGroup
 		for range 96 {
 			all.Go(func() {

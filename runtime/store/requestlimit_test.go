@@ -23,8 +23,8 @@ func TestRequestsOfAllClientsThatAreOpenAreBounded(t *testing.T) {
 			must(ask(client))
 		}
 		_, err := ask("d")
-		if want := "store: request permission: all clients together have 3 requests open, which " +
-			"is the most: approve or deny some of them first"; !errors.Is(err, grant.ErrTooMany) ||
+		if want := "store: request permission: all clients together have 3 open requests, which is " +
+			"the maximum: approve or deny some first"; !errors.Is(err, grant.ErrTooMany) ||
 			err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -92,7 +92,7 @@ func TestRequestsOfLongAgoAreDeletedSomeAtATime(t *testing.T) {
 				t.Errorf("%s are left, want %s", got, want)
 			}
 		}
-		// What is younger stays, whoever asks for its being deleted.
+		// What is younger stays, whichever caller requests its deletion.
 		many(1, 89, "denied")
 		for _, statement := range []string{`DELETE FROM grant_requests WHERE digest = 'sha256:891'`,
 			`DELETE FROM grant_requests WHERE status = 'open'`} {

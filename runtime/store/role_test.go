@@ -44,7 +44,7 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	}
 	must(db.Exec("GRANT USAGE ON SCHEMA s1 TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA s1 TO " + role))
 	s, err = store.Open(t.Context(), reader)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 23 more: have the owner", role)) {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 23 more: as the owner of the tables, run", role)) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	cure := grants(t, err)
@@ -60,14 +60,15 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "permission denied for table audit_events") || grants(t, err) != cure {
 		t.Fatal(err)
 	}
-	if other, err := store.Open(t.Context(), reader); err == nil || !strings.Contains(err.Error(), "has no INSERT on audit_events: have") {
+	if other, err := store.Open(t.Context(), reader); err == nil || !strings.Contains(err.Error(), "has no INSERT on audit_events: as the owner") {
 		t.Fatalf("%v, %v", other, err)
 	}
 	must(db.Exec(cure))
 	must(s.CreateOrg(t.Context(), "acme", ada))
 }
 
-// TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the document gives: they are the same.
+// TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the
+// document gives: they are the same.
 func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	if err := store.Migrate(t.Context(), postgresURL(db, db.User), newest); err != nil {
@@ -95,7 +96,8 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	for statement, want := range map[string]string{
 		"UPDATE audit_events SET event = '{}'": "permission denied", "DELETE FROM audit_events": "permission denied", "TRUNCATE audit_events": "permission denied",
 		"ALTER TABLE audit_events DISABLE TRIGGER USER": "must be owner", "DROP TABLE audit_events": "must be owner", "DROP TRIGGER audit_events_stay ON audit_events": "must be owner",
-		"CREATE OR REPLACE FUNCTION audit_events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$": "", // whatever it says
+		// whatever it says
+		"CREATE OR REPLACE FUNCTION audit_events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$": "",
 	} {
 		if _, err := serving.Exec(statement); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", statement, err)
@@ -137,8 +139,8 @@ func TestRoleThatPrunesNeedsTheRightsThatThePageAdds(t *testing.T) {
 	}
 }
 
-// TestEveryTableIsGranted has the tables of the newest version, but for the one that lets events be deleted: a role that
-// serves cannot.
+// TestEveryTableIsGranted has the tables of the newest version, but for the one that lets events be
+// deleted: a role that serves cannot.
 func TestEveryTableIsGranted(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	open(t, postgresURL(db, db.User))
@@ -196,12 +198,12 @@ func TestServerThatLetsNobodyInIsToldInOneLineWithACureAndWithoutThePassword(t *
 		host, options string
 		want          []string
 	}{
-		{nobody, "", []string{"connection refused", "is it running"}},
-		{nobody, "?sslmode=disable", []string{"connection refused", "is it running"}},
+		{nobody, "", []string{"connection refused", "check that the server is running and reachable; host and port are from the URL, or from PGHOST and PGPORT"}},
+		{nobody, "?sslmode=disable", []string{"connection refused", "check that the server is running and reachable; host and port are from the URL, or from PGHOST and PGPORT"}},
 		{wrong, "", []string{"password authentication failed", "PGPASSWORD or ~/.pgpass", "sslmode"}},
 		{wrong, "?sslmode=require", []string{"server refused TLS connection", "sslmode=disable"}},
 		{refusing(t, "3D000", `database "d" does not exist`), "", []string{"does not exist", "CREATE DATABASE"}},
-		{refusing(t, "53300", "too many clients"), "", []string{"too many clients", "says so"}},
+		{refusing(t, "53300", "too many clients"), "", []string{"too many clients", "the server returned this error"}},
 	} {
 		s, err := store.Open(t.Context(), "postgres://ada:hunter2@"+tt.host+"/d"+tt.options)
 		if err == nil {
@@ -239,7 +241,9 @@ func TestErrorsSayTheirKindOrEndWithTheirCure(t *testing.T) {
 			{noName, store.ErrInvalid, "store: create organization: organization has no name"},
 			{twice, store.ErrExists, "store: create organization: the organization exists already"},
 			{nowhere, store.ErrNotFound, "store: create team: what the team is to be in: not found"},
-			{late, store.ErrConflict, fmt.Sprintf("store: update organization: organization %d is at version 1 and was changed meanwhile: read it again", org.ID)},
+			{late, store.ErrConflict, fmt.Sprintf(
+				"store: update organization: organization %d is at version 1 and was changed since it was "+
+					"read: read it again", org.ID)},
 			{none, store.ErrNotFound, fmt.Sprintf("store: organization %d: not found", org.ID+7)},
 			{url, store.ErrInvalid, "store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE"},
 		} {

@@ -70,7 +70,7 @@ func (s Scope) one(noun string, kinds ...scopeKind) error {
 	if slices.Contains(kinds, s.kind) {
 		return nil
 	}
-	return wrong("%s: %s is not where one can be", noun, s)
+	return wrong("%s: %s is not a valid location", noun, s)
 }
 
 // within narrows a statement to the rows of the scope, in a table that has both ids.
@@ -132,9 +132,9 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName
 	if len(ids) == 0 || len(teams) == 0 {
 		return inOrgs, nil, nil
 	}
-	own, asked := make([]string, len(teams)), map[TeamName]bool{}
+	own, wanted := make([]string, len(teams)), map[TeamName]bool{}
 	for i, team := range teams {
-		own[i], asked[team] = team.Team, true
+		own[i], wanted[team] = team.Team, true
 	}
 	found, err = all(ctx, s.asks, anyOf(anyOf(say(`SELECT id, org_id, name FROM teams WHERE org_id`), ids).and(`AND name`), keepables(own)).and(`ORDER BY id`), func(row scanner) (t named, err error) {
 		return t, row.Scan(&t.id, &t.org, &t.name)
@@ -144,7 +144,7 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName
 	}
 	inTeams := map[TeamName]Scope{}
 	for _, t := range found {
-		if name := (TeamName{names[t.org], t.name}); asked[name] {
+		if name := (TeamName{names[t.org], t.name}); wanted[name] {
 			inTeams[name] = InTeam(t.id)
 		}
 	}

@@ -36,16 +36,18 @@ func sqliteEngine(path string) (*engine, error) {
 	if rest, ok := strings.CutPrefix(path, "//"); ok {
 		if !strings.HasPrefix(rest, "/") {
 			// What was meant may have a password in it.
-			return nil, wrong("store: the URL has a host after sqlite:// in the place of the path: write sqlite:PATH or sqlite:///absolute/path")
+			return nil, wrong("store: the URL has a host after sqlite:// instead of a path: write " +
+				"sqlite:PATH or sqlite:///absolute/path")
 		}
 		path = rest
 	}
 	switch {
 	case path == "":
-		return nil, wrong("store: sqlite: names no file: write sqlite:PATH")
+		return nil, wrong("store: sqlite: has no file: write sqlite:PATH")
 	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"),
 		strings.Contains(path, "://"), strings.ContainsAny(path, "?#\x00"):
-		return nil, wrong("store: sqlite: takes the path of a file and no options, and no other URL: write sqlite:PATH")
+		return nil, wrong("store: sqlite: must be followed by the path of a file, without options: " +
+			"write sqlite:PATH")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -160,7 +162,8 @@ func sqliteTighten(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		if err := os.Chmod(path, 0o600); err != nil && mode&0o022 != 0 {
-			return fmt.Errorf("%w; others than its owner can write to it (%s): make it the server's own with chown, or let nobody else write with chmod 600 %s", err, mode, path)
+			return fmt.Errorf("%w; users other than its owner can write to it (%s): make the server's "+
+				"user its owner with chown, or run chmod 600 %s", err, mode, path)
 		}
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -173,7 +176,8 @@ func sqliteTighten(path string) error {
 		if info, err := os.Lstat(beside); err == nil && info.Mode().IsRegular() &&
 			info.Mode().Perm()&others != 0 {
 			if err := os.Chmod(beside, 0o600); err != nil && info.Mode().Perm()&0o022 != 0 {
-				return fmt.Errorf("%w; others than its owner can write to it: remove it while no server runs, or make it the server's own with chown", err)
+				return fmt.Errorf("%w; users other than its owner can write to it: remove it while no "+
+					"server runs, or make the server's user its owner with chown", err)
 			}
 		}
 	}
@@ -185,15 +189,15 @@ func sqliteFileCure(path string) string {
 	dir := filepath.Dir(path)
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
-		return "name a file in that directory, as in sqlite:" + filepath.Join(path, "mcpgen.db")
+		return "use a file in that directory, for example sqlite:" + filepath.Join(path, "mcpgen.db")
 	}
 	switch info, err := os.Stat(dir); {
 	case err != nil:
-		return "its directory must exist: make " + dir
+		return "its directory must exist: create " + dir
 	case !info.IsDir():
 		return "its directory must be a directory: " + dir
 	}
-	return "its directory must be writable for the user that the server runs as: " + dir
+	return "its directory must be writable for the server's user: " + dir
 }
 
 // sqliteCured adds what to do about an error of SQLite (its documentation, "Result and Error
@@ -206,11 +210,11 @@ func sqliteCured(path string, err error) error {
 	switch code := e.Code(); {
 	case code&0xff == sqlite3.SQLITE_CANTOPEN, code&0xff == sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w; %s, the files beside it with -wal and -shm after its name, and their "+
-			"directory must be writable for the user that the server runs as", err, path)
+			"directory must be writable for the server's user", err, path)
 	case code&0xff == sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w; make room on the disk of %s", err, path)
 	case code&0xff == sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w; %s is something else: name another file in the URL, or move this one away", err, path)
+		return fmt.Errorf("%w; %s is not a database: use another file in the URL, or move this one away", err, path)
 	}
 	return err
 }
@@ -223,7 +227,7 @@ func sqliteWAL(ctx context.Context, c driver.Conn) error {
 		return err
 	})
 	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the journal mode stays %q and not WAL: put the file on a local disk",
+		err = fmt.Errorf("the journal mode is %q instead of WAL: put the file on a local disk",
 			mode)
 	}
 	return err
@@ -239,13 +243,13 @@ func sqlitePatiently(ctx context.Context, do func() error) error {
 		case !sqliteBusy(err):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("wait for the turn to migrate: another process has had it for %s: %w",
+			return fmt.Errorf("wait for the migration lock: another process has had it for %s: %w",
 				migrating, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the turn to migrate: %w (%v)", ctx.Err(), err)
+			return fmt.Errorf("wait for the migration lock: %w (%v)", ctx.Err(), err)
 		}
 	}
 }
@@ -260,7 +264,7 @@ func sqliteVerify(ctx context.Context, c driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("rows of %s are left without what they belong to", table)
+	return fmt.Errorf("rows of %s have lost the rows that they refer to", table)
 }
 
 func sqliteBusy(err error) bool {

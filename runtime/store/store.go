@@ -88,7 +88,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	if e.serves != nil {
 		if err := e.serves(ctx, s.writes); err != nil {
-			return nil, errors.Join(e.explain(ctx, "what the role may do", err), s.Close())
+			return nil, errors.Join(e.explain(ctx, "the privileges of the role", err), s.Close())
 		}
 	}
 	return s, nil
@@ -110,7 +110,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		err = s.probe(ctx)
 	}
 	if err != nil {
-		return s.engine.explain(ctx, "the database takes no changes", err)
+		return s.engine.explain(ctx, "the database is read-only", err)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (s *Store) answers(ctx context.Context) error {
 	// Unlike PingContext, a query makes another connection if one has broken.
 	var one int
 	if err := s.reads.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
-		return s.engine.explain(ctx, "the database does not answer", err)
+		return s.engine.explain(ctx, "the database does not respond", err)
 	}
 	return nil
 }

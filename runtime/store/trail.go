@@ -135,7 +135,7 @@ func (s *Store) texts(ctx context.Context, q *statement,
 const recent = 10_000
 
 // LastEvent returns the text of the newest record that a chain of a replica made, for a chain to go
-// on from, and nothing where there is none among the newest ten thousand.
+// on from, and nothing without one among the newest ten thousand.
 func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err error) {
 	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent),
 		func(text string) (bool, error) {
@@ -158,7 +158,7 @@ func placeOf(text string) (*audit.Link, []audit.Link, error) {
 		Cut   []audit.Link `json:"cut"`
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return nil, nil, fmt.Errorf("a record is no JSON: %w", err)
+		return nil, nil, fmt.Errorf("a record is not JSON: %w", err)
 	}
 	return r.Chain, r.Cut, nil
 }

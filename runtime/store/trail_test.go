@@ -289,7 +289,7 @@ func TestEventsArePrunedFromTheOldestOnAndTheCutIsRecorded(t *testing.T) {
 			got.Records != 10 {
 			t.Errorf("%+v", got)
 		}
-		// One that is younger than the cut stays, whoever asks.
+		// One that is younger than the cut stays, for every caller.
 		db := raw(t, url)
 		for _, statement := range []string{`DELETE FROM audit_events`,
 			`DELETE FROM audit_events WHERE id > 4`, `DELETE FROM audit_cuts`,

@@ -83,14 +83,14 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string,
 	case s.sealer == nil:
 		err = once(func(w written) error { return w.stand(ctx, w.event) })
 	case s.engine.oneWriter:
-		// What is being written to the chain waits for the one connection that writes: whoever has
-		// that must not wait for the chain.
+		// What is being written to the chain waits for the one connection that writes: its
+		// holder must not wait for the chain.
 		err = s.sealer.Seal(ctx, func(seal seal) error {
 			return once(func(w written) error { return w.seal(ctx, seal) })
 		})
 	default:
-		// The chain comes last: what waits for others' transactions holds up no event, and whoever
-		// has the chain waits for none. There is a connection for what is being written to the
+		// The chain comes last: what waits for others' transactions holds up no event, and the
+		// holder of the chain waits for none. There is a connection for what is being written to the
 		// chain, since changes have only so many.
 		err = once(func(w written) error {
 			return s.sealer.Seal(ctx, func(seal seal) error { return w.seal(ctx, seal) })
@@ -136,7 +136,7 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 		by.Time = t.now
 	}
 	// Last, since its row is locked until the transaction ends: revisions are in the order of
-	// commits, and whoever holds it waits for nobody but the chain, whose holder waits for no lock.
+	// commits, and its holder waits only for the chain, whose holder waits for no lock.
 	if err := t.QueryRowContext(ctx,
 		`UPDATE store_revision SET revision = revision + 1, epoch = $1 WHERE id = 1 RETURNING revision`, newEpoch()).Scan(&c.Revision); err != nil {
 		return written{}, err
@@ -153,7 +153,7 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 	return written{t, c, by}, nil
 }
 
-// newEpoch is a number by which two changes of the same revision are told apart.
+// newEpoch is a number that distinguishes two changes of the same revision.
 func newEpoch() int64 {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -263,7 +263,7 @@ func (m moment) Scan(value any) error {
 	case time.Time:
 		*m.Time = v.UTC()
 	default:
-		return fmt.Errorf("%T is no time", value)
+		return fmt.Errorf("%T is not a time", value)
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// durationBounds are the bounds that the conventions give mcp.server.operation.duration, in seconds.
+// durationBounds are the bounds that the conventions give mcp.server.operation.duration, in
+// seconds.
 var durationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 // listBounds are for the sizes of lists.
@@ -38,18 +39,24 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	}
 	var err error
 	i.duration, err = meter.Float64Histogram("mcp.server.operation.duration", metric.WithUnit("s"),
-		metric.WithDescription("How long an MCP request or notification took, from when it was received until its result or acknowledgement was sent."),
+		metric.WithDescription("Duration of an MCP request or notification, from its receipt until "+
+			"its result or acknowledgement was sent."),
 		metric.WithExplicitBucketBoundaries(durationBounds...))
 	errs = append(errs, err)
-	i.requests = counter("mcpgen.requests", "{request}", "MCP requests and notifications that were received, by what came of them.")
-	i.denials = counter("mcpgen.denials", "{request}", "MCP requests that were denied or ended at a limit, by what decided it.")
-	i.refusals = counter("mcpgen.http.refusals", "{request}", "HTTP requests that were refused before their message was looked at.")
+	i.requests = counter("mcpgen.requests", "{request}",
+		"MCP requests and notifications received, by outcome.")
+	i.denials = counter("mcpgen.denials", "{request}",
+		"MCP requests denied or ended at a limit, by the deciding rule or limit.")
+	i.refusals = counter("mcpgen.http.refusals", "{request}",
+		"HTTP requests refused before their message was read.")
 	i.listed, err = meter.Int64Histogram("mcpgen.list.size", metric.WithUnit("{item}"),
 		metric.WithDescription("How many tools, prompts, resources or templates of a list its caller may see, on all pages."),
 		metric.WithExplicitBucketBoundaries(listBounds...))
 	errs = append(errs, err)
-	i.lookups = counter("mcpgen.cache.lookups", "{lookup}", "What was looked for in a cache of the server, by whether it was there.")
-	i.kills = counter("mcpgen.sandbox.kills", "{call}", "Isolated calls whose processes were killed, by the limit that they reached.")
+	i.lookups = counter("mcpgen.cache.lookups", "{lookup}",
+		"Lookups in caches of the server, by hit or miss.")
+	i.kills = counter("mcpgen.sandbox.kills", "{call}",
+		"Isolated calls whose process was killed, by the reached limit.")
 	i.coerced = counter("mcpgen.arguments.coerced", "{coercion}",
 		"Coercions of lenient arguments, by tool and kind.")
 	return i, errors.Join(errs...)

@@ -5,7 +5,8 @@ import "sync"
 // maxKept bounds what one kept holds: more than a server with a hundred tools has use for.
 const maxKept = 8 << 10
 
-// kept holds what is made of attributes, so that it is made once. Beyond maxKept it is made each time. It is safe for concurrent use.
+// kept holds what is made of attributes, so that it is made once. Beyond maxKept it is made each
+// time. It is safe for concurrent use.
 type kept[K comparable, V any] struct {
 	mu   sync.RWMutex
 	made map[K]V

@@ -68,7 +68,7 @@ func (o *observer) begin(ctx context.Context, m observe.Message) (context.Contex
 	return ctx, &observation{of: o, ctx: ctx, span: span, began: began, start: s, id: m.RequestID}
 }
 
-// startOf is what samplers are told of a span.
+// startOf returns the attributes that samplers get at the start of a span.
 func startOf(s start) []trace.SpanStartOption {
 	return []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(s.attrs()...)}

@@ -17,12 +17,13 @@ type origins struct {
 	public     bool
 }
 
-// of returns the context in which a message's span starts, and the spans that it is linked to. What a message says in
-// _meta comes before the HTTP request by which it came, and that is linked (conventions for MCP, context propagation): the span of HTTP
-// middleware where there is one, else what the headers say.
+// of returns the context in which a message's span starts, and the spans that it is linked to. What
+// a message says in _meta comes before the HTTP request by which it came, and that is linked
+// (conventions for MCP, context propagation): the span of HTTP middleware where there is one, else
+// what the headers say.
 //
-// The context of a message is that of the session, and so may hold the span and the baggage of the request that opened it. They are
-// left behind.
+// The context of a message is that of the session, and so may hold the span and the baggage of the
+// request that opened it. They are left behind.
 func (o origins) of(ctx context.Context, m observe.Message) (context.Context, []trace.Link) {
 	around := m.Around
 	if around == nil {
@@ -71,8 +72,9 @@ func (o origins) of(ctx context.Context, m observe.Message) (context.Context, []
 	return o.carrying(ctx, around, luggage, further), links
 }
 
-// Span contexts are large, and the goroutines of messages have small stacks: one that has to grow takes longer than all that is done
-// here. So they are passed by pointers, and copied in functions that leave the stack again.
+// Span contexts are large, and the goroutines of messages have small stacks: one that has to grow
+// takes longer than all that is done here. So they are passed by pointers, and copied in functions
+// that leave the stack again.
 
 // valid is the context of a span, nil where it is not valid.
 func valid(span trace.Span) *trace.SpanContext {
@@ -112,8 +114,8 @@ func (o origins) carrying(ctx, around context.Context, luggage, further baggage.
 	return baggage.ContextWithBaggage(ctx, luggage)
 }
 
-// read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the propagator, which would tell
-// the program's error handler of it in the caller's words.
+// read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the
+// propagator, which would tell the program's error handler of it in the caller's words.
 func (o origins) read(c observe.TraceContext) (*trace.SpanContext, baggage.Baggage) {
 	if c == (observe.TraceContext{}) {
 		return nil, baggage.Baggage{}

@@ -12,12 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
 )
 
-// Whatever a caller puts wherever it likes, and whatever handlers fail with, no span and no metric has it.
+// Whatever a caller puts wherever it likes, and whatever handlers fail with, no span and no metric
+// has it.
 func TestNothingThatACallerSaysIsExported(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
 	planted := []string{"hunter2", "user-a"} // of the handlers' errors, and the principal
 	plant := func() string {
-		secret := fmt.Sprintf("ghp_%036d", len(planted)) // in a form that is known, since trace states are exported
+		// in a form that is known, since trace states are exported
+		secret := fmt.Sprintf("ghp_%036d", len(planted))
 		planted = append(planted, secret)
 		return secret
 	}

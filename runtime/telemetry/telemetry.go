@@ -64,7 +64,7 @@ func New(opts Options) (observe.Observer, error) {
 	}
 	for name, given := range map[string]any{"TracerProvider": opts.TracerProvider, "MeterProvider": opts.MeterProvider, "Propagator": opts.Propagator} {
 		if v := reflect.ValueOf(given); v.Kind() == reflect.Pointer && v.IsNil() {
-			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass one that works, or leave it out", name, given)
+			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass another value, or remove it", name, given)
 		}
 	}
 	o := &observer{
@@ -72,11 +72,11 @@ func New(opts Options) (observe.Observer, error) {
 		origins: origins{propagator: opts.Propagator, public: opts.Public},
 	}
 	if o.tracer == nil {
-		return nil, errors.New("telemetry: Options.TracerProvider has no tracer to give")
+		return nil, errors.New("telemetry: Options.TracerProvider returns no tracer")
 	}
 	meter := opts.MeterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(version()))
 	if meter == nil {
-		return nil, errors.New("telemetry: Options.MeterProvider has no meter to give")
+		return nil, errors.New("telemetry: Options.MeterProvider returns no meter")
 	}
 	var err error
 	if o.instruments, err = newInstruments(meter); err != nil {

@@ -20,7 +20,8 @@ type Call struct {
 // Only a server can check permissions and start processes.
 //
 // It is a constant, because any program could set a variable to nil, which would permit the call.
-const ErrOutsideServer = constantError("this is no call of a server: nothing can be decided on")
+const ErrOutsideServer = constantError("this is not a call of a server, so grants cannot be " +
+	"checked")
 
 // constantError is an error that can be a constant.
 type constantError string

@@ -25,14 +25,14 @@ func (g Generated) Check(aware bool) error {
 		for _, rule := range table.Rules {
 			rules[rule.Name()] = true
 			if !aware && rule.PermissionOnly() {
-				bad("%s %q has no rule but %s, which only permission-aware discovery enforces: "+
-					"add authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
+				bad("%s %q has only the rule %s, which only permission-aware discovery enforces: add "+
+					"authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
 					k, rule.Name(), rule.Permission, k)
 			}
 		}
 		for _, name := range g.names(k) {
 			if served[name] {
-				bad("%s %q stands twice: run go generate", k, name)
+				bad("%s %q is there twice: run go generate", k, name)
 			}
 			served[name] = true
 			if !rules[name] {
@@ -47,7 +47,7 @@ func (g Generated) Check(aware bool) error {
 	}
 	for _, rule := range g.Table.Values {
 		if _, has := g.Table.Tool(rule.Tool); !has {
-			bad("the rule of %s %q is of no tool of the package: run go generate",
+			bad("the rule of %s %q does not belong to a tool of the package: run go generate",
 				access.Values, rule.Name())
 		}
 	}

@@ -43,15 +43,15 @@ func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
 		"a rule without a resource": {false, func(g *Generated) { g.Resources = nil },
 			`the rule of "x:{a}" has no resource: run go generate`},
 		"a tool twice": {false, func(g *Generated) { g.Tools = append(g.Tools, Tool{Name: "t"}) },
-			`tool "t" stands twice: run go generate`},
+			`tool "t" is there twice: run go generate`},
 		"no name": {false, func(g *Generated) { g.Server.Name = "" },
 			"the server has no name: write //mcp:server name= and run go generate"},
 		"a permission alone": {false, func(g *Generated) {
 			g.Table.Rules[0] = access.Rule{Tool: "t", Permission: alone}
-		}, `tool "t" has no rule but dcim.view_device` + enforced + "tool, and run go generate"},
+		}, `tool "t" has only the rule dcim.view_device` + enforced + "tool, and run go generate"},
 		"a permission of a prompt alone": {false, func(g *Generated) {
 			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: alone}
-		}, `prompt "p" has no rule but dcim.view_device` + enforced + "prompt, and run go generate"},
+		}, `prompt "p" has only the rule dcim.view_device` + enforced + "prompt, and run go generate"},
 		"a permission alone that the server enforces": {true, func(g *Generated) {
 			g.Table.Rules[0] = access.Rule{Tool: "t", Permission: alone}
 		}, ""},

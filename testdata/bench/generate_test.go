@@ -138,8 +138,8 @@ func BenchmarkGenerate(b *testing.B) {
 }
 
 // BenchmarkScale runs the built command on 200 packages of 20 tools: when all of them lack a
-// generated file, after an edit of one, and without an edit. It also runs the check, which never uses
-// the run cache, of these and of 50 packages of 3 tools.
+// generated file, after an edit of one, and without an edit. It also runs the check, which never
+// uses the run cache, of these and of 50 packages of 3 tools.
 func BenchmarkScale(b *testing.B) {
 	b.Setenv("CI", "")
 	root, err := filepath.Abs("../..")

@@ -84,7 +84,8 @@ func open(t *testing.T, home string) *browser {
 	return b
 }
 
-// heard notes what the browser says of the page: errors, what its policy forbids, and requests to other hosts.
+// heard notes what the browser says of the page: errors, what its policy forbids, and requests to
+// other hosts.
 func (b *browser) heard(event any) {
 	fault := func(format string, args ...any) {
 		b.mu.Lock()
@@ -192,7 +193,8 @@ func (b *browser) drain() {
 	}
 }
 
-// tab moves the focus forward until it is on what a selector names, and checks on the way that it can be seen.
+// tab moves the focus forward until it is on what a selector names, and checks on the way that it
+// can be seen.
 func (b *browser) tab(selector string) {
 	b.t.Helper()
 	for range 80 {
@@ -224,7 +226,7 @@ func (b *browser) enter() {
 	select {
 	case <-b.load:
 	case <-time.After(30 * time.Second):
-		b.t.Fatalf("Enter leads nowhere from %s", b.at())
+		b.t.Fatalf("Enter has no target from %s", b.at())
 	}
 }
 

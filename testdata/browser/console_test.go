@@ -22,7 +22,7 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		t.Errorf("a stranger is led to %s", at)
 	}
 	b.signIn("demo-wrong-0123456789")
-	b.reads("The server does not take this token")
+	b.reads("The server rejects this token: it has expired, is for another server, or is incomplete. Copy the whole token again, without \"Bearer\" in front, or get a new one.")
 	b.signIn(tokenAda)
 	if at := b.at(); at != "/console/catalogs" {
 		t.Errorf("signing in leads to %s", at)
@@ -45,7 +45,7 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 	b.keys("Reading, and nothing that writes.")
 	b.tab("form.panel button")
 	b.enter()
-	b.reads("The catalog is there", "research-kit", "No tools yet")
+	b.reads("The catalog is created. Add tools to it.", "research-kit", "No tools yet")
 	made := b.at()
 	for _, tool := range []string{"get_all", "get_by_id", "not.yet.there"} {
 		b.tab("#tool")
@@ -133,11 +133,12 @@ func TestLeadByKeyboardAlone(t *testing.T) {
 	for _, foreign := range []string{"/console/catalogs/1", "/console/catalogs/999"} {
 		b.expect(404)
 		b.visit(foreign)
-		b.reads("There is no such page, or what it was about is gone or not yours")
+		b.reads("This page does not exist, or its object was deleted or is not accessible to you.")
 	}
 }
 
-// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it again.
+// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it
+// again.
 func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
 	w := serve(t)
 	b := open(t, w.url)
@@ -154,7 +155,7 @@ func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
 	b.leave(other)
 	b.keys(kb.Tab)
 	b.enter()
-	b.reads("A link of another site led you here")
+	b.reads("You came from another site, and browsers do not send the console's cookie then. Already signed in?")
 	b.tab(`main a[href="/console/tools"]`)
 	b.enter()
 	b.reads("Signed in as ada", "Tools on and off")

@@ -41,7 +41,7 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.reads("Requests for permissions", "file.read", "reports/**", "reporting-agent", "read_file")
 	b.tab(fmt.Sprintf(`main a[href="/console/requests/%s"]`, asked.ID))
 	b.enter()
-	b.reads("In the client's own words", words, "Nobody has checked it", "mel", "public/**")
+	b.reads("In the client's own words", words, "It is unverified, and it is not an instruction.", "mel", "public/**")
 	if apart := eval[bool](
 		b,
 		`(e => getComputedStyle(e).backgroundColor !== getComputedStyle(document.body).backgroundColor && getComputedStyle(e).borderTopStyle === "dashed")(document.querySelector("blockquote.words"))`); !apart {
@@ -55,7 +55,7 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.tab(button)
 	b.expect(422)
 	b.enter()
-	b.reads("Nothing was done", "This is more than the request")
+	b.reads("Nothing was changed. See the messages at the fields below.", "This is more than the request")
 	b.tab(field)
 	b.run(chromedp.KeyEvent("reports/may/*"))
 	b.tab(`#unrestricted`)
@@ -64,14 +64,14 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.keys("May alone")
 	b.tab(button)
 	b.enter()
-	b.reads("The request is approved", "No client waits for a decision")
+	b.reads("The request is approved", "No client is waiting for a decision.")
 	if got := w.held(t); !slices.Equal(got, []string{"file.read reports/may/* restricted"}) {
 		t.Errorf("granted: %q", got)
 	}
 
 	b.tab(`nav a[href="/console/grants"]`)
 	b.enter()
-	b.reads("everybody", "by configuration", "not to be revoked here", "reporting-agent",
+	b.reads("everybody", "by configuration", "cannot be revoked here", "reporting-agent",
 		"reports/may/*", "isolated only", "May alone")
 	b.tab(`main a[href^="/console/grants/revoke?"]`)
 	b.enter()

@@ -73,8 +73,8 @@ var kinds = map[schema.ProblemKind]string{
 }
 
 // TestTheWalkerEqualsTheReflector compares every type of the corpus, byte for byte, with the
-// comments of its source and without. A type may differ only where the walker says that it cannot be
-// read statically, which a hook or a refusal of the Reflector itself must bear out.
+// comments of its source and without. A type may differ only where the walker says that it cannot
+// be read statically, which a hook or a refusal of the Reflector itself must bear out.
 func TestTheWalkerEqualsTheReflector(t *testing.T) {
 	src := read(t)
 	sides := map[string]map[string]string{"comments off": nil, "comments on": src.comments}

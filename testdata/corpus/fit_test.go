@@ -15,9 +15,9 @@ import (
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// TestEverySchemaForClientsIsFitForThem makes the schemas of arguments and results of the whole corpus.
-// A type has one, valid under the meta-schema of draft 2020-12 and with an object at its root, or
-// problems that say where and how to fix it.
+// TestEverySchemaForClientsIsFitForThem makes the schemas of arguments and results of the whole
+// corpus. A type has one, valid under the meta-schema of draft 2020-12 and with an object at its
+// root, or problems that say where and how to fix it.
 func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	src := read(t)
 	counts := map[string]int{}
@@ -140,8 +140,8 @@ func judge(t *testing.T, name string, s *jsonschema.Schema, problems []schema.Pr
 	}
 }
 
-// hasEnd reports whether a finite document fits a schema of arguments. It marks the definitions that
-// have an end until there are no more.
+// hasEnd reports whether a finite document fits a schema of arguments. It marks the definitions
+// that have an end until there are no more.
 func hasEnd(t *testing.T, s *jsonschema.Schema) bool {
 	t.Helper()
 	ended := map[string]bool{}

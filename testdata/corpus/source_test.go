@@ -57,8 +57,8 @@ var mistaken = map[string]bool{
 	"github.com/mcpgen/mcpgen/generator/schema/testdata/types.Mixed.Sub":    true,
 }
 
-// TestCommentsAreTheReflectors compares, for all types and fields of the corpus, the comments that mcpgen
-// finds by declaration with those that the Reflector finds by name.
+// TestCommentsAreTheReflectors compares, for all types and fields of the corpus, the comments that
+// mcpgen finds by declaration with those that the Reflector finds by name.
 func TestCommentsAreTheReflectors(t *testing.T) {
 	src := read(t)
 	equal, missed := 0, 0

@@ -157,7 +157,8 @@ func sameAddress(a, b string) bool {
 	return strings.Contains(a, ":") && strings.Contains(b, ":") && len(b) <= len(a)
 }
 
-// TestNullIsNilAsInEncodingJSON compares values that encode alike: a nil pointer and a pointer to null.
+// TestNullIsNilAsInEncodingJSON compares values that encode alike: a nil pointer and a pointer to
+// null.
 func TestNullIsNilAsInEncodingJSON(t *testing.T) {
 	for _, doc := range []string{
 		`{"raw":null,"any":null,"twice":null,"named":null,"list":[null,1,null],"by_name":{"a":null,"b":[null]},

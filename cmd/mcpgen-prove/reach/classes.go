@@ -19,8 +19,9 @@ const (
 	sdkPath     = "github.com/modelcontextprotocol/go-sdk"
 )
 
-// classes says what a func has by its name alone: capslock's map, and before it ours. It is an analyzer.Classifier, and sees
-// by that the edges of the call graph, which the analyzer keeps to itself.
+// classes says what a func has by its name alone: capslock's map, and before it ours. It is an
+// analyzer.Classifier, and sees by that the edges of the call graph, which the analyzer keeps to
+// itself.
 type classes struct {
 	theirs *interesting.Classifier
 	seen   map[*callgraph.Node]bool
@@ -61,9 +62,9 @@ func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
 
 // ours are funcs that capslock does not know, or not well enough.
 //
-// Of package grant each has what its call hands out; how a file is opened says the //mcp:allow of its argument. A
-// pool of database/sql leads to its driver by an interface and to code that nobody calls by name: it counts as network,
-// which is what most are.
+// Of package grant each has what its call hands out; how a file is opened says the //mcp:allow of
+// its argument. A pool of database/sql leads to its driver by an interface and to code that nobody
+// calls by name: it counts as network, which is what most are.
 var ours = map[string]cpb.Capability{
 	grantPath + ".File":     cpb.Capability_CAPABILITY_FILES,
 	grantPath + ".Dir":      cpb.Capability_CAPABILITY_FILES,
@@ -107,8 +108,8 @@ var ours = map[string]cpb.Capability{
 	"(*net/http.Request).SetBasicAuth": cpb.Capability_CAPABILITY_SAFE,
 }
 
-// ourPackages are the server's own side of a call: what it does to answer the client, to decide and to record is the server's, and
-// not what a handler reaches.
+// ourPackages are the server's own side of a call: what it does to answer the client, to decide and
+// to record is the server's, and not what a handler reaches.
 var ourPackages = map[string]cpb.Capability{
 	runtimePath:                 cpb.Capability_CAPABILITY_SAFE,
 	runtimePath + "/access":     cpb.Capability_CAPABILITY_SAFE,
@@ -123,12 +124,14 @@ var ourPackages = map[string]cpb.Capability{
 	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
 }
 
-// capabilityOf maps a class of capslock's. The state of the process and the system, as its environment and working directory, is none of what
-// capabilities= names, and neither is what the analyzer stops at because it calls what it is handed: that is looked for
-// where it is handed over. why is of Unknown alone.
+// capabilityOf maps a class of capslock to a code capability. capabilities= does not cover the
+// state of the process and the system, such as environment and working directory. It does not cover
+// functions that call a function argument either: the analyzer checks that argument at the call.
+// why is set for Unknown only.
 func capabilityOf(class cpb.Capability) (capability, why string) {
 	switch class {
-	case cpb.Capability_CAPABILITY_FILES, cpb.Capability_CAPABILITY_OPERATING_SYSTEM: // the latter is what package os has beside what capslock lists: files
+	// Functions of package os that capslock does not list have the second: they handle files.
+	case cpb.Capability_CAPABILITY_FILES, cpb.Capability_CAPABILITY_OPERATING_SYSTEM:
 		return model.Files, ""
 	case cpb.Capability_CAPABILITY_NETWORK:
 		return model.Network, ""
@@ -148,8 +151,8 @@ func capabilityOf(class cpb.Capability) (capability, why string) {
 	return "", ""
 }
 
-// writers are the funcs that write files, beside those that are told by their arguments: os.OpenFile and the like by their flags, grant.File and
-// the like by the permission of theirs.
+// writers are the funcs that write files, beside those that depend on their arguments:
+// os.OpenFile and the like by their flags, grant.File and the like by the permission of theirs.
 var writers = func() []string {
 	list := []string{"(*" + sandboxPath + ".ClientWorkspace).Clear"}
 	for of, names := range map[string]string{
@@ -170,7 +173,7 @@ func writes(name string) bool {
 	return found
 }
 
-// interfaces of the standard library whose methods have a capability, whoever implements them.
+// interfaces of the standard library whose methods have a capability in every implementation.
 var interfaces = map[string]string{"net": model.Network, "net/http": model.Network, "io/fs": model.Files}
 
 // calledBack are methods that the standard library looks for in values that it is handed.

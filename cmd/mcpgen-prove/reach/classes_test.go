@@ -48,8 +48,9 @@ func TestEveryClassIsMapped(t *testing.T) {
 func TestWhatIsKnownByName(t *testing.T) {
 	c := newClasses()
 	for name, want := range map[string]string{
-		"os os.Open":                                               model.Files,
-		"os (*os.Root).WriteFile":                                  model.Files, // capslock does not list it
+		"os os.Open": model.Files,
+		// capslock does not list it
+		"os (*os.Root).WriteFile":                                  model.Files,
 		"os os.Getenv":                                             "",
 		"os/exec os/exec.Command":                                  model.Exec,
 		"os (*os.Process).Kill":                                    model.Exec,

@@ -99,15 +99,15 @@ type graph struct {
 	ownBy map[string]bool // the same by import path
 }
 
-// graphOf analyses a package alone: what else is asked for has no part in what is found, so that it
-// is the same however it is asked.
+// graphOf analyses a package alone: other packages of the run have no effect on the result, so that
+// it is the same in every run.
 func graphOf(root *packages.Package) (*graph, error) {
 	g := &graph{
 		classes: newClasses(), nodes: map[*ssa.Function]*callgraph.Node{},
 		found: map[*ssa.Function]cpb.Capability{},
 		std:   map[string]bool{}, ownBy: map[string]bool{},
 	}
-	asked := map[*types.Package]struct{}{}
+	wanted := map[*types.Package]struct{}{}
 	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
 		switch {
 		case p.Module == nil:
@@ -117,13 +117,13 @@ func graphOf(root *packages.Package) (*graph, error) {
 			g.own = append(g.own, p.Types)
 			g.ownBy[p.PkgPath] = true
 		}
-		asked[p.Types] = struct{}{}
+		wanted[p.Types] = struct{}{}
 	})
 	slices.SortFunc(g.own, func(a, b *types.Package) int {
 		return strings.Compare(
 			a.Path(), b.Path())
 	})
-	analyzer.CapabilityGraph([]*packages.Package{root}, asked,
+	analyzer.CapabilityGraph([]*packages.Package{root}, wanted,
 		&analyzer.Config{Classifier: g.classes}, nil, nil,
 		func(node *callgraph.Node, c cpb.Capability) {
 			if !g.standard(node.Func) && (g.found[node.Func] == 0 || c < g.found[node.Func]) {

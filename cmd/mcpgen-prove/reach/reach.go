@@ -2,17 +2,23 @@
 // graph of github.com/google/capslock. It is in a module of its own, since only mcpgen-prove needs
 // capslock.
 //
-// A handler reaches what a func has that it calls, however far: capslock names the funcs of the standard library with a capability, and
-// package classes adds this module's own. Calls through interfaces and func values lead where the analysis sees values flow, and through an
-// interface that nothing is seen to flow into, to the author's types that implement it. A value that the standard library is handed may have its
-// methods called by it, and a func that is made or named is called.
+// A handler reaches what a func has that it calls, however far: capslock names the funcs of the
+// standard library with a capability, and package classes adds this module's own. Calls through
+// interfaces and func values lead where the analysis sees values flow, and through an interface
+// that nothing is seen to flow into, to the author's types that implement it. A value that the
+// standard library is handed may have its methods called by it, and a func that is made or named is
+// called.
 //
-// Opening counts, and not what is done to what is open: a file is reached where it is opened, or where a method of *os.File is called by name, and
-// not where something reads from an io.Reader. So what the server opens as it starts, and a handler uses through an interface of the standard library,
-// is not seen; and neither is a method that a template or another package finds by reflection.
+// Opening counts, and not what is done to what is open: a file is reached where it is opened, or
+// where a method of *os.File is called by name, and not where something reads from an io.Reader. So
+// what the server opens as it starts, and a handler uses through an interface of the standard
+// library, is not seen; and neither is a method that a template or another package finds by
+// reflection.
 //
-// What may do anything is unknown: C, assembly, unsafe pointers, system calls, calls by reflection outside of the standard library, and calls of
-// what nothing in the analysed packages sets or implements. Unknown fails a declaration: what is declared is all that is reached, and that cannot be said.
+// What may do anything is unknown: C, assembly, unsafe pointers, system calls, calls by reflection
+// outside of the standard library, and calls of what nothing in the analysed packages sets or
+// implements. Unknown fails a declaration: what is declared is all that is reached, and that cannot
+// be said.
 package reach
 
 import (
@@ -24,7 +30,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// Tools analyses the handlers of a service's tools, in their order. It takes seconds. It fails where Load has not read the package.
+// Tools analyses the handlers of a service's tools, in their order. It takes seconds. It fails
+// where Load has not read the package.
 func (p *Program) Tools(s model.Service) ([]model.Proven, error) {
 	root := p.roots[s.Package]
 	if root == nil {
@@ -41,7 +48,8 @@ func (p *Program) Tools(s model.Service) ([]model.Proven, error) {
 	return list, nil
 }
 
-// handlers are the funcs that answer a tool: one, or, for a method of an interface, those of the author's types that implement it.
+// handlers are the funcs that answer a tool: one, or, for a method of an interface, those of the
+// author's types that implement it.
 func (g *graph) handlers(pkg *types.Package, h model.Handler) []*ssa.Function {
 	if h.Recv == "" {
 		fn, ok := pkg.Scope().Lookup(h.Name).(*types.Func)

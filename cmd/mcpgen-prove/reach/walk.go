@@ -14,7 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// walk looks from one handler for what it reaches, breadth first: what it finds first is on a shortest way.
+// walk looks from one handler for what it reaches, breadth first: what it finds first is on a
+// shortest way.
 type walk struct {
 	*graph
 	tool  model.Tool
@@ -42,7 +43,7 @@ func (g *graph) walked(tool model.Tool, handlers []*ssa.Function) model.Proven {
 	}
 	if len(handlers) == 0 {
 		w.found[model.Unknown] = model.Reach{
-			Capability: model.Unknown, Why: "a method of an interface that nothing here implements",
+			Capability: model.Unknown, Why: "a method of an interface that no visible type implements",
 			Path: []model.Step{{Func: tool.Handler.String()}},
 		}
 	}
@@ -80,8 +81,8 @@ func (w *walk) note(capability, why, last string, from call) {
 	w.found[capability] = r
 }
 
-// visit follows what a func calls. Within the standard library it follows calls by name alone: the rest is of values that were handed to it, and
-// is looked for where they are.
+// visit follows what a func calls. Within the standard library it follows calls by name alone: the
+// rest is of values that were handed to it, and is looked for where they are.
 func (w *walk) visit(f *ssa.Function) {
 	standard := w.standard(f)
 	if !standard {
@@ -126,7 +127,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if !common.IsInvoke() {
 		if len(callees) == 0 {
-			w.note(model.Unknown, "a func value that nothing here sets", common.Signature().String(), call{f, site.Pos()})
+			w.note(model.Unknown, "a func value that no visible code sets", common.Signature().String(), call{f, site.Pos()})
 		}
 		for _, callee := range ordered(callees) {
 			w.step(callee, common, call{f, site.Pos()}, false)
@@ -145,7 +146,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 		callees = w.implementing(common)
 	}
 	if len(callees) == 0 && !ofStandard && w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
-		w.note(model.Unknown, "an interface that nothing here implements", common.Method.FullName(), call{f, site.Pos()})
+		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(), call{f, site.Pos()})
 	}
 	for _, callee := range ordered(callees) {
 		// What the standard library's types work on was opened by name, and counted there.
@@ -164,7 +165,9 @@ func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, sta
 	}
 	capability, why := capabilityOf(class)
 	if capability == model.Unknown && standard {
-		return // the standard library has ways of its own, and those to files, network and programs are known by name
+		// the standard library has ways of its own, and those to files, network and programs are known by
+		// name
+		return
 	}
 	name := nameOf(callee)
 	if capability == model.Files && ofProcess(common) {
@@ -196,7 +199,8 @@ func ofProcess(common *ssa.CallCommon) bool {
 	return ok && slices.Contains([]string{"os.Stdin", "os.Stdout", "os.Stderr"}, global.String())
 }
 
-// writing reports whether a call with the files capability may write. What it cannot tell, it takes for a yes.
+// writing reports whether a call with the files capability may write. What it cannot tell, it takes
+// for a yes.
 func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	switch name {
 	case "os.OpenFile", "(*os.Root).OpenFile":
@@ -233,8 +237,8 @@ func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	return writes(name)
 }
 
-// handed follows what a func may have others call: funcs that it makes or names as values, and methods of its values that the standard
-// library is handed.
+// handed follows what a func may have others call: funcs that it makes or names as values, and
+// methods of its values that the standard library is handed.
 func (w *walk) handed(f *ssa.Function, instr ssa.Instruction) {
 	if _, debug := instr.(*ssa.DebugRef); debug {
 		return

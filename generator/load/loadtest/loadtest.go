@@ -16,7 +16,8 @@ import (
 const Module = "example.com/scratch"
 
 // Write puts the files into a new module that may import what this repository's module may, and the
-// repository's own packages, and returns its directory. File names are relative; a go.mod among them replaces the one made.
+// repository's own packages, and returns its directory. File names are relative; a go.mod among
+// them replaces the one made.
 func Write(t testing.TB, files ...txtar.File) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

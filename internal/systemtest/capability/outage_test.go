@@ -231,7 +231,7 @@ func TestServerFollowsItsHost(t *testing.T) {
 				t.Errorf("step %d: %s", i, text)
 			}
 			failed := strings.Count(log.String(), "the server is not ready")
-			passed := strings.Count(log.String(), "a check of readiness passes again")
+			passed := strings.Count(log.String(), "a readiness check passes again")
 			if passed != step.changes || allowed != (failed == passed) || failed > passed+1 {
 				t.Errorf("step %d: %d and %d lines in %s", i, failed, passed, &log)
 			}

@@ -86,7 +86,7 @@ func TestNameOfTwoUsersIsRefused(t *testing.T) {
 			for _, err := range []error{capabilitiesErr, resolveErr} {
 				if err == nil || !strings.Contains(
 					err.Error(),
-					"names more than one active user: look users up in a column whose values are "+
+					"matches more than one active user: use a column with unique values"+
 						"unique") {
 					t.Errorf("%v", err)
 				}
@@ -213,13 +213,13 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 	const noEngine = "django: no engine: set dialect.SQLite or dialect.PostgreSQL"
 	db := testdb.SQLite(t).DB
 	for want, make := range map[string]func() (*django.Source, error){
-		"django: no database: open the host's with sql.Open": func() (*django.Source, error) {
+		"django: no database: open the host's database with sql.Open": func() (*django.Source, error) {
 			return django.New(nil, dialect.SQLite, django.Options{})
 		},
 		noEngine: func() (*django.Source, error) {
 			return django.New(db, 0, django.Options{})
 		},
-		`django: Options.UserModel "Member" is no model: write AUTH_USER_MODEL of the host's settings, as in "accounts.Member"`: func() (*django.Source, error) {
+		`django: Options.UserModel "Member" is not a model: write AUTH_USER_MODEL of the host's settings, for example "accounts.Member"`: func() (*django.Source, error) {
 			return django.New(db, dialect.SQLite, django.Options{UserModel: "Member"})
 		},
 	} {
@@ -266,7 +266,7 @@ func TestServerWithABareActionDoesNotStart(t *testing.T) {
 			}}},
 	}))
 	const want = `cannot have permission napalm_read, which tool "facts" asks for: django: ` +
-		`"napalm_read" is no permission of Django's: it has the form app.codename, as in ` +
+		`"napalm_read" is not a Django permission: write app.codename, for example ` +
 		`"dcim.view_device"; write app= in //mcp:server`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 )
 
-// TestAccountNeedsTheRightsThatDocumentsNameAndNoOther reads as an account with the rights that documents tell
-// people to give: all of them are enough, without any one everything fails, and what is not named
-// stays out of reach.
+// TestAccountNeedsTheRightsThatDocumentsNameAndNoOther reads as an account with the rights that
+// documents tell people to give: all of them are enough, without any one everything fails, and what
+// is not named stays out of reach.
 func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 	const page = "../../../docs/howto/mirroring-permissions.md"
 	const source = "../../../runtime/capability/objectperm/objectperm.go"

@@ -204,10 +204,10 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 		check(ended, "no time left", "context canceled")
 
 		for value, says := range map[string]string{
-			`'null'`:         "is no list of names: fix it in the host",
-			`'{"view": 1}'`:  "is no list of names: fix it in the host",
-			`'["view", 1]'`:  "is no list of names: fix it in the host",
-			`'not any JSON'`: "is no list of names: fix it in the host",
+			`'null'`:         "which is not a list of names: fix it in the host",
+			`'{"view": 1}'`:  "which is not a list of names: fix it in the host",
+			`'["view", 1]'`:  "which is not a list of names: fix it in the host",
+			`'not any JSON'`: "which is not a list of names: fix it in the host",
 		} {
 			if d == dialect.PostgreSQL && (!l.uuids || value == `'not any JSON'`) {
 				continue // the column takes no such thing
@@ -229,32 +229,31 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 	const noEngine = "objectperm: no engine: set dialect.SQLite or dialect.PostgreSQL"
 	db := testdb.SQLite(t).DB
 	for want, make := range map[string]func() (*objectperm.Source, error){
-		"objectperm: no database: open the host's with sql.Open": func() (*objectperm.Source,
+		"objectperm: no database: open the host's database with sql.Open": func() (*objectperm.Source,
 			error) {
 			return objectperm.New(nil, dialect.SQLite, objectperm.NetBox(), objectperm.Options{})
 		},
 		noEngine: func() (*objectperm.Source, error) {
 			return objectperm.New(db, 0, objectperm.NetBox(), objectperm.Options{})
 		},
-		"objectperm: Layout.Users names nothing: start from objectperm.NetBox() or " +
-			"objectperm.Nautobot()": func() (*objectperm.Source, error) {
+		"objectperm: Layout.Users is empty: start from objectperm.NetBox() or objectperm.Nautobot()": func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.Layout{}, objectperm.Options{})
 		},
-		`objectperm: Options.ExemptView: "site" is no model: write it as in EXEMPT_VIEW_PERMISSIONS, "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {
+		`objectperm: Options.ExemptView: "site" is not a model: write it as in EXEMPT_VIEW_PERMISSIONS, for example "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{ExemptView: []string{"site"}})
 		},
-		`objectperm: DefaultPermissions: "token" is no permission: write it as in DEFAULT_PERMISSIONS, "users.view_token"`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: "token" is not a permission: write it as in DEFAULT_PERMISSIONS, for example "users.view_token"`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"token": nil}})
 		},
-		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is no JSON object`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is not a JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"users.view_token": {capability.Constraint("7")}}})
 		},
-		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is no JSON object`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is not a JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"users.view_token": {capability.Constraint("{")}}})
@@ -284,7 +283,7 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 	for _, permission := range []string{"dcim.view_dns_record", "dcim.change_dns_record",
 		"dcim.add_x_y", "dcim.delete_x_y"} {
 		if got, err := s.MapAction(permission); got != "" || err == nil ||
-			!strings.Contains(err.Error(), "name a model without underscores") {
+			!strings.Contains(err.Error(), "because the model follows the last underscore: use a model without underscores") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}
@@ -314,13 +313,13 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	}
 	for p, says := range map[access.Permission]string{
 		{App: "dcim", Action: "view",
-			Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", and it was written as "view" on "dcim.dns_record"`,
+			Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", but you wrote "view" on "dcim.dns_record"`,
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
 		{App: "dcim", Action: "napalm_read"}:                `written as "napalm_read" on "dcim"`,
-		{App: "dcim", Action: "export"}:                     "is no permission of this host",
+		{App: "dcim", Action: "export"}:                     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
 		{Action: "napalm_read"}:                             "write app= in //mcp:server",
 		{Action: "dcim.view_site"}:                          `written as "dcim.view_site" on ""`,
-		{App: "dcim", Action: "view", Object: "Device"}:     "is no permission of this host",
+		{App: "dcim", Action: "view", Object: "Device"}:     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
 	} {
 		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(),
 			says) {
@@ -334,7 +333,7 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	}
 	err = serve(s, access.Permission{Action: "napalm_read"})
 	if err == nil || !strings.Contains(err.Error(), `permission napalm_read, which tool "records" `+
-		`asks for: objectperm: "napalm_read" is no permission of this host`) {
+		`asks for: objectperm: "napalm_read" is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example "dcim.napalm_read_device". Write app= in //mcp:server, and action= and object= on the tool`) {
 		t.Errorf("a server with a bare action: %v", err)
 	}
 	err = serve(s, access.Permission{App: "dcim", Action: "sync_dns", Object: "record"})

@@ -18,12 +18,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 )
 
-// batch is how many worlds one round of a property test tries: a thousand in the usual hundred rounds, of both hosts
-// together.
+// batch is how many worlds one round of a property test tries: a thousand in the usual hundred
+// rounds, of both hosts together.
 const batch = 5
 
-// TestCapabilitiesAreWhatTheHostSaysInAnyWorld holds the source against the oracle for every user, action and
-// model of random worlds.
+// TestCapabilitiesAreWhatTheHostSaysInAnyWorld holds the source against the oracle for every user,
+// action and model of random worlds.
 func TestCapabilitiesAreWhatTheHostSaysInAnyWorld(t *testing.T) {
 	for _, l := range layouts {
 		t.Run(l.name, func(t *testing.T) {

@@ -73,7 +73,8 @@ func (s *scene) asks(method, url, body string) {
 	if res.StatusCode/100 == 2 {
 		where = "admin, accepted"
 	}
-	res.Header.Del("Location")        // of the page for signing in, from which one comes back to the address that was asked for
+	// of the page for signing in, from which one comes back to the address that was asked for
+	res.Header.Del("Location")
 	_ = res.Header.Write(s.at(where)) // never fails
 	if _, err := io.Copy(s.at(where), res.Body); err != nil {
 		s.t.Fatal(err)

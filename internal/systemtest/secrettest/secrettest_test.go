@@ -133,7 +133,8 @@ func (s *scene) play(c connection, turn int) {
 	}
 	for _, secret := range s.of(secrettest.ArgumentName) {
 		call("check", `{`+quoted(secret.Text())+`:1}`)
-		get("prompts/get", "fail", `"name":"fail","arguments":{`+quoted(secret.Text())+`:7}`) // which is no text
+		// which is no text
+		get("prompts/get", "fail", `"name":"fail","arguments":{`+quoted(secret.Text())+`:7}`)
 	}
 	for i, secret := range s.of(secrettest.UnknownName) {
 		name := secret.Text()

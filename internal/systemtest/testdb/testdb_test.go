@@ -46,9 +46,9 @@ func TestDatabaseIsGoneWhenItsTestHasEnded(t *testing.T) {
 	}
 }
 
-// TestClusterEndsWithItsProcess runs this binary again, kills it while it holds a cluster, and waits until the
-// cluster's directory is gone: the pipe that it holds for writing is closed by then, which a
-// reader sees as its end.
+// TestClusterEndsWithItsProcess runs this binary again, kills it while it holds a cluster, and
+// waits until the cluster's directory is gone: the pipe that it holds for writing is closed by
+// then, which a reader sees as its end.
 func TestClusterEndsWithItsProcess(t *testing.T) {
 	if os.Getenv("TESTDB_HOLD") != "" {
 		os.Stdout.WriteString(testdb.PostgreSQL(t).Host + "\n")

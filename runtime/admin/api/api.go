@@ -84,7 +84,7 @@ type API struct {
 	store     *store.Store
 	authority *authority.Authority
 	audit     audit.Sink
-	grants    grant.Registry // nil where there are none
+	grants    grant.Registry // nil without grants
 	exports   *front.Exports
 	log       *slog.Logger
 	patience  time.Duration // for a body
@@ -152,7 +152,7 @@ func (a *API) config() huma.Config {
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					security: {Type: "http", Scheme: "bearer",
-						Description: "The token with which the MCP endpoint is called. Cookies are not looked at."},
+						Description: "The token for the MCP endpoint. The API ignores cookies."},
 				},
 			},
 		},
@@ -166,11 +166,12 @@ func (a *API) config() huma.Config {
 // document writes down what the routes have registered.
 func (a *API) document() error {
 	doc := a.huma.OpenAPI()
-	// What a request held is not repeated to whoever sent it; see tell.
+	// What a request held is not repeated to its sender; see tell.
 	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
 	doc.Components.Schemas.Map()["ErrorModel"].Properties["request_id"] = &huma.Schema{
-		Type:        huma.TypeString,
-		Description: "What the server's log and its audit call the request. Absent where it was not found out who sent it.",
+		Type: huma.TypeString,
+		Description: "The id of the request in the server's log and audit trail. Absent if the " +
+			"caller is unknown.",
 	}
 	share(doc)
 	var err error
@@ -195,7 +196,7 @@ func share(doc *huma.OpenAPI) {
 			for status, response := range op.Responses {
 				if status == "503" {
 					response.Headers = map[string]*huma.Param{"Retry-After": {
-						Description: "After how many seconds to try again",
+						Description: "The number of seconds to wait before a retry",
 						Schema:      &huma.Schema{Type: huma.TypeInteger},
 					}}
 				}
@@ -208,7 +209,7 @@ func share(doc *huma.OpenAPI) {
 	}
 }
 
-// documents registers the document itself, which is for whoever may call anything.
+// documents registers the document itself, which is for callers who may call any operation.
 func (a *API) documents() {
 	for _, d := range []struct {
 		id, path, media string

@@ -24,11 +24,11 @@ type Askable struct {
 	Scope       string `json:"scope" enum:"team,organization,global"`
 	OrgID       string `json:"org_id,omitempty" doc:"The organization that it belongs to"`
 	TeamID      string `json:"team_id,omitempty" doc:"The team that it belongs to"`
-	Resolves    bool   `json:"resolves" doc:"Who asks by the name gets this one. The others of the name are asked for by id"`
+	Resolves    bool   `json:"resolves" doc:"A request by name returns this catalog. Request the others with the same name by id"`
 }
 
-// shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is looked for: those of
-// teams, of organisations, of code, and of all.
+// shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is
+// looked for: those of teams, of organisations, of code, and of all.
 type shelf struct {
 	rank  int
 	id    int64
@@ -88,11 +88,13 @@ func onShelf(after string) (on shelf, key string, err error) {
 	return shelf{rank: int(idOf(parts[0])), id: idOf(parts[1])}, parts[2], nil
 }
 
-// askable registers the list of the catalogs that the caller may ask for, which is for everybody who is somebody.
+// askable registers the list of the catalogs that the caller may ask for, which is for everybody
+// who is somebody.
 func (a *API) askable() {
 	op := huma.Operation{
 		OperationID: "list-tool-catalogs", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},
-		Summary: "List the catalogs that the caller may ask for: its teams' first, then its organizations', those of code and global ones",
+		Summary: "List the catalogs that the caller may request: of its teams first, then of its " +
+			"organizations, then those in code and global ones",
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Askable], error) {
 		from, key, err := onShelf(i.After)

@@ -70,15 +70,15 @@ func checkMembers(body []byte, merge bool) (err error) {
 		switch {
 		case strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyz_") != "":
 			err = problem(http.StatusUnprocessableEntity,
-				"%.64q is no member: their names are lower case", name)
+				"%.64q is not a member: member names are lower case", name)
 		case strings.HasSuffix(string(name), "_id") && isNumber(value) && idOf(string(value)) == 0:
 			err = misfit(http.StatusUnprocessableEntity, "body."+string(name), notAnID)
 		case merge && string(value) == "null":
 			err = misfit(http.StatusUnprocessableEntity, "body."+string(name),
-				"a merge patch cannot remove this member: leave it out, or send a new value")
+				"a merge patch cannot remove this member: omit it, or send a new value")
 		case string(name) == "params":
 			err = misfit(http.StatusUnprocessableEntity, "body.params",
-				`the member is called "parameters"`)
+				`the name of the member is "parameters"`)
 		case string(name) == "permission" && err == nil: // its members are of the API as well
 			err = checkMembers(value, merge)
 		}
@@ -140,7 +140,7 @@ func isNumber(value []byte) bool { return value[0] == '-' || value[0] >= '0' && 
 // a whole number. Responses have strings, because JavaScript rounds numbers above 2^53.
 type Reference string
 
-const notAnID = `expected an id, as in "7" or 7: no sign, fraction, exponent or leading zero`
+const notAnID = `expected an id, for example "7" or 7: no sign, fraction, exponent or leading zero`
 
 // UnmarshalJSON keeps the text of a number.
 func (id *Reference) UnmarshalJSON(value []byte) error { return unquote((*string)(id), value) }
@@ -192,13 +192,12 @@ func (id *ModuleID) UnmarshalJSON(value []byte) error { return unquote((*string)
 func (r *request) checkQuery() error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return problem(http.StatusBadRequest, "the query cannot be read")
+		return problem(http.StatusBadRequest, "the query is malformed")
 	}
 	for name, values := range query {
 		if len(values) != 1 || values[0] == "" && name != "catalog" && name != "catalog_id" {
 			return problem(http.StatusBadRequest,
-				"the query has a parameter twice, or one without a value: send each once, or "+
-					"leave it out")
+				"the query has a parameter twice or without a value: send each once with a value, or omit it")
 		}
 	}
 	return nil

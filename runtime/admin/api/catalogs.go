@@ -21,10 +21,10 @@ type Catalog struct {
 	Description string     `json:"description"`
 	OrgID       string     `json:"org_id,omitempty" doc:"The organization that it belongs to; without it and team_id it is global"`
 	TeamID      string     `json:"team_id,omitempty" doc:"The team that it belongs to"`
-	Active      bool       `json:"is_active" doc:"Clients know active ones only"`
+	Active      bool       `json:"is_active" doc:"Clients can request active catalogs only"`
 	Source      string     `json:"source" enum:"store,code" doc:"code: it is declared in the source of the server (//mcp:tool catalog=)"`
 	ReadOnly    bool       `json:"read_only" doc:"It cannot be changed here"`
-	Version     int64      `json:"version,omitempty" doc:"What its ETag says; entries do not change it"`
+	Version     int64      `json:"version,omitempty" doc:"The value of its ETag; entries do not change it"`
 	Created     *time.Time `json:"created_at,omitempty"`
 	Updated     *time.Time `json:"updated_at,omitempty"`
 }
@@ -53,9 +53,9 @@ var errDeclared = problem(http.StatusConflict,
 
 // NewCatalog is what a catalog is made of.
 type NewCatalog struct {
-	Name        string `json:"name" minLength:"1" maxLength:"256" doc:"Unique where it is"`
+	Name        string `json:"name" minLength:"1" maxLength:"256" doc:"Unique in its scope"`
 	Description string `json:"description,omitempty" maxLength:"4096"`
-	Active      *bool  `json:"is_active,omitempty" doc:"Without it, true"`
+	Active      *bool  `json:"is_active,omitempty" doc:"Default: true"`
 }
 
 func (c NewCatalog) active() bool { return c.Active == nil || *c.Active }
@@ -106,17 +106,17 @@ func missing(err error, p Place) error {
 	}
 	if p.TeamID != "" {
 		return misfit(http.StatusUnprocessableEntity, "body.team_id",
-			"there is no team of this id: GET %s lists them", everywhere.path+"/teams")
+			"unknown team id: GET %s lists the teams", everywhere.path+"/teams")
 	}
 	return misfit(http.StatusUnprocessableEntity, "body.org_id",
-		"there is no organization of this id: GET %s lists them", everywhere.path+"/orgs")
+		"unknown organization id: GET %s lists the organizations", everywhere.path+"/orgs")
 }
 
 // What is there already, by its name.
 const (
-	catalogTaken = "there is a catalog %q there already: take another name, or change that one"
-	teamTaken    = "the organization has a team %q already: take another name"
-	orgTaken     = "there is an organization %q already: take another name"
+	catalogTaken = "a catalog %q already exists there: use another name, or change that catalog"
+	teamTaken    = "the organization already has a team %q: use another name"
+	orgTaken     = "an organization %q already exists: use another name"
 )
 
 const toolCatalogs = "/mcp/tool_catalogs"
@@ -125,7 +125,7 @@ const toolCatalogs = "/mcp/tool_catalogs"
 func (a *API) catalogs(in home) {
 	list := in.operation(http.MethodGet, "list-*-tool-catalogs", toolCatalogs, "List tool catalogs")
 	create := in.operation(http.MethodPost, "create-*-tool-catalog", toolCatalogs,
-		"Make a tool catalog", http.StatusConflict)
+		"Create a tool catalog", http.StatusConflict)
 	if in.part == "" {
 		type listed struct {
 			Paging
@@ -180,7 +180,7 @@ func (a *API) catalogs(in home) {
 		func(ctx context.Context, r *request, i *patched) (*one[Catalog], error) {
 			if i.Body == (CatalogPatch{}) {
 				return nil, problem(http.StatusUnprocessableEntity,
-					"nothing is to be changed: send name, description or is_active")
+					"the body changes nothing: send name, description or is_active")
 			}
 			c, err := a.updateCatalog(ctx, r, i.ID.ID,
 				store.CatalogPatch{Name: i.Body.Name, Description: i.Body.Description,

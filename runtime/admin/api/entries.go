@@ -12,7 +12,7 @@ import (
 type Entry struct {
 	ID      string     `json:"id,omitempty"`
 	Tool    string     `json:"tool_name"`
-	Module  string     `json:"module_id,omitempty" doc:"Where the tool comes from, for people to read"`
+	Module  string     `json:"module_id,omitempty" doc:"The origin of the tool, for readers"`
 	Created *time.Time `json:"created_at,omitempty"`
 }
 
@@ -23,7 +23,7 @@ func entryOf(e store.Entry) Entry {
 // newEntry is what an entry is made of. Whether there is such a tool is not looked at: who manages
 // a catalog may not be let see all tools, and would learn from the answer which there are.
 type newEntry struct {
-	Tool   string   `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The answer is the same whether there is such a tool or not"`
+	Tool   string   `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The response is the same for tools that do not exist"`
 	Module ModuleID `json:"module_id,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func (a *API) entries(in home) {
 		Body newEntry
 	}
 	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path,
-		"Put a tool into a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+		"Add a tool to a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *posted) (*made[Entry], error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
@@ -79,11 +79,11 @@ func (a *API) entries(in home) {
 			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool,
 				string(i.Body.Module), r.by())
 			return created(r, e.Tool, entryOf(e), 0),
-				taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
+				taken(err, "body.tool_name", "%q is already in the catalog", i.Body.Tool)
 		})
 
 	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}",
-		"Take a tool out of a catalog", http.StatusNotFound)
+		"Remove a tool from a catalog", http.StatusNotFound)
 	if in.part == "" { // where catalogs of code are
 		remove.Errors = append(remove.Errors, http.StatusConflict)
 	}

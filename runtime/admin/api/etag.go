@@ -19,7 +19,7 @@ func etag(version int64) string {
 
 // Condition documents If-Match, which is read from all of the request's headers; see match.
 type Condition struct {
-	IfMatch string `header:"If-Match" doc:"The ETag of what was read, or * for whatever it is by now"`
+	IfMatch string `header:"If-Match" doc:"The ETag of the last read, or * for any version"`
 }
 
 // match is what the If-Match headers of a request say (RFC 9110, section 13.1.1).
@@ -37,7 +37,7 @@ func matchOf(r *http.Request) (match, error) {
 		m.any = true
 		return m, nil
 	}
-	malformed := problem(http.StatusBadRequest, `If-Match must be * or a list of entity tags, as in "3"`)
+	malformed := problem(http.StatusBadRequest, `If-Match must be * or a list of entity tags, for example "3"`)
 	for tags := 0; m.sent; tags++ {
 		rest = strings.TrimLeft(rest, " \t,")
 		if rest == "" {
@@ -62,20 +62,21 @@ func matchOf(r *http.Request) (match, error) {
 	return m, nil
 }
 
-// attempts is how often a change is tried that may meet more than one version, and finds that yet another
-// has come.
+// attempts is how often a change is tried that may meet more than one version, and finds that yet
+// another has come.
 const attempts = 10
 
-// change makes a change at the versions that a request says it knows. Where it must say so and does not, that is
-// 428 (RFC 6585, section 3). read returns the version by now; do makes the change at one version, or, where
-// the request says nothing, at version 0.
+// change makes a change at the versions that a request says it knows. Where it must say so and does
+// not, that is 428 (RFC 6585, section 3). read returns the version by now; do makes the change at
+// one version, or, where the request says nothing, at version 0.
 func (r *request) change(must bool, read func() (int64, error), do func(version int64) error) error {
 	m, err := matchOf(r.Request)
 	switch {
 	case err != nil:
 		return err
 	case !m.sent && must:
-		return problem(http.StatusPreconditionRequired, "send the ETag of what you have read as If-Match, so that nobody's change is lost")
+		return problem(http.StatusPreconditionRequired,
+			"send the ETag of your last read as If-Match, so that no other change is lost")
 	case !m.sent:
 		return do(0)
 	case len(m.versions) == 1:
@@ -93,5 +94,5 @@ func (r *request) change(must bool, read func() (int64, error), do func(version 
 			return err
 		}
 	}
-	return problem(http.StatusConflict, "others change it all the time: try again later")
+	return problem(http.StatusConflict, "it changes too often: try again later")
 }

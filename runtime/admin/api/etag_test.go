@@ -97,7 +97,8 @@ func TestOneOfManyChangesAtOneVersionIsMade(t *testing.T) {
 	})
 }
 
-// TestChangeAtAnyVersionIsMadeWhateverOthersDo has many change one thing at once, all of them at whatever it is.
+// TestChangeAtAnyVersionIsMadeWhateverOthersDo has many change one thing at once, all of them at
+// whatever it is.
 func TestChangeAtAnyVersionIsMadeWhateverOthersDo(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	path := "/api/v1/admin/orgs/{id}"

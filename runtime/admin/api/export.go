@@ -22,15 +22,18 @@ const exportTimeout = 15 * time.Minute
 
 const ndjson = "application/x-ndjson"
 
-var errExporting = problem(http.StatusTooManyRequests, "%d exports are under way, which is the most: wait until one has ended", front.MaxExports)
+var errExporting = problem(http.StatusTooManyRequests,
+	"%d exports are running, which is the maximum: wait until one has ended", front.MaxExports)
 
-// export registers the export of the audit trail. Its lines are sent as they are read: an export that fails on the way is cut off,
-// and what came of it is no whole answer.
+// export registers the export of the audit trail. Its lines are sent as they are read: an export
+// that fails on the way is cut off, and what came of it is no whole answer.
 func (a *API) export() {
-	op := everywhere.operation(http.MethodGet, "export-audit-events", auditPath+"/export", "Read what was recorded, as lines of JSON in the order of the records", http.StatusTooManyRequests)
-	op.Description = "All of it is one trail, which mcpgen audit verify holds against the key of its chains; a part of it has gaps. " +
-		"An answer that was cut off, whose last chunk did not come, is none. That the trail is read is recorded in it."
-	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one a line", Content: map[string]*huma.MediaType{ndjson: {}}}}
+	op := everywhere.operation(http.MethodGet, "export-audit-events", auditPath+"/export",
+		"Export the audit trail as lines of JSON, in the order of the records", http.StatusTooManyRequests)
+	op.Description = "mcpgen audit verify can verify a complete export with the key of its " +
+		"chains; a partial export has gaps. A response without its last chunk is incomplete: discard " +
+		"it. The trail also records each export."
+	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one on each line", Content: map[string]*huma.MediaType{ndjson: {}}}}
 	type output struct{ Body func(huma.Context) }
 	register(a, op, auditors, func(ctx context.Context, r *request, i *EventFilter) (*output, error) {
 		chosen, err := i.of(r)
@@ -53,9 +56,11 @@ func (a *API) export() {
 	})
 }
 
-// sendTrail answers with the records that a filter chooses, or with what went wrong before the first of them left.
+// sendTrail answers with the records that a filter chooses, or with what went wrong before the
+// first of them left.
 func (a *API) sendTrail(w http.ResponseWriter, r *request, chosen store.EventFilter) {
-	// Twice as long as a body may take to come: net/http waits for one that the request has, before the first part leaves.
+	// Twice as long as a body may take to come: net/http waits for one that the request has, before
+	// the first part leaves.
 	out := &lines{w: w, control: http.NewResponseController(w), patience: 2 * a.patience}
 	var err error
 	if r.Method != http.MethodHead {
@@ -73,7 +78,8 @@ func (a *API) sendTrail(w http.ResponseWriter, r *request, chosen store.EventFil
 	}
 }
 
-// lines are sent as they come, each part within patience. Nothing is sent before the first part is there.
+// lines are sent as they come, each part within patience. Nothing is sent before the first part is
+// there.
 type lines struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController

@@ -97,10 +97,10 @@ func (a *API) identify(w http.ResponseWriter,
 		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
 			return caller, ctx, true
 		}
-		err = errors.New("nobody is in its context")
+		err = errors.New("its context has no caller")
 	}
 	a.log.ErrorContext(r.Context(),
-		"the caller of the admin API is not known; the request is refused", "error", err)
+		"refused a request to the admin API: the caller is unknown", "error", err)
 	a.write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
 	return access.Principal{}, nil, false
 }
@@ -117,12 +117,12 @@ func (a *API) route(w http.ResponseWriter, r *request) {
 			return
 		}
 		if !strings.HasPrefix(r.URL.Path, admins) || a.authority.Admin(r.caller) {
-			said := &unwritten{header: http.Header{}}
-			handler.ServeHTTP(said, r.Request)
-			if said.status == http.StatusMethodNotAllowed {
-				w.Header().Set("Allow", said.header.Get("Allow"))
-				a.write(w, problem(http.StatusMethodNotAllowed, "this is for %s",
-					said.header.Get("Allow")), r.id)
+			recorded := &unwritten{header: http.Header{}}
+			handler.ServeHTTP(recorded, r.Request)
+			if recorded.status == http.StatusMethodNotAllowed {
+				w.Header().Set("Allow", recorded.header.Get("Allow"))
+				a.write(w, problem(http.StatusMethodNotAllowed, "only %s is allowed here",
+					recorded.header.Get("Allow")), r.id)
 				return
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// FuzzRequests sends anything to every operation, as an admin and as somebody else: no request makes the API fail,
-// and those who may not are told nothing.
+// FuzzRequests sends anything to every operation, as an admin and as somebody else: no request
+// makes the API fail, and others learn nothing.
 func FuzzRequests(f *testing.F) {
 	w := newWorld(f, engines["sqlite"](f), runtime.Options{})
 	all := w.operations()

@@ -15,13 +15,13 @@ import (
 type Grant struct {
 	ID string `json:"id"`
 	Permission
-	Issuer  string     `json:"issuer" doc:"Who vouches for the client, as in the iss claim of its tokens"`
+	Issuer  string     `json:"issuer" doc:"The issuer of the client's tokens (claim iss)"`
 	Client  string     `json:"client"`
-	By      string     `json:"by" doc:"Who granted it"`
+	By      string     `json:"by" doc:"The granting administrator"`
 	Reason  string     `json:"reason"`
-	Expired bool       `json:"expired" doc:"It does not count any more"`
+	Expired bool       `json:"expired" doc:"It has expired"`
 	Created *time.Time `json:"created_at,omitempty"`
-	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
 }
 
 func grantOf(g grant.Grant) Grant {
@@ -34,8 +34,8 @@ func grantOf(g grant.Grant) Grant {
 
 // ClientName says which client.
 type ClientName struct {
-	Issuer string `json:"issuer" maxLength:"512" doc:"Who vouches for the client; empty where the configuration of the server does"`
-	Client string `json:"client" minLength:"1" maxLength:"512" doc:"As whoami says it"`
+	Issuer string `json:"issuer" maxLength:"512" doc:"The issuer of the client's tokens; empty for grants in the configuration"`
+	Client string `json:"client" minLength:"1" maxLength:"512" doc:"As returned by whoami"`
 }
 
 func (c ClientName) check() error {
@@ -46,7 +46,7 @@ func (c ClientName) check() error {
 type NewGrant struct {
 	ClientName
 	Permission
-	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
 	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
@@ -54,7 +54,7 @@ type NewGrant struct {
 type Revocation struct {
 	ClientName
 	Type     string `json:"type" minLength:"1" maxLength:"128"`
-	Resource string `json:"resource,omitempty" minLength:"1" maxLength:"4096" doc:"The pattern, as it was granted: what it covers besides stays. Without it, all of the type"`
+	Resource string `json:"resource,omitempty" minLength:"1" maxLength:"4096" doc:"The pattern exactly as granted; other grants stay. Without it, all grants of the type"`
 	Reason   string `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
@@ -87,7 +87,7 @@ func (a *API) grantsOfAll() {
 	const path = "/" + grantsPath
 	in := everywhere
 	register(a, in.operation(http.MethodGet, "list-grants", path,
-		"List what clients may use of resources"), granters,
+		"List the grants of clients"), granters,
 		func(ctx context.Context, r *request, i *OfClients) (*pageOutput[Grant], error) {
 			if err := i.check(); err != nil {
 				return nil, err
@@ -117,7 +117,7 @@ func (a *API) grantsOfAll() {
 			return found(grantOf(some[0]), 0), nil
 		})
 
-	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources",
+	op := in.operation(http.MethodPost, "grant", path, "Grant a client a permission",
 		http.StatusConflict)
 	op.Description = "If the client has the same permission already, " +
 		"the new grant replaces the old one under its id. The status is 201 then, too."
@@ -145,10 +145,10 @@ func (a *API) grantsOfAll() {
 	})
 
 	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke",
-		"Take a permission, or all of a type, from a client", http.StatusNotFound)
+		"Revoke a permission, or all of a type, from a client", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "It counts from the client's next request on. Where the client has no such " +
-		"grant nothing is revoked, and the answer is 404 and says which it has."
+	op.Description = "It applies from the client's next request on. If the client has no such " +
+		"grant, the API revokes nothing and returns 404 with the existing grants."
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (
 		*struct{ Body Revoked }, error) {
 		if err := first(i.Body.check(), plain("body.type", i.Body.Type),
@@ -186,7 +186,7 @@ func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
 		if _, everybodys := grant.Revoke(a.server.GrantDefaults(), i.Type, i.Resource); len(
 			everybodys) > 0 {
 			return problem(http.StatusNotFound,
-				"everybody has %s %s by configuration (GrantDefaults); it cannot be revoked",
+				"all clients have %s %s by configuration (GrantDefaults); it cannot be revoked",
 				i.Type, everybodys[0].Resource)
 		}
 	}
@@ -212,12 +212,12 @@ func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
 		return err
 	}
 	if len(others) > 0 { // an empty issuer in a filter is any
-		return problem(http.StatusNotFound, "%s %s, nor any other; one that has some is %s", whose,
+		return problem(http.StatusNotFound, "%s %s, nor any other; a client with grants is %s", whose,
 			lacks, front.AboutClient(others[0].Issuer, others[0].Client))
 	}
 	return problem(
 		http.StatusNotFound,
-		"%s %s, nor any other: look at how it is spelled in the list of grants", whose, lacks)
+		"%s %s, nor any other: check the spelling in the list of grants", whose, lacks)
 }
 
 // few names some of many in one line.
@@ -237,9 +237,9 @@ func few(all []grant.Grant, name func(grant.Grant) string) string {
 // PermissionRequest is what a client has asked for, as those see it who decide.
 type PermissionRequest struct {
 	OwnRequest
-	Issuer    string `json:"issuer" doc:"Who vouches for the client"`
+	Issuer    string `json:"issuer" doc:"The issuer of the client's tokens"`
 	Client    string `json:"client"`
-	Principal string `json:"principal" doc:"The subject who asked"`
+	Principal string `json:"principal" doc:"The subject of the request"`
 	By        string `json:"decided_by,omitempty"`
 }
 
@@ -250,8 +250,8 @@ func permissionRequestOf(q grant.Request) PermissionRequest {
 // Approval is how a request is approved.
 type Approval struct {
 	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
-	Expires    *time.Time  `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
-	Permission *Permission `json:"permission,omitempty" doc:"What is granted in place of the requested permission: less than that, and not more"`
+	Expires    *time.Time  `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
+	Permission *Permission `json:"permission,omitempty" doc:"The permission to grant instead of the requested one; it must not exceed the request"`
 }
 
 // Approved is a request, and what was granted.
@@ -274,7 +274,7 @@ func (a *API) requestsOfAll() {
 		Status string `query:"status" enum:"open,approved,denied,withdrawn"`
 	}
 	register(a, in.operation(http.MethodGet, "list-grant-requests", path,
-		"List what clients have asked for, the newest first"), granters,
+		"List the permission requests of clients, newest first"), granters,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[PermissionRequest], error) {
 			if err := i.check(); err != nil {
 				return nil, err
@@ -287,9 +287,9 @@ func (a *API) requestsOfAll() {
 			return paged(r, some, more, permissionRequestOf, requestCursor), err
 		})
 	register(a, in.operation(http.MethodGet, "get-grant-request", path+"/{id}",
-		"Read what a client has asked for", http.StatusNotFound), granters,
+		"Read a permission request of a client", http.StatusNotFound), granters,
 		func(ctx context.Context, r *request, i *ID) (*one[PermissionRequest], error) {
-			q, err := a.asked(ctx, i.ID)
+			q, err := a.requestByID(ctx, i.ID)
 			return found(permissionRequestOf(q), 0), err
 		})
 
@@ -298,7 +298,7 @@ func (a *API) requestsOfAll() {
 		Body Approval
 	}
 	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve",
-		"Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
+		"Approve a permission request, in full or in part", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
 	op.Description = "The status is 200, because the operation decides on a request that exists. " +
 		"GET " + in.path + "/" + grantsPath + "/{id} reads the grant."
@@ -316,7 +316,7 @@ func (a *API) requestsOfAll() {
 			return nil, err
 		}
 		verdict.Expires = expires
-		q, err := a.asked(ctx, i.ID.ID)
+		q, err := a.requestByID(ctx, i.ID.ID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -324,7 +324,7 @@ func (a *API) requestsOfAll() {
 			return nil, grant.ErrDecided
 		case i.Body.Permission != nil && !q.Covers(verdict.Permission):
 			return nil, misfit(http.StatusUnprocessableEntity, "body.permission",
-				"%s is more than was asked for, which is %s", verdict.Permission, q.Permission)
+				"%s is more than the request, which is %s", verdict.Permission, q.Permission)
 		}
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
@@ -340,7 +340,7 @@ func (a *API) requestsOfAll() {
 		Body Denial
 	}
 	op = in.operation(http.MethodPost, "deny-grant-request", path+"/{id}/deny",
-		"Deny what a client has asked for", http.StatusNotFound, http.StatusConflict)
+		"Deny a permission request", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
 	register(a, op, granters, func(ctx context.Context, r *request, i *denied) (
 		*one[PermissionRequest], error) {

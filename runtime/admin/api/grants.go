@@ -25,10 +25,10 @@ const (
 type OwnGrant struct {
 	ID string `json:"id"`
 	Permission
-	Default bool       `json:"default" doc:"Everybody has it: it is in the configuration of the server"`
-	Expired bool       `json:"expired" doc:"It does not count any more"`
+	Default bool       `json:"default" doc:"All clients have it: it is in the configuration of the server"`
+	Expired bool       `json:"expired" doc:"It has expired"`
 	Created *time.Time `json:"created_at,omitempty"`
-	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
 }
 
 func ownGrantOf(g grant.Grant, now time.Time) OwnGrant {
@@ -38,15 +38,15 @@ func ownGrantOf(g grant.Grant, now time.Time) OwnGrant {
 // GrantCheck says whether the caller's client may use something.
 type GrantCheck struct {
 	Allowed bool   `json:"allowed"`
-	Cause   string `json:"cause,omitempty" enum:"no_grant,expired,restricted,malformed,special,not_public" doc:"Why not"`
-	Reason  string `json:"reason,omitempty" doc:"Why not, for people to read"`
+	Cause   string `json:"cause,omitempty" enum:"no_grant,expired,restricted,malformed,special,not_public" doc:"The reason"`
+	Reason  string `json:"reason,omitempty" doc:"The reason, for readers"`
 }
 
 // ownGrants registers what clients may know of their own grants.
 func (a *API) ownGrants() {
 	op := huma.Operation{
 		OperationID: "list-own-grants", Method: http.MethodGet, Path: runtime.PathAPI + grantsPath, Tags: []string{"grants"},
-		Summary: "List what the caller's client may use of resources, what everybody may included",
+		Summary: "List the grants of the caller's client, the default grants included",
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[OwnGrant], error) {
 		_, after, err := keyOf(i.After, byGrant)
@@ -58,30 +58,32 @@ func (a *API) ownGrants() {
 			return nil, err
 		}
 		now := time.Now()
-		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) } // ids are numbers, or longer
+		// ids are numbers, or longer
+		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) }
 		some, more := cut(all, key, store.Page[string]{After: after, Limit: i.Limit})
 		return paged(r, some, more, func(g grant.Grant) OwnGrant { return ownGrantOf(g, now) }, func(g grant.Grant) string { return cursorOf(byGrant, key(g)) }), nil
 	})
 
 	op = huma.Operation{
 		OperationID: "check-own-grants", Method: http.MethodGet, Path: runtime.PathAPI + grantsPath + "/check", Tags: []string{"grants"},
-		Summary:     "Say whether the caller's client may use a resource",
-		Description: "What is said is said of the name alone. A call may be refused nonetheless: by where a link leads to, or by the address of a host.",
+		Summary: "Check whether the caller's client may use a resource",
+		Description: "The result is for the name only. A call can still be refused because of the " +
+			"target of a link or the address of a host.",
 	}
-	type asked struct {
+	type checkInput struct {
 		Type     string `query:"type" required:"true" minLength:"1" maxLength:"128"`
-		Resource string `query:"resource" required:"true" minLength:"1" maxLength:"4096" doc:"What would be used, and no pattern: a path, a host with its port, or the words of a command, as they are or as a JSON array of strings"`
-		Isolated bool   `query:"isolated" doc:"It would be used by a tool that runs in isolation"`
+		Resource string `query:"resource" required:"true" minLength:"1" maxLength:"4096" doc:"A resource, not a pattern: a path, a host with its port, or the words of a command, plain or as a JSON array of strings"`
+		Isolated bool   `query:"isolated" doc:"The tool would run in isolation"`
 	}
 	type output struct{ Body GrantCheck }
-	register(a, op, anybody, func(ctx context.Context, r *request, i *asked) (*output, error) {
+	register(a, op, anybody, func(ctx context.Context, r *request, i *checkInput) (*output, error) {
 		ask := grant.Ask{Kind: i.Type, Resource: i.Resource, Isolated: i.Isolated}
 		if grant.FamilyOf(i.Type) == grant.Commands {
 			ask.Resource, ask.Argv = "", strings.Fields(i.Resource)
 			if strings.HasPrefix(i.Resource, "[") {
 				ask.Argv = nil
 				if err := json.Unmarshal([]byte(i.Resource), &ask.Argv); err != nil {
-					return nil, misfit(http.StatusUnprocessableEntity, "query.resource", `it begins as a JSON array and is none of strings: write ["git","log"], or the words alone`)
+					return nil, misfit(http.StatusUnprocessableEntity, "query.resource", `it begins like a JSON array, but is not an array of strings: write ["git","log"], or only the words`)
 				}
 			}
 		}

@@ -181,11 +181,11 @@ func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 			{"me", "kim", "net.connect", "",
 				`client "kim" of me has no grant of net.connect; it has file.read files/4.md, db.read prices`},
 			{"", "kim", "file.read", "files/4.md",
-				`client "kim" has no grant of file.read files/4.md, nor any other; one that has some is client "kim" of me`},
+				`client "kim" has no grant of file.read files/4.md, nor any other; a client with grants is client "kim" of me`},
 			{"me", "robbin", "file.read", "",
-				`client "robbin" of me has no grant of file.read, nor any other: look at how it is spelled in the list of grants`},
+				`client "robbin" of me has no grant of file.read, nor any other: check the spelling in the list of grants`},
 			{"me", "robin", "file.read", "public/**",
-				`everybody has file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
+				`all clients have file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
 		} {
 			body := fmt.Sprintf(`{"issuer":%q,"client":%q,"type":%q,"reason":"it is over"`,
 				c.issuer, c.client, c.kind)
@@ -267,7 +267,7 @@ func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
 			}
 			for _, e := range refused {
 				if e.Object != refused[0].Object ||
-					e.Missing != "needs to be the client that asked for it" || e.Principal != who {
+					e.Missing != "must be the requesting client" || e.Principal != who {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -358,7 +358,7 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"member", ownRequests, `{"type":"file.read","resource":"../a","reason":"x"}`,
 				"body.resource", ""},
 			{"member", ownRequests, `{"type":"system.command","resource":"ls; rm","reason":"x"}`,
-				"body.resource", "no shell"},
+				"body.resource", "does not run in a shell"},
 			{"member", ownRequests, `{"type":"file.read","resource":"","reason":"x"}`,
 				"body.resource", "length"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":""}`,
@@ -374,7 +374,7 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 				"body.parameters", "key"},
 			{"member", ownRequests,
 				`{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`,
-				"body.parameters", "they would narrow nothing"},
+				"body.parameters", "parameters: permissions on files, commands and hosts have none: remove them"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`,
 				"body.resource", ""},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose +
@@ -384,9 +384,9 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose +
 				`,"expires_at":"soon"}`, "body.expires_at", ""},
 			{"root", adminGrants,
-				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "U+0000 at byte 1 cannot be seen"},
+				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "U+0000 at byte 1 is invisible: remove it"},
 			{"root", adminGrants,
-				`{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "U+200B at byte 0 cannot be seen"},
+				`{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "U+200B at byte 0 is invisible: remove it"},
 			{"root", adminGrants,
 				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a","reason":"\u0007"}`, "body.reason", "U+0007"},
 			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"docs/\u0000",` +
@@ -394,9 +394,9 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"",` + whose + `}`,
 				"body.resource", "length"},
 			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"docs/**"}}`,
-				"body.permission", "more than was asked for"},
+				"body.permission", "more than the request"},
 			{"root", of + "/approve", `{"permission":{"type":"file.write","resource":"docs/a"}}`,
-				"body.permission", "more than was asked for"},
+				"body.permission", "more than the request"},
 			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"/docs"}}`,
 				"body.permission.resource", ""},
 			{"root", of + "/approve", `{"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at",
@@ -405,9 +405,9 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"root", of + "/deny", `{"note":"\u0007"}`, "body.note", "U+0007"},
 			{"root", of + "/approve",
 				`{"permission":{"type":"file.read","resource":"docs/a\u3164"}}`,
-				"body.permission.resource", "U+3164 at byte 6 cannot be seen"},
+				"body.permission.resource", "U+3164 at byte 6 is invisible: remove it"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a\u2800","reason":"x"}`,
-				"body.resource", "U+2800 at byte 1 cannot be seen"},
+				"body.resource", "U+2800 at byte 1 is invisible: remove it"},
 			{"member", ownRequests,
 				`{"type":"system.command","resource":"[\"cat\",\"a\\u3164\"]","reason":"x"}`,
 				"body.resource", "U+3164 at byte 5"},
@@ -459,11 +459,11 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 	const wrong, right = `{"type":"file.read","resource":"file/*.md"`,
 		`{"type":"file.read","resource":"files/*.md"`
 	for _, c := range []struct{ who, path, before, after, location, says string }{
-		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `there is no root "file"`},
+		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `unknown root "file"`},
 		{"root", adminGrants, "", `,"issuer":"","client":"desk","reason":"x"}`, "body.resource",
-			`there is no root "file"; the roots are files, public`},
+			`unknown root "file"; the roots are files, public`},
 		{"root", of + "/approve", `{"permission":`, `}}`, "body.permission.resource",
-			`there is no root "file"; the roots are files, public`},
+			`unknown root "file"; the roots are files, public`},
 	} {
 		got := w.send(c.who, "POST", c.path, c.before+wrong+c.after)
 		var said struct {
@@ -479,8 +479,8 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 		}
 	}
 	for kind, says := range map[string]string{
-		"file.raed": "file.read and file.write alone", "net.listen": "net.connect alone",
-		"system.shell": "system.command alone"} {
+		"file.raed": "the only kinds of file. are file.read and file.write", "net.listen": "the only kind of net. is net.connect",
+		"system.shell": "the only kind of system. is system.command"} {
 		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+
 			`","resource":"files/a","reason":"x"}`)
 		if got.status != 422 || !strings.Contains(got.body, `"body.type"`) ||
@@ -515,7 +515,7 @@ func TestApproversSeeAndNarrowUnrestrictedRequests(t *testing.T) {
 			got := w.send("root", "POST", of+"/approve",
 				strings.Replace(c.approves, "%d", fmt.Sprint(i), 1))
 			if c.want == "" {
-				if got.status != 422 || !strings.Contains(got.body, "more than was asked for") {
+				if got.status != 422 || !strings.Contains(got.body, "more than the request") {
 					t.Errorf("%+v: %s", c, got)
 				}
 				continue
@@ -538,7 +538,7 @@ func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
 				body = `{"permission":{` + permission + `}}`
 			}
 			if got := w.send(who, "POST", path, body); got.status != 422 ||
-				!strings.Contains(got.body, `the member is called \"parameters\"`) {
+				!strings.Contains(got.body, `the name of the member is \"parameters\"`) {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
@@ -561,12 +561,14 @@ func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 			"type=system.command&resource=git+push":                               "{false no_grant no grant allows it}",
 			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }",
 			"type=system.command&resource=echo+a+b&isolated=true":                 "{true  }",
-			"type=net.connect&resource=api.example.com:443":                       "{false restricted the grant counts in isolated calls only}",
-			"type=net.connect&resource=api.example.com:443&isolated=true":         "{true  }",
-			"type=db.read&resource=prices":                                        "{true  }",
-			"type=db.read&resource=price":                                         "{false no_grant no grant allows it}",
-			"type=file.read&resource=public/a&isolated=true":                      "{true  }",
-			"type=file.read&resource=../a":                                        "{false malformed it is no path below a root}",
+			"type=net.connect&resource=api.example.com:443": "{false restricted " +
+				"the grant applies to isolated calls only}",
+			"type=net.connect&resource=api.example.com:443&isolated=true": "{true  }",
+			"type=db.read&resource=prices":                                "{true  }",
+			"type=db.read&resource=price":                                 "{false no_grant no grant allows it}",
+			"type=file.read&resource=public/a&isolated=true":              "{true  }",
+			"type=file.read&resource=../a": "{false malformed it " +
+				"is not a path below a root}",
 		} {
 			if got := fmt.Sprint(decoded[api.GrantCheck](
 				w, w.send("member", "GET", ownGrants+"/check?"+query, ""))); got != want {
@@ -651,7 +653,7 @@ func TestChangeThatCannotBeRecordedIsNoSuccess(t *testing.T) {
 	got := w.send("member", "POST", ownRequests,
 		`{"type":"file.read","resource":"docs/a","reason":"x"}`)
 	if got.status != 500 || strings.Contains(got.body, "disk") ||
-		!strings.Contains(w.log.String(), "was made and could not be recorded") {
+		!strings.Contains(w.log.String(), "a change was made, but could not be recorded") {
 		t.Error(got, w.log)
 	}
 }

@@ -49,14 +49,14 @@ type nothing struct{}
 
 // one is an answer with one thing. It has an ETag if it has versions.
 type one[T any] struct {
-	ETag string `header:"ETag" doc:"Its version, to be sent as If-Match with a change"`
+	ETag string `header:"ETag" doc:"Its version; send it as If-Match with a change"`
 	Body T
 }
 
 // made is an answer with a thing that a POST to a list has made.
 type made[T any] struct {
-	ETag     string `header:"ETag" doc:"Its version, to be sent as If-Match with a change"`
-	Location string `header:"Location" doc:"Where it is from now on"`
+	ETag     string `header:"ETag" doc:"Its version; send it as If-Match with a change"`
+	Location string `header:"Location" doc:"The new scope"`
 	Body     T
 }
 

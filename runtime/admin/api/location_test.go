@@ -38,26 +38,26 @@ func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
 			{"PATCH", fmt.Sprintf("%s/orgs/%d", admin, w.rival.ID), `{"name":"acme"}`, 409,
 				"body.name", `an organization "acme" already`},
 			{"POST", admin + "/teams", `{"org_id":"ORG","name":"lab"}`, 409, "body.name",
-				`a team "lab" already`},
+				`already has a team "lab"`},
 			{"POST", admin + "/mcp/tool_catalogs", `{"org_id":"ORG","name":"kit"}`, 409,
-				"body.name", `a catalog "kit" there already`},
+				"body.name", `a catalog "kit" already exists there: use another name, or change that catalog`},
 			{"POST", admin + "/mcp/tool_catalogs", `{"name":"kit"}`, 409, "body.name",
 				`the source of the server declares a catalog "kit"`},
-			{"POST", theirs, `{"name":"kit"}`, 409, "body.name", `a catalog "kit" there already`},
+			{"POST", theirs, `{"name":"kit"}`, 409, "body.name", `a catalog "kit" already exists there: use another name, or change that catalog`},
 			{"PATCH", ofKit, `{"name":"other"}`, 409, "body.name",
-				`a catalog "other" there already`},
+				`a catalog "other" already exists there: use another name, or change that catalog`},
 			{"POST", ofKit + "/entries", `{"tool_name":"ask"}`, 409, "body.tool_name",
-				`"ask" is in the catalog already`},
+				`"ask" is already in the catalog`},
 			{"POST", admin + "/members",
-				`{"org_id":"ORG","issuer":"https://id.example","subject":"owner","standing":"lead"}`, 409, "body.subject", `"owner" of issuer "https://id.example" is a member of organization ORG already`},
+				`{"org_id":"ORG","issuer":"https://id.example","subject":"owner","standing":"lead"}`, 409, "body.subject", `"owner" of issuer "https://id.example" is already a member of organization ORG`},
 			// No such place.
 			{"POST", admin + "/teams", `{"org_id":"999","name":"x"}`, 422, "body.org_id",
-				"there is no organization of this id"},
+				"unknown organization id: GET"},
 			{"POST", admin + "/teams", `{"org_id":"","name":"x"}`, 422, "body.org_id",
 				"expected an id"},
 			{"POST", admin + "/members",
 				`{"team_id":"999","issuer":"","subject":"x","standing":"lead"}`, 422,
-				"body.team_id", "there is no team of this id"},
+				"body.team_id", "unknown team id: GET"},
 			{"POST", admin + "/members", `{"issuer":"","subject":"x","standing":"lead"}`, 422,
 				"body.org_id", "send org_id or team_id"},
 			{"POST", admin + "/members",
@@ -67,13 +67,13 @@ func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
 			{"POST", admin + "/mcp/tool_catalogs", `{"org_id":"abc","name":"x"}`, 422,
 				"body.org_id", "expected an id"},
 			{"POST", admin + "/mcp/tool_catalogs", `{"team_id":"ORG","name":"x"}`, 422,
-				"body.team_id", "there is no team of this id"},
+				"body.team_id", "unknown team id: GET"},
 			// An id may be a number.
 			{"POST", admin + "/teams", `{"org_id":3,"name":"x"}`, 422, "body.org_id",
-				"there is no organization of this id"},
+				"unknown organization id: GET"},
 			{"POST", admin + "/members",
 				`{"team_id":12345678901,"issuer":"","subject":"x","standing":"lead"}`, 422,
-				"body.team_id", "there is no team of this id"},
+				"body.team_id", "unknown team id: GET"},
 			{"POST", admin + "/teams", `{"org_id":"ORG","name":3}`, 422, "body.name",
 				"expected string"},
 			// Names and texts.
@@ -255,7 +255,7 @@ func TestIdIsAStringOrAWholeNumber(t *testing.T) {
 			// Beyond 2^53: no digit is lost.
 			got := w.send("root", "POST", c.path, fmt.Sprintf(c.body, 1, "9007199254740993"))
 			if got.status != 422 ||
-				!strings.Contains(got.body, "there is no organization of this id") {
+				!strings.Contains(got.body, "unknown organization id: GET") {
 				t.Error(got)
 			}
 		}

@@ -14,10 +14,10 @@ type Member struct {
 	ID       string    `json:"id"`
 	OrgID    string    `json:"org_id,omitempty"`
 	TeamID   string    `json:"team_id,omitempty"`
-	Issuer   string    `json:"issuer" doc:"Who vouches for the subject, as in the iss claim of its tokens"`
+	Issuer   string    `json:"issuer" doc:"The issuer of the subject's tokens (claim iss)"`
 	Subject  string    `json:"subject"`
 	Standing string    `json:"standing" enum:"owner,admin,lead,member"`
-	Version  int64     `json:"version" doc:"What its ETag says"`
+	Version  int64     `json:"version" doc:"The value of its ETag"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
 }
@@ -43,7 +43,7 @@ type MemberStanding struct {
 // NewMember is what a membership is made of.
 type NewMember struct {
 	MemberStanding
-	OrgID   Reference `json:"org_id,omitempty" doc:"Either this or team_id. Who is in a team is not in its organization"`
+	OrgID   Reference `json:"org_id,omitempty" doc:"Either this or team_id. A member of a team is not a member of its organization"`
 	TeamID  Reference `json:"team_id,omitempty"`
 	Issuer  string    `json:"issuer" maxLength:"512"`
 	Subject string    `json:"subject" minLength:"1" maxLength:"512"`
@@ -58,7 +58,7 @@ func (a *API) members() {
 		Place
 	}
 	register(a, in.operation(http.MethodGet, "list-members", path,
-		"List who is in which organization and team"), in.gate,
+		"List the members of organizations and teams"), in.gate,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[Member], error) {
 			page, err := i.ids()
 			if err != nil {
@@ -73,7 +73,7 @@ func (a *API) members() {
 				func(m store.Membership) string { return cursorOf(byID, textOf(m.ID)) }), err
 		})
 	register(a, in.operation(http.MethodPost, "create-member", path,
-		"Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
+		"Add a member to an organization or a team", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
 			p := Place{i.Body.OrgID, i.Body.TeamID}
 			scope, err := p.scope("body", store.Scope{})
@@ -88,8 +88,7 @@ func (a *API) members() {
 				access.Standing(i.Body.Standing), r.by())
 			err = taken(
 				err, "body.subject",
-				"%q of issuer %q is a member of %s already: PATCH its membership to give it "+
-					"another standing", i.Body.Subject, i.Body.Issuer, scope)
+				"%q of issuer %q is already a member of %s: PATCH the membership to change the standing", i.Body.Subject, i.Body.Issuer, scope)
 			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err, p)
 		})
 	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership",
@@ -109,7 +108,7 @@ func (a *API) members() {
 		Body MemberStanding
 	}
 	register(a, in.operation(http.MethodPatch, "update-member", path+"/{id}",
-		"Change what somebody is in an organization or a team", changing...), in.gate,
+		"Change the standing of a member", changing...), in.gate,
 		func(ctx context.Context, r *request, i *patched) (*one[Member], error) {
 			var m store.Membership
 			err := r.change(true, version(ctx, r, i.ID.ID), func(version int64) (err error) {

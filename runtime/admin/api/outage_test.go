@@ -81,7 +81,7 @@ func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
 		} {
 			got := w.send(c.who, c.method, c.path, c.body)
 			if detail := got.field("detail"); got.status != 503 ||
-				!strings.HasPrefix(detail, "the database does not answer: try again; ") ||
+				!strings.HasPrefix(detail, "the database does not respond: try again; ") ||
 				!strings.Contains(detail, c.says) {
 				t.Errorf("%+v: %s", c, got)
 			}
@@ -109,7 +109,7 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 	must(lock.Exec(`LOCK TABLE organizations IN ACCESS EXCLUSIVE MODE`))
 	for _, c := range []struct{ method, body, says string }{{"GET", "",
 		"try again; nothing was changed"}, {"POST", `{"name":"new"}`,
-		"may have been made or not"}} {
+		"the change may have been made: check before you send it again"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		r := httptest.NewRequestWithContext(ctx, c.method, "/api/v1/admin/orgs",
 			strings.NewReader(c.body))
@@ -119,7 +119,7 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 		w.handler.ServeHTTP(rec, r)
 		cancel()
 		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
-			"no answer in time: ") || !strings.Contains(got.field("detail"), c.says) ||
+			"no response in time: ") || !strings.Contains(got.field("detail"), c.says) ||
 			got.id == "" {
 			t.Error(got)
 		}
@@ -139,12 +139,12 @@ func TestDatabaseThatTakesNoChangesIsUnavailable(t *testing.T) {
 		db.Name))
 	got := w.send("root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`)
 	for range 5 { // over connections that were open
-		if strings.HasPrefix(got.field("detail"), "the database takes no changes") {
+		if strings.HasPrefix(got.field("detail"), "the database is read-only") {
 			break
 		}
 		got = w.send("root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`)
 	}
-	const want = "the database takes no changes: try again later; nothing was changed"
+	const want = "the database is read-only: try again later; nothing was changed"
 	if got.status != 503 || got.field("detail") != want {
 		t.Error(got)
 	}

@@ -12,8 +12,8 @@ import (
 
 // Paging is how a list is asked for.
 type Paging struct {
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	After string `query:"after" maxLength:"1024" doc:"Where the page before said that the next one begins: its next"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of items"`
+	After string `query:"after" maxLength:"1024" doc:"The value of next in the previous page"`
 }
 
 // Page is a part of a list. It goes on where the one before it ended: what is added or deleted meanwhile moves nothing
@@ -48,8 +48,8 @@ func (r *request) next(cursor string) string {
 	return fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.EscapedPath(), query.Encode())
 }
 
-// What a cursor names the last item by. It holds nothing that the page did not, and needs no key: whoever
-// alters it pages through the same list, which is their own.
+// What a cursor names the last item by. It holds nothing that the page did not, and needs no key:
+// a caller who alters it pages through the same list, which is their own.
 const (
 	byID       = 'i'
 	byName     = 'n'
@@ -57,7 +57,8 @@ const (
 	byDeclared = 'd' // a catalog of code's, which come before those of the store
 )
 
-var errCursor = misfit(http.StatusUnprocessableEntity, "query.after", "after is not what a page of this list gave as next")
+var errCursor = misfit(http.StatusUnprocessableEntity, "query.after",
+	"after is not the value of next from a page of this list")
 
 func cursorOf(kind byte, key string) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte{kind}, key...))

@@ -21,8 +21,8 @@ import (
 type Permission struct {
 	Type       string                     `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
 	Resource   string                     `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`
-	Restricted *bool                      `json:"restricted,omitempty" default:"true" doc:"It counts in isolated calls only. Without it, true"`
-	Parameters map[string]json.RawMessage `json:"parameters,omitempty" maxProperties:"16" doc:"Any JSON values, which narrow it in ways that the type's tools know"`
+	Restricted *bool                      `json:"restricted,omitempty" default:"true" doc:"It applies to isolated calls only. Default: true"`
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty" maxProperties:"16" doc:"JSON values that restrict the grant further; the tools of the type define them"`
 }
 
 func permissionOf(p grant.Permission) Permission {
@@ -82,7 +82,7 @@ func (a *API) rooted(p grant.Permission, in, which string) error {
 	if which != "" {
 		which += strings.Join(roots, ", ")
 	}
-	return misfit(http.StatusUnprocessableEntity, in+".resource", "there is no root %q%s", name,
+	return misfit(http.StatusUnprocessableEntity, in+".resource", "unknown root %q%s", name,
 		which)
 }
 
@@ -110,7 +110,7 @@ func until(location string, expires *time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	case !time.Now().Before(*expires):
 		return time.Time{}, misfit(http.StatusUnprocessableEntity, location,
-			"it has passed: name a time to come, or leave it out for one without an end")
+			"it has passed: use a later time, or omit it for a grant without an expiry")
 	}
 	return expires.UTC(), nil
 }

@@ -23,7 +23,7 @@ type OwnRequest struct {
 	Created time.Time  `json:"created_at"`
 	Decided *time.Time `json:"decided_at,omitempty"`
 	Note    string     `json:"note,omitempty" doc:"The note of the decision"`
-	GrantID string     `json:"grant_id,omitempty" doc:"What was granted"`
+	GrantID string     `json:"grant_id,omitempty" doc:"The granted permission"`
 }
 
 func ownRequestOf(q grant.Request) OwnRequest {
@@ -37,7 +37,7 @@ func ownRequestOf(q grant.Request) OwnRequest {
 // NewRequest is a client's request. Its client is the caller, and not a part of the body.
 type NewRequest struct {
 	Permission
-	Reason string `json:"reason" minLength:"1" maxLength:"1000" doc:"Why the permission is needed"`
+	Reason string `json:"reason" minLength:"1" maxLength:"1000" doc:"The reason for the request"`
 	Tool   string `json:"tool,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The tool whose call was refused"`
 }
 
@@ -52,7 +52,7 @@ func (a *API) ownRequests() {
 	tags := []string{"grants"}
 
 	op := huma.Operation{OperationID: "list-own-grant-requests", Method: http.MethodGet, Path: path,
-		Tags: tags, Summary: "List what the caller's client has asked for, the newest first"}
+		Tags: tags, Summary: "List the permission requests of the caller's client, newest first"}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
 		*pageOutput[OwnRequest], error) {
 		some, more, err := part(r, *i, requestID, r.own,
@@ -97,12 +97,12 @@ func (a *API) ownRequests() {
 
 	op = huma.Operation{
 		OperationID: "get-own-grant-request", Method: http.MethodGet, Path: path + "/{id}",
-		Tags: tags, Summary: "Read what the caller's client has asked for",
+		Tags: tags, Summary: "Read a permission request of the caller's client",
 		Errors: []int{http.StatusNotFound},
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *ID) (
 		*one[OwnRequest], error) {
-		q, err := a.asked(ctx, i.ID)
+		q, err := a.requestByID(ctx, i.ID)
 		if err == nil && !r.own(q) {
 			err = grant.ErrUnknown
 		}
@@ -115,8 +115,8 @@ func (a *API) ownRequests() {
 	})
 }
 
-// asked is a request by its id, which may be any text.
-func (a *API) asked(ctx context.Context, id string) (grant.Request, error) {
+// requestByID is a request by its id, which may be any text.
+func (a *API) requestByID(ctx context.Context, id string) (grant.Request, error) {
 	if !named(id) {
 		return grant.Request{}, grant.ErrUnknown
 	}

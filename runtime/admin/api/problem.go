@@ -17,14 +17,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-const internal = "internal error: the server's log says more"
+const internal = "internal error: see the server's log"
 
 // What is the same for whatever there is and there is not.
 var (
-	errNotFound  = problem(http.StatusNotFound, "there is nothing here, or nothing of yours")
-	errNoAdmin   = problem(http.StatusForbidden, "this is for admins of the server")
+	errNotFound  = problem(http.StatusNotFound, "not found, or not accessible to you")
+	errNoAdmin   = problem(http.StatusForbidden, "only admins of the server may do this")
 	errNoManager = problem(http.StatusForbidden,
-		"this is for owners, admins and leads, and for admins of the server")
+		"only owners, admins, leads and admins of the server may do this")
 )
 
 // needs says for the audit what a refused caller lacks.
@@ -85,7 +85,7 @@ func invalid(err error) *huma.ErrorModel {
 	return problem(http.StatusUnprocessableEntity, "%s", text)
 }
 
-// problemOf is how an error is told to the caller. What nobody foresaw is told to the log alone.
+// problemOf converts an error to the response. An unexpected error is only logged.
 func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorModel {
 	var known *huma.ErrorModel
 	switch {
@@ -94,10 +94,11 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, grant.ErrUnknown):
 		return errNotFound
 	case errors.Is(err, grant.ErrDecided):
-		return problem(http.StatusConflict, "it has been decided on before: read it")
+		return problem(http.StatusConflict, "it already has a decision: read it")
 	case errors.Is(err, grant.ErrTooMany):
 		return problem(http.StatusTooManyRequests,
-			"there are too many open requests of this client, or of all: wait until some are decided on")
+			"this client, or all clients together, have too many open requests: wait until some have a "+
+				"decision")
 	case errors.Is(err, grant.ErrFull):
 		return problem(http.StatusConflict, "%s", grant.ErrFull)
 	case errors.Is(err, grant.ErrInvalid):
@@ -107,7 +108,7 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, store.ErrNotFound):
 		return errNotFound
 	case errors.Is(err, store.ErrExists):
-		return problem(http.StatusConflict, "there is one already")
+		return problem(http.StatusConflict, "it already exists")
 	case errors.Is(err, store.ErrLimit):
 		return problem(http.StatusConflict, "%s", strings.TrimPrefix(err.Error(), "store: "))
 	case errors.Is(err, store.ErrConflict):
@@ -118,7 +119,7 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	}
 	if outage := front.Outage(ctx, err, r.Method == http.MethodGet ||
 		r.Method == http.MethodHead); outage != "" {
-		a.log.ErrorContext(ctx, "the admin API had no answer", "request_id", r.id, "outage", outage,
+		a.log.ErrorContext(ctx, "the admin API returned no response", "request_id", r.id, "outage", outage,
 			"error", err)
 		return problem(http.StatusServiceUnavailable, "%s", outage)
 	}
@@ -136,7 +137,7 @@ func unprefixed(err error) string {
 }
 
 // told is a problem as it leaves, with what the log calls the request.
-type told struct {
+type problemBody struct {
 	*huma.ErrorModel
 	RequestID string `json:"request_id,omitempty"`
 }
@@ -151,7 +152,7 @@ func (a *API) write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 	w.WriteHeader(p.Status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(told{a.clean(p), id}) // the client may be gone
+	_ = encoder.Encode(problemBody{a.clean(p), id}) // the client may be gone
 }
 
 // tell makes a problem fit to leave. What the request held is left out: it may be large, and may be
@@ -165,7 +166,7 @@ func (a *API) tell(ctx huma.Context, _ string, v any) (any, error) {
 	if p.Status == http.StatusServiceUnavailable {
 		ctx.SetHeader("Retry-After", front.RetryAfter)
 	}
-	return told{a.clean(p), requestOf(ctx.Context()).id}, nil
+	return problemBody{a.clean(p), requestOf(ctx.Context()).id}, nil
 }
 
 // clean is a problem without what the request held, and without secrets.

@@ -70,8 +70,8 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 		{"root", "POST", orgs, `{"name":"` + strings.Repeat("ä", 200) + `"}`, nil, 422,
 			"400 bytes"},
 		{"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{}`, []string{"If-Match", "*"}, 422,
-			"nothing is to be changed"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1",
-			`{"name":null}`, []string{"If-Match", "*"}, 422, "nothing is to be changed"},
+			"the body changes nothing: send name, description or is_active"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1",
+			`{"name":null}`, []string{"If-Match", "*"}, 422, "the body changes nothing: send name, description or is_active"},
 		{"root", "PUT", "/api/v1/admin/mcp/tools/x", `{}`, nil, 422, "enabled"},
 		{"root", "PUT", "/api/v1/admin/mcp/tools/x%20y", `{"enabled":true}`, nil, 422, ""},
 		{"root", "GET", "/api/v1/admin/mcp/tools/" + strings.Repeat("x", 129), "", nil, 422, ""},
@@ -187,13 +187,13 @@ func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
 		}}, tools, 500, "hunter2"},
 		"no time": {ailing{list: func() (runtime.Listing, error) {
 			return runtime.Listing{}, context.DeadlineExceeded
-		}}, tools, 503, "no answer in time"},
+		}}, tools, 503, "no response in time"},
 		"no identity": {ailing{identify: func(context.Context, error) (context.Context, error) {
 			return nil, secret
 		}}, tools, 503, "hunter2"},
 		"nobody": {ailing{identify: func(context.Context, error) (context.Context, error) {
 			return context.Background(), nil
-		}}, tools, 503, "nobody"},
+		}}, tools, 503, "no caller"},
 		"an unknown catalog": {ailing{list: func() (runtime.Listing, error) {
 			return runtime.Listing{}, fmt.Errorf("x: %w", catalog.ErrUnknown)
 		}}, tools, 404, ""},
@@ -210,7 +210,7 @@ func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
 			return ctx, err
-		}}, "/api/v1/admin/orgs", 503, "no answer in time"},
+		}}, "/api/v1/admin/orgs", 503, "no response in time"},
 	} {
 		w := newWorld(t, engines["sqlite"](t), runtime.Options{},
 			func(s *runtime.Server) api.Server {

@@ -177,7 +177,7 @@ func TestNothingIsDoneOnceTheCredentialHasEnded(t *testing.T) {
 		rec := httptest.NewRecorder()
 		w.direct.ServeHTTP(rec, r)
 		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
-			"no answer in time") {
+			"no response in time") {
 			t.Errorf("%s: %s", op.id, got)
 		}
 		if changed := w.recorded(); len(changed) > 0 {

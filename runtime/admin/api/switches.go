@@ -11,8 +11,8 @@ import (
 // Switch says whether a tool is on.
 type Switch struct {
 	Name    string `json:"name"`
-	Enabled bool   `json:"enabled" doc:"A tool that is off is unknown to everybody"`
-	Served  bool   `json:"served" doc:"This server has a tool of this name. One that it has not can be switched all the same: another server of the store may have it, or a later version of this one. Where neither is meant, look at the spelling"`
+	Enabled bool   `json:"enabled" doc:"A tool that is off is hidden from all callers"`
+	Served  bool   `json:"served" doc:"This server has a tool with this name. You can also switch other names: another server of the store or a later version may have the tool. Otherwise, check the spelling"`
 }
 
 type switchOutput struct{ Body Switch }
@@ -27,12 +27,14 @@ func (a *API) served(name string) bool {
 	return slices.Contains(a.server.Table().Of(access.Tools).Tools(), name)
 }
 
-// switches registers the operations on the switches of tools. Each valid name has one, which is on, whether there is
-// such a tool or not.
+// switches registers the operations on the switches of tools. Each valid name has one, which is on,
+// whether there is such a tool or not.
 func (a *API) switches() {
 	const path = "/mcp/tools"
 	in := everywhere
-	register(a, in.operation(http.MethodGet, "list-tool-switches", path, "List all tools, and whether they are on, by name: those of this server, and others that are switched off"), in.gate,
+	register(a, in.operation(http.MethodGet, "list-tool-switches", path,
+		"List the switches of all tools by name: tools of this server, and others that are switched "+
+			"off"), in.gate,
 		func(ctx context.Context, r *request, i *Paging) (*pageOutput[Switch], error) {
 			page, err := i.names()
 			if err != nil {
@@ -49,7 +51,8 @@ func (a *API) switches() {
 			show := func(name string) Switch { return Switch{name, !isOff[name], isServed[name]} }
 			return paged(r, some, more, show, func(name string) string { return cursorOf(byName, name) }), nil
 		})
-	register(a, in.operation(http.MethodGet, "get-tool-switch", path+"/{name}", "Read whether a tool is on"), in.gate,
+	register(a, in.operation(http.MethodGet, "get-tool-switch", path+"/{name}",
+		"Read the switch of a tool"), in.gate,
 		func(ctx context.Context, r *request, i *ToolName) (*switchOutput, error) {
 			off, err := a.store.ToolsOff(ctx)
 			return &switchOutput{Switch{i.Name, !slices.Contains(off, i.Name), a.served(i.Name)}}, err
@@ -68,7 +71,7 @@ func (a *API) switches() {
 				}
 				// It stands, and the server will hear of it in any case.
 				if err := a.server.ReloadSwitches(ctx); err != nil {
-					a.log.WarnContext(ctx, "a switch counts here as soon as the server hears of it", "request_id", r.id, "error", err)
+					a.log.WarnContext(ctx, "the switch takes effect here when the server receives the change", "request_id", r.id, "error", err)
 				}
 				return &switchOutput{Switch{i.Name, i.Body.Enabled, a.served(i.Name)}}, nil
 			})

@@ -17,7 +17,7 @@ var callers = append([]string{"", "forged"}, people...)
 // rows say what each caller gets for each operation on what is acme's, in the order of callers. %d
 // in a body is another number each time.
 var rows = map[string]struct{ body, want string }{
-	//                                                                      nobody forged stranger member lead admin owner orglead lablead rival root
+	// Columns: nobody forged stranger member lead admin owner orglead lablead rival root.
 	"whoami":             {"", "401 401 200 200 200 200 200 200 200 200 200"},
 	"list-tool-catalogs": {"", "401 401 200 200 200 200 200 200 200 200 200"},
 	"list-tools":         {"", "401 401 200 200 200 200 200 200 200 200 200"},
@@ -94,7 +94,8 @@ var rows = map[string]struct{ body, want string }{
 	"update-tool-switch": {`{"enabled":true}`,
 		"401 401 403 403 403 403 403 403 403 403 200"},
 
-	// What may be done on the machine is for admins of the server, whoever owns an organisation.
+	// What may be done on the machine is for admins of the server, also if another user owns an
+	// organisation.
 	"list-grants": {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"grant": {
 		`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 201"},

@@ -13,7 +13,7 @@ type Team struct {
 	ID      string    `json:"id"`
 	OrgID   string    `json:"org_id"`
 	Name    string    `json:"name" doc:"Unique in its organization"`
-	Version int64     `json:"version" doc:"What its ETag says"`
+	Version int64     `json:"version" doc:"The value of its ETag"`
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
 }
@@ -51,7 +51,7 @@ func (a *API) teams() {
 			return paged(r, all, more, teamOf,
 				func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err
 		})
-	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization",
+	register(a, in.operation(http.MethodPost, "create-team", path, "Create a team in an organization",
 		http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
 			t, err := a.store.CreateTeam(ctx, idOf(string(i.Body.OrgID)), i.Body.Name, r.by())

@@ -17,10 +17,10 @@ type Tool struct {
 	Description  string   `json:"description,omitempty"`
 	InputSchema  any      `json:"inputSchema,omitempty"`
 	OutputSchema any      `json:"outputSchema,omitempty"`
-	CanExecute   bool     `json:"canExecute" doc:"A call would be let through"`
-	Missing      string   `json:"missing,omitempty" doc:"What the caller lacks where canExecute is false"`
-	Off          bool     `json:"off,omitempty" doc:"It is switched off: shown to admins alone"`
-	Catalogs     []string `json:"catalogs,omitempty" nullable:"false" doc:"Those that the source of the server puts it into"`
+	CanExecute   bool     `json:"canExecute" doc:"The server would allow the call"`
+	Missing      string   `json:"missing,omitempty" doc:"The missing requirements if canExecute is false"`
+	Off          bool     `json:"off,omitempty" doc:"It is switched off; shown to admins only"`
+	Catalogs     []string `json:"catalogs,omitempty" nullable:"false" doc:"The catalogs that the source of the server declares"`
 }
 
 func toolOf(t runtime.ListedTool) Tool {
@@ -34,7 +34,7 @@ func toolOf(t runtime.ListedTool) Tool {
 type Tools struct {
 	Items []Tool `json:"items" nullable:"false"`
 	Next  string `json:"next,omitempty" doc:"Send it as after for the next page; absent on the last"`
-	Note  string `json:"note,omitempty" doc:"What is to be known of the catalog that was asked for"`
+	Note  string `json:"note,omitempty" doc:"A note about the requested catalog"`
 }
 
 type toolsOutput struct {
@@ -45,14 +45,14 @@ type toolsOutput struct {
 // tools registers the list of tools, which is for everybody who is somebody.
 func (a *API) tools() {
 	type listed struct {
-		Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"How many at most"`
-		After     string `query:"after" maxLength:"1024" doc:"Where the page before said that the next one begins: its next"`
+		Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"The largest number of items"`
+		After     string `query:"after" maxLength:"1024" doc:"The value of next in the previous page"`
 		Catalog   string `query:"catalog" doc:"The name of a catalog: the caller's teams' first, then its organizations', then global"`
-		CatalogID string `query:"catalog_id" doc:"The id of a catalog. It counts where both are sent"`
+		CatalogID string `query:"catalog_id" doc:"The id of a catalog. It takes precedence over the name"`
 	}
 	op := huma.Operation{
 		OperationID: "list-tools", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tools", Tags: []string{"tools"},
-		Summary: "List the tools that the caller is shown, by name", Errors: []int{http.StatusNotFound},
+		Summary: "List the tools that the caller may see, by name", Errors: []int{http.StatusNotFound},
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *listed) (*toolsOutput, error) {
 		page, err := Paging{i.Limit, i.After}.names()

@@ -27,15 +27,15 @@ func recordOf(e store.Recorded) Record { return Record{textOf(e.ID), e.Event} }
 
 // EventFilter chooses records of the audit trail.
 type EventFilter struct {
-	Principal string    `query:"principal" maxLength:"512" doc:"The subject who asked"`
+	Principal string    `query:"principal" maxLength:"512" doc:"The subject of the request"`
 	Client    string    `query:"client" maxLength:"512"`
 	Tool      string    `query:"tool" maxLength:"128"`
-	Type      string    `query:"type" maxLength:"64" doc:"What kind of request or change it is about: tool_called, changed, admin_request"`
-	Status    string    `query:"status" enum:"success,failed,intent" doc:"How it ended; intent finds calls without an outcome"`
-	Failure   string    `query:"failure" enum:"denied,timeout,limited,crashed,invalid,error" doc:"Why it failed; error is an error of the handler"`
+	Type      string    `query:"type" maxLength:"64" doc:"The kind of request or change: tool_called, changed, admin_request"`
+	Status    string    `query:"status" enum:"success,failed,intent" doc:"The outcome; intent finds calls without an outcome"`
+	Failure   string    `query:"failure" enum:"denied,timeout,limited,crashed,invalid,error" doc:"The cause of the failure; error is an error of the handler"`
 	RequestID string    `query:"request_id" maxLength:"128"`
-	From      time.Time `query:"from" doc:"The first moment"`
-	Until     time.Time `query:"until" doc:"The first moment that is too late"`
+	From      time.Time `query:"from" doc:"The start of the time range"`
+	Until     time.Time `query:"until" doc:"The end of the time range, exclusive"`
 }
 
 // Resolve implements [huma.Resolver]. It refuses the words of earlier versions.
@@ -46,7 +46,7 @@ func (f *EventFilter) Resolve(huma.Context) (wrong []error) {
 	} {
 		if word.replacement != "" {
 			wrong = append(wrong, &huma.ErrorDetail{Location: "query." + name, Value: word.value,
-				Message: "a word of earlier versions: use " + word.replacement +
+				Message: "a value of earlier versions: use " + word.replacement +
 					", which also finds their records"})
 		}
 	}
@@ -58,7 +58,7 @@ func (f EventFilter) of(r *request) (store.EventFilter, error) {
 	for name, t := range map[string]time.Time{"from": f.From, "until": f.Until} {
 		if t.IsZero() && r.URL.Query().Has(name) {
 			return store.EventFilter{}, misfit(http.StatusUnprocessableEntity, "query."+name,
-				"it is before all times: leave it out")
+				"it is too early: omit it")
 		}
 	}
 	return store.EventFilter{
@@ -70,12 +70,12 @@ func (f EventFilter) of(r *request) (store.EventFilter, error) {
 
 // Pruning says up to when the trail is deleted.
 type Pruning struct {
-	Before time.Time `json:"before" doc:"The first moment that stays: an hour ago at the latest"`
+	Before time.Time `json:"before" doc:"Events from this time on stay; at least an hour ago"`
 }
 
 // Pruned says how much was deleted.
 type Pruned struct {
-	Deleted int64 `json:"deleted" doc:"How many records"`
+	Deleted int64 `json:"deleted" doc:"The number of records"`
 }
 
 // trail registers the operations on the audit trail.
@@ -86,9 +86,9 @@ func (a *API) trail() {
 		EventFilter
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events",
-		"List what was recorded, the newest first")
-	op.Description = "That the trail is read is recorded in it. The intent of a call is left out " +
-		"if its outcome is there, unless request_id is given."
+		"List audit events, newest first")
+	op.Description = "The trail also records each read. The intent of a call is omitted if its " +
+		"outcome is included, unless request_id is set."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record],
 		error) {
 		page, err := i.ids()
@@ -113,8 +113,8 @@ func (a *API) trail() {
 	op = in.operation(http.MethodPost, "prune-audit-events", auditPath+"/prune",
 		"Delete the oldest part of the audit trail")
 	op.DefaultStatus = http.StatusOK
-	op.Description = "What goes is recorded before anything is deleted, so that the rest still " +
-		"verifies. Where it ends early, send it again: it goes on."
+	op.Description = "The trail records the deletion first, so that the rest still verifies. If " +
+		"the deletion ends early, send the request again to continue."
 	register(a, op, auditors, func(ctx context.Context, r *request,
 		i *struct{ Body Pruning }) (*struct{ Body Pruned }, error) {
 		n, err := a.store.PruneEvents(ctx, i.Body.Before, r.by())

@@ -114,7 +114,7 @@ func TestFilterOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
 		for _, path := range []string{auditEvents, auditExport} {
 			got := w.send("root", "GET", path+"?"+query, "")
 			if got.status != 422 ||
-				!strings.Contains(got.body, "a word of earlier versions: use "+cure) {
+				!strings.Contains(got.body, "a value of earlier versions: use "+cure) {
 				t.Errorf("%s?%s: %s", path, query, got)
 			}
 		}

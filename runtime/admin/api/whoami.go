@@ -15,14 +15,14 @@ import (
 
 // Whoami is the caller as the server takes it to be.
 type Whoami struct {
-	Issuer  string   `json:"issuer" doc:"Who vouches for the subject. An admin writes it, with the subject, to make the caller a member"`
+	Issuer  string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
 	Subject string   `json:"subject"`
-	Client  string   `json:"client" doc:"The OAuth client that the token was given to, or the subject"`
-	Role    string   `json:"role" doc:"The highest of the caller's that the server knows, or empty"`
+	Client  string   `json:"client" doc:"The OAuth client of the token, or the subject"`
+	Role    string   `json:"role" doc:"The caller's highest role that the server knows, or empty"`
 	Scopes  []string `json:"scopes" nullable:"false"`
 	Admin   bool     `json:"admin" doc:"The caller is an admin of the server"`
-	Orgs    []Own    `json:"organizations" nullable:"false" doc:"Those that the caller is in"`
-	Teams   []Own    `json:"teams" nullable:"false" doc:"Those that the caller is in. Who is in a team is not in its organization"`
+	Orgs    []Own    `json:"organizations" nullable:"false" doc:"The caller's memberships"`
+	Teams   []Own    `json:"teams" nullable:"false" doc:"The caller's memberships. A member of a team is not a member of its organization"`
 }
 
 // Own is an organisation or a team that the caller is in.
@@ -35,7 +35,8 @@ type Own struct {
 // whoami registers what callers may know of themselves.
 func (a *API) whoami() {
 	op := huma.Operation{
-		OperationID: "whoami", Method: http.MethodGet, Path: runtime.PathAPI + "whoami", Tags: []string{"caller"}, Summary: "Read who the caller is, and where it is what",
+		OperationID: "whoami", Method: http.MethodGet, Path: runtime.PathAPI + "whoami", Tags: []string{"caller"}, Summary: "Read " +
+			"the caller's identity and its standings",
 	}
 	type output struct{ Body Whoami }
 	register(a, op, anybody, func(ctx context.Context, r *request, _ *struct{}) (*output, error) {

@@ -113,7 +113,8 @@ func TestCallersAreListedTheCatalogsThatTheyMayAskFor(t *testing.T) {
 	})
 }
 
-// TestCursorOfAnotherTenantLeadsNowhere: a cursor says where the caller's own list goes on, and opens no shelf.
+// TestCursorOfAnotherTenantLeadsNowhere: a cursor says where the caller's own list goes on, and
+// opens no shelf.
 func TestCursorOfAnotherTenantLeadsNowhere(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	for i := range 2 {

@@ -14,8 +14,8 @@ func (a *API) workspaces(spaces isolate.Workspaces) {
 	op := everywhere.operation(http.MethodPost, "clear-workspace", "/mcp/workspaces/clear",
 		"Remove the files and variables of a client's workspace", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "Isolated calls of the client that run in it end. " +
-		"Each replica has workspaces of its own, and this clears that of the one that answers."
+	op.Description = "This ends isolated calls of the client that run in it. Each replica has its " +
+		"own workspaces; this clears the one of the responding replica."
 	type body struct{ Body ClientName }
 	register(a, op, granters, func(ctx context.Context, r *request, i *body) (*body, error) {
 		if err := i.Body.check(); err != nil {
@@ -24,8 +24,8 @@ func (a *API) workspaces(spaces isolate.Workspaces) {
 		client := isolate.Client{Issuer: i.Body.Issuer, ID: i.Body.Client}
 		found, err := front.ClearWorkspace(ctx, spaces, a.audit, a.log, r.by(), client)
 		if err == nil && !found {
-			err = problem(http.StatusNotFound, "%s has no workspace at this replica: "+
-				"look at how the client and its issuer are spelled",
+			err = problem(http.StatusNotFound, "%s has no workspace at this replica: check the spelling "+
+				"of the client and its issuer",
 				front.AboutClient(client.Issuer, client.ID))
 		}
 		return i, err

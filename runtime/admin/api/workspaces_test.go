@@ -74,7 +74,7 @@ func TestWorkspacesAreCleared(t *testing.T) {
 		t.Errorf("%+v", events)
 	}
 	if got := w.send("root", "POST", clear, body); got.status != 404 ||
-		!strings.Contains(got.field("detail"), "spelled") {
+		!strings.Contains(got.field("detail"), "check the spelling") {
 		t.Error(got)
 	}
 	if got := w.send("root", "POST", clear, `{"issuer":"","client":"a\u0000"}`); got.status != 422 {
@@ -96,7 +96,7 @@ func TestWorkspacesAreCleared(t *testing.T) {
 
 	none := newWorld(t, engines["sqlite"](t), runtime.Options{Sandbox: &spaces{}})
 	if got := none.send("root", "POST", clear, body); got.status != 404 ||
-		strings.Contains(got.field("detail"), "spelled") {
+		strings.Contains(got.field("detail"), "check the spelling") {
 		t.Error(got)
 	}
 	for _, op := range none.operations() {

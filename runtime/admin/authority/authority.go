@@ -157,7 +157,8 @@ func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.S
 	return places, nil
 }
 
-// of is what a member's standing makes it. One that is none of those that there are makes a member, no more.
+// of is what a member's standing makes it. One that is none of those that there are makes a member,
+// no more.
 func of(s access.Standing) Standing {
 	switch s {
 	case access.Owner, access.Admin, access.Lead:

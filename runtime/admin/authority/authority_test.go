@@ -267,7 +267,8 @@ func TestStandingsHaveNames(t *testing.T) {
 	}
 }
 
-// TestMachineAndTrailAreForAdminsOfTheServerAlone: whoever manages an organisation decides nothing of the machine.
+// TestMachineAndTrailAreForAdminsOfTheServerAlone: a manager of an organisation decides nothing
+// of the machine.
 func TestMachineAndTrailAreForAdminsOfTheServerAlone(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		a := authority.New(roles{}, w.Store, stored.Stored)

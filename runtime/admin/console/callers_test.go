@@ -235,13 +235,13 @@ func TestWhatIsAnotherTenantsIsWhatNeverWas(t *testing.T) {
 func TestWhoManagesNothingIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	page(t, w.get("token-member", "/console"), http.StatusForbidden, "Sign out",
-		"Nothing to manage", "nothing here for you to manage", "Ask an admin of this server", "mel",
+		"Nothing to manage", "You are signed in, but you have nothing to manage.", "Ask an admin of this server", "mel",
 		"Issuer", issuer)
 	w.machine.callers = map[string]access.Principal{"token-bare": {Subject: "<b>bo</b>"}}
 	page(t, w.get("token-bare", "/console"), http.StatusForbidden, "&lt;b&gt;bo&lt;/b&gt;",
-		"none: the field is to be empty")
+		"none: leave the field empty")
 	w.machine.callers = callers
-	page(t, w.get("token-lead", "/console/matrix"), http.StatusForbidden, "This page is for admins")
+	page(t, w.get("token-lead", "/console/matrix"), http.StatusForbidden, "Only admins of the server may open this page. The catalogs of your organisations and teams are under Catalogs.")
 }
 
 func TestLeadsSeeTheirOwnAndNoMore(t *testing.T) {

@@ -117,7 +117,8 @@ func (v *visit) newCatalog() error {
 	return v.showNewCatalog(form)
 }
 
-// mostPlaces is how many organisations, and teams, can be chosen from; the pages of the others lead here too.
+// mostPlaces is how many organisations, and teams, can be chosen from; the pages of the others lead
+// here too.
 const mostPlaces = 200
 
 func (v *visit) showNewCatalog(form newCatalogForm) error {
@@ -189,7 +190,8 @@ func (v *visit) createCatalog() error {
 	if pageErr != nil {
 		return pageErr
 	}
-	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed, "There is a catalog of this name there already. Choose another name, or open that one."))
+	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed,
+		"A catalog with this name already exists there. Choose another name, or open that catalog."))
 }
 
 // catalogPage is a catalog with its entries, and what is being typed about it.
@@ -203,15 +205,15 @@ type catalogPage struct {
 	Suggested         []string
 }
 
-// entryRow is a tool of a catalog. Whether there is such a tool is told to admins alone.
+// entryRow is a tool of a catalog. Only admins see whether the tool exists.
 type entryRow struct {
 	store.Entry
 	Unserved bool
 	Off      bool
 }
 
-// catalog reads the catalog of the address, if it is the caller's. The same is asked of the store whether it is or
-// not.
+// catalog reads the catalog of the address, if it is the caller's. The same is asked of the store
+// whether it is or not.
 func (v *visit) catalog() (c store.Catalog, err error) {
 	id, err := v.id()
 	if err == nil {
@@ -302,7 +304,8 @@ func (v *visit) saveCatalog() error {
 				{"Name", c.Name, name}, {"Description", c.Description, description}, {"State", onOff(c.Active), onOff(active)},
 			}}
 		}
-		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed, "There is a catalog of this name there already. Choose another name."))
+		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed,
+			"A catalog with this name already exists there. Choose another name."))
 	}
 }
 
@@ -363,7 +366,8 @@ func (v *visit) deleteCatalog() error {
 // stillThere asks again whether to delete what has been changed since it was asked first.
 func (v *visit) stillThere(err error, p page) error {
 	if errors.Is(err, store.ErrConflict) {
-		p.Problem = "It was changed since you opened this page. What you see is how it is now: delete it all the same?"
+		p.Problem = "It was changed since you opened this page. The page shows the current state. " +
+			"Delete it anyway?"
 	}
 	return v.refused(err, "delete", p, ruleVersion, "")
 }

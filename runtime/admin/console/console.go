@@ -61,11 +61,11 @@ func New(server *runtime.Server, s *store.Store, a *authority.Authority,
 	o Options) (http.Handler, error) {
 	switch {
 	case server == nil:
-		return nil, errors.New("console: there is no server: pass the one that Options.Admin is given")
+		return nil, errors.New("console: the server is missing: pass the one of Options.Admin")
 	case s == nil:
-		return nil, errors.New("console: there is no store: pass one of store.Open")
+		return nil, errors.New("console: the store is missing: pass the result of store.Open")
 	case a == nil:
-		return nil, errors.New("console: there is no authority: pass one of authority.New")
+		return nil, errors.New("console: the authority is missing: pass the result of authority.New")
 	}
 	return newConsole(kernel{server}, s, a, o), nil
 }
@@ -79,7 +79,7 @@ type machine interface {
 		name string) runtime.Explanation
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
-	Catalogs() catalog.Source // nil where there are none but those
+	Catalogs() catalog.Source // nil if there are only those
 	ReloadSwitches(ctx context.Context) error
 	GrantDefaults() []grant.Grant
 	Allows(tool string) []toolset.Allow
@@ -115,7 +115,7 @@ type console struct {
 	title  string
 	log    *slog.Logger
 	audit  audit.Sink
-	grants grant.Registry // nil where there are none
+	grants grant.Registry // nil without grants
 
 	patience time.Duration // for a form
 	exports  *front.Exports

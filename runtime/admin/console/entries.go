@@ -1,7 +1,7 @@
 package console
 
-// addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that nobody learns from
-// it which tools there are.
+// addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that
+// nobody learns from it which tools there are.
 func (v *visit) addEntry() error {
 	c, err := v.catalog()
 	if err != nil {
@@ -19,7 +19,8 @@ func (v *visit) addEntry() error {
 		return pageErr
 	}
 	p.Tool, p.Module = tool, module
-	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool, "This tool is in the catalog already.")
+	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool,
+		"This tool is already in the catalog.")
 }
 
 func (v *visit) removeEntry() error {

@@ -11,14 +11,14 @@ import (
 const exportPattern = "GET " + pathAudit + "/export"
 
 const (
-	// exportTimeout bounds what an export may take, and stallTimeout how long a reader may take for a part of it: who
-	// stops reading has its place no longer.
+	// exportTimeout bounds what an export may take, and stallTimeout how long a reader may take for a
+	// part of it: who stops reading has its place no longer.
 	exportTimeout = 10 * time.Minute
 	stallTimeout  = 30 * time.Second
 )
 
-// exportTrail sends the events that a search finds as lines of JSON, oldest first. Where it fails half way the connection
-// is cut, so that a part of it does not pass for the whole.
+// exportTrail sends the events that a search finds as lines of JSON, oldest first. Where it fails
+// half way the connection is cut, so that a part of it does not pass for the whole.
 func (v *visit) exportTrail() error {
 	s, f := v.search()
 	if len(s.Wrong) > 0 {
@@ -29,7 +29,8 @@ func (v *visit) exportTrail() error {
 	}
 	end, ok := v.exports.Begin()
 	if !ok {
-		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "As many downloads are under way as there may be. Try again when one of them has ended."}})
+		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "The " +
+			"maximum number of downloads is running. Try again when one has ended."}})
 	}
 	defer end()
 	out := &download{w: v.w, control: http.NewResponseController(v.w)}

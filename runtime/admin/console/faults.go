@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// problemBelow stands on top of a page whose form has faults.
-const problemBelow = "Nothing was done: what is wrong stands beside the fields below."
+// problemBelow is on top of a page whose form has faults.
+const problemBelow = "Nothing was changed. See the messages at the fields below."
 
 // faults are what is wrong with a form, by the names of its fields.
 type faults map[string]*fault
@@ -35,7 +35,7 @@ func (f faults) add(field, text string) { f[field] = &fault{Field: field, Text: 
 func (f faults) pattern(field string, err error) {
 	var wrong *pattern.Error
 	if !errors.As(err, &wrong) {
-		f.add(field, told(err))
+		f.add(field, errorText(err))
 		return
 	}
 	at := min(max(wrong.Offset, 0), len(wrong.Pattern))
@@ -67,15 +67,15 @@ func (f faults) moment(field, text string) time.Time {
 			return t.UTC()
 		}
 	}
-	f.add(field, "This is no time. Write it in UTC, as in 2026-05-04 16:00.")
+	f.add(field, "This is not a time. Write it in UTC, for example 2026-05-04 16:00.")
 	return time.Time{}
 }
 
 // replaced notes a search for a word of earlier versions.
 func (f faults) replaced(field, replacement string) {
 	if name, word, old := strings.Cut(replacement, "="); old {
-		f.add(field, fmt.Sprintf("This is a word of earlier versions. Search for the %s %s, "+
-			"which also finds their records.", name, word))
+		f.add(field, fmt.Sprintf("This is a value of earlier versions. Search for the %s %s, which "+
+			"also finds their records.", name, word))
 	}
 }
 
@@ -83,10 +83,10 @@ func (f faults) replaced(field, replacement string) {
 func (f faults) words(field, text string, needed bool) {
 	switch {
 	case needed && strings.TrimSpace(text) == "":
-		f.add(field, "Say why: whoever reads the audit trail wants to know.")
+		f.add(field, "Write a reason for readers of the audit trail.")
 	default:
 		if err := grant.Prose(text); err != nil {
-			f.add(field, told(err))
+			f.add(field, errorText(err))
 		}
 	}
 }
@@ -95,15 +95,14 @@ func (f faults) words(field, text string, needed bool) {
 func (f faults) name(field, text string, needed bool) {
 	switch {
 	case needed && text == "":
-		f.add(field, "Say whose it is to be.")
+		f.add(field, "Choose the owner.")
 	case hides(text):
-		f.add(field, told(grant.Hidden(text)))
+		f.add(field, errorText(grant.Hidden(text)))
 	case len(text) > grant.MaxIdentity, strings.TrimSpace(text) != text:
 		f.add(
 			field,
 			fmt.Sprintf(
-				"Write at most %d bytes of characters that can be seen, and no space at the "+
-					"start or the end.", grant.MaxIdentity))
+				"Write at most %d bytes of visible characters, without a space at the start or end.", grant.MaxIdentity))
 	}
 }
 
@@ -150,7 +149,7 @@ func (v *visit) lasting(f faults) (l lasting, end time.Time) {
 			return l, now.Add(t.length).UTC().Truncate(time.Second)
 		}
 	}
-	f.add("lasts", "Choose how long it is granted.")
+	f.add("lasts", "Choose the duration of the grant.")
 	l.Lasts = usual
 	return l, time.Time{}
 }

@@ -22,7 +22,7 @@ func (v *visit) field(name string) string {
 }
 
 // errBadForm: a form is not written as browsers write it.
-var errBadForm = errors.New("the form cannot be read")
+var errBadForm = errors.New("the form is malformed")
 
 // parsed reads the form that was sent, if any, or says why it cannot be read.
 func (v *visit) parsed() error {
@@ -142,14 +142,13 @@ func (v *visit) after(name string) int64 {
 
 // The rules of what is typed, for people.
 const (
-	ruleName = "Write a name of at most 256 bytes: characters that can be seen, and no space " +
+	ruleName = "Write a name of at most 256 bytes, with visible characters, and without a space " +
 		"at its start or end."
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
 	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, " +
 		"underscore and hyphen. A module has at most 256 bytes."
-	ruleMember = "Write a subject, and an issuer where tokens have one, each of at most 512 " +
-		"bytes of characters that can be seen, and choose a standing."
-	ruleLimit = "There are as many here as there may be. Remove one that is not needed any " +
-		"more, and try again."
-	ruleVersion = "This form does not say what it was made of. Open the page again."
+	ruleMember = "Write a subject, and an issuer if tokens have one, each of at most 512 bytes of " +
+		"visible characters. Choose a standing."
+	ruleLimit   = "The maximum number is reached. Remove one that you no longer need, and try again."
+	ruleVersion = "This form lacks the version of its data. Open the page again."
 )

@@ -102,15 +102,15 @@ func (v *visit) change(do func(context.Context) (action, object string, err erro
 func (v *visit) unkept(err error, name string, again func(problem string) page) error {
 	switch {
 	case errors.Is(err, grant.ErrInvalid):
-		return v.showAs(http.StatusUnprocessableEntity, name, again(told(err)))
+		return v.showAs(http.StatusUnprocessableEntity, name, again(errorText(err)))
 	case errors.Is(err, grant.ErrFull):
-		return v.showAs(http.StatusConflict, name, again(told(err)))
+		return v.showAs(http.StatusConflict, name, again(errorText(err)))
 	}
 	return err
 }
 
-// told is what an error of package grant says, for people.
-func told(err error) string {
+// errorText is what an error of package grant says, for people.
+func errorText(err error) string {
 	return sentence(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "grant: "), "\n", "; "))
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// matrix is every tool, prompt and resource by every kind of caller, decided by the server's own table. Roles decide it:
-// what a caller needs besides stands in words beside it, as in what mcpgen matrix prints.
+// matrix is every tool, prompt and resource by every kind of caller, decided by the server's own
+// table. Roles decide it: what a caller needs besides stands in words beside it, as in what mcpgen
+// matrix prints.
 type matrix struct {
 	Callers []column
 	Parts   []matrixPart
@@ -81,7 +82,8 @@ func callersOf(roles []string) []column {
 	return all
 }
 
-// matrixOf draws a table. off are the tools that are switched off, and allows what calls of a tool need grants for.
+// matrixOf draws a table. off are the tools that are switched off, and allows what calls of a tool
+// need grants for.
 func matrixOf(table access.Table, off []string, allows func(tool string) []toolset.Allow) matrix {
 	m := matrix{Callers: callersOf(table.Hierarchy())}
 	for _, k := range kinds() {
@@ -104,7 +106,7 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 			case rule.Permission.Asked():
 				row.Also = append(row.Also, fmt.Sprintf("permission %s (enforced only with PermissionAware)", rule.Permission))
 			case rule.Permission == access.NoPermission():
-				row.Also = append(row.Also, "nothing of the host")
+				row.Also = append(row.Also, "no permission of the host")
 			}
 			if k == access.Tools {
 				for _, a := range allows(rule.Name()) {
@@ -188,7 +190,8 @@ func (r viewRow) May() bool { return r.Allowed && !r.Off }
 // Shows reports whether lists show it.
 func (r viewRow) Shows() bool { return r.Listed && !r.Off }
 
-// showPrincipal tells what a principal may use and why, as the server would decide it. Nothing of it is kept.
+// showPrincipal tells what a principal may use and why, as the server would decide it. Nothing of
+// it is kept.
 func (v *visit) showPrincipal() error {
 	q := v.r.URL.Query()
 	table := v.server.Table()

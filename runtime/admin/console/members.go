@@ -17,7 +17,7 @@ func (m memberRow) Path() string { return memberPath(m.ID) }
 
 func memberPath(id int64) string { return fmt.Sprintf("%s/members/%d", runtime.PathConsole, id) }
 
-const alreadyMember = "This is a member already. Open it in the list to give it another standing."
+const alreadyMember = "This member already exists. Open it in the list to change its standing."
 
 // standings are what a member can be, highest first.
 var standings = []access.Standing{access.Owner, access.Admin, access.Lead, access.Member}

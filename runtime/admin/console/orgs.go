@@ -58,7 +58,7 @@ func (v *visit) createOrg() error {
 	if pageErr != nil {
 		return pageErr
 	}
-	return v.refused(err, "orgs", p, ruleName, "There is an organisation of this name already.")
+	return v.refused(err, "orgs", p, ruleName, "An organisation with this name already exists.")
 }
 
 // orgPageData is an organisation, its teams and its members.
@@ -116,11 +116,12 @@ func (v *visit) renameOrg() error {
 	}, func(d *orgPageData, p *page, err error) (rule, taken string) {
 		d.Name = v.field("name")
 		p.Conflict = renamed(err, "organisation", d.Org.Name, d.Name)
-		return v.ruleOr(ruleName), "There is an organisation of this name already."
+		return v.ruleOr(ruleName), "An organisation with this name already exists."
 	})
 }
 
-// renamed is the conflict of a new name with one that somebody else has given meanwhile, or nil for another error.
+// renamed is the conflict of a new name with one that somebody else has given meanwhile, or nil for
+// another error.
 func renamed(err error, noun, stored, typed string) *conflict {
 	if !errors.Is(err, store.ErrConflict) {
 		return nil
@@ -134,7 +135,7 @@ func (v *visit) createTeam() error {
 		return teamPath(made.ID), "team-created", err
 	}, func(d *orgPageData, _ *page, _ error) (rule, taken string) {
 		d.Team = v.field("name")
-		return ruleName, "There is a team of this name in this organisation already."
+		return ruleName, "A team with this name already exists in this organisation."
 	})
 }
 
@@ -147,8 +148,8 @@ func (v *visit) addOrgMember() error {
 	})
 }
 
-// ofOrg does what a form of an organisation's page says, and shows the page again where that is refused, with
-// what again puts into it.
+// ofOrg does what a form of an organisation's page says, and shows the page again where that is
+// refused, with what again puts into it.
 func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), again func(d *orgPageData, p *page, err error) (rule, taken string)) error {
 	o, err := v.org()
 	if err != nil {

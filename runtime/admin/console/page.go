@@ -80,28 +80,28 @@ func (p page) Told() string { return done[p.Done] }
 // shown.
 var done = map[string]string{
 	"signed-out":      "You are signed out.",
-	"catalog-created": "The catalog is there. Add tools to it.",
+	"catalog-created": "The catalog is created. Add tools to it.",
 	"catalog-saved":   "The catalog is saved.",
 	"catalog-deleted": "The catalog is deleted.",
 	"entry-added":     "The tool is in the catalog.",
 	"entry-removed":   "The tool is no longer in the catalog.",
-	"tool-off":        "The tool is switched off. Nobody can call or list it.",
+	"tool-off":        "The tool is switched off. No caller can call or list it.",
 	"tool-on":         "The tool is switched on.",
-	"org-created":     "The organisation is there.",
+	"org-created":     "The organisation is created.",
 	"org-saved":       "The organisation is renamed.",
 	"org-deleted":     "The organisation is deleted, with its teams, members and catalogs.",
-	"team-created":    "The team is there.",
+	"team-created":    "The team is created.",
 	"team-saved":      "The team is renamed.",
 	"team-deleted":    "The team is deleted, with its members and catalogs.",
-	"member-added":    "The member is there.",
+	"member-added":    "The member is added.",
 	"member-saved":    "The member's standing is saved.",
 	"member-removed":  "The member is removed.",
 
-	"request-approved": "The request is approved. The client's next call may use what was granted.",
+	"request-approved": "The request is approved. The client's next call may use the permission.",
 	"request-denied":   "The request is denied.",
 	"granted":          "The permission is granted. The client's next call may use it.",
-	"revoked":          "The permission is revoked. It does not count for the client's next call.",
-	"revoked-before":   "There was nothing left to revoke: somebody else has done it, or it was deleted.",
+	"revoked":          "The permission is revoked. The client's next call cannot use it.",
+	"revoked-before":   "There was no permission to revoke: it was already revoked or deleted.",
 
 	"workspace-cleared": "The workspace is cleared. The client's next call has an empty one.",
 }
@@ -118,9 +118,11 @@ type fact struct{ Name, Value string }
 
 var (
 	missing = page{Title: "Not found",
-		Data: message{Text: "There is no such page, or what it was about is gone or not yours."}}
+		Data: message{Text: "This page does not exist, or its object was deleted or is not " +
+			"accessible to you."}}
 	broken = page{Title: "Something failed",
-		Data: message{Text: "The server could not do this just now. Whoever runs it finds the reason in its log. Try again in a moment."}}
+		Data: message{Text: "The server could not do this. Its operator can find the reason in its " +
+			"log. Try again in a moment."}}
 )
 
 // render writes a page, all of it or none.
@@ -175,24 +177,25 @@ func (v *visit) fail(err error) {
 		v.showAs(http.StatusForbidden, "message", v.nothing())
 	case errors.Is(err, errNotAdmin):
 		v.showAs(http.StatusForbidden, "message", page{Title: "For admins",
-			Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
+			Data: message{Text: "Only admins of the server may open this page. The catalogs of your " +
+				"organisations and teams are under Catalogs."}})
 	case errors.As(err, &tooLarge):
 		v.showAs(http.StatusRequestEntityTooLarge, "message",
 			page{Title: "Too much",
-				Data: message{Text: "The form is larger than anything it could hold. Nothing was changed."}})
+				Data: message{Text: "The form is too large. Nothing was changed."}})
 	case errors.Is(err, errBadForm):
 		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable",
-			Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
+			Data: message{Text: "The form is malformed. Nothing was changed."}})
 	default:
 		if outage := front.Outage(v.ctx, err, v.r.Method != http.MethodPost); outage != "" {
-			v.log.ErrorContext(v.ctx, "the console had no answer", "request_id",
+			v.log.ErrorContext(v.ctx, "the console returned no response", "request_id",
 				runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "outage",
 				outage, "error", err)
 			v.showAs(http.StatusServiceUnavailable, "message",
 				page{Title: "Not now", Data: message{Text: sentence(outage)}})
 			return
 		}
-		v.log.ErrorContext(v.ctx, "the console could not answer", "request_id",
+		v.log.ErrorContext(v.ctx, "the console failed", "request_id",
 			runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 		v.showAs(http.StatusInternalServerError, "message", broken)
 	}
@@ -205,12 +208,14 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // it.
 func (v *visit) nothing() page {
 	return page{Title: "Nothing to manage", Leave: true, Data: message{
-		Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here. " +
-			"Ask an admin of this server to make you a lead, on the page of your organisation or team, under \"Add a member\". These are to be written there as they stand here:",
+		Text: "You are signed in, but you have nothing to manage. This console is for admins of the " +
+			"server, and for owners, admins and leads of an organisation or team. Ask an admin of this " +
+			"server to make you a lead, on the page of your organisation or team, under \"Add a " +
+			"member\". Give the admin these values:",
 		Facts: []fact{{"Subject", v.caller.Subject},
-			{"Issuer", cmp.Or(v.caller.Issuer, "none: the field is to be empty")}},
-		After: "If organisations and teams come with your token, ask its issuer instead. " +
-			"To become an admin of the server, ask its operator.",
+			{"Issuer", cmp.Or(v.caller.Issuer, "none: leave the field empty")}},
+		After: "If your token contains organisations and teams, ask its issuer instead. To become an " +
+			"admin of the server, ask its operator.",
 	}}
 }
 

@@ -66,13 +66,13 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := page(t, w.get("token-admin", "/console/matrix"), http.StatusOK,
-		"anonymous: a caller without an identity is refused")
+		"anonymous: the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous is not set")
 	equal(t, rows(t, body), []string{
 		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
 		"7 tools",
 		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|scope write",
 		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
-		"free|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|nothing of the host",
+		"free|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|no permission of the host",
 		"host|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with PermissionAware)",
 		"known|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
 		"open|yes|yes|yes|yes|yes|yes|",
@@ -137,7 +137,7 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 		}
 	}
 	page(t, w.get("token-admin", "/console/principal?show=1"), http.StatusOK,
-		"an anonymous caller: 0 of 7 tools", "a caller without an identity is refused")
+		"an anonymous caller: 0 of 7 tools", "the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous is not set")
 }
 
 func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
@@ -151,13 +151,13 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 			at := led(t, w.post(token, "/console/catalogs",
 				form("scope", scope, "name", "kit", "description", "one\r\ntwo", "active", "on")),
 				"/console/catalogs/*")
-			page(t, w.get(token, at), http.StatusOK, "The catalog is there",
+			page(t, w.get(token, at), http.StatusOK, "The catalog is created. Add tools to it.",
 				"Organisation acme · active · version 1", "No tools yet", "one\ntwo</textarea>")
 			at, _, _ = strings.Cut(at, "?")
 			// The same name again.
 			page(t, w.post(token, "/console/catalogs",
 				form("scope", scope, "name", "kit", "description", "three")), http.StatusConflict,
-				"There is a catalog of this name there already", `value="kit"`, "three</textarea>")
+				"A catalog with this name already exists there.", `value="kit"`, "three</textarea>")
 			page(t, w.post(token, "/console/catalogs",
 				form("scope", scope, "name", " kit ", "active", "on")),
 				http.StatusUnprocessableEntity, "Write a name", `value=" kit "`, "checked")
@@ -165,7 +165,7 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 			led(t, w.post(token, at+"/entries", form("tool", "view", "module", "core")), at+
 				"?done=entry-added")
 			page(t, w.post(token, at+"/entries", form("tool", "view", "module", "mine")),
-				http.StatusConflict, "This tool is in the catalog already", `value="view"`,
+				http.StatusConflict, "This tool is already in the catalog", `value="view"`,
 				`value="mine"`)
 			page(t, w.post(token, at+"/entries", form("tool", "no tool")),
 				http.StatusUnprocessableEntity, "Write a tool&#39;s name", `value="no tool"`)
@@ -179,7 +179,7 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 				"?done=catalog-saved")
 			page(t, w.get(token, at), http.StatusOK, "kit2", "not active · version 2")
 			page(t, w.post(token, at, form("version", 2, "name", "acme-kit", "description",
-				"typed")), http.StatusConflict, "There is a catalog of this name", `value="2"`,
+				"typed")), http.StatusConflict, "A catalog with this name already exists there.", `value="2"`,
 				`value="acme-kit"`, "typed</textarea>")
 			page(t, w.post(token, at, form("name", "kit3")), http.StatusUnprocessableEntity,
 				"Open the page again")
@@ -221,7 +221,7 @@ func TestConflictShowsBothAndLosesNothing(t *testing.T) {
 	body := page(t, w.post("token-owner", at,
 		form("version", 1, "name", "mine", "description", "by olga", "active", "on")),
 		http.StatusConflict,
-		"Somebody else has saved this catalog", `name="version" value="2"`, `value="mine"`,
+		"Another user has saved this catalog", `name="version" value="2"`, `value="mine"`,
 		"by olga</textarea>", "checked")
 	got := rows(t, body)
 	equal(t, got[:4], []string{"Field|Stored now|What you typed|Same?", "Name|theirs|mine|differs",
@@ -254,32 +254,32 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 	w := onSQLite(t)
 	const token = "token-admin"
 	org := led(t, w.post(token, "/console/orgs", form("name", "Nova")), "/console/orgs/*")
-	page(t, w.get(token, org), http.StatusOK, "The organisation is there", "Nova", "No teams yet",
+	page(t, w.get(token, org), http.StatusOK, "The organisation is created.", "Nova", "No teams yet",
 		"Nobody yet", `value="`+issuer+`"`)
 	org, _, _ = strings.Cut(org, "?")
 	page(t, w.post(token, "/console/orgs", form("name", "Nova")), http.StatusConflict,
-		"There is an organisation of this name", `value="Nova"`)
+		"An organisation with this name already exists.", `value="Nova"`)
 	led(t, w.post(token, org, form("name", "Nova2", "version", 1)), org+"?done=org-saved")
 	page(t, w.post(token, org, form("name", "acme", "version", 2)), http.StatusConflict,
-		"There is an organisation of this name", `value="acme"`)
+		"An organisation with this name already exists.", `value="acme"`)
 
 	team := led(t, w.post(token, org+"/teams", form("name", "Ops")), "/console/teams/*")
 	team, _, _ = strings.Cut(team, "?")
 	page(t, w.post(token, org+"/teams", form("name", "Ops")), http.StatusConflict,
-		"There is a team of this name", `value="Ops"`)
+		"A team with this name already exists in this organisation.", `value="Ops"`)
 	page(t, w.get(token, team), http.StatusOK, "Organisation Nova2", "Ops")
 	led(t, w.post(token, org+"/teams", form("name", "Dev")), "/console/teams/*")
 	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict,
-		"There is a team of this name")
+		"A team with this name already exists in this organisation.")
 
 	for _, at := range []string{org, team} {
 		page(t, w.get(token, at), http.StatusOK, `name="issuer" value="`+issuer+`"`,
-			`letter for letter. Yours is <span class="name">`+issuer)
+			`exactly as in the tokens. Yours is <span class="name">`+issuer)
 		led(t, w.post(token, at+"/members", form(
 			"subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
 		page(t, w.post(token, at+"/members", form(
 			"subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict,
-			"This is a member already", `value="zoe"`, "<option selected>member</option>")
+			"This member already exists. Open it in the list to change its standing.", `value="zoe"`, "<option selected>member</option>")
 		body := page(t, w.get(token, at), http.StatusOK, "zoe")
 		_, rest, _ := strings.Cut(body, `href="/console/members/`)
 		id, _, _ := strings.Cut(rest, `"`)
@@ -372,7 +372,7 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	at := led(t, w.post(token, "/console/tools", form("tool", "nope_tool", "off", "no")),
 		"/console/tools?done=tool-on&unserved=nope_tool")
 	page(t, w.get(token, at), http.StatusOK, "The tool is switched on",
-		"No tool of this server has the name that was switched")
+		"No tool of this server has the name of the switch.")
 	if off := must(w.store.ToolsOff(t.Context())); !slices.Equal(off, []string{"of.another"}) {
 		t.Errorf("%v", off)
 	}
@@ -427,7 +427,7 @@ func TestListsGoOnOnTheNextPage(t *testing.T) {
 	}
 	last := must(w.store.CreateOrg(ctx, "the last one", by))
 	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/new?scope=org-%d", last.ID)),
-		http.StatusOK, "Organisation the last one", "There are more than stand here")
+		http.StatusOK, "Organisation the last one", "The list is incomplete: start from the page of the organisation or the team.")
 	// Nonsense is the first page.
 	for _, after := range []string{"x", "-7", "99999999999999999999"} {
 		page(t, w.get("token-admin", "/console/orgs?after="+url.QueryEscape(after)), http.StatusOK,
@@ -463,9 +463,9 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 		"/console/tools", "/console/catalogs", "/console/catalogs/new", "/console/catalogs/1",
 		"/console/orgs", "/console/orgs/1", "/console/teams/1", "/console/members/1"} {
 		page(t, w.get("token-admin", at), http.StatusServiceUnavailable, "Not now",
-			"The database does not answer: try again; nothing was changed.")
+			"The database does not respond: try again; nothing was changed.")
 		page(t, w.get("token-lead", at), http.StatusServiceUnavailable, "Not now",
-			"The database does not answer: try again; nothing was changed.")
+			"The database does not respond: try again; nothing was changed.")
 	}
 	f := form("version", 1, "name", "x", "tool", "view", "scope", "global", "standing", "lead",
 		"subject", "x")
@@ -475,7 +475,7 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 		"/console/orgs/1/delete", "/console/orgs/1/teams", "/console/teams/1",
 		"/console/teams/1/delete", "/console/members/1", "/console/members/1/delete"} {
 		body := page(t, w.post("token-admin", at, f), http.StatusServiceUnavailable, "Not now",
-			"The database does not answer: try again; nothing was changed.")
+			"The database does not respond: try again; nothing was changed.")
 		if strings.Contains(body, "sql") || strings.Contains(body, "closed") ||
 			!strings.Contains(w.log.String(), "is closed") {
 			t.Errorf("%s tells the reason: %s", at, body)
@@ -510,5 +510,5 @@ func TestPlaceThatIsFullSaysSo(t *testing.T) {
 	}
 	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID),
 		form("name", "one too many")), http.StatusConflict,
-		"There are as many here as there may be", `value="one too many"`)
+		"The maximum number is reached. Remove one that you no longer need, and try again.", `value="one too many"`)
 }

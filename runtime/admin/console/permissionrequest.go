@@ -163,7 +163,7 @@ func (v *visit) approve() error {
 			d.Wrong.pattern("resource", err)
 		} else if d.Wrong["resource"] == nil && !r.Covers(less) {
 			d.Wrong.add("resource", "This is more than the request, which is "+
-				visible(r.Resource)+". Grant that or less; grant more under Grants.")
+				visible(r.Resource)+". Approve the request or less; grant more under Grants.")
 		}
 		d.Narrow = typable(d.Narrow)
 		if !less.Equal(r.Permission) {
@@ -225,8 +225,7 @@ func (v *visit) decide(done string, read func(
 		}
 	}
 	return v.showAs(http.StatusConflict, "permission-request",
-		d.page("This request has been decided on already, as it stands below. "+
-			"What you sent changed nothing."))
+		d.page("This request already has a decision, shown below. Nothing was changed."))
 }
 
 // page is the page of the request, with a problem.

@@ -15,13 +15,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestRefusalsAreRecorded: who asks for what they may not do is in the audit, whether there is such a thing or not.
+// TestRefusalsAreRecorded: who asks for what they may not do is in the audit, whether there is such
+// a thing or not.
 func TestRefusalsAreRecorded(t *testing.T) {
 	w := onSQLite(t)
 	var events []audit.Event
 	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error { events = append(events, e); return nil })
 	w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Audit: sink})
-	const isAdmin, isManager = "needs the role of an admin", "needs to be owner, admin or lead"
+	const isAdmin, isManager = "requires the role of an admin", "requires owner, admin or lead"
 	foreign, own := fmt.Sprint("/console/catalogs/", w.ofDen.ID), fmt.Sprint("/console/catalogs/", w.ofLab.ID)
 	for _, c := range []struct {
 		token, method, path     string
@@ -68,11 +69,12 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	}
 }
 
-// TestNameThatCodeDeclaresIsTaken: clients would never get a global catalog of that name, as the API says.
+// TestNameThatCodeDeclaresIsTaken: clients would never get a global catalog of that name, as the
+// API says.
 func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	w := onSQLite(t)
 	const says = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool " +
-		"catalog=): take another name, or remove it there."
+		"catalog=): use another name, or remove it there."
 	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
 	at := fmt.Sprint("/console/catalogs/", w.global.ID)
 	page(t, w.post("token-admin", at, form("version", w.global.Version, "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
@@ -84,16 +86,17 @@ func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	old := must(w.store.CreateCatalog(t.Context(), store.Global, "kit", "", true, by))
 	at = fmt.Sprint("/console/catalogs/", old.ID)
 	led(t, w.post("token-admin", at, form("version", old.Version, "name", "kit", "description", "shadowed")), at+"?done=catalog-saved")
-	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "everything")), http.StatusConflict, "There is a catalog of this name there already")
+	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "everything")), http.StatusConflict, "A catalog with this name already exists there. Choose another name, or open that catalog.")
 }
 
-// TestChangeThatMayHaveBeenMadeIsNotDenied: what is said is about the change, and not about the page that was to be shown again.
+// TestChangeThatMayHaveBeenMadeIsNotDenied: what is said is about the change, and not about the
+// page that was to be shown again.
 func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 	w := onSQLite(t)
 	for _, c := range []struct {
 		method, says string
-	}{{"GET", "No answer in time: try again; nothing was changed."}, {"POST", "No answer in " +
-		"time: try again; a change may have been made or not: look before you send it again."}} {
+	}{{"GET", "No response in time: try again; nothing was changed."}, {"POST",
+		"No response in time: try again; the change may have been made: check before you send it again."}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		rec := httptest.NewRecorder()

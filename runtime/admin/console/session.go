@@ -24,9 +24,9 @@ import (
 //
 // The cookies go to the console's path alone, so that no other handler of the host, its logs or
 // what it echoes, ever has the token. That rules the prefix __Host- out, which demands Path=/ (RFC
-// 6265bis, section
-// 4.1.3.2). What it would have added, that no other host of the domain can set the cookie, is made up for: a cookie
-// that comes twice is nobody's, and every page names who is signed in.
+// 6265bis, section 4.1.3.2). What it would have added, that no other host of the domain can set the
+// cookie, is made up for: a cookie that comes twice is nobody's, and every page names who is signed
+// in.
 const (
 	cookieName   = "__Secure-mcpgen-console"
 	loopbackName = "mcpgen-console" // over plain HTTP, where browsers refuse the prefix
@@ -42,8 +42,8 @@ const (
 )
 
 // near reports whether a request came over plain HTTP on this machine: from a browser, which is as
-// good as TLS, or from a proxy that ends TLS and does not pass the name on that the browser asked
-// for.
+// good as TLS, or from a proxy that ends TLS and does not forward the host name that the browser
+// requested.
 func near(r *http.Request) bool {
 	return r.TLS == nil && loopback(r.Host) && loopback(r.RemoteAddr)
 }
@@ -142,11 +142,11 @@ func wellFormed(token string) bool {
 // identify asks the server whose token it is, as if the request had come with it.
 func (c *console) identify(r *http.Request,
 	token string) (context.Context, access.Principal, error) {
-	asked := r.Clone(r.Context())
-	asked.Body = http.NoBody
-	asked.Header.Del("Cookie")
-	asked.Header.Set("Authorization", "Bearer "+token)
-	return c.server.Identify(asked)
+	request := r.Clone(r.Context())
+	request.Body = http.NoBody
+	request.Header.Del("Cookie")
+	request.Header.Set("Authorization", "Bearer "+token)
+	return c.server.Identify(request)
 }
 
 // visit is one request.
@@ -158,7 +158,7 @@ type visit struct {
 	caller  access.Principal // zero where everybody is let in
 	admin   bool
 	managed []store.Scope // by one who is no admin
-	foreign string        // what was asked for and is none of the caller's, for the audit
+	foreign string        // what was requested and is none of the caller's, for the audit
 }
 
 var (
@@ -173,7 +173,7 @@ func (c *console) handler(to route) http.Handler {
 		defer cancel()
 		r = r.WithContext(ctx)
 		v := &visit{console: c, w: w, r: r, ctx: ctx}
-		// The form comes first, so that who is calling is asked when all of it is there. Whether it
+		// The form comes first, so that the caller is identified when all of it is there. Whether it
 		// can be read is said to who may send it.
 		unread := v.parsed()
 		if to.who != everybody {
@@ -221,7 +221,7 @@ func (v *visit) allow(who who) (err error) {
 	return nil
 }
 
-// denied records, where an error says so, that somebody has asked for what they may not do. What
+// denied records, where an error says so, that somebody has requested what they may not do. What
 // never was is recorded as what is another's: the answer is the same, and so is the time it takes.
 func (v *visit) denied(pattern string, err error) {
 	object, needs := store.Anywhere.String(), ""
@@ -242,7 +242,7 @@ func (v *visit) denied(pattern string, err error) {
 func (v *visit) notIdentified(err error) {
 	var refused *runtime.Refusal
 	if !errors.As(err, &refused) {
-		v.log.ErrorContext(v.r.Context(), "who is calling could not be found out", "error", err)
+		v.log.ErrorContext(v.r.Context(), "the caller could not be identified", "error", err)
 		refused = &runtime.Refusal{Status: http.StatusServiceUnavailable}
 	}
 	switch refused.Status {
@@ -254,17 +254,18 @@ func (v *visit) notIdentified(err error) {
 		v.tooOften(v.next(), refused.RetryAfter)
 	case http.StatusForbidden:
 		v.render(v.w, nil, http.StatusForbidden, "message", page{Title: "Not let in", Leave: true,
-			Data: message{Text: "Your token is good, and this server does not know you as one of " +
-				"its users. Ask its operator."}})
+			Data: message{Text: "Your token is valid, but this server does not know you as a user. Ask " +
+				"its operator."}})
 	default:
 		v.render(v.w, nil, http.StatusServiceUnavailable, "message",
 			page{Title: "Not now", Leave: true,
-				Data: message{Text: "Who you are could not be found out just now. Nothing was changed. Try again in a moment."}})
+				Data: message{Text: "The server could not identify you. Nothing was changed. Try again in " +
+					"a moment."}})
 	}
 }
 
-// toSignIn leads to the form, and from there back to what was asked for. What was sent by a form is
-// not sent again.
+// toSignIn leads to the form, and from there back to what was requested. What was sent by a form
+// is not sent again.
 func (v *visit) toSignIn(problem string) {
 	q := url.Values{}
 	if next := v.next(); next != runtime.PathConsole {

@@ -15,18 +15,21 @@ import (
 // signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with:
 // a token that was refused is nowhere in what a browser would send again.
 var signInProblems = map[string]string{
-	"ended":     "You were signed out, because your token has ended or no longer holds. Sign in with a new one. If you had sent a form, it was not done.",
-	"empty":     "Paste a token.",
-	"refused":   "The server does not take this token: it has ended, it is for another server, or a part of it is missing. Copy the whole token again, without \"Bearer\" in front, or get a new one.",
-	"malformed": "This is no bearer token: it has characters that no token has, such as spaces or quotes. Copy the token alone, without \"Bearer\" or quotes.",
-	"long":      fmt.Sprintf("This token is longer than the %d bytes that browsers keep. Get one with fewer claims in it, such as groups, or use the admin API, which takes longer ones.", maxToken),
-	"plain":     "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
-	"stranger": "The token is good, and this server does not know you as one of its users. " +
-		"Ask its operator.",
-	"often": "The server does not take this token, " +
-		"and too many from your address did not hold before it. " +
-		"Wait a while before you try another. A token that holds is taken at once.",
-	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
+	"ended": "You were signed out because your token has expired or is no longer valid. Sign " +
+		"in with a new one. If you sent a form, nothing was changed.",
+	"empty": "Paste a token.",
+	"refused": "The server rejects this token: it has expired, is for another server, or is " +
+		"incomplete. Copy the whole token again, without \"Bearer\" in front, or get a new one.",
+	"malformed": "This is not a bearer token: it has characters that a token cannot have, such as " +
+		"spaces or quotes. Copy only the token, without \"Bearer\" or quotes.",
+	"long": fmt.Sprintf("This token is longer than the %d bytes that browsers store. Get one "+
+		"with fewer claims, such as groups, or use the admin API, which accepts longer ones.", maxToken),
+	"plain": "This page was sent over plain HTTP, where others could read your token, so " +
+		"nothing was stored. Open it over HTTPS, or on the server's own machine as localhost.",
+	"stranger": "The token is valid, but this server does not know you as a user. Ask its operator.",
+	"often": "The server rejects this token, after too many invalid ones from your address. Wait " +
+		"before you try another. A valid token is accepted at once.",
+	"unavailable": "The server could not identify you. Try again in a moment.",
 }
 
 type signInForm struct {
@@ -100,7 +103,7 @@ func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
 		return "stranger", 0
 	}
-	v.log.ErrorContext(v.ctx, "who signs in could not be found out", "error", err)
+	v.log.ErrorContext(v.ctx, "the caller who signs in could not be identified", "error", err)
 	return "unavailable", 0
 }
 

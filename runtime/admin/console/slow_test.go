@@ -27,8 +27,8 @@ func hasty(w *world, m console.Machine) *httptest.Server {
 	return httptest.NewServer(w.Handler)
 }
 
-// TestFormThatDoesNotEndHoldsNothing sends half a form, as nobody and as an admin: the console answers, hangs up, and can be
-// shut down.
+// TestFormThatDoesNotEndHoldsNothing sends half a form, as nobody and as an admin: the console
+// answers, hangs up, and can be shut down.
 func TestFormThatDoesNotEndHoldsNothing(t *testing.T) {
 	w := onSQLite(t)
 	web := hasty(w, w.machine)
@@ -63,7 +63,8 @@ type ending func()
 
 func (e ending) Read([]byte) (int, error) { e(); return 0, io.EOF }
 
-// TestWhoSendsAFormIsAskedWhenAllOfItIsThere: a credential that ends while a form comes does nothing.
+// TestWhoSendsAFormIsAskedWhenAllOfItIsThere: a credential that ends while a form comes does
+// nothing.
 func TestWhoSendsAFormIsAskedWhenAllOfItIsThere(t *testing.T) {
 	w := onSQLite(t)
 	for _, at := range []string{"/console/orgs", "/console/catalogs"} {
@@ -93,7 +94,8 @@ func (p pondering) Identify(r *http.Request) (context.Context, access.Principal,
 	return ctx, who, err
 }
 
-// TestFormThatIsThereIsNotWaitedForAnyMore: the time for a form is none for what is done with it, which has its own.
+// TestFormThatIsThereIsNotWaitedForAnyMore: the time for a form is none for what is done with it,
+// which has its own.
 func TestFormThatIsThereIsNotWaitedForAnyMore(t *testing.T) {
 	w := onSQLite(t)
 	web := hasty(w, pondering{w.machine, func(ctx context.Context) error {

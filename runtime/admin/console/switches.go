@@ -12,9 +12,10 @@ const pathTools = runtime.PathConsole + "/tools"
 
 // toolSwitch is a tool, and whether it is switched off.
 type toolSwitch struct {
-	Name   string
-	Off    bool
-	Served bool // this server has it; the store may know of others that it had, or that another replica has
+	Name string
+	Off  bool
+	// this server has it; the store may know of others that it had, or that another replica has
+	Served bool
 }
 
 func (v *visit) switches() ([]toolSwitch, error) {
@@ -42,17 +43,19 @@ func (v *visit) listSwitches() error {
 	return v.show("tools", p)
 }
 
-// unserved is what is to be known of a switch whose tool the server has not. A name that only an address says, and neither
-// the server nor the store knows, is not repeated: anybody can write an address.
+// unserved is what is to be known of a switch whose tool the server has not. A name that only an
+// address says, and neither the server nor the store knows, is not repeated: anybody can write an
+// address.
 func unserved(all []toolSwitch, name string) string {
 	i := slices.IndexFunc(all, func(t toolSwitch) bool { return t.Name == name })
 	switch {
 	case i < 0:
-		return "No tool of this server has the name that was switched."
+		return "No tool of this server has the name of the switch."
 	case all[i].Served:
 		return ""
 	}
-	return "No tool of this server has this name: " + name + ". Where no other server of this store has it, look at the spelling."
+	return "No tool of this server has this name: " + name +
+		". If no other server of this store has it, check the spelling."
 }
 
 // switchTool switches a tool off, or on again.
@@ -62,7 +65,7 @@ func (v *visit) switchTool() error {
 	if err == nil {
 		// It stands, and the server will hear of it in any case.
 		if err := v.server.ReloadSwitches(v.ctx); err != nil {
-			v.log.WarnContext(v.ctx, "a switch counts here as soon as the server hears of it", "request_id", runtime.RequestID(v.ctx), "error", err)
+			v.log.WarnContext(v.ctx, "the switch takes effect here when the server receives the change", "request_id", runtime.RequestID(v.ctx), "error", err)
 		}
 	}
 	if err == nil {

@@ -55,7 +55,7 @@ func (v *visit) renameTeam() error {
 	}, func(d *teamPageData, p *page, err error) (rule, taken string) {
 		d.Name = v.field("name")
 		p.Conflict = renamed(err, "team", d.Team.Name, d.Name)
-		return v.ruleOr(ruleName), "There is a team of this name in this organisation already."
+		return v.ruleOr(ruleName), "A team with this name already exists in this organisation."
 	})
 }
 
@@ -68,8 +68,8 @@ func (v *visit) addTeamMember() error {
 	})
 }
 
-// ofTeam does what a form of a team's page says, and shows the page again where that is refused, with what
-// again puts into it.
+// ofTeam does what a form of a team's page says, and shows the page again where that is refused,
+// with what again puts into it.
 func (v *visit) ofTeam(do func(store.Team) (done string, err error), again func(d *teamPageData, p *page, err error) (rule, taken string)) error {
 	t, err := v.team()
 	if err != nil {

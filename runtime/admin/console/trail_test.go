@@ -85,7 +85,7 @@ func TestTrailIsSearched(t *testing.T) {
 				"/console/audit?client=other&tool=tool_005&until=2026-06-01"), http.StatusOK,
 				`value="2026-06-01"`, `value="other"`,
 				`href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`,
-				"Download what is found", "Show all")
+				"Download the matches", "Show all")
 			equal(t, rows(t, body)[1:],
 				[]string{
 					"2026-05-04 17:00:00 UTC|tool_called|vera by other|tool_005|failed: " +
@@ -96,7 +96,7 @@ func TestTrailIsSearched(t *testing.T) {
 				"changed", "create catalog: ")
 			for _, at := range []string{"/console/audit", "/console/audit/export"} {
 				page(t, w.get("token-admin", at+"?from=soon&client=desk"),
-					http.StatusUnprocessableEntity, "This is no time", `value="desk"`)
+					http.StatusUnprocessableEntity, "This is not a time. Write it in UTC, for example 2026-05-04 16:00.", `value="desk"`)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestSearchForAWordOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
 		"status=denied": "failure denied", "status=timeout": "failure timeout",
 	} {
 		page(t, w.get("token-admin", "/console/audit?"+query), http.StatusUnprocessableEntity,
-			"This is a word of earlier versions. Search for the "+cure+", which also finds")
+			"This is a value of earlier versions. Search for the "+cure+", which also finds")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
 	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"},
 		store.Page[int64]{}))
 	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK,
-		"This is an intent", "Without an outcome the call still runs",
+		"This is an intent", "the call is still running",
 		`href="/console/audit?request=2"`, "all of them")
 	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[1].ID)), http.StatusOK,
 		"recorded before the call")
@@ -284,7 +284,7 @@ func TestDownloadThatFailsIsCutOff(t *testing.T) {
 	must(0, w.store.Close())
 	for _, at := range []string{"/console/audit", "/console/audit/1", "/console/audit/export"} {
 		rec := w.get("token-admin", at)
-		page(t, rec, http.StatusServiceUnavailable, "The database does not answer")
+		page(t, rec, http.StatusServiceUnavailable, "The database does not respond")
 		if rec.Header().Get("Content-Disposition") != "" {
 			t.Errorf("%s is a download", at)
 		}
@@ -320,7 +320,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 		<-begun
 	}
 	page(t, w.get("token-admin", "/console/audit/export"), http.StatusTooManyRequests,
-		"Try again when one of them has ended")
+		"The maximum number of downloads is running. Try again when one has ended.")
 	close(end)
 	for range front.MaxExports {
 		if code := <-all; code != http.StatusOK {

@@ -162,7 +162,7 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		event := get("/console/audit/" + at)
 		if !strings.Contains(event, row.why) ||
 			strings.Contains(event, "<dt>Why</dt>") != (row.why != "") ||
-			strings.Contains(event, "log says more") != row.more {
+			strings.Contains(event, "See the server's log") != row.more {
 			t.Errorf("%s: %s", row.search, event)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// visible is a text in which each character that cannot be seen, or that turns those around it, stands as an escape: what
-// a client writes must not look like something else to the administrator who decides on it.
+// visible is a text in which each character that cannot be seen, or that turns those around it,
+// stands as an escape: what a client writes must not look like something else to the administrator
+// who decides on it.
 func visible(text string) string {
 	var b strings.Builder
 	for hidden := grant.Hidden(text); hidden != nil; hidden = grant.Hidden(text) {
@@ -21,7 +22,7 @@ func visible(text string) string {
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(hidden.Rune), "'"))
 		}
-		text = text[hidden.Offset+hidden.Size:] // in which a mark stands on nothing: not on the escape
+		text = text[hidden.Offset+hidden.Size:] // in which a mark has no base letter: not the escape
 	}
 	return b.String() + text
 }
@@ -29,7 +30,8 @@ func visible(text string) string {
 // hides reports whether a text has characters that visible shows as escapes.
 func hides(text string) bool { return grant.Hidden(text) != nil }
 
-// typable is what a form is filled with: a text of which all can be seen where it is changed, or else nothing.
+// typable is what a form is filled with: a text of which all can be seen where it is changed, or
+// else nothing.
 func typable(text string) string {
 	if hides(text) {
 		return ""
@@ -37,7 +39,8 @@ func typable(text string) string {
 	return text
 }
 
-// What is shown of a client's own words: of each line, and how many lines, in a page; and in a row of a list.
+// What is shown of a client's own words: of each line, and how many lines, in a page; and in a row
+// of a list.
 const (
 	quoteRunes = 1000
 	quoteLines = 20
@@ -82,7 +85,8 @@ func shorten(text string, runes int) (short string, cut bool) {
 	return text, false
 }
 
-// shown writes a name that somebody else chose: all of it can be seen, and lines end between its words.
+// shown writes a name that somebody else chose: all of it can be seen, and lines end between its
+// words.
 func shown(name string) template.HTML { return breakable(visible(name)) }
 
 // filled are the pairs of name and value whose value is not empty.

@@ -21,7 +21,8 @@ func TestWhatCannotBeSeenStandsAsAnEscape(t *testing.T) {
 			t.Errorf("%+q: %+q, want %+q", text, got, want)
 		}
 	}
-	// By hand, from the names that Unicode gives them: whatever stands around one, none of these stays.
+	// By hand, from the names that Unicode gives them: whatever stands around one, none of these
+	// stays.
 	hidden := []rune("\x00\n\r\t\x1b\x7f\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2000\u2007\u200a\u200b\u200c\u200d\u200e\u200f" +
 		"\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u202f\u205f\u2060\u2061\u2064\u2065\u2066\u2067\u2068\u2069\u206a\u206f\u2800\u3000\u3164\ue000\ufe00\ufe0f\ufeff\uffa0\ufff0\ufff9\ufffb\ufffc\ufffd\uffff" +
 		"\U0001d173\U0001d159\U000e0001\U000e0020\U000e0100\U000e01ef\U000f0000\U0010ffff")
@@ -45,7 +46,8 @@ func TestWordsOfOthersAreCut(t *testing.T) {
 		for _, line := range lines {
 			total += utf8.RuneCountInString(line)
 		}
-		whole := console.Visible(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "|")) // a bar for a line
+		// a bar for a line
+		whole := console.Visible(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "|"))
 		if len(lines) > 20 || total > 6*1000 || !cut && strings.Join(lines, "|") != whole {
 			rt.Fatalf("%q: %d lines of %d characters, %t", text, len(lines), total, cut)
 		}

@@ -38,8 +38,8 @@ func (v *visit) clearWorkspace() error {
 	case err != nil:
 		return err
 	case !found:
-		const none = "This client has no workspace at this replica. " +
-			"Look at how the client and its issuer are spelled."
+		const none = "This client has no workspace at this replica. Check the spelling of the client " +
+			"and its issuer."
 		return v.showAs(http.StatusNotFound, "workspaces", d.page(none))
 	}
 	return v.back(pathWorkspaces, "workspace-cleared")

@@ -76,6 +76,6 @@ func TestAnAdminClearsAWorkspace(t *testing.T) {
 	page(t, w.get("token-admin", "/console/workspaces"), http.StatusNotFound)
 	if body := page(t, w.get("token-admin", "/console"), http.StatusOK); strings.Contains(body,
 		"workspaces") {
-		t.Error("the console has workspaces where there are none")
+		t.Error("the console has workspaces that it should not have")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // in the context that it is given who asks, or else here and at once. Do says what was done to
 // what, or nothing where nothing was.
 //
-// An error after do is of a change that stands and is not recorded. The log is told of it.
+// An error after do is for a change that was made and is not recorded. It is logged.
 func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger,
 	by audit.Event, do func(context.Context) (action, object string, err error)) error {
 	action, object, err := do(audit.Acting(ctx, by))
@@ -28,7 +28,7 @@ func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *
 	}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.Success, action, object
 	if err := record(context.WithoutCancel(ctx), sink, by); err != nil {
-		log.ErrorContext(ctx, "a change was made and could not be recorded", "request_id",
+		log.ErrorContext(ctx, "a change was made, but could not be recorded", "request_id",
 			by.RequestID, "action", action, "object", object, "error", err)
 		return err
 	}

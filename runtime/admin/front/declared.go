@@ -13,5 +13,6 @@ func Shadowed(declared []catalog.Found, in store.Scope, name string) error {
 	if in != store.Global || !slices.ContainsFunc(declared, func(c catalog.Found) bool { return c.Name == name }) {
 		return nil
 	}
-	return fmt.Errorf("the source of the server declares a catalog %q (//mcp:tool catalog=): take another name, or remove it there", name)
+	return fmt.Errorf("the source of the server declares a catalog %q (//mcp:tool catalog=): use "+
+		"another name, or remove it there", name)
 }

@@ -47,10 +47,10 @@ func (s state) SQLState() string { return string(s) }
 func (early) SafeToRetry() bool  { return true }
 
 func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
-	const slow, down = "no answer in time: try again; ", "the database does not answer: try again; "
-	const full = "the database takes no changes: try again later; "
+	const slow, down = "no response in time: try again; ", "the database does not respond: try again; "
+	const full = "the database is read-only: try again later; "
 	const none, perhaps = "nothing was changed",
-		"a change may have been made or not: look before you send it again"
+		"the change may have been made: check before you send it again"
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -113,7 +113,7 @@ func TestStoreThatIsBusyOrClosedIsAnOutage(t *testing.T) {
 	recorded := s.Audit().Record(ctx, audit.Event{})
 	for _, err := range []error{busy, closed, unread, recorded} {
 		if got := front.Outage(ctx, err, false); err == nil ||
-			got != "the database does not answer: try again; nothing was changed" {
+			got != "the database does not respond: try again; nothing was changed" {
 			t.Errorf("%v: %q", err, got)
 		}
 	}
@@ -157,7 +157,7 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Failed, Failure: audit.Denied,
 		Principal: "mel",
 		RequestID: "R1", Action: "do it", Object: "organization 1",
-		Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
+		Missing: "requires the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if !strings.Contains(log.String(), "the disk is full") || !strings.Contains(log.String(),

@@ -23,7 +23,7 @@ func Outage(ctx context.Context, err error, reads bool) string {
 	text, undone := outage(err)
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, context.Canceled) {
-		text = "no answer in time: try again"
+		text = "no response in time: try again"
 	}
 	switch {
 	case text == "":
@@ -31,12 +31,12 @@ func Outage(ctx context.Context, err error, reads bool) string {
 	case reads || undone:
 		return text + "; nothing was changed"
 	}
-	return text + "; a change may have been made or not: look before you send it again"
+	return text + "; the change may have been made: check before you send it again"
 }
 
 const (
-	silent     = "the database does not answer: try again"
-	unwritable = "the database takes no changes: try again later"
+	silent     = "the database does not respond: try again"
+	unwritable = "the database is read-only: try again later"
 )
 
 // outage describes the error of a database that is not available, and reports whether the change

@@ -11,15 +11,15 @@ import (
 
 // What a refused caller lacks, for the audit.
 const (
-	NeedsAdmin   = "needs the role of an admin"
-	NeedsManager = "needs to be owner, admin or lead"
-	NeedsMember  = "needs to be a member"
-	NeedsAsker   = "needs to be the client that asked for it"
+	NeedsAdmin   = "requires the role of an admin"
+	NeedsManager = "requires owner, admin or lead"
+	NeedsMember  = "requires membership"
+	NeedsAsker   = "must be the requesting client"
 )
 
 // Refused records that somebody has asked for what they may not do: who, by the fields of by, and
 // how, on what and for the lack of what. Nothing is recorded of what else they sent. It stays
-// refused where that cannot be recorded, which the log is told. A nil sink records nothing.
+// refused where that cannot be recorded, which is logged. A nil sink records nothing.
 func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Event, action, object,
 	missing string) {
 	if sink == nil {

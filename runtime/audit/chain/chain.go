@@ -76,7 +76,7 @@ type Chain struct {
 	options Options
 	group   *groupcommit.Group[entry]
 
-	at     place // of the last record that is durable; for whoever has the group's turn
+	at     place // of the last record that is durable; for the holder of the group's turn
 	marked int64 // the last checkpoint's seq
 	ended  bool
 
@@ -97,7 +97,7 @@ var replicaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var (
 	errClosed   = errors.New("chain: it is closed")
-	errPanicked = errors.New("chain: what was to write the record panicked")
+	errPanicked = errors.New("chain: the writer of the record panicked")
 )
 
 // New begins a chain in front of a sink. It has a goroutine until it is closed.
@@ -108,15 +108,15 @@ func New(sink audit.Sink, options Options) (*Chain, error) {
 	case len(options.Key) < MinKey:
 		return nil,
 			fmt.Errorf(
-				"chain.New: the key has %d bytes: make one of at least %d, as by openssl rand "+
+				"chain.New: the key has %d bytes: make one of at least %d, for example with openssl rand "+
 					"-hex %d", len(options.Key), MinKey, MinKey)
 	case !replicaName.MatchString(options.Replica):
 		return nil,
 			fmt.Errorf(
-				"chain.New: %.100q does not name a replica: use 1 to 64 letters, digits, hyphens "+
-					"and underscores", options.Replica)
+				"chain.New: %.100q is not a replica name: use 1 to 64 letters, digits, hyphens and underscores", options.Replica)
 	case options.Every < 0 || options.Interval < 0:
-		return nil, errors.New("chain.New: Every and Interval are not negative: 0 is the default")
+		return nil, errors.New("chain.New: Every or Interval is negative: use a positive value, or 0 " +
+			"for the default")
 	}
 	options.Key = slices.Clone(options.Key)
 	options.Every = cmp.Or(options.Every, 1000)
@@ -221,7 +221,7 @@ func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
 func (c *Chain) broken(err error) {
 	before := c.at
 	c.begin()
-	c.options.Logger.Error("the audit chain ends, since its sink failed, and another one begins",
+	c.options.Logger.Error("the sink of the audit chain failed; the server starts a new chain",
 		"chain", before.id, "seq", before.seq, "next", c.at.id, "error", err)
 }
 
@@ -254,7 +254,7 @@ func (c *Chain) Seal(ctx context.Context,
 		}()
 		err = do(func(event audit.Event) (audit.Event, error) {
 			if sealed {
-				return audit.Event{}, errors.New("chain: one event is sealed at a time")
+				return audit.Event{}, errors.New("chain: events are sealed one at a time")
 			}
 			e, err := entryOf(event)
 			if err != nil {

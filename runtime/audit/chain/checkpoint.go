@@ -27,7 +27,8 @@ type Checkpoint struct {
 	Seal audit.MAC `json:"seal"`
 }
 
-// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a fixed length.
+// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a
+// fixed length.
 func sealCheckpoint(key []byte, p Checkpoint) Checkpoint {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "checkpoint of an audit trail\n%q %d %s %s", p.Chain, p.Seq, p.MAC, p.Time.UTC().Format(time.RFC3339Nano))
@@ -54,11 +55,11 @@ func CheckpointFile(path string) func(context.Context, Checkpoint) error {
 		}
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
-			return fmt.Errorf("chain: keep a checkpoint: %w", err)
+			return fmt.Errorf("chain: write a checkpoint: %w", err)
 		}
 		_, err = file.Write(append(line, '\n'))
 		if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-			return fmt.Errorf("chain: keep a checkpoint: %w", err)
+			return fmt.Errorf("chain: write a checkpoint: %w", err)
 		}
 		return nil
 	}
@@ -79,7 +80,7 @@ func ReadCheckpoints(r io.Reader) ([]Checkpoint, error) {
 		case err == io.EOF && bad != nil:
 			return all, nil
 		case bad != nil && len(bytes.TrimSpace(line)) > 0:
-			return nil, fmt.Errorf("line %d is no checkpoint: %w", n, bad)
+			return nil, fmt.Errorf("line %d is not a checkpoint:  %w", n, bad)
 		case bad == nil:
 			all = append(all, p)
 		}

@@ -77,21 +77,19 @@ func (f Finding) String() string {
 
 const (
 	cureMissing = "find the files or rows that have them; if older files were deleted as " +
-		"configured, name a checkpoint from before which nothing is asked for"
-	cureAltered   = "compare it with another copy of the trail; it does not prove what it says"
+		"configured, pass the last checkpoint before them with --since"
+	cureAltered   = "compare it with another copy of the trail; do not trust its content"
 	cureReordered = "compare the order with another copy of the trail"
-	cureTwice     = "give each file once, and a trail in one form; if it is so within a file, " +
-		"compare it with another copy"
-	cureForeign = "use the key of the server that wrote it; if this is it, somebody without it " +
-		"wrote this"
-	cureUnchained = "trust it as far as the place it was kept in; if the trail is older than its " +
-		"chain, say that such records are expected"
-	cureTorn   = "nothing: it was never acknowledged"
-	cureForged = "compare it with another copy of the trail; pruning and the deletion of old " +
-		"files leave no such record, and where somebody put it in, it does not prove what it says"
-	cureEmpty = "look at what was read: a trail that was verified before has records, and an " +
-		"export that failed has none"
-	cureNoOutcome = "the server was killed, its sink failed, or the call still runs: " +
-		"find out what it has done before you repeat it"
-	cureUnproven = "nothing, or name an earlier checkpoint and give the files before"
+	cureTwice     = "pass each file once, and a trail in one form; if the file itself has " +
+		"duplicates, compare it with another copy"
+	cureForeign   = "use the key of the server that wrote it; if this is the key, the record is forged"
+	cureUnchained = "trust it only as far as its storage; if the trail is older than its chain, " +
+		"pass --unchained"
+	cureTorn   = "none needed: the record was never acknowledged"
+	cureForged = "compare it with another copy of the trail; pruning and deleting old files leave " +
+		"no such record, so it may be forged"
+	cureEmpty     = "check the input: an earlier verified trail has records, and a failed export has none"
+	cureNoOutcome = "the server was killed, its sink failed, or the call is still running: find " +
+		"out its effects before you repeat it"
+	cureUnproven = "none needed, or pass an earlier checkpoint and the earlier files"
 )

@@ -62,12 +62,12 @@ type record struct {
 
 func read(text []byte) (r record, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
-		return record{}, fmt.Errorf("it is no record: %w", err)
+		return record{}, fmt.Errorf("it is not a record: %w", err)
 	}
 	link := r.Chain
 	if link != nil && (link.ID == "" || link.Seq < 1 ||
 		!bytes.HasSuffix(text, append(hex.AppendEncode(nil, link.MAC[:]), ending...))) {
-		return record{}, errors.New("its place in the chain is not as a chain writes it")
+		return record{}, errors.New("its position in the chain is malformed")
 	}
 	return r, nil
 }

@@ -63,7 +63,7 @@ const (
 // then is reported with it.
 func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, error) {
 	if len(options.Key) < MinKey {
-		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, and none shorter than %d was used", len(options.Key), MinKey)
+		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, but a key has at least %d", len(options.Key), MinKey)
 	}
 	v := &verifier{
 		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
@@ -86,7 +86,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 		}
 		if v.runs > maxRuns || len(v.chains) > maxChains {
 			v.find(Finding{Kind: Disordered, Source: r.Source, Line: r.Line,
-				What: "there is no order in it any more, and the rest was not looked at",
+				What: "the records have lost their order; verify did not read the rest",
 				Cure: cureReordered})
 			break
 		}
@@ -96,7 +96,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool {
 		return f.Kind == Unproven
 	}) {
-		v.find(Finding{Kind: Empty, What: "there is no record that the key proves",
+		v.find(Finding{Kind: Empty, What: "the key verifies no record",
 			Cure: cureEmpty})
 	}
 	return v.Report, nil
@@ -139,7 +139,7 @@ type history struct {
 	id      string
 	runs    []*run
 	current *run   // the one of the record before
-	limit   int64  // where the run after that one begins, 0 where there is none
+	limit   int64  // where the run after that one begins, 0 without one
 	source  string // of the record before
 	proven  int64
 	altered int64
@@ -180,7 +180,7 @@ func (v *verifier) genuine(p Checkpoint) bool {
 		return true
 	}
 	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq,
-		What: "this checkpoint is not by this key, or was altered", Cure: cureForeign})
+		What: "this checkpoint was made with another key, or was altered", Cure: cureForeign})
 	return false
 }
 
@@ -210,7 +210,7 @@ func (v *verifier) record(r Record) {
 	switch {
 	case err != nil && r.Unfinished:
 		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line,
-			What: "the last line is unfinished", Cure: cureTorn})
+			What: "the last line is incomplete", Cure: cureTorn})
 		return
 	case err != nil:
 		v.find(Finding{Kind: Altered, Source: r.Source, Line: r.Line, What: err.Error(),
@@ -219,7 +219,7 @@ func (v *verifier) record(r Record) {
 	case link == nil:
 		if !v.unchained && v.loose != r.Source {
 			v.find(Finding{Kind: Unchained, Source: r.Source, Line: r.Line,
-				What: "from here on, records are in no chain", Cure: cureUnchained})
+				What: "from here on, records have no chain", Cure: cureUnchained})
 		}
 		v.loose = r.Source
 		return
@@ -253,7 +253,7 @@ func (v *verifier) pair(r Record, is record) {
 		v.open[is.RequestID] = o
 	}
 	if change > 0 {
-		const format = "request %.40q was about to call %.128q, and the trail does not have its outcome"
+		const format = "request %.40q called %.128q, but the trail has no outcome"
 		o.found = Finding{
 			Kind: NoOutcome, Source: r.Source, Line: r.Line, Chain: is.Chain.ID, Seq: is.Chain.Seq,
 			What: fmt.Sprintf(format, is.RequestID, is.Tool), Cure: cureNoOutcome,
@@ -289,7 +289,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		for _, one := range h.runs {
 			if one.first <= link.Seq && link.Seq <= one.last {
 				v.find(Finding{Kind: Duplicated, Source: r.Source, Line: r.Line, Chain: h.id,
-					Seq: link.Seq, What: "there is another record of this number", Cure: cureTwice})
+					Seq: link.Seq, What: "another record has this number", Cure: cureTwice})
 				return
 			}
 			if one.last+1 == link.Seq {
@@ -305,7 +305,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	mac, vouched := v.vouched[spot{h.id, link.Seq}]
 	anchored := vouched && mac == link.MAC
 	if vouched && !anchored {
-		v.find(at(Altered, "a checkpoint is of another record of this number", cureAltered))
+		v.find(at(Altered, "a checkpoint has another record with this number", cureAltered))
 	}
 	if into != nil {
 		if same && into != h.current {
@@ -316,7 +316,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 			}
 		}
 		v.prove(h, into.mac, digest, link.MAC,
-			at(Altered, "the record, or the one before it, is not what the chain wrote",
+			at(Altered, "the record or the one before it was altered",
 				cureAltered), cut, nil)
 		into.last, into.mac, into.endSource, into.endLine = link.Seq, link.MAC, r.Source, r.Line
 		into.anchored = into.anchored || anchored
@@ -340,7 +340,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	v.runs = max(v.runs, len(h.runs))
 	if !begun.pending {
 		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC,
-			at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
+			at(Altered, "the record was altered", cureAltered), cut, link.Previous)
 	}
 	h.follow(begun, r.Source)
 }
@@ -443,7 +443,7 @@ func (v *verifier) settle(h *history, r *run, before audit.MAC) bool {
 	r.pending = false
 	r.sure = v.prove(h, before, r.digest, r.firstMAC, Finding{
 		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-		What: "the record, or the one before it, is not what the chain wrote", Cure: cureAltered,
+		What: "the record or the one before it was altered", Cure: cureAltered,
 	}, r.cut, r.previous)
 	return r.sure
 }
@@ -478,7 +478,8 @@ func (v *verifier) gaps(h *history) {
 		r := h.runs[0]
 		v.find(Finding{
 			Kind: Foreign, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-			What: fmt.Sprintf("none of the %d records of this chain is by this key, or all were altered", h.altered), Cure: cureForeign,
+			What: fmt.Sprintf("the key verifies none of the %d records of this chain: they have another "+
+				"key, or all were altered", h.altered), Cure: cureForeign,
 		})
 	}
 	next := int64(1)
@@ -494,14 +495,14 @@ func (v *verifier) gaps(h *history) {
 				What: before(from, r.first-1), Cure: cureMissing})
 		case r.jump && r.first == next:
 			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id,
-				Seq: r.first, What: "what comes before it is elsewhere", Cure: cureReordered})
+				Seq: r.first, What: "the records before it are elsewhere", Cure: cureReordered})
 		case r.pending && (r.first > v.since[h.id] || !r.anchored):
 			v.find(Finding{Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-				What: "it is of a part of the chain that was taken away, and nothing proves it",
+				What: "it is in a deleted part of the chain, and cannot be verified",
 				Cure: cureForged})
 		case r.pending:
 			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id,
-				Seq: r.first, What: "the record before it is gone, and with it the proof of this one", Cure: cureUnproven})
+				Seq: r.first, What: "the record before it is missing, so this one cannot be verified", Cure: cureUnproven})
 		}
 		if r.sure {
 			held = r
@@ -512,16 +513,16 @@ func (v *verifier) gaps(h *history) {
 		v.find(Finding{
 			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last +
 				1,
-			What: fmt.Sprintf("what a cut was to take away ends with record %d, and the cut says %d", held.last, cut), Cure: cureMissing,
+			What: fmt.Sprintf("the deleted part ends with record %d, but the deletion was recorded up to %d", held.last, cut), Cure: cureMissing,
 		})
 	}
 }
 
 func before(from, to int64) string {
 	if from == to {
-		return fmt.Sprintf("record %d is not there before this one", from)
+		return fmt.Sprintf("record %d before this one is missing", from)
 	}
-	return fmt.Sprintf("records %d to %d are not there before this one", from, to)
+	return fmt.Sprintf("records %d to %d before this one are missing", from, to)
 }
 
 // tail reports that a chain ends too early, or is not there at all.
@@ -532,14 +533,14 @@ func (v *verifier) tail(id string) {
 	}
 	if h == nil {
 		v.find(Finding{Kind: Missing, Chain: id, Seq: 1,
-			What: fmt.Sprintf("nothing is there of its records up to %d, which %s proves", want.seq,
+			What: fmt.Sprintf("all its records up to %d are missing, but %s proves them", want.seq,
 				want.by), Cure: cureMissing})
 		return
 	}
 	if last := h.runs[len(h.runs)-1]; last.last < want.seq {
 		v.find(Finding{
 			Kind: CutOff, Source: last.endSource, Line: last.endLine, Chain: id, Seq: last.last + 1,
-			What: fmt.Sprintf("it ends with record %d, and %s proves records up to %d", last.last,
+			What: fmt.Sprintf("it ends with record %d, but %s proves records up to %d", last.last,
 				want.by, want.seq), Cure: cureMissing,
 		})
 	}

@@ -308,9 +308,9 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 	}{
 		"missing": {[]string{at(1, 2, 3, 6, 7, 8, 9, 10)},
 			[]string{
-				"f0:4: chain ID seq 4: missing: records 4 to 5 are not there before this one"}},
+				"f0:4: chain ID seq 4: missing: records 4 to 5 before this one are missing"}},
 		"missing one": {[]string{at(1, 2, 3, 5, 6, 7, 8, 9, 10)},
-			[]string{"f0:4: chain ID seq 4: missing: record 4 is not there"}},
+			[]string{"f0:4: chain ID seq 4: missing: record 4 before this one is missing"}},
 		"missing start": {[]string{at(3, 4, 5, 6, 7, 8, 9, 10)},
 			[]string{"f0:1: chain ID seq 1: missing: records 1 to 2"}},
 		"altered": {[]string{at(1, 2, 3, 4) + forged + at(6, 7, 8, 9, 10)},
@@ -325,26 +325,26 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 		"first comes last": {[]string{at(2, 3, 4, 5, 6, 7, 8, 9, 10, 1)},
 			[]string{"f0:10: chain ID seq 1: reordered: it comes after record 10"}},
 		"elsewhere": {[]string{at(1, 2, 4, 5), at(3), at(6, 7, 8, 9, 10)},
-			[]string{"f0:3: chain ID seq 4: reordered: what comes before it is elsewhere"}},
+			[]string{"f0:3: chain ID seq 4: reordered: the records before it are elsewhere"}},
 		"twice": {[]string{at(1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10)},
 			[]string{"f0:4: chain ID seq 3: duplicated"}},
 		"cut off": {[]string{at(1, 2, 3, 4, 5, 6, 7)},
 			[]string{
-				"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
+				"f0:7: chain ID seq 8: cut off: it ends with record 7, but the checkpoint of"}},
 		"gone": {[]string{""},
 			[]string{
-				"chain ID seq 1: missing: nothing is there of its records up to 10, which the " +
+				"chain ID seq 1: missing: all its records up to 10 are missing, but the " +
 					"checkpoint of"}},
 		"torn": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), `{"timestamp":`},
-			[]string{"f1:1: torn: the last line is unfinished"}},
+			[]string{"f1:1: torn: the last line is incomplete"}},
 		"garbage": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "garbage\n"},
-			[]string{"f0:11: altered: it is no record"}},
+			[]string{"f0:11: altered: it is not a record"}},
 		"no place": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) +
 			`{"chain":{"id":"","seq":0,"mac":""}}` + "\n"},
-			[]string{"f0:11: altered: it is no record"}},
+			[]string{"f0:11: altered: it is not a record"}},
 		"other place": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) +
 			`{"chain":{"id":"","seq":0}}` + "\n"},
-			[]string{"f0:11: altered: its place in the chain is not as a chain writes it"}},
+			[]string{"f0:11: altered: its position in the chain is malformed"}},
 		"loose": {[]string{"{}\n{}\n" + at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "{}\n"},
 			[]string{"f0:1: unchained: from here on", "f0:13: unchained"}},
 	} {
@@ -582,7 +582,7 @@ func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
 			text, more := strings.Join(left, ""), strings.Join(put, "")
 			for where, texts := range map[string][]string{
 				"behind": {text + more}, "in front": {more + text}, "another file": {text, more},
-				"files before": append(slices.Clone(put), text),
+				"none needed, or pass an earlier checkpoint and the earlier files": append(slices.Clone(put), text),
 			} {
 				got := verified(t, chain.VerifyOptions{}, texts...)
 				if got.Sound() || slices.ContainsFunc(got.Findings,
@@ -795,7 +795,7 @@ func TestIntentWithoutAnOutcomeIsFoundAndIsNoTampering(t *testing.T) {
 		var found []string
 		for _, f := range got.Findings {
 			found = append(found, fmt.Sprint(f.Kind, " ", f.Seq, " ", f.Tampering()))
-			if !strings.Contains(f.What, `was about to call "pay"`) || f.Chain == "" ||
+			if !strings.Contains(f.What, `called "pay"`) || f.Chain == "" ||
 				f.Line == 0 {
 				t.Errorf("%s: %s", name, f)
 			}

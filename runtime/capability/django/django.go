@@ -67,7 +67,7 @@ var (
 // rights that the account needs. Give it no others.
 func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 	if db == nil {
-		return nil, errors.New("django: no database: open the host's with sql.Open")
+		return nil, errors.New("django: no database: open the host's database with sql.Open")
 	}
 	if err := dialect.CheckDriver(db); err != nil {
 		return nil, fmt.Errorf("django: %w", err)
@@ -172,9 +172,8 @@ func (s *Source) MapAction(permission string) (string, error) {
 		permission, func(r rune) bool { return r <= ' ' }) {
 		return "",
 			fmt.Errorf(
-				"django: %q is no permission of Django's: it has the form app.codename, as in "+
-					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= "+
-					"on the tool", permission)
+				"django: %q is not a Django permission: write app.codename, for example "+
+					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
 	}
 	return permission, nil
 }

@@ -47,8 +47,8 @@ type host struct {
 func (o Options) host() (host, error) {
 	app, model, ok := strings.Cut(or(o.UserModel, "auth.User"), ".")
 	if !ok || app == "" || model == "" || strings.Contains(model, ".") {
-		return host{}, fmt.Errorf("django: Options.UserModel %q is no model: "+
-			"write AUTH_USER_MODEL of the host's settings, as in \"accounts.Member\"", o.UserModel)
+		return host{}, fmt.Errorf("django: Options.UserModel %q is not a model: write "+
+			"AUTH_USER_MODEL of the host's settings, for example \"accounts.Member\"", o.UserModel)
 	}
 	table := or(o.UserTable, strings.ToLower(app+"_"+model))
 	return host{
@@ -60,7 +60,7 @@ func (o Options) host() (host, error) {
 
 // tables returns what the statements read, for the catalog to be compared with.
 func (h host) tables() []hostcheck.Table {
-	const relation = "the user model needs PermissionsMixin, with the tables that Django names"
+	const relation = "the user model needs PermissionsMixin, with Django's table names"
 	users := []hostcheck.Column{
 		{Name: h.key, Cure: "set Options.UserKey to its primary key"},
 		{Name: h.name, Cure: "set Options.Username to the column of USERNAME_FIELD"},

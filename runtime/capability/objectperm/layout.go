@@ -67,8 +67,8 @@ var types = hostcheck.Table{
 // statements are what a source asks of its host: for the user alone, and for all that it may do.
 type statements struct{ user, capabilities string }
 
-// statements spells the queries for one engine. all asks for the host's models as well. A capability query is
-// one statement, so that what it sees is of one moment.
+// statements spells the queries for one engine. all asks for the host's models as well. A
+// capability query is one statement, so that what it sees is of one moment.
 func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 	if !d.Known() {
 		return statements{}, errors.New(
@@ -79,7 +79,8 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 		{"GroupPermissions", l.GroupPermissions}, {"PermissionTypes", l.PermissionTypes}, {"TypeColumn", l.TypeColumn},
 	} {
 		if named.name == "" {
-			return statements{}, fmt.Errorf("objectperm: Layout.%s names nothing: start from objectperm.NetBox() or objectperm.Nautobot()", named.field)
+			return statements{}, fmt.Errorf("objectperm: Layout.%s is empty: start from "+
+				"objectperm.NetBox() or objectperm.Nautobot()", named.field)
 		}
 	}
 	// NetBox keeps actions as an array, Nautobot as JSON; to_jsonb makes JSON of both.
@@ -109,8 +110,8 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 const user = `SELECT x.id, x.username, x.is_superuser FROM USERS x
 WHERE x.username = PARAMETER AND x.is_active`
 
-// held selects the user with each type of each enabled permission that it holds, once however it came by
-// it, and once with none where it holds none: no row is no user.
+// held selects the user with each type of each enabled permission that it holds, once however it
+// came by it, and once with none where it holds none: no row is no user.
 const held = `, held (id) AS (
 	SELECT m.objectpermission_id FROM u JOIN USER_PERMISSIONS m ON m.user_id = u.id
 	UNION
@@ -123,8 +124,8 @@ FROM u LEFT JOIN (
 	JOIN django_content_type t ON t.id = m.TYPE
 ) ON TRUE`
 
-// models selects, besides, each model of the host, for an exemption of all of them: a Set has no way to
-// exempt all but some.
+// models selects, besides, each model of the host, for an exemption of all of them: a Set has no
+// way to exempt all but some.
 const models = `
 UNION ALL
 SELECT u.id, u.name, u.super, 1, t.app_label, t.model, NULL, NULL FROM u CROSS JOIN django_content_type t`

@@ -104,7 +104,7 @@ var (
 // rights that the account needs. Give it no others.
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
-		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
+		return nil, errors.New("objectperm: no database: open the host's database with sql.Open")
 	}
 	if err := dialect.CheckDriver(db); err != nil {
 		return nil, fmt.Errorf("objectperm: %w", err)
@@ -123,8 +123,8 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 			strings.Contains(model, capability.Any) {
 			return nil,
 				fmt.Errorf(
-					"objectperm: Options.ExemptView: %q is no model: write it as in "+
-						"EXEMPT_VIEW_PERMISSIONS, \"dcim.site\", or \"*\" for all", model)
+					"objectperm: Options.ExemptView: %q is not a model: write it as in "+
+						"EXEMPT_VIEW_PERMISSIONS, for example \"dcim.site\", or \"*\" for all", model)
 		}
 		s.exempt[model] = true
 	}
@@ -139,8 +139,8 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 		if _, ok := parse(name); !ok {
 			return nil,
 				fmt.Errorf(
-					"objectperm: DefaultPermissions: %q is no permission: write it as in "+
-						"DEFAULT_PERMISSIONS, \"users.view_token\"", name)
+					"objectperm: DefaultPermissions: %q is not a permission: write it as in "+
+						"DEFAULT_PERMISSIONS, for example \"users.view_token\"", name)
 		}
 		g := &grant{}
 		for _, c := range constraints {
@@ -191,8 +191,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 		}
 		var names []string
 		if err := json.Unmarshal([]byte(actions.String), &names); err != nil || names == nil {
-			return fmt.Errorf("a permission on %s has actions %q, which is no list of names: "+
-				"fix it in the host", object, actions.String)
+			return fmt.Errorf("a permission on %s has actions %q, which is not a list of names: fix it "+
+				"in the host", object, actions.String)
 		}
 		for _, action := range names {
 			name := app.String + "." + action + "_" + model.String
@@ -248,8 +248,8 @@ func (s *Source) MapAction(permission string) (string, error) {
 	if first, _, more := strings.Cut(p.action, "_"); more && slices.Contains(verbs, first) {
 		return "",
 			fmt.Errorf(
-				"objectperm: %q is the action %q on the model %q to this host, which reads the "+
-					"model behind the last underscore: name a model without underscores",
+				"objectperm: this host parses %q as the action %q on the model %q, because the model "+
+					"follows the last underscore: use a model without underscores",
 				permission, p.action, p.object())
 	}
 	return permission, nil
@@ -270,9 +270,8 @@ func (s *Source) MapPermission(p access.Permission) (string, error) {
 	case read != permission{p.App, p.Action, p.Object}:
 		return "",
 			fmt.Errorf(
-				"objectperm: this host reads %q as the action %q on the model %q, and it was "+
-					"written as %q on %q: a model has no underscores; write object= as "+
-					"django_content_type has it",
+				"objectperm: this host parses %q as the action %q on the model %q, but you wrote %q on %q: "+
+					"a model has no underscores; write object= as in django_content_type",
 				name, read.action, read.object(), p.Action, p.Type())
 	}
 	return name, nil
@@ -280,10 +279,9 @@ func (s *Source) MapPermission(p access.Permission) (string, error) {
 
 func malformed(name string) error {
 	return fmt.Errorf(
-		"objectperm: %q is no permission of this host: it has the form app.action_model with the "+
-			"model in lower case and without underscores, as in \"dcim.napalm_read_device\" or "+
-			"\"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the "+
-			"tool", name)
+		"objectperm: %q is not a permission of this host. The form is app.action_model, with the "+
+			"model in lower case and without underscores, for example \"dcim.napalm_read_device\". "+
+			"Write app= in //mcp:server, and action= and object= on the tool", name)
 }
 
 // grant is the union of all grants of one permission. Without constraints and not free it covers
@@ -330,4 +328,4 @@ func (g *grant) constrain(c capability.Constraint) error {
 	return nil
 }
 
-func noObject(c []byte) error { return fmt.Errorf("the constraint %.200q is no JSON object", c) }
+func noObject(c []byte) error { return fmt.Errorf("the constraint %.200q is not a JSON object", c) }

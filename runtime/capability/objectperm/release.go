@@ -190,7 +190,7 @@ func (s *Source) other(found hostcheck.Catalog, models []string, missing bool) s
 	var fitting *release
 	for i, r := range releases {
 		if r.layout.release == s.layout.release {
-			mine = fmt.Sprintf("the layout is %s, for %s, and ", r, r.hosts)
+			mine = fmt.Sprintf("the layout is %s, for %s, but ", r, r.hosts)
 		}
 		if !r.fits(found, models) {
 			continue

@@ -59,9 +59,9 @@ func isPermission(name string) bool { return permissionName.MatchString(name) }
 
 const (
 	permissionForm = `write app.action_object, app.action without an object, or action without ` +
-		`an app, in letters, digits and underscores, as in "dcim.view_device"`
-	objectForm = `write app.object, as in "dcim.device", the app alone for actions on no object, or "*" for all`
-	actionForm = `write an action, as in "view", or "*" for all`
+		`an app, in letters, digits and underscores, for example "dcim.view_device"`
+	objectForm = `write app.object, for example "dcim.device", only the app for actions without an object, or "*" for all`
+	actionForm = `write an action, for example "view", or "*" for all`
 )
 
 // accountReader reads the values of a file by what they mean.
@@ -138,7 +138,7 @@ func (r *accountReader) grants(g *grants) []field {
 				} else if slices.Contains(g.free, m.name) {
 					r.bad.add(
 						m.line, at,
-						"stands in permissions too, for all objects: remove it from one of them")
+						"is also in permissions, for all objects: remove one of the two")
 				}
 				g.constrained = append(g.constrained,
 					constrained{m.name, r.constraints(m.value, at)})
@@ -167,8 +167,8 @@ func (r *accountReader) constraints(v value, at string) (list []capability.Const
 		case len(item.members) == 0:
 			r.bad.add(
 				item.line, at,
-				"constrains nothing: say what objects it is about, or move the permission to "+
-					"permissions if it covers all")
+				"has no condition: write which objects it covers, or move the permission to permissions if "+
+					"it covers all")
 		default:
 			list = append(list, item.appendJSON(nil))
 		}
@@ -180,7 +180,7 @@ func (r *accountReader) constraints(v value, at string) (list []capability.Const
 func (r *accountReader) exemptions(v value, at string) (list []exemption) {
 	r.each(v, at, func(m member, at string) {
 		if !objectName.MatchString(m.name) {
-			r.bad.add(m.line, at, "is no type of objects: %s", objectForm)
+			r.bad.add(m.line, at, "is not an object type: %s", objectForm)
 			return
 		}
 		for _, action := range r.texts(m.value, at,
@@ -195,9 +195,9 @@ func (r *accountReader) exemptions(v value, at string) (list []exemption) {
 func (r *accountReader) exemptible(object, action string) string {
 	switch {
 	case !actionName.MatchString(action):
-		return "is no action: " + actionForm
+		return "is not an action: " + actionForm
 	case object == capability.Any && action == capability.Any:
-		return "lets everything be done: write superuser: true in each user that may"
+		return "allows everything: write superuser: true for each such user instead"
 	case object == capability.Any || action == capability.Any:
 		return ""
 	}
@@ -212,7 +212,7 @@ func (r *accountReader) exemptible(object, action string) string {
 // permission is what is wrong with a permission's name, or "".
 func (r *accountReader) permission(name string) string {
 	if !isPermission(name) {
-		return "is no permission: " + permissionForm
+		return "is not a permission: " + permissionForm
 	}
 	return ""
 }
@@ -232,8 +232,7 @@ func (r *accountReader) known(name string) string {
 func (r *accountReader) name(name string) string {
 	if name == "" || name != strings.TrimSpace(name) ||
 		strings.ContainsFunc(name, unicode.IsControl) {
-		return "is no name: write one without control characters, and without white space at its " +
-			"ends"
+		return "is not a name: write one without control characters, and without white space at its ends"
 	}
 	return ""
 }
@@ -241,7 +240,7 @@ func (r *accountReader) name(name string) string {
 // group is what is wrong with the name of a group that a user is to be a member of, or "".
 func (r *accountReader) group(name string) string {
 	if _, known := r.groups[name]; !known {
-		return "names the group " + strconv.Quote(name) +
+		return "has the group " + strconv.Quote(name) +
 			", which is not in groups: correct the name, or add the group"
 	}
 	return ""
@@ -269,7 +268,7 @@ func (r *accountReader) fields(v value, at string, fields []field) {
 	}
 	for _, m := range v.members {
 		if !slices.Contains(names, m.name) {
-			r.bad.add(m.line, decode.Pointer(at, m.name), "is not known here: use %s",
+			r.bad.add(m.line, decode.Pointer(at, m.name), "is not a known key: use %s",
 				strings.Join(names, ", "))
 		}
 	}
@@ -304,7 +303,7 @@ func (r *accountReader) texts(v value, at string, wrong func(text string) string
 		if says := wrong(item.text); says != "" {
 			r.bad.add(item.line, at, "%s", says)
 		} else if seen[item.text] {
-			r.bad.add(item.line, at, "stands twice in its list: remove one")
+			r.bad.add(item.line, at, "is in its list twice: remove one")
 		} else {
 			seen[item.text] = true
 			list = append(list, item.text)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Limits of a file, beyond its size. JSON and YAML have the same, so that one can be made of the other.
+// Limits of a file, beyond its size. JSON and YAML have the same, so that one can be made of the
+// other.
 const (
 	maxDepth    = 100 // mappings and lists within each other
 	maxProblems = 50  // told of one file
@@ -93,14 +94,15 @@ type firstNames map[string]int
 // add reports whether a name is new, and adds a problem for one that is not.
 func (f firstNames) add(bad *problems, name string, line int, pointer string) bool {
 	if first, twice := f[name]; twice {
-		bad.add(line, pointer, "stands twice, the first time in line %d: keep one of them", first)
+		bad.add(line, pointer, "is written twice, first in line %d: keep one of them", first)
 		return false
 	}
 	f[name] = line
 	return true
 }
 
-// once drops problems after the first n that are of a value which one of those is about: it was not read.
+// once drops problems after the first n that are of a value which one of those is about: it was not
+// read.
 func (p *problems) once(n int) {
 	unread := map[string]bool{}
 	for _, one := range p.all[:n] {
@@ -109,13 +111,14 @@ func (p *problems) once(n int) {
 	p.all = append(p.all[:n], slices.DeleteFunc(p.all[n:], func(one problem) bool { return unread[one.pointer] })...)
 }
 
-// err is all problems as one error, a line each, in the order of the file. Nil where there are none.
+// err is all problems as one error, a line each, in the order of the file. Nil if there are
+// none.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.all, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
 	var errs []error
 	for i, one := range p.all {
 		if i == maxProblems {
-			errs = append(errs, fmt.Errorf("static: %s: and %d problems more", p.file, len(p.all)-i))
+			errs = append(errs, fmt.Errorf("static: %s: and %d more problems", p.file, len(p.all)-i))
 			break
 		}
 		place := p.file + ":" + strconv.Itoa(one.line)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzFile reads anything as a file. What was taken from YAML says the same when it is written as JSON.
+// FuzzFile reads anything as a file. What was taken from YAML says the same when it is written as
+// JSON.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{
 		"users: {}",

@@ -149,15 +149,15 @@ func parse(file string, data []byte) (*accounts, error) {
 	default:
 		return nil,
 			fmt.Errorf(
-				"static: %s: is neither YAML nor JSON by its name: call it .yaml, .yml or .json",
+				"static: %s: the file name ends in neither .yaml, .yml nor .json: rename it",
 				file)
 	}
 	if doc.kind == "" {
 		return nil, bad.err()
 	}
-	told := len(bad.all)
+	before := len(bad.all)
 	all := readAccounts(doc, bad)
-	bad.once(told)
+	bad.once(before)
 	if err := bad.err(); err != nil {
 		return nil, err
 	}
@@ -181,8 +181,7 @@ func (s *Source) account(p access.Principal) (account, error) {
 	if p.User == "" {
 		return account{},
 			fmt.Errorf(
-				"static: the principal names no user (set the user claim of its tokens, or "+
-					"ServiceUsers): %w", capability.ErrNoUser)
+				"static: the principal has no user (set the user claim of its tokens, or ServiceUsers): %w", capability.ErrNoUser)
 	}
 	a, ok := s.now.Load().active[p.User]
 	if !ok {
@@ -206,7 +205,7 @@ func (s *Source) Actions(context.Context) ([]string, error) {
 // could have it.
 func (s *Source) MapAction(permission string) (string, error) {
 	if !isPermission(permission) {
-		return "", fmt.Errorf("static: %q is no permission: %s", permission, permissionForm)
+		return "", fmt.Errorf("static: %q is not a permission: %s", permission, permissionForm)
 	}
 	return permission, nil
 }

@@ -206,67 +206,69 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 // mistakes are files that are refused, each with what is said of it.
 var mistakes = []struct{ name, file, text, want string }{
 	{"nothing", "a.yaml", "",
-		"static: a.yaml:1: is empty: write users: and the users below it, or users: {} for none"},
+		"static: a.yaml:1: is empty: write users: with the users below it, or users: {} for none"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}",
 		"static: a.yaml:1: /users: is missing: write the users, or {} for none"},
 	{"comments alone", "a.yaml", "\n# a\n", "static: a.yaml:1: is empty"},
 	{"no text", "a.json", "",
-		"static: a.json:1: is not JSON: the text ends where a value should be"},
+		"static: a.json:1: is not JSON: the text ends where a value is expected"},
 	{"blank lines", "a.json", "\n\n", "static: a.json:1: is not JSON: the text ends"},
 	{"another name", "a.toml", "users: {}",
-		"static: a.toml: is neither YAML nor JSON by its name: call it .yaml, .yml or .json"},
+		"static: a.toml: the file name ends in neither .yaml, .yml nor .json: rename it"},
 	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n",
-		"static: a.yaml:2: begins a second document: keep one"},
+		"static: a.yaml:2: starts a second document: keep one"},
 	{"an empty second document", "a.yaml", "users: {}\n---\n",
-		"static: a.yaml:2: begins a second document"},
+		"static: a.yaml:2: starts a second document: keep one"},
 	{"a broken second document", "a.yaml", "users: {}\n---\n\na: [\n",
-		"static: a.yaml:5: is no YAML that can be taken"},
+		"static: a.yaml:5: is not valid YAML:"},
 	{"two documents and more", "a.yaml", "user: {}\nusers: {}\n...\n# b\n--- # c\nx: 1\n---\n",
-		"static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users\nstatic: a.yaml:5: begins a second document: keep one"},
+		"static: a.yaml:1: /user: is not a known key: use actions, exempt, groups, users\nstatic: " +
+			"a.yaml:5: starts a second document: keep one"},
 	{"a control character", "a.yaml", "users:\n\n  a: \x01\n",
-		"static: a.yaml:3: is no YAML that can be taken: control characters are not allowed"},
+		"static: a.yaml:3: is not valid YAML: control characters are not allowed"},
 	{"an unknown alias", "a.yaml", "users:\n  ada: *x\n",
-		"static: a.yaml:2: is no YAML that can be taken: unknown anchor"},
+		"static: a.yaml:2: is not valid YAML: unknown anchor"},
 	{"bad YAML", "a.yaml", "users:\n  ada: [1\n  bob: 2\n",
-		"static: a.yaml:3: is no YAML that can be taken: did not find expected ',' or ']'"},
+		"static: a.yaml:3: is not valid YAML: did not find expected ',' or ']'"},
 	{"bad JSON", "a.json", "{\"users\": {\n\"ada\": {}\n", "static: a.json:2: /users"},
 	{"a comma too many", "a.json", "{\"users\": {\n\"ada\": {},\n}}",
-		"static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes should be"},
+		"static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes is expected"},
 	{"a comment", "a.json", "{\n// none\n}", "static: a.json:2: is not JSON"},
 	{"a line in a text", "a.json", "{\n\"users\": {\"a\nb\": {}}}", "static: a.json:2: /users"},
 	{"text after JSON", "a.json", "{\"users\": {}}\n\n{}",
-		"static: a.json:3: is not JSON: '{' at byte 15 where the end should be"},
+		"static: a.json:3: is not JSON: '{' at byte 15 where the end is expected"},
 	{"another encoding in JSON", "a.json", "{\"users\":\n{\"\xff\": {}}}",
 		"static: a.json:2: /users"},
 	{"another encoding", "a.yaml", "users:\n  \"\xff\": {}\n",
-		"static: a.yaml:2: is not UTF-8: write it so"},
+		"static: a.yaml:2: is not UTF-8: convert it"},
 	{"half a character", "a.json", "{\n\"users\": {\"\\ud83d\": {}}}", "static: a.json:2: /users"},
 	{"an unknown key", "a.yaml", "user: {}\nusers: {}\n",
-		"static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users"},
+		"static: a.yaml:1: /user: is not a known key: use actions, exempt, groups, users"},
 	{"a misspelt key", "a.json", "{\"users\": {\n\"ada\": {\"grups\": []}}}",
-		"static: a.json:2: /users/ada/grups: is not known here: use permissions, constrained, exempt, groups, active, superuser"},
+		"static: a.json:2: /users/ada/grups: is not a known key: use permissions, constrained, " +
+			"exempt, groups, active, superuser"},
 	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n",
-		"static: a.yaml:1: /groups/g/superuser: is not known here: use permissions, constrained, exempt"},
-	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not known here"},
+		"static: a.yaml:1: /groups/g/superuser: is not a known key: use permissions, constrained, exempt"},
+	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not a known key: use"},
 	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n",
-		"static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+		"static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them"},
 	{"a user twice and more", "a.yaml",
 		"users:\n  ada: {permissions: [x.]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
-		`static: a.yaml:2: /users/ada/permissions/0: is no permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, as in "dcim.view_device"
-static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them
-static: a.yaml:4: /users/bob: is an anchor or an alias: write out what it says, or make a group of it
-static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in groups: correct the name, or add the group`},
+		`static: a.yaml:2: /users/ada/permissions/0: is not a permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, for example "dcim.view_device"
+static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them
+static: a.yaml:4: /users/bob: is an anchor or an alias: write out its content, or use a group
+static: a.yaml:5: /users/eve/groups/0: has the group "none", which is not in groups: correct the name, or add the group`},
 	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}",
-		"static: a.json:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+		"static: a.json:3: /users/ada: is written twice, first in line 2: keep one of them"},
 	{"names twice and more in JSON", "a.json",
 		"{\"users\": {\n\"ada\": {\"groups\": [\"g\"],\n\"groups\": []},\n\"ada\": {}},\n\"user\": 1}",
-		`static: a.json:2: /users/ada/groups/0: names the group "g", which is not in groups: correct the name, or add the group
-static: a.json:3: /users/ada/groups: stands twice, the first time in line 2: keep one of them
-static: a.json:4: /users/ada: stands twice, the first time in line 2: keep one of them
-static: a.json:5: /user: is not known here: use actions, exempt, groups, users`},
+		`static: a.json:2: /users/ada/groups/0: has the group "g", which is not in groups: correct the name, or add the group
+static: a.json:3: /users/ada/groups: is written twice, first in line 2: keep one of them
+static: a.json:4: /users/ada: is written twice, first in line 2: keep one of them
+static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`},
 	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}",
-		"static: a.yaml:1: /users/ada/permissions/1: stands twice in its list: remove one"},
+		"static: a.yaml:1: /users/ada/permissions/1: is in its list twice: remove one"},
 	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}",
 		"static: a.yaml:1: /users/ada/active: is text: write true or false"},
 	{"a number for a truth", "a.json", `{"users": {"ada": {"superuser": 1}}}`,
@@ -278,25 +280,27 @@ static: a.json:5: /user: is not known here: use actions, exempt, groups, users`}
 	{"a number for a name", "a.yaml", "users: {ada: {permissions: [7]}}",
 		"static: a.yaml:1: /users/ada/permissions/0: is a number: write text"},
 	{"a number that names", "a.yaml", "users: {7: {}}",
-		"static: a.yaml:1: /users/7: has a name that is not plainly text: quote it"},
+		"static: a.yaml:1: /users/7: has a name that is not clearly a string: quote it"},
 	{"a merge", "a.yaml", "users: {ada: {<<: {superuser: true}}}",
-		"static: a.yaml:1: /users/ada/<<: has a name that is not plainly text: quote it"},
-	{"a list that names", "a.yaml", "users: {? [a] : {}}", "has a name that is not plainly text"},
+		"static: a.yaml:1: /users/ada/<<: has a name that is not clearly a string: quote it"},
+	{"a list that names", "a.yaml", "users: {? [a] : {}}", "has a name that is not clearly a string: quote it"},
 	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}",
-		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out what it says, or make a group of it\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
+		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out its content, or use a " +
+			"group\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
 	{"a tag", "a.yaml", "users: {ada: {superuser: !!bool yes}}",
-		"static: a.yaml:1: /users/ada/superuser: has the tag !!bool: leave it out, and quote what is to be text"},
+		"static: a.yaml:1: /users/ada/superuser: has the tag !!bool: remove it, and quote strings"},
 	{"a name of nothing", "a.yaml", "users: {'': {}}",
-		"static: a.yaml:1: /users/: is no name: write one without control characters, and without white space at its ends"},
-	{"a name with a blank", "a.yaml", "users: {'ada ': {}}", "/users/ada : is no name"},
+		"static: a.yaml:1: /users/: is not a name: write one without control characters, and without " +
+			"white space at its ends"},
+	{"a name with a blank", "a.yaml", "users: {'ada ': {}}", "/users/ada : is not a name: write one without control characters"},
 	{"a name with a control character", "a.json", `{"users": {"a\nb": {}}}`,
-		`static: a.json:1: /users/a\nb: is no name`},
+		`static: a.json:1: /users/a\nb: is not a name: write one without control characters`},
 	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n",
-		`static: a.yaml:4: /users/ada/groups/0: names the group "admins", which is not in groups: correct the name, or add the group`},
+		`static: a.yaml:4: /users/ada/groups/0: has the group "admins", which is not in groups: correct the name, or add the group`},
 	{"a permission without its app", "a.yaml", "users: {ada: {permissions: [.view_device]}}",
-		"/users/ada/permissions/0: is no permission: write app.action_object"},
+		"/users/ada/permissions/0: is not a permission: write app.action_object"},
 	{"a permission that is a pattern", "a.yaml", "users: {ada: {permissions: ['dcim.*']}}",
-		"/users/ada/permissions/0: is no permission: write app.action_object"},
+		"/users/ada/permissions/0: is not a permission: write app.action_object"},
 	{"a permission that is not listed", "a.yaml",
 		"actions: [dcim.view_device]\nusers: {ada: {permissions: [dcim.veiw_device]}}",
 		"static: a.yaml:2: /users/ada/permissions/0: dcim.veiw_device is not in actions: correct the name, or add it there"},
@@ -312,26 +316,26 @@ static: a.json:5: /user: is not known here: use actions, exempt, groups, users`}
 	{"no constraint", "a.yaml", "users: {ada: {constrained: {a.b: []}}}",
 		"/users/ada/constrained/a.b: has no constraint: write one, or move the permission to permissions if it covers all objects"},
 	{"a constraint on nothing", "a.yaml", "users: {ada: {constrained: {a.b: [{}]}}}",
-		"/users/ada/constrained/a.b/0: constrains nothing"},
+		"/users/ada/constrained/a.b/0: has no condition: write which objects it covers, or move the permission to permissions if it covers all"},
 	{"a constraint that is null", "a.yaml", "users: {ada: {constrained: {a.b: [null]}}}",
 		"/users/ada/constrained/a.b/0: is nothing: write a mapping"},
 	{"constraints that are one", "a.yaml", "users: {ada: {constrained: {a.b: {site: x}}}}",
 		"/users/ada/constrained/a.b: is a mapping: write a list"},
 	{"a constraint that is contradicted", "a.yaml",
 		"users: {ada: {constrained: {a.b: [{c: 1}]}, permissions: [a.b]}}",
-		"/users/ada/constrained/a.b: stands in permissions too, for all objects: remove it from one of them"},
+		"/users/ada/constrained/a.b: is also in permissions, for all objects: remove one of the two"},
 	{"a number that is not JSON's", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 0x1F}]}}}",
-		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+		"/users/ada/constrained/a.b/0/c: is not a JSON number: write it in fewer digits, or quote it"},
 	{"a number that has no end", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 1e999999}]}}}",
-		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+		"/users/ada/constrained/a.b/0/c: is not a JSON number: write it in fewer digits, or quote it"},
 	{"no number", "a.yaml", "users: {ada: {constrained: {a.b: [{c: .nan}]}}}",
-		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+		"/users/ada/constrained/a.b/0/c: is not a JSON number: write it in fewer digits, or quote it"},
 	{"everything for everybody", "a.yaml", "exempt: {'*': ['*']}\nusers: {}",
-		"/exempt/*/0: lets everything be done: write superuser: true in each user that may"},
+		"/exempt/*/0: allows everything: write superuser: true for each such user instead"},
 	{"a pattern of objects", "a.yaml", "exempt: {'dcim.*': [view]}\nusers: {}",
-		`/exempt/dcim.*: is no type of objects: write app.object, as in "dcim.device"`},
+		`/exempt/dcim.*: is not an object type: write app.object, for example "dcim.device", only the app for actions without an object, or "*" for all`},
 	{"a pattern of actions", "a.yaml", "exempt: {dcim.device: ['v*']}\nusers: {}",
-		`/exempt/dcim.device/0: is no action: write an action, as in "view", or "*" for all`},
+		`/exempt/dcim.device/0: is not an action: write an action, for example "view", or "*" for all`},
 	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200),
 		"is nested more than 100 deep"},
 	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) +
@@ -364,17 +368,17 @@ var placed = regexp.MustCompile(`^static: a\.(yaml|json):[1-9][0-9]*: `)
 func TestAllMistakesOfAFileAreToldInItsOrder(t *testing.T) {
 	_, err := static.OpenFS(write("a.yaml",
 		"users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")
-	want := `static: a.yaml:2: /users/ada/groups/0: names the group "x", which is not in groups: correct the name, or add the group
+	want := `static: a.yaml:2: /users/ada/groups/0: has the group "x", which is not in groups: correct the name, or add the group
 static: a.yaml:2: /users/ada/superuser: is a number: write true or false
 static: a.yaml:3: /users/bob/active: is text: write true or false
-static: a.yaml:4: /gruops: is not known here: use actions, exempt, groups, users`
+static: a.yaml:4: /gruops: is not a known key: use actions, exempt, groups, users`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x.,", 60)+
 		"]}}\n"), "a.yaml")
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 51 ||
-		lines[50] != "static: a.yaml: and 10 problems more" {
+		lines[50] != "static: a.yaml: and 10 more problems" {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,29 +15,29 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two ways nothing is
-// taken: "yes" is text, and a number is written as JSON has it.
+// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two
+// ways nothing is taken: "yes" is text, and a number is written as JSON has it.
 func readYAML(data []byte, bad *problems) value {
 	if at := invalid(data); at >= 0 {
-		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: write it so")
+		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: convert it")
 		return value{}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		bad.add(1, "", "is no YAML that can be taken: %v", err)
+		bad.add(1, "", "is not valid YAML: %v", err)
 		return value{}
 	}
 	var doc, second yaml.Node
 	switch err := loader.Load(&doc); {
 	case err == io.EOF:
-		bad.add(1, "", "is empty: write users: and the users below it, or users: {} for none")
+		bad.add(1, "", "is empty: write users: with the users below it, or users: {} for none")
 		return value{}
 	case err != nil:
 		refuse(data, bad, err)
 		return value{}
 	}
 	if err := loader.Load(&second); err == nil {
-		bad.add(second.Line, "", "begins a second document: keep one")
+		bad.add(second.Line, "", "starts a second document: keep one")
 	} else if err != io.EOF {
 		refuse(data, bad, err)
 	}
@@ -60,7 +60,7 @@ func refuse(data []byte, bad *problems, err error) {
 		})
 		line = lineOf(data, max(at, 0))
 	}
-	bad.add(line, "", "is no YAML that can be taken: %s", says)
+	bad.add(line, "", "is not valid YAML: %s", says)
 }
 
 // invalid is where a text is no UTF-8, or -1.
@@ -83,9 +83,9 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 	case depth > maxDepth:
 		r.bad.add(n.Line, pointer, "is nested more than %d deep", maxDepth)
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.bad.add(n.Line, pointer, "is an anchor or an alias: write out what it says, or make a group of it")
+		r.bad.add(n.Line, pointer, "is an anchor or an alias: write out its content, or use a group")
 	case n.Style&yaml.TaggedStyle != 0:
-		r.bad.add(n.Line, pointer, "has the tag %s: leave it out, and quote what is to be text", n.ShortTag())
+		r.bad.add(n.Line, pointer, "has the tag %s: remove it, and quote strings", n.ShortTag())
 	case n.Kind == yaml.SequenceNode:
 		v.kind = isList
 		for i, item := range n.Content {
@@ -98,7 +98,7 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 			key := n.Content[i]
 			name := decode.Pointer(pointer, key.Value)
 			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || key.Anchor != "" || key.ShortTag() != "!!str" {
-				r.bad.add(key.Line, name, "has a name that is not plainly text: quote it")
+				r.bad.add(key.Line, name, "has a name that is not clearly a string: quote it")
 				continue
 			}
 			if !first.add(r.bad, key.Value, key.Line, name) {
@@ -124,7 +124,7 @@ func (r yamlReader) scalar(n *yaml.Node, pointer string, v *value) {
 	case n.Style&plain == 0 && number.MatchString(n.Value) && decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
 		v.kind, v.text = isNumber, n.Value
 	case tag == "!!int" || tag == "!!float" || n.Style&plain == 0 && number.MatchString(n.Value):
-		r.bad.add(n.Line, pointer, "is no number as JSON has it: write it in digits that are not too many, or quote it")
+		r.bad.add(n.Line, pointer, "is not a JSON number: write it in fewer digits, or quote it")
 	case tag == "!!str" || tag == "!!timestamp": // which the core schema does not know
 		v.kind, v.text = isText, n.Value
 	default:

@@ -15,9 +15,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// populate puts 100 organisations of 10 teams each into an empty store, somebody in each team and its
-// organisation, and 10,000 catalogs: each organisation and each team has "kit 1" to "kit 9" of 10
-// tools, and in place of some team's kit 9 each organisation has a "big" one of 1,000 tools.
+// populate puts 100 organisations of 10 teams each into an empty store, somebody in each team and
+// its organisation, and 10,000 catalogs: each organisation and each team has "kit 1" to "kit 9" of
+// 10 tools, and in place of some team's kit 9 each organisation has a "big" one of 1,000 tools.
 func populate(b *testing.B, db *sql.DB, now string) {
 	b.Helper()
 	for _, statement := range []string{
@@ -44,8 +44,9 @@ func populate(b *testing.B, db *sql.DB, now string) {
 	}
 }
 
-// BenchmarkResolve finds a catalog of 10 and of 1,000 tools among 10,000, by its name and by its id, for one of a
-// thousand callers. Cold is at another revision each time, warm at the same all the time.
+// BenchmarkResolve finds a catalog of 10 and of 1,000 tools among 10,000, by its name and by its
+// id, for one of a thousand callers. Cold is at another revision each time, warm at the same all
+// the time.
 func BenchmarkResolve(b *testing.B) {
 	for name, engine := range engines {
 		b.Run(name, func(b *testing.B) {

@@ -42,8 +42,8 @@ func drawn(r *rapid.T) access.Principal {
 	}
 }
 
-// TestAnswersOfACacheAreThoseOfTheDatabase makes changes of all kinds on one replica and asks another, which
-// keeps what it has resolved, and one that has never resolved anything.
+// TestAnswersOfACacheAreThoseOfTheDatabase makes changes of all kinds on one replica and asks
+// another, which keeps what it has resolved, and one that has never resolved anything.
 func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx, replica := t.Context(), open(t, w.url)
@@ -51,7 +51,8 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 		kinds := map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed(issuer)}
 		large, small := map[string]*stored.Source{}, map[string]*stored.Source{}
 		for kind, memberships := range kinds {
-			large[kind], small[kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4) // which is full all the time
+			// which is full all the time
+			large[kind], small[kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4)
 		}
 		scopes := slices.Sorted(maps.Keys(w.scopes))
 		found, notes := 0, 0
@@ -242,8 +243,8 @@ func TestWhatIsKeptIsReadOnceAndBounded(t *testing.T) {
 	})
 }
 
-// TestErrorIsNotKept asks with a context that ends a little later each time: after the first errors comes the
-// answer, as if there had been none.
+// TestErrorIsNotKept asks with a context that ends a little later each time: after the first errors
+// comes the answer, as if there had been none.
 func TestErrorIsNotKept(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		c := w.add("lab", "kit", true)
@@ -297,7 +298,8 @@ func (c *ending) Done() <-chan struct{} {
 	return nil
 }
 
-// TestCatalogThatIsGoneIsNotFoundInARestoredDatabase has one that comes to the revision it was at by another change.
+// TestCatalogThatIsGoneIsNotFoundInARestoredDatabase has one that comes to the revision it was at
+// by another change.
 func TestCatalogThatIsGoneIsNotFoundInARestoredDatabase(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		driver, source := "pgx", w.url

@@ -35,7 +35,7 @@ func next(t *testing.T, changes <-chan catalog.Change) catalog.Change {
 		}
 		return c
 	case <-time.After(time.Minute):
-		t.Fatal("nothing is told")
+		t.Fatal("no notification")
 	}
 	return catalog.Change{}
 }

@@ -69,8 +69,9 @@ func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal)
 	return in, nil
 }
 
-// teamsOf are the teams that count of those that are claimed beside some organisations. It does not ask which teams there
-// are: a team of one tenant that the store does not have must not be taken for another tenant's that it has.
+// teamsOf are the teams that count of those that are claimed beside some organisations. It does not
+// ask which teams there are: a team of one tenant that the store does not have must not be taken
+// for another tenant's that it has.
 func teamsOf(orgs []string, claimed []access.Membership) (teams []store.TeamName, standings []access.Standing) {
 	own := map[string]bool{}
 	for _, org := range orgs {

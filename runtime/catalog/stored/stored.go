@@ -210,7 +210,8 @@ func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) 
 	c := all[0]
 	note := ""
 	if len(all) > 1 && precedence(all[1]) == precedence(c) {
-		note = fmt.Sprintf("several of your %ss have a catalog of this name: this one is of %s; ask by id %d or another to be sure", kinds[precedence(c)], c.Scope, c.ID)
+		note = fmt.Sprintf("several of your %ss have a catalog of this name: this one belongs to %s; "+
+			"use the id, %d for this one", kinds[precedence(c)], c.Scope, c.ID)
 	}
 	return answerOf(c, note), nil
 }

@@ -171,7 +171,8 @@ func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
 	})
 }
 
-// TestClaimsOfOtherIssuersCountForNothing has whoever claims most at an issuer that may not say so.
+// TestClaimsOfOtherIssuersCountForNothing has a caller with the most claims from an issuer that may
+// not assert them.
 func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.add("acme", "kit", true)
@@ -197,7 +198,8 @@ func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
 	})
 }
 
-// TestClaimedTeamCountsWhereItIsClearWhoseItIs has somebody of several organisations, of which not all are in the store.
+// TestClaimedTeamCountsWhereItIsClearWhoseItIs has somebody of several organisations, of which not
+// all are in the store.
 func TestClaimedTeamCountsWhereItIsClearWhoseItIs(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		slashed := must(w.CreateTeam(t.Context(), w.acme.ID, "acme/desk", ada))
@@ -236,7 +238,8 @@ func TestClaimedTeamCountsWhereItIsClearWhoseItIs(t *testing.T) {
 	})
 }
 
-// TestNothingIsFoundOutsideTheCallersScope asks for every catalog there is, as somebody who is anywhere.
+// TestNothingIsFoundOutsideTheCallersScope asks for every catalog there is, as somebody who is
+// anywhere.
 func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		names := []string{"global", "acme", "rival", "lab", "desk", "rivalLab"}
@@ -260,7 +263,8 @@ func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 				if c.Name != "kit" && own != (err == nil) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
-				if err == nil && !got.Global && !slices.Contains(in, got.Tools[0]) { // each has its scope's name for a tool
+				// each has its scope's name for a tool
+				if err == nil && !got.Global && !slices.Contains(in, got.Tools[0]) {
 					rt.Fatalf("%v in %v", got, in)
 				}
 			}

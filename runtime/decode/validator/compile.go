@@ -11,7 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// contract is a compiled schema and what is known of it beforehand. It is not changed after compile.
+// contract is a compiled schema and what is known of it beforehand. It is not changed after
+// compile.
 type contract struct {
 	root *jsonschema.Schema
 	// at finds the schema that an error of the validator names.
@@ -60,7 +61,7 @@ func compile(schema string) (*contract, error) {
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("a schema refers to nothing outside itself")
+	return nil, errors.New("a schema must not refer to other documents")
 }
 
 // collect visits every schema once.
@@ -101,13 +102,14 @@ func (c *contract) checkDefaults() error {
 	for _, at := range slices.Sorted(maps.Keys(c.at)) {
 		s := c.at[at]
 		if s.Default != nil && s.Validate(*s.Default) != nil {
-			return fmt.Errorf("the schema cannot be used: the default at %s breaks the schema it stands in", strings.TrimPrefix(at, location))
+			return fmt.Errorf("the schema cannot be used: the default at %s does not match its schema", strings.TrimPrefix(at, location))
 		}
 	}
 	return nil
 }
 
-// findDefaults marks the schemas from which a default can be reached, references and cycles included.
+// findDefaults marks the schemas from which a default can be reached, references and cycles
+// included.
 func (c *contract) findDefaults() {
 	for grown := true; grown; {
 		grown = false

@@ -2,12 +2,14 @@ package validator
 
 import "github.com/santhosh-tekuri/jsonschema/v6"
 
-// fillDefaults puts the defaults of absent properties into a document that the schema has
-// accepted, and reports whether there were any. Of several that describe one property, the first in this order
-// counts: the schema itself, its $ref, allOf, the branch of anyOf, oneOf or if that accepts the value.
+// fillDefaults puts the defaults of absent properties into a document that the schema has accepted,
+// and reports whether there were any. Of several that describe one property, the first in this
+// order counts: the schema itself, its $ref, allOf, the branch of anyOf, oneOf or if that accepts
+// the value.
 //
-// The document is read to its end before anything is put in. So a default does not change which branch
-// accepts a value, and is not completed in turn, which a recursive schema would never end doing.
+// The document is read to its end before anything is put in. So a default does not change which
+// branch accepts a value, and is not completed in turn, which a recursive schema would never end
+// doing.
 func (c *contract) fillDefaults(doc any) bool {
 	f := filler{reach: c.defaults}
 	f.visit(c.root, doc)

@@ -32,7 +32,8 @@ type fitter struct {
 	path     []string
 }
 
-// fit returns v, or what encoding/json has to read in its place. Objects and arrays are changed in place.
+// fit returns v, or what encoding/json has to read in its place. Objects and arrays are changed in
+// place.
 func (f *fitter) fit(t reflect.Type, v any) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -253,7 +254,8 @@ func (f *fitter) fitList(t reflect.Type, v any) any {
 	return v
 }
 
-// fitAny finds the numbers that encoding/json could not put into an interface, which are float64 there.
+// fitAny finds the numbers that encoding/json could not put into an interface, which are float64
+// there.
 func (f *fitter) fitAny(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -350,7 +352,8 @@ func isUnsigned(t reflect.Type) bool {
 	return t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr
 }
 
-// isNumberText reports whether a string is a JSON number, which encoding/json takes for a json.Number.
+// isNumberText reports whether a string is a JSON number, which encoding/json takes for a
+// json.Number.
 func isNumberText(s string) bool {
 	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') &&
 		strings.TrimSpace(s) == s && decode.Scan([]byte(s), decode.Limits{}) == nil

@@ -194,7 +194,8 @@ func TestMapsWithIntegerNames(t *testing.T) {
 	if got := decoded[map[uint]string](open, `{"7":"a"}`); got != `{"7":"a"}` {
 		t.Errorf("got %s", got)
 	}
-	if got := decoded[map[int]string](open, `{"1":"a","01":"b"}`); !strings.Contains(got, "has two names that become one key") {
+	if got := decoded[map[int]string](open, `{"1":"a","01":"b"}`); !strings.Contains(got,
+		"has two names that decode to the same key") {
 		t.Errorf("two names of one number: %s", got)
 	}
 	if got := decoded[map[netip.Addr]int](open, `{"192.0.2.1":1}`); got != `{"192.0.2.1":1}` {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// canonicalInteger writes a JSON number the way Go's integers are written: 1.0, 10e-1 and -0
-// are 1, 1 and 0. JSON Schema counts them as integers, encoding/json does not. It is false for a number with
-// a fraction. The exponent has been bounded by decode.Scan.
+// canonicalInteger writes a JSON number the way Go's integers are written: 1.0, 10e-1 and -0 are 1,
+// 1 and 0. JSON Schema counts them as integers, encoding/json does not. It is false for a number
+// with a fraction. The exponent has been bounded by decode.Scan.
 func canonicalInteger(number string) (string, bool) {
 	mantissa, negative := strings.CutPrefix(number, "-")
 	exponent := 0

@@ -117,12 +117,12 @@ func (r *report) about(v *jsonschema.ValidationError, name, message string) {
 func (r *report) propertyName(v *jsonschema.ValidationError, name string) {
 	for _, cause := range v.Causes {
 		for _, leaf := range leaves(cause) {
-			r.about(v, name, "is not a possible name: it "+says(leaf, name))
+			r.about(v, name, "is not a valid name: it "+says(leaf, name))
 		}
 	}
 }
 
-// alternatives reports a value that fits none of several forms. What is wrong with it is told
+// alternatives reports a value that fits none of several forms. Its problems are reported
 // for the one form that it was meant to have, where that can be known.
 func (r *report) alternatives(v *jsonschema.ValidationError) {
 	var meant [][]*jsonschema.ValidationError

@@ -123,7 +123,8 @@ func text(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// literal is the JSON text of a string, number or boolean, and empty for the rest, which messages do not repeat.
+// literal is the JSON text of a string, number or boolean, and empty for the rest, which messages
+// do not repeat.
 func literal(v any) string {
 	switch v.(type) {
 	case string, json.Number, bool:

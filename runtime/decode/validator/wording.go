@@ -50,17 +50,17 @@ func says(v *jsonschema.ValidationError, got any) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("has equal items at %d and %d, which must differ", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
-		return "has no item of the kind that it must contain"
+		return "has no item that matches contains"
 	case *kind.MinContains:
-		return fmt.Sprintf("has %s of the kind that it must contain, fewer than the minimum %d", decode.Count(len(k.Got), "item"), k.Want)
+		return fmt.Sprintf("has %s that match contains, fewer than the minimum %d", decode.Count(len(k.Got), "item"), k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("has %s of a kind that it may contain, more than the maximum %d", decode.Count(len(k.Got), "item"), k.Want)
+		return fmt.Sprintf("has %s that match contains, more than the maximum %d", decode.Count(len(k.Got), "item"), k.Want)
 	case *kind.FalseSchema:
 		return "is not allowed here"
 	case *kind.Not:
-		return "is what the schema rules out"
+		return "matches a schema that is not allowed"
 	}
-	return "is not what the schema allows"
+	return "does not match the schema"
 }
 
 // saysType tells the type of a value and the wanted ones.

@@ -31,16 +31,17 @@ func ParseCommand(text string) (*Command, error) {
 	var offsets []int
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &words); err != nil {
-			return fail(0, "it begins as a JSON array and is none of strings: "+err.Error(),
-				`write ["git","log","*"], or the words alone: git log *`)
+			return fail(0, "it begins like a JSON array, but is not an array of strings: "+err.Error(),
+				`write ["git","log","*"], or only the words: git log *`)
 		}
 		// what a string says need not stand in the text: errors point to its beginning
 		offsets = make([]int, len(words))
 	} else {
 		if at := strings.IndexAny(text, shellSigns); at >= 0 {
-			return fail(at, "no shell reads a command, so that "+string(text[at])+
-				" separates, quotes and expands nothing",
-				"grant each command by itself; where an argument holds the character, write a JSON array of strings")
+			return fail(at, "a command does not run in a shell, so "+string(text[at])+
+				" has no special meaning",
+				"grant each command separately; if an argument contains the character, write a JSON array "+
+					"of strings")
 		}
 		for at := 0; at < len(text); {
 			if text[at] == ' ' || text[at] == '\t' {
@@ -59,7 +60,7 @@ func ParseCommand(text string) (*Command, error) {
 	for i, word := range words {
 		if word == "**" {
 			if i < len(words)-1 {
-				return fail(offsets[i], `"**" stands for all further arguments`, "write it last")
+				return fail(offsets[i], `"**" matches all further arguments`, "write it last")
 			}
 			p.rest = true
 			break
@@ -69,13 +70,13 @@ func ParseCommand(text string) (*Command, error) {
 			return nil, err
 		}
 		if i == 0 && g.exact && !ProgramName(g.lit) {
-			return fail(offsets[i], "what "+word+" is depends on where it is looked at",
-				`name the program by a bare name, or by an absolute path without ".." and superfluous "/"`)
+			return fail(offsets[i], "what "+word+" is depends on the working directory",
+				`write the program as a bare name, or as an absolute path without ".." and extra "/"`)
 		}
 		p.words = append(p.words, g)
 	}
 	if len(words) == 0 {
-		return fail(0, "it names no program", "write the words of the command, as in git log *")
+		return fail(0, "the program is missing", "write the words of the command, for example git log *")
 	}
 	p.text = CommandText(words)
 	return p, nil

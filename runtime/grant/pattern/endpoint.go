@@ -31,7 +31,7 @@ func ParseEndpoint(text string) (Endpoint, string) {
 	// What is behind the host is of no concern, as long as every reader ends the host at the same
 	// place. A user before it is no part of a name, and refused as such.
 	if strings.ContainsAny(text, "\\\x00\t\r\n ") {
-		return Endpoint{}, "a URL with a backslash, white space or a NUL is read in several ways"
+		return Endpoint{}, "a URL with a backslash, white space or NUL is ambiguous"
 	}
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
 		host = host[:i]
@@ -48,7 +48,7 @@ func ParseEndpoint(text string) (Endpoint, string) {
 func otherScheme(scheme string) string {
 	if scheme == "" || len(scheme) > 32 || strings.Trim(strings.ToLower(scheme),
 		"abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
-		return "it is no URL of http or https"
+		return "it is not an http or https URL"
 	}
 	return scheme + ": is not http or https"
 }
@@ -79,17 +79,17 @@ func ParseHostPort(text string) (Endpoint, string) {
 		host[last] >= '0' && host[last] <= '9') {
 		if addr, err := netip.ParseAddr(host); err == nil {
 			if addr.Zone() != "" {
-				return Endpoint{}, "an address with a zone is another one on each machine"
+				return Endpoint{}, "an address with a zone has a different meaning on each machine"
 			}
 			if bracketed && !addr.Is6() {
-				return Endpoint{}, "in brackets stands no address of IPv6"
+				return Endpoint{}, "the brackets do not contain an IPv6 address"
 			}
 			e.Addr = addr.Unmap()
 			return e, ""
 		}
 	}
 	if bracketed {
-		return Endpoint{}, "in brackets stands no address of IPv6"
+		return Endpoint{}, "the brackets do not contain an IPv6 address"
 	}
 	name, problem := hostName(host)
 	if problem != "" {

@@ -49,13 +49,13 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 		i += size
 		switch r {
 		case 0:
-			return fail(at, "it holds a NUL, which no resource has", "leave it out")
+			return fail(at, "it contains NUL, which is not allowed in a resource", "leave it out")
 		case '{', '}':
-			return fail(at, "braces are no alternatives here",
+			return fail(at, "braces do not mean alternatives here",
 				`grant one pattern for each, or write \`+string(r)+" for the character itself")
 		case '*':
 			if i < len(text) && text[i] == '*' {
-				return fail(at, `"**" stands for itself alone`, `write "*" for a run of characters`)
+				return fail(at, `"**" must be a whole segment or word`, `write "*" for any number of characters`)
 			}
 			g.exact, g.any = false, text == "*"
 			g.atoms = append(g.atoms, atom{star: true})
@@ -76,7 +76,7 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 		case '\\':
 			if i == len(text) {
 				return fail(at,
-					"a backslash takes the meaning from the next character, and there is none",
+					"a backslash escapes the next character, but none follows",
 					`write \\ for a backslash`)
 			}
 			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 ||
@@ -126,7 +126,7 @@ func parseClass(text string) (spans []span, length int, problem, cure string) {
 	if negated {
 		length++
 	} else if strings.HasPrefix(text, "!") {
-		return nil, 0, `a class is negated by "^"`, `write [^…], or [\!…] for the character itself`
+		return nil, 0, `write "^" to negate a class`, `write [^…], or [\!…] for the character itself`
 	}
 	next := func() (rune, bool) {
 		if length < len(text) && text[length] == '\\' {
@@ -141,14 +141,14 @@ func parseClass(text string) (spans []span, length int, problem, cure string) {
 	for {
 		if length >= len(text) {
 			return nil, length, "a class is not closed in its segment or word",
-				`close it by "]", or write \[ for the character itself`
+				`close it with "]", or write \[ for the character itself`
 		}
 		if text[length] == ']' {
 			break
 		}
 		low, ok := next()
 		if !ok {
-			return nil, length, "a class holds characters and ranges of them, in UTF-8",
+			return nil, length, "a class contains characters and ranges, in UTF-8",
 				`put a backslash before "-" and "["`
 		}
 		high := low
@@ -162,12 +162,12 @@ func parseClass(text string) (spans []span, length int, problem, cure string) {
 			}
 		}
 		if high < low {
-			return nil, length, "a range runs backwards", "write the lower character first"
+			return nil, length, "a range is reversed", "write the lower character first"
 		}
 		spans = append(spans, span{low, high})
 	}
 	if len(spans) == 0 {
-		return nil, length, "a class is empty", "write what it stands for"
+		return nil, length, "a class is empty", "write its characters"
 	}
 	length++
 	spans = unite(spans)
@@ -175,7 +175,7 @@ func parseClass(text string) (spans []span, length int, problem, cure string) {
 		spans = complement(spans)
 	}
 	if len(spans) == 0 {
-		return nil, length - 1, "a class stands for nothing", "write what it stands for"
+		return nil, length - 1, "a class matches no character", "write its characters"
 	}
 	return spans, length, "", ""
 }

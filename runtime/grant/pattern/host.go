@@ -47,7 +47,7 @@ func ParseHost(text string) (*Host, error) {
 	fail := func(at int, problem, cure string) (*Host, error) {
 		return nil, &Error{text, at, problem, cure}
 	}
-	const named = "name host and port, as in example.com:443"
+	const named = "write host and port, for example example.com:443"
 	if strings.Contains(text, "://") {
 		return fail(0, "it is a URL", named)
 	}
@@ -61,7 +61,7 @@ func ParseHost(text string) (*Host, error) {
 		host = text[1:end]
 		if rest := text[end+1:]; rest != "" {
 			if rest[0] != ':' {
-				return fail(end+1, "behind the bracket stands no port", "write [2001:db8::1]:443")
+				return fail(end+1, "no port follows the bracket", "write [2001:db8::1]:443")
 			}
 			port, at = rest[1:], end+2
 		}
@@ -70,7 +70,7 @@ func ParseHost(text string) (*Host, error) {
 	}
 	if host, path, found := strings.Cut(text, "/"); found &&
 		strings.Trim(path, ":-[]0123456789") != "" {
-		return fail(len(host), "a path is no part of a host", named)
+		return fail(len(host), "a host does not contain a path", named)
 	}
 	p := &Host{}
 	if at >= 0 {
@@ -85,7 +85,7 @@ func ParseHost(text string) (*Host, error) {
 				"write example.com:443 or example.com:8000-8080")
 		}
 		if h < l {
-			return fail(at, "a range of ports runs backwards", "write the lower port first")
+			return fail(at, "a range of ports is reversed", "write the lower port first")
 		}
 		p.ports = ports{l, h}
 	}
@@ -94,13 +94,13 @@ func ParseHost(text string) (*Host, error) {
 		start = 1
 	}
 	if prefix, ok, problem := parsePrefix(host); problem != "" {
-		return fail(start, problem, "write an address as in 10.0.0.1, 10.0.0.0/8 or 2001:db8::/32")
+		return fail(start, problem, "write an address, for example 10.0.0.1, 10.0.0.0/8 or 2001:db8::/32")
 	} else if ok {
 		p.prefix = prefix
 		return p, nil
 	}
 	if bracketed {
-		return fail(1, "in brackets stands no address of IPv6",
+		return fail(1, "the brackets do not contain an IPv6 address",
 			"write [2001:db8::1]:443, and names without brackets")
 	}
 	name := host
@@ -118,7 +118,7 @@ func ParseHost(text string) (*Host, error) {
 		clean, problem := hostName(name)
 		if problem != "" {
 			return fail(start, problem,
-				`write a name as in example.com, *.example.com (one label more) or **.example.com (any number)`)
+				`write a name: example.com, *.example.com (one more label) or **.example.com (any number of labels)`)
 		}
 		p.name = clean
 	}
@@ -132,9 +132,9 @@ func parsePrefix(text string) (prefix netip.Prefix, ok bool, problem string) {
 		prefix, err := netip.ParsePrefix(text)
 		switch {
 		case err != nil:
-			return prefix, false, "it is no range of addresses"
+			return prefix, false, "it is not a range of addresses"
 		case prefix.Addr().Is4In6():
-			return prefix, false, "an IPv4 address stands in IPv6"
+			return prefix, false, "it is an IPv4 address inside IPv6"
 		case prefix != prefix.Masked():
 			return prefix, false, "the range " + text + " begins at " + prefix.Masked().String()
 		}
@@ -145,7 +145,7 @@ func parsePrefix(text string) (prefix netip.Prefix, ok bool, problem string) {
 		return netip.Prefix{}, false, ""
 	}
 	if addr.Zone() != "" {
-		return netip.Prefix{}, false, "an address with a zone is another one on each machine"
+		return netip.Prefix{}, false, "an address with a zone has a different meaning on each machine"
 	}
 	addr = addr.Unmap()
 	return netip.PrefixFrom(addr, addr.BitLen()), true, ""
@@ -181,16 +181,16 @@ func hostName(name string) (clean, problem string) {
 			case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
 				c == '_':
 			case c >= 0x80:
-				return "", "a name beyond ASCII has many spellings: write it in Punycode (xn--…)"
+				return "", "a name outside ASCII has several spellings: write it in Punycode (xn--…)"
 			case c == '*':
-				return "", `"*" and "**" stand for whole labels, at the beginning`
+				return "", `"*" and "**" are whole labels, at the beginning`
 			default:
-				return "", "a label holds letters, digits, hyphens and underscores"
+				return "", "a label contains letters, digits, hyphens and underscores"
 			}
 		}
 	}
 	if c := last[0]; '0' <= c && c <= '9' && numeric(last) {
-		return "", "a name that ends in a number is read as an address by some"
+		return "", "some programs parse a name that ends in a number as an address"
 	}
 	return strings.ToLower(name), ""
 }

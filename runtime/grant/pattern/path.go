@@ -31,7 +31,7 @@ func ParsePath(text string) (*Path, error) {
 		return p, nil
 	}
 	if strings.HasPrefix(text, "/") {
-		return fail(0, "it is absolute", "begin with the name of a root, as in public/**")
+		return fail(0, "it is absolute", "begin with the name of a root, for example public/**")
 	}
 	for at := 0; ; {
 		part, rest, more := strings.Cut(text[at:], "/")
@@ -43,7 +43,7 @@ func ParsePath(text string) (*Path, error) {
 			return fail(at, "a segment "+part+" is in no path that was opened", "leave it out")
 		case "**":
 			if len(p.segments) > 0 && p.segments[len(p.segments)-1].deep {
-				return fail(at, `"**" stands twice in a row`, "once is enough")
+				return fail(at, `"**" is there twice in a row`, "write it once")
 			}
 			p.segments = append(p.segments, segment{deep: true})
 		default:
@@ -52,7 +52,7 @@ func ParsePath(text string) (*Path, error) {
 				return nil, err
 			}
 			if g.exact && (g.lit == "." || g.lit == "..") {
-				return fail(at, "a segment is no name of a file", "leave it out")
+				return fail(at, "a segment is not a file name", "leave it out")
 			}
 			p.segments = append(p.segments, segment{glob: g})
 		}

@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 func checkText(text string) error {
 	switch {
 	case text == "":
-		return &Error{"", 0, "it is empty, and empty is nothing", "name what is granted"}
+		return &Error{"", 0, "it is empty", "write the resource"}
 	case len(text) > MaxLength:
 		return &Error{text[:32] + "…", MaxLength, fmt.Sprintf("it is longer than %d bytes",
 			MaxLength),

@@ -99,8 +99,8 @@ func (s *Service) RequestPermission(ctx context.Context, in Input) (Request, err
 	})
 	switch {
 	case errors.Is(err, grant.ErrTooMany):
-		return Request{}, errors.New("too many of your requests are open: " +
-			"wait until an administrator has decided on some")
+		return Request{}, errors.New("too many of your requests are open: wait until an " +
+			"administrator decides on some")
 	case errors.Is(err, grant.ErrInvalid):
 		return Request{}, err
 	case err != nil:
@@ -221,8 +221,8 @@ func (list *Permissions) newTool(t toolset.GuardedTool) Tool {
 var errAnonymous = errors.New("permissions belong to a client: sign in")
 
 // errSecret keeps secrets out of the console and of the audit trail.
-var errSecret = errors.New("the resource contains what looks like a password, a token or a key: " +
-	"request a pattern with * in its place")
+var errSecret = errors.New("the resource contains text that looks like a password, a token or " +
+	"a key: request a pattern with * instead")
 
 // unavailable logs an error of the store, which may name a database, and returns the error for the
 // client.

@@ -118,7 +118,7 @@ func TestUnknownKindIsRefused(t *testing.T) {
 	got := call(t, session(t, kept, caller("a", "desk")), "request_permission",
 		strings.Replace(input, "file.read", "file.raed", 1))
 	if !strings.HasPrefix(got, "!") || !strings.Contains(
-		got, "of file. there are file.read and file.write alone") {
+		got, "the only kinds of file. are file.read and file.write") {
 		t.Error(got)
 	}
 	if all, err := kept.Requests(t.Context(), grant.Filter{}); err != nil || len(all) > 0 {
@@ -149,7 +149,8 @@ func TestAnonymousCallersHaveNoSuchTools(t *testing.T) {
 func TestRefusalsOfInputNameTheProblem(t *testing.T) {
 	desk := session(t, grant.NewMemory(), caller("a", "desk"))
 	for arguments, want := range map[string]string{
-		`{"type":"file.read","resource":"files/{a,b}","reason":"x"}`: "braces are no alternatives here",
+		`{"type":"file.read","resource":"files/{a,b}","reason":"x"}`: "braces do not mean " +
+			"alternatives here",
 		`{"type":"file.read","resource":"/etc/passwd","reason":"x"}`: "!",
 		`{"type":"file","resource":"a","reason":"x"}`:                "!",
 		`{"type":"file.read","resource":"files/a","reason":""}`:      "/reason",
@@ -167,8 +168,7 @@ func TestRefusalsOfInputNameTheProblem(t *testing.T) {
 		}
 	}
 	if got := call(t, desk, "request_permission",
-		input); got != "!too many of your requests are open: wait until an administrator has "+
-		"decided on some" {
+		input); got != "!too many of your requests are open: wait until an administrator decides on some" {
 		t.Error(got)
 	}
 }

@@ -278,15 +278,15 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 		"NUL": func(g *grant.Grant) {
 			g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"}
 		},
-		"more than 16":    func(g *grant.Grant) { g.Parameters = many },
-		"more than 8192":  func(g *grant.Grant) { g.Parameters = long },
-		"names no client": func(g *grant.Grant) { g.Client = "" },
+		"more than 16":          func(g *grant.Grant) { g.Parameters = many },
+		"more than 8192":        func(g *grant.Grant) { g.Parameters = long },
+		"the client is missing": func(g *grant.Grant) { g.Client = "" },
 		"the client has 513 bytes": func(g *grant.Grant) {
 			g.Client = strings.Repeat("x", 513)
 		},
-		"the issuer: byte 0 is not UTF-8": func(g *grant.Grant) { g.Issuer = "\xff" },
-		"who grants it: U+FFFD at byte 0": func(g *grant.Grant) { g.By = "\ufffd" },
-		"the reason: U+001B at byte 0":    func(g *grant.Grant) { g.Reason = "\x1b[2J" },
+		"the issuer: byte 0 is not UTF-8":              func(g *grant.Grant) { g.Issuer = "\xff" },
+		"the granting administrator: U+FFFD at byte 0": func(g *grant.Grant) { g.By = "\ufffd" },
+		"the reason: U+001B at byte 0":                 func(g *grant.Grant) { g.Reason = "\x1b[2J" },
 		"the reason: 1001 bytes": func(g *grant.Grant) {
 			g.Reason = strings.Repeat("x", 1001)
 		},
@@ -300,7 +300,7 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 				!strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", says, err)
 			}
-			if says == "who grants it: U+FFFD at byte 0" || strings.HasPrefix(says, "has passed") {
+			if says == "the granting administrator: U+FFFD at byte 0" || strings.HasPrefix(says, "has passed") {
 				continue // requests have neither
 			}
 			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer,
@@ -659,7 +659,7 @@ func TestApprovalGivesLessAndNeverMore(t *testing.T) {
 		for _, line := range []string{"file.read **", "file.read b/c", "file.write a/b"} {
 			if _, _, err := k.Approve(t.Context(), r.ID, grant.Verdict{By: "ada",
 				Permission: permission(line)}); !errors.Is(err, grant.ErrInvalid) ||
-				!strings.Contains(err.Error(), "more than was asked for") {
+				!strings.Contains(err.Error(), "more than the request") {
 				t.Errorf("%s: %v", line, err)
 			}
 		}

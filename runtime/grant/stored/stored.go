@@ -77,7 +77,7 @@ func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	return out
 }
 
-// by is the event of whoever acts.
+// by is the event of the acting caller.
 func by(ctx context.Context, otherwise audit.Event) audit.Event {
 	if event, found := audit.WhoActs(ctx); found {
 		return event

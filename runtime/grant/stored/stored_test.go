@@ -194,7 +194,7 @@ func TestFollowersHearOfGrantsAndOfNothingElse(t *testing.T) {
 					t.Fatalf("%s: %+v, %v", what, c, ok)
 				}
 			case <-time.After(time.Minute):
-				t.Fatalf("%s: nothing is told", what)
+				t.Fatalf("%s: no notification", what)
 			}
 		}
 		heard("the start")

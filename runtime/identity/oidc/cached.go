@@ -11,7 +11,7 @@ import (
 )
 
 // loadTimeout bounds one load. It is shorter than a server waits for an identity by default, so
-// that whoever asked learns the reason.
+// that the caller gets the reason.
 const loadTimeout = 8 * time.Second
 
 // patience is how long a request waits for a provider while what is held serves: long enough for
@@ -120,7 +120,7 @@ func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
 		return nil
 	}
 	return c.flight.DoChan("", func() (any, error) {
-		// Whoever comes right after a load has ended starts none.
+		// A caller right after the end of a load starts no new one.
 		if !c.resting(c.state()) {
 			c.refresh()
 		}
@@ -153,7 +153,7 @@ func (c *cached[T]) refresh() {
 	h := c.held
 	c.mu.Unlock()
 	if err != nil && !h.loaded.IsZero() {
-		c.log.Warn("a provider of identities could not be asked; what it said before serves meanwhile",
+		c.log.Warn("an identity provider is unreachable; the server keeps using its cached data",
 			"what", c.what, "error", err, "until", h.loaded.Add(c.period+c.stale))
 	}
 }

@@ -17,7 +17,8 @@ func (o Options) check() error {
 	p.place("Resource.URL", func() error { return checkURL(o.Resource.URL) })
 	for _, scope := range o.Resource.Scopes {
 		if !isScope(scope) {
-			p.add("Resource.Scopes has %q, which is no scope: use visible ASCII without quotes and backslashes", scope)
+			p.add("Resource.Scopes has %q, which is not a scope: use visible ASCII without quotes and "+
+				"backslashes", scope)
 		}
 	}
 	for i, server := range o.Resource.AuthorizationServers {
@@ -27,13 +28,13 @@ func (o Options) check() error {
 		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, MaxLeeway, DefaultLeeway)
 	}
 	if len(o.Issuers) == 0 {
-		p.add("Issuers is empty: nobody could be admitted; name the authorization server")
+		p.add("Issuers is empty, so no caller is admitted: add the authorization server")
 	}
 	seen, introspecting := map[string]bool{}, 0
 	for n, i := range o.Issuers {
 		p.within = fmt.Sprintf("Issuers[%d].", n)
 		if seen[i.URL] {
-			p.add("URL is %q, as another issuer's: join both", i.URL)
+			p.add("URL is %q, as that of another issuer: merge the two", i.URL)
 		}
 		seen[i.URL] = true
 		i.check(&p)
@@ -43,7 +44,8 @@ func (o Options) check() error {
 	}
 	p.within = ""
 	if introspecting > 1 {
-		p.add("%d issuers have Introspection: an opaque token does not say whose it is, and must not be shown to another's server; leave it to one", introspecting)
+		p.add("%d issuers have Introspection: an opaque token has no issuer, and must not be sent to "+
+			"another issuer's server; keep it for one issuer", introspecting)
 	}
 	return errors.Join(p.all...)
 }
@@ -54,7 +56,7 @@ func (i Issuer) check(p *problems) {
 		p.place("KeysURL", func() error { return checkEndpoint(i.KeysURL) })
 	}
 	if slices.Contains(i.Audiences, "") {
-		p.add("Audiences has an empty one: remove it")
+		p.add("Audiences has an empty element: remove it")
 	}
 	for _, alg := range i.Algorithms {
 		if !slices.Contains(Algorithms(), alg) {
@@ -74,13 +76,15 @@ func (i Issuer) check(p *problems) {
 			p.place("Introspection.URL", func() error { return checkEndpoint(n.URL) })
 		}
 		if n.ClientID == "" || n.ClientSecret == "" {
-			p.add("Introspection has no ClientID or no ClientSecret: register this server with the issuer, since only its clients may ask about tokens")
+			p.add("Introspection has no ClientID or no ClientSecret: register this server with the " +
+				"issuer, because only its clients may introspect tokens")
 		}
 		if n.Method != Basic && n.Method != Post {
 			p.add("Introspection.Method is %d: use oidc.Basic or oidc.Post", int(n.Method))
 		}
 		if n.Cache < 0 || n.Cache > MaxCache {
-			p.add("Introspection.Cache is %s: use at most %s, since a revoked token is taken for so long", n.Cache, MaxCache)
+			p.add("Introspection.Cache is %s: use at most %s, because the server accepts a revoked "+
+				"token for that time", n.Cache, MaxCache)
 		}
 	}
 	i.Claims.check(p)
@@ -95,21 +99,22 @@ func (c Claims) check(p *problems) {
 	for i, path := range c.Roles {
 		paths[fmt.Sprintf("Claims.Roles[%d]", i)] = path
 		if path == "" {
-			p.add("Claims.Roles[%d] is empty: name the claim", i)
+			p.add("Claims.Roles[%d] is empty: write the name of the claim", i)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		p.place(name, func() error { return checkPath(paths[name]) })
 	}
 	if c.Client != "" && slices.Equal(names(c.Client), []string{"sub"}) {
-		p.add("Claims.Client is the subject: every token would be its client's own; name the claim of the OAuth client, or leave it empty")
+		p.add("Claims.Client is the subject, so every token would count as the client's own: write " +
+			"the claim of the OAuth client, or leave it empty")
 	}
 	if len(c.RoleNames) > 0 && len(c.Roles) == 0 {
-		p.add("Claims.RoleNames maps what no claim says: name the claims in Claims.Roles")
+		p.add("Claims.RoleNames has no effect without Claims.Roles: write the claims there")
 	}
 	for _, value := range slices.Sorted(maps.Keys(c.RoleNames)) {
 		if c.RoleNames[value] == "" {
-			p.add("Claims.RoleNames maps %q to no role: name one, or leave it out", value)
+			p.add("Claims.RoleNames maps %q to no role: write a role, or remove it", value)
 		}
 	}
 	for _, m := range []struct {
@@ -117,7 +122,7 @@ func (c Claims) check(p *problems) {
 		Memberships
 	}{{"Claims.Orgs", c.Orgs}, {"Claims.Teams", c.Teams}} {
 		if m.Claim == "" && (m.Name != "" || m.Standing != "" || m.Standings != nil) {
-			p.add("%s.Claim is empty, and nothing is read: name the claim", m.name)
+			p.add("%s.Claim is empty: write the name of the claim", m.name)
 		}
 		for _, value := range slices.Sorted(maps.Keys(m.Standings)) {
 			if s := m.Standings[value]; rank(s) == 0 {
@@ -134,20 +139,21 @@ func checkPath(path string) error {
 		return nil
 	case !strings.HasPrefix(path, "/") && strings.Contains(path, "://"):
 		whole := strings.NewReplacer("~", "~0", "/", "~1").Replace(path)
-		return fmt.Errorf("is %q, whose dots would separate names: write %q", path, "/"+whole)
+		return fmt.Errorf("is %q, whose dots separate names: write %q", path, "/"+whole)
 	case slices.Contains(names(path), ""):
 		return fmt.Errorf("is %q, in which a name is empty", path)
 	}
 	return nil
 }
 
-// checkURL checks an identifier of an issuer or a resource (RFC 8414, section 2; RFC 9728, section 1.2).
+// checkURL checks an identifier of an issuer or a resource (RFC 8414, section 2; RFC 9728, section
+// 1.2).
 func checkURL(s string) error {
 	if err := checkEndpoint(s); err != nil {
 		return err
 	}
 	if strings.ContainsAny(s, "?#") {
-		return fmt.Errorf("is %q: leave query and fragment out", s)
+		return fmt.Errorf("is %q: remove query and fragment", s)
 	}
 	return nil
 }
@@ -159,13 +165,14 @@ func checkEndpoint(s string) error {
 	case s == "":
 		return errors.New("is empty: write the URL")
 	case err != nil:
-		return errors.New("is no URL")
+		return errors.New("is not a URL")
 	case u.User != nil:
-		return errors.New("holds a user or password: leave that out")
+		return errors.New("has a user or password: remove it")
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("is %q: write a whole URL, as in https://login.example", s)
+		return fmt.Errorf("is %q: write a whole URL, for example https://login.example", s)
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return fmt.Errorf("is %q, on which anybody in between could write: use https (http is for loopback addresses alone)", s)
+		return fmt.Errorf("is %q, which is not protected on the network: use https (http is for "+
+			"loopback addresses only)", s)
 	}
 	return nil
 }

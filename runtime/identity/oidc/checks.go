@@ -21,7 +21,7 @@ func (i *issuer) checkJWT(c map[string]any, leeway time.Duration) (time.Time, er
 		return time.Time{}, err
 	}
 	if expires.IsZero() {
-		return time.Time{}, refuse("it does not say when it ends (exp)")
+		return time.Time{}, refuse("it has no expiry (exp)")
 	}
 	return expires, nil
 }
@@ -30,7 +30,7 @@ func (i *issuer) checkJWT(c map[string]any, leeway time.Duration) (time.Time, er
 func (i *issuer) checkAudience(c map[string]any) error {
 	audience, ok := list(c["aud"])
 	if !ok || len(audience) == 0 {
-		return refuse("it does not say whom it is for (aud)")
+		return refuse("it has no audience (aud)")
 	}
 	for _, a := range audience {
 		if slices.Contains(i.settings.Audiences, a) {
@@ -45,7 +45,8 @@ func (i *issuer) checkAudience(c map[string]any) error {
 // since it holds only together with a proof that nobody asks for.
 func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, error) {
 	if _, bound := c["cnf"]; bound {
-		return time.Time{}, refuse("it is bound to a key of its client (cnf), and came as a bearer token")
+		return time.Time{}, refuse("it is bound to a key of its client (cnf), but was sent as a " +
+			"bearer token")
 	}
 	now := time.Now()
 	exp, hasExp, err := date(c, "exp")
@@ -65,13 +66,13 @@ func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, 
 	case hasExp && !now.Before(end):
 		return time.Time{}, refuse("it has expired at %s", exp.UTC().Format(time.RFC3339))
 	case now.Add(leeway).Before(nbf):
-		return time.Time{}, refuse("it holds from %s on only", nbf.UTC().Format(time.RFC3339))
+		return time.Time{}, refuse("it is valid only from %s on", nbf.UTC().Format(time.RFC3339))
 	case now.Add(leeway).Before(iat):
 		return time.Time{}, refuse("it was issued in the future, at %s", iat.UTC().Format(time.RFC3339))
 	}
 	if most := i.settings.MaxLifetime; most > 0 {
 		if !hasExp || !hasIat {
-			return time.Time{}, refuse("it does not say for how long it was issued (iat, exp), and MaxLifetime bounds that")
+			return time.Time{}, refuse("it has no lifetime (iat, exp), but MaxLifetime is set")
 		}
 		if exp.Sub(iat) > most {
 			return time.Time{}, refuse("it was issued for %s, longer than MaxLifetime", exp.Sub(iat))
@@ -94,11 +95,11 @@ func date(c map[string]any, name string) (time.Time, bool, error) {
 	}
 	n, ok := v.(json.Number)
 	if !ok {
-		return time.Time{}, false, refuse("its %s is no number", name)
+		return time.Time{}, false, refuse("its %s is not a number", name)
 	}
 	seconds, err := n.Float64()
 	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > latest {
-		return time.Time{}, false, refuse("its %s is no date", name)
+		return time.Time{}, false, refuse("its %s is not a date", name)
 	}
 	whole, fraction := math.Modf(seconds)
 	return time.Unix(int64(whole), int64(fraction*1e9)), true, nil

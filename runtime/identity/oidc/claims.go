@@ -44,7 +44,7 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 	scheme string) (identity.Identity, error) {
 	sub, _ := c["sub"].(string)
 	if sub == "" {
-		return identity.Identity{}, refuse("it names nobody (sub)")
+		return identity.Identity{}, refuse("it has no subject (sub)")
 	}
 	m := i.settings.Claims
 	user, err := m.user(c)
@@ -96,13 +96,13 @@ func (m Claims) roles(c map[string]any) []string {
 }
 
 // user is the host's user, "" where the token says nothing of one. OpenID Connect Core 1.0, section
-// 5.7 warns of addresses that nobody has verified: whoever may type one in could become anybody.
+// 5.7 warns of addresses that nobody has verified: a user who may enter one could become any user.
 func (m Claims) user(c map[string]any) (string, error) {
 	if m.User == "" {
 		return "", nil
 	}
-	value, said := find(c, m.User)
-	if !said {
+	value, present := find(c, m.User)
+	if !present {
 		return "", nil
 	}
 	user, _ := value.(string)
@@ -110,7 +110,7 @@ func (m Claims) user(c map[string]any) (string, error) {
 		return "", refuse("its claim %s is not the name of a user", m.User)
 	}
 	if !m.verified(c) {
-		return "", refuse("its address has not been verified (email_verified), and names no user")
+		return "", refuse("its address is not verified (email_verified), so it is not a user name")
 	}
 	return user, nil
 }
@@ -218,7 +218,7 @@ func at(c map[string]any, path string) any {
 }
 
 // find returns what stands at a path and whether anything does. Where something else than an object
-// stands on the way to it, that is nil.
+// is on the path to it, the result is nil.
 func find(c map[string]any, path string) (any, bool) { return along(c, names(path)) }
 
 // along is find for the steps of a path.

@@ -23,7 +23,7 @@ func Example() {
 	})
 	fmt.Println(source.Check())
 	// Output:
-	// oidc: Issuers[0].Claims.Roles[0] is "https://login.example/roles", whose dots would separate names: write "/https:~1~1login.example~1roles"
+	// oidc: Issuers[0].Claims.Roles[0] is "https://login.example/roles", whose dots separate names: write "/https:~1~1login.example~1roles"
 }
 
 // A handler calls an API as its caller.

@@ -108,7 +108,7 @@ type Exchange struct {
 
 // ErrNoToken reports that there is no caller's token to exchange: the caller is anonymous, the
 // source does not keep tokens, or the call is over.
-var ErrNoToken = errors.New("there is no caller's token to exchange")
+var ErrNoToken = errors.New("the caller has no token to exchange")
 
 // ExchangeError reports that the token endpoint gave no token. Its text is safe for callers.
 type ExchangeError struct {
@@ -156,7 +156,7 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 func (o ExchangeOptions) checkTarget(p *problems) {
 	all := slices.Concat(o.Audiences, o.Resources, o.Scopes)
 	if len(all) == 0 || slices.Contains(all, "") {
-		p.add("Target is empty, or has an empty name: name what the tokens are for")
+		p.add("Target is empty, or has an empty name: write the target of the tokens")
 	}
 	for _, scope := range o.Scopes {
 		if !isScope(scope) {
@@ -247,10 +247,10 @@ func (x *Exchange) failed(ctx context.Context, requestID string, id identity.Ide
 	case errors.As(err, &misfit):
 		attrs = append(attrs, "error", string(misfit))
 	case errors.Is(err, loader.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		attrs = append(attrs, "error", "no answer in time")
+		attrs = append(attrs, "error", "no response in time")
 	default:
 		attrs = append(
-			attrs, "error", "the endpoint cannot be reached, or its answer cannot be read")
+			attrs, "error", "the endpoint is unreachable, or its response is malformed")
 	}
 	x.o.Logger.WarnContext(ctx, "a token exchange failed", attrs...)
 	return failure
@@ -305,7 +305,7 @@ func (x *Exchange) load(ctx context.Context, e *exchanged) (*oauth2.Token, error
 	if x.signer != nil {
 		assertion, err := x.assertion()
 		if err != nil {
-			return nil, misfit("the client's JWT cannot be signed")
+			return nil, misfit("cannot sign the client's JWT")
 		}
 		form.Set("client_assertion_type", typeJWTAssertion)
 		form.Set("client_assertion", assertion)
@@ -320,11 +320,11 @@ func (x *Exchange) load(ctx context.Context, e *exchanged) (*oauth2.Token, error
 	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case !strings.EqualFold(t.TokenType, "Bearer"):
-		return nil, misfit("the token is no bearer token (token_type)")
+		return nil, misfit("the token is not a bearer token (token_type)")
 	case !x.o.OnBehalfOf && issued != typeAccessToken && issued != typeJWT:
-		return nil, misfit("the token is no access token (issued_token_type)")
+		return nil, misfit("the token is not an access token (issued_token_type)")
 	case strings.ContainsFunc(t.AccessToken, invisible):
-		return nil, misfit("the token has characters that no header can have")
+		return nil, misfit("the token has characters that are not allowed in a header")
 	case t.AccessToken == subject:
 		return nil, misfit("the endpoint returned the caller's own token")
 	case !t.Expiry.IsZero() && !time.Now().Before(t.Expiry):

@@ -396,18 +396,18 @@ func TestExchangeThatFailsSaysWhyInTheLogAlone(t *testing.T) {
 			"(not shown)"},
 		"no code":    {500, echo, "", "status=500"},
 		"redirect":   {302, echo, "", "status=302"},
-		"no token":   {200, given(1, "access_token", nil), "", "cannot be read"},
+		"no token":   {200, given(1, "access_token", nil), "", "is malformed"},
 		"own token":  {200, given(1, "access_token", subjectToken), "", "caller's own"},
 		"no type":    {200, given(1, "token_type", nil), "", "token_type"},
 		"other type": {200, given(1, "token_type", "N_A"), "", "token_type"},
 		"not issued": {200, given(1, "issued_token_type", nil), "", "issued_token_type"},
 		"a refresh token": {200, given(1, "issued_token_type",
 			"urn:ietf:params:oauth:token-type:refresh_token"), "", "issued_token_type"},
-		"an odd token": {200, given(1, "access_token", secret+"\r\nX: y"), "", "no header"},
+		"an odd token": {200, given(1, "access_token", secret+"\r\nX: y"), "", "the token has characters that are not allowed in a header"},
 		"expired":      {200, given(1, "expires_in", -5), "", "expires_in"},
-		"odd lifetime": {200, given(1, "expires_in", "long "+secret), "", "cannot be read"},
+		"odd lifetime": {200, given(1, "expires_in", "long "+secret), "", "is malformed"},
 		"lists, no map": {200, map[string]any{"access_token": []string{secret}}, "",
-			"cannot be read"},
+			"is malformed"},
 	} {
 		var log bytes.Buffer
 		e := newEndpoint()
@@ -444,7 +444,7 @@ func TestExchangeWithoutAnEndpointEnds(t *testing.T) {
 		})
 		ctx, _ := call(t, nil)
 		if _, err := x.TokenSource(ctx).Token(); !errors.As(err, new(*oidc.ExchangeError)) ||
-			!strings.Contains(log.String(), "no answer in time") {
+			!strings.Contains(log.String(), "no response in time") {
 			t.Errorf("%v, %s", err, log.String())
 		}
 	})

@@ -42,7 +42,7 @@ func (s status) Error() string { return fmt.Sprintf("answered %d", int(s)) }
 func (f fetcher) get(ctx context.Context, from string) (map[string]any, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, nil, errors.New("is no URL")
+		return nil, nil, errors.New("is not a URL")
 	}
 	return f.do(r)
 }
@@ -51,7 +51,7 @@ func (f fetcher) get(ctx context.Context, from string) (map[string]any, []byte, 
 func (f fetcher) post(ctx context.Context, to string, form url.Values, id, secret string) (map[string]any, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, errors.New("is no URL")
+		return nil, errors.New("is not a URL")
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if id != "" {
@@ -65,7 +65,7 @@ func (f fetcher) do(r *http.Request) (map[string]any, []byte, error) {
 	r.Header.Set("Accept", "application/json")
 	response, err := f.client.Do(r)
 	if err != nil {
-		// Without the URL, which whoever called names; the cause may be the caller's to look at.
+		// Without the URL, which the caller adds; the cause may be the caller's to look at.
 		var failed *url.Error
 		if errors.As(err, &failed) {
 			err = failed.Err
@@ -81,11 +81,11 @@ func (f fetcher) do(r *http.Request) (map[string]any, []byte, error) {
 		return nil, nil, err
 	}
 	if len(body) > maxAnswerBytes {
-		return nil, nil, fmt.Errorf("answered with more than %d bytes", maxAnswerBytes)
+		return nil, nil, fmt.Errorf("returned more than %d bytes", maxAnswerBytes)
 	}
 	o, err := object(body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("answered with what is %w", err)
+		return nil, nil, fmt.Errorf("returned a body that is %w", err)
 	}
 	return o, body, nil
 }

@@ -25,7 +25,8 @@ const (
 )
 
 // errTooManyQuestions is the error for a token that could not be asked about, since others are.
-var errTooManyQuestions = errors.New("too many questions about tokens wait for it: find out why it is slow, or who sends so many tokens")
+var errTooManyQuestions = errors.New("too many introspection requests are waiting: find out " +
+	"why the server is slow, or which client sends so many tokens")
 
 const (
 	// maxCached bounds the responses that are kept.
@@ -110,7 +111,7 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 		}
 		return i.identity(claims, expires, "introspection")
 	}
-	return identity.Identity{}, refuse("it is no JWT, and there is no introspection that could be asked about it")
+	return identity.Identity{}, refuse("it is not a JWT, and no issuer has Introspection")
 }
 
 // claims returns the issuer's claims about a token, from now or a while ago.
@@ -124,7 +125,7 @@ func (n *introspector) claims(ctx context.Context, token string) (map[string]any
 	case errors.Is(err, loader.ErrBusy):
 		err = errTooManyQuestions
 	}
-	return nil, fmt.Errorf("asking %s about a token: %w", n.issuer.settings.URL, err)
+	return nil, fmt.Errorf("introspecting a token at %s: %w", n.issuer.settings.URL, err)
 }
 
 // load queries the issuer when it is the token's turn.
@@ -169,17 +170,17 @@ func (n *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	}
 	claims, err := n.issuer.web.post(ctx, to, form, id, secret)
 	if s := status(0); errors.As(err, &s) && (s == http.StatusUnauthorized || s == http.StatusForbidden) {
-		return nil, fmt.Errorf("%s: %w: it does not take this server's ClientID and ClientSecret", to, err)
+		return nil, fmt.Errorf("%s: %w: it rejects this server's ClientID and ClientSecret", to, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", to, err)
 	}
 	active, ok := claims["active"].(bool)
 	if !ok {
-		return nil, fmt.Errorf("%s: did not say whether the token is active", to)
+		return nil, fmt.Errorf("%s: the response does not contain active", to)
 	}
 	if !active {
-		return nil, refuse("%s says that it is not active", n.issuer.settings.URL)
+		return nil, refuse("%s reports it as not active", n.issuer.settings.URL)
 	}
 	return claims, nil
 }
@@ -194,29 +195,31 @@ func (n *introspector) endpoint(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if m.value.introspection == "" {
-		return "", fmt.Errorf("the metadata of %s names no introspection_endpoint: set Introspection.URL", n.issuer.settings.URL)
+		return "", fmt.Errorf("the metadata of %s has no introspection_endpoint: set Introspection.URL", n.issuer.settings.URL)
 	}
 	return m.value.introspection, nil
 }
 
-// check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when it ends.
+// check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when
+// it ends.
 func (n *introspector) check(c map[string]any) (time.Time, error) {
-	if iss, said := c["iss"]; said && iss != any(n.issuer.settings.URL) {
-		return time.Time{}, refuse("%s says that another has issued it", n.issuer.settings.URL)
+	if iss, present := c["iss"]; present && iss != any(n.issuer.settings.URL) {
+		return time.Time{}, refuse("%s reports another issuer", n.issuer.settings.URL)
 	}
 	kind, typed := c["token_type"]
 	if typed {
 		// Some say what the token is for, access_token, where the way in which it is shown belongs.
 		if s, _ := kind.(string); !strings.EqualFold(s, "Bearer") && s != "access_token" {
-			return time.Time{}, refuse("it came as a bearer token and is of another type")
+			return time.Time{}, refuse("it was sent as a bearer token, but has another type")
 		}
 	}
-	if _, said := c["aud"]; said || !n.AllowMissingAudience {
+	if _, present := c["aud"]; present || !n.AllowMissingAudience {
 		if err := n.issuer.checkAudience(c); err != nil {
 			return time.Time{}, err
 		}
 	} else if !typed {
-		return time.Time{}, refuse("%s says neither whom it is for (aud) nor that it is an access token (token_type)", n.issuer.settings.URL)
+		return time.Time{}, refuse("%s reports neither an audience (aud) nor that it is an access "+
+			"token (token_type)", n.issuer.settings.URL)
 	}
 	expires, err := n.issuer.checkTimes(c, n.leeway)
 	if err == nil && expires.IsZero() {

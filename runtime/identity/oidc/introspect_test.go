@@ -254,8 +254,8 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	}
 }
 
-// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded, ends with them,
-// and refuses who comes then at once.
+// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded,
+// ends with them, and refuses who comes then at once.
 func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()
@@ -268,7 +268,7 @@ func TestQuestionsThatWaitAreBounded(t *testing.T) {
 			wait.Go(func() {
 				if _, err := s.Verify(ctx, fmt.Sprint("opaque", i)); err == nil || isInvalid(err) {
 					t.Errorf("%v", err)
-				} else if strings.Contains(err.Error(), "too many questions") {
+				} else if strings.Contains(err.Error(), "too many introspection requests are waiting: find out why the server is slow, or which client sends so many tokens") {
 					refused.Add(1)
 				}
 			})
@@ -290,7 +290,7 @@ func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// Whoever leaves takes the answer from nobody else who came with the same token.
+// A caller who leaves takes the response from no other caller who came with the same token.
 func TestQuestionsEndWithTheLastWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()

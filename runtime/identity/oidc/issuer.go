@@ -70,17 +70,18 @@ func (i *issuer) discover(ctx context.Context) (metadata, error) {
 	if err != nil {
 		return metadata{}, fmt.Errorf("%s: %w", from, err)
 	}
-	// RFC 8414, section 3.3: or whoever can write there speaks for another.
+	// RFC 8414, section 3.3: otherwise a writer there could speak for another issuer.
 	if named, _ := o["issuer"].(string); named != i.settings.URL {
-		return metadata{}, fmt.Errorf("%s is the metadata of %s: write that as the issuer's URL, or find out who answers there", from, quoted(named))
+		return metadata{}, fmt.Errorf("%s is the metadata of %s: write that URL as the issuer's, or "+
+			"find out which server responds there", from, quoted(named))
 	}
 	var m metadata
 	for _, field := range []struct {
 		name string
 		to   *string
 	}{{"jwks_uri", &m.keys}, {"introspection_endpoint", &m.introspection}} {
-		v, said := o[field.name]
-		if !said {
+		v, present := o[field.name]
+		if !present {
 			continue
 		}
 		*field.to, _ = v.(string)

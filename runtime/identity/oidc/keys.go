@@ -54,7 +54,7 @@ func (i *issuer) fetchKeys(ctx context.Context) ([]key, error) {
 			return nil, err
 		}
 		if from = m.value.keys; from == "" {
-			return nil, errors.New("its metadata names no keys (jwks_uri): set KeysURL")
+			return nil, errors.New("its metadata has no keys (jwks_uri): set KeysURL")
 		}
 	}
 	_, body, err := i.web.get(ctx, from)
@@ -65,7 +65,7 @@ func (i *issuer) fetchKeys(ctx context.Context) ([]key, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
-		return nil, fmt.Errorf("%s: answered with what is no key set", from)
+		return nil, fmt.Errorf("%s: returned a body that is no key set", from)
 	}
 	if len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("%s: has %d keys, more than %d", from, len(set.Keys), maxKeys)
@@ -77,7 +77,7 @@ func (i *issuer) fetchKeys(ctx context.Context) ([]key, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s: has no key that could verify a token", from)
+		return nil, fmt.Errorf("%s: has no key for verifying a token", from)
 	}
 	return keys, nil
 }

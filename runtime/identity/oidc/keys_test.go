@@ -238,7 +238,7 @@ func TestOldKeysServeForABoundedTime(t *testing.T) {
 		p.change(func() { p.down = true })
 		time.Sleep(oidc.DefaultKeyPeriod + oidc.DefaultStalePeriod - time.Second)
 		if got := verified(t, s, token()); got != "holds" || !strings.Contains(log.String(),
-			"could not be asked") {
+			"is unreachable") {
 			t.Fatalf("%s, %s", got, log.String())
 		}
 		if got := verified(t, s, other()); got != "unavailable" {
@@ -345,30 +345,30 @@ func TestWhatProvidersMayNotAnswer(t *testing.T) {
 		"keys: a list":          {"/keys", "not a JSON object", answer("[]")},
 		"keys: without any":     {"/keys", "no key set", answer("{}")},
 		"keys: of another type": {"/keys", "no key set", answer(`{"keys":{}}`)},
-		"keys: none":            {"/keys", "no key that could verify", answer(`{"keys":[]}`)},
+		"keys: none":            {"/keys", "has no key for verifying a token", answer(`{"keys":[]}`)},
 		"keys: twice":           {"/keys", "not JSON", answer(`{"keys":[],"keys":[]}`)},
 		"keys: too many": {"/keys", "65 keys",
 			answer(encode(map[string]any{"keys": many}))},
 		"keys: too large": {"/keys", "more than",
 			answer(`{"keys":[],"x":"` + strings.Repeat("a", 600<<10) + `"}`)},
-		"keys: a shared one": {"/keys", "no key that could verify",
+		"keys: a shared one": {"/keys", "has no key for verifying a token",
 			answer(set(map[string]any{"kty": "oct", "kid": "rsa", "k": "c2VjcmV0"}))},
-		"keys: a private one": {"/keys", "no key that could verify", answer(set(private))},
-		"keys: for encryption": {"/keys", "no key that could verify",
+		"keys: a private one": {"/keys", "has no key for verifying a token", answer(set(private))},
+		"keys: for encryption": {"/keys", "has no key for verifying a token",
 			answer(set(jwk("rsa", rsaKey(), "use", "enc")))},
-		"keys: of an unknown type": {"/keys", "no key that could verify",
+		"keys: of an unknown type": {"/keys", "has no key for verifying a token",
 			answer(set(map[string]any{"kty": "X", "kid": "rsa"}))},
-		"keys: with other key_ops": {"/keys", "no key that could verify",
+		"keys: with other key_ops": {"/keys", "has no key for verifying a token",
 			answer(set(map[string]any{"kty": "RSA", "n": jwk("", rsaKey())["n"], "e": "AQAB",
 				"key_ops": []string{"encrypt"}}))},
-		"keys: too short": {"/keys", "no key that could verify",
+		"keys: too short": {"/keys", "has no key for verifying a token",
 			answer(set(map[string]any{"kty": "RSA", "n": b64(rsaKey().N.Bytes()[:128]),
 				"e": "AQAB"}))},
 		"metadata: another's": {"/.well-known/openid-configuration", "is the metadata of",
 			answer(`{"issuer":"https://evil.example","jwks_uri":"https://evil.example/keys"}`)},
 		"metadata: nobody's": {"/.well-known/openid-configuration", "is the metadata of",
 			answer(`{"jwks_uri":"https://login.example/keys"}`)},
-		"metadata: without keys": {"/.well-known/openid-configuration", "names no keys",
+		"metadata: without keys": {"/.well-known/openid-configuration", "its metadata has no keys (jwks_uri): set KeysURL",
 			answer(`{"issuer":"https://login.example"}`)},
 		"metadata: keys over http": {"/.well-known/openid-configuration", "use https",
 			answer(`{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`)},

@@ -89,7 +89,8 @@ func (m Memberships) standing(o map[string]any) access.Standing {
 	return m.highest(v)
 }
 
-// highest is the highest standing among values, or "" where one of them is malformed or none is known.
+// highest is the highest standing among values, or "" where one of them is malformed or none is
+// known.
 func (m Memberships) highest(v any) access.Standing {
 	values, _ := list(v)
 	var best access.Standing

@@ -265,7 +265,7 @@ func (s *Source) Ready(ctx context.Context) error {
 // checked. No error contains the token.
 func (s *Source) Verify(ctx context.Context, token string) (identity.Identity, error) {
 	if s.broken != nil {
-		return identity.Identity{}, fmt.Errorf("the identity source is not set up: %w", s.broken)
+		return identity.Identity{}, fmt.Errorf("the identity source is not configured:  %w", s.broken)
 	}
 	if len(token) > identity.MaxTokenBytes {
 		return identity.Identity{}, refuse("longer than %d bytes", identity.MaxTokenBytes)

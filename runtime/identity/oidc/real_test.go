@@ -33,7 +33,8 @@ type real struct {
 	out    *bufio.Reader
 }
 
-// startProvider starts the provider that make setup installs. Without it the test is skipped, and in CI it fails.
+// startProvider starts the provider that make setup installs. Without it the test is skipped, and
+// in CI it fails.
 func startProvider(t *testing.T) *real {
 	t.Helper()
 	missing := func(how string) {
@@ -141,8 +142,8 @@ func (p *real) token(resource string) string {
 	return token
 }
 
-// tokensOf gets what a person's login by the client gives for a resource: the authorization code grant
-// with PKCE (RFC 6749, section 4.1; RFC 7636), followed as a browser would.
+// tokensOf gets what a person's login by the client gives for a resource: the authorization code
+// grant with PKCE (RFC 6749, section 4.1; RFC 7636), followed as a browser would.
 func (p *real) tokensOf(person, resource string) (accessToken, idToken string) {
 	p.t.Helper()
 	jar, err := cookiejar.New(nil)

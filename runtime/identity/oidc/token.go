@@ -34,7 +34,7 @@ var limits = decode.Limits{Bytes: maxAnswerBytes, Depth: 16, Values: 20_000}
 func object(doc []byte) (map[string]any, error) {
 	if err := decode.Scan(doc, limits); err != nil {
 		// what it says may quote the document
-		return nil, errors.New("not JSON that all readers take for the same")
+		return nil, errors.New("not JSON, or ambiguous JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -74,11 +74,11 @@ func readHeader(part string) (header, error) {
 	}
 	for _, name := range []string{"crit", "b64"} { // RFC 7515, section 4.1.11; RFC 7797, section 7
 		if _, ok := o[name]; ok {
-			return header{}, refuse("its header has %s, of which no extension is known here", name)
+			return header{}, refuse("its header has %s, but no extension is supported", name)
 		}
 	}
 	if _, ok := o["cty"]; ok { // RFC 7519, section 5.2: what is nested
-		return header{}, refuse("its content is no set of claims (cty)")
+		return header{}, refuse("its content is not a set of claims (cty)")
 	}
 	var h header
 	for _, field := range []struct {
@@ -87,7 +87,7 @@ func readHeader(part string) (header, error) {
 	}{{"alg", &h.alg}, {"kid", &h.kid}, {"typ", &h.typ}} {
 		if v, ok := o[field.name]; ok {
 			if *field.to, ok = v.(string); !ok {
-				return header{}, refuse("the %s of its header is no string", field.name)
+				return header{}, refuse("the %s of its header is not a string", field.name)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (h header) typed() bool { return h.mediaType() == "at+jwt" }
 // check holds the header against an issuer's settings.
 func (h header) check(s Issuer) error {
 	if !slices.Contains(s.Algorithms, h.alg) {
-		return refuse("it is signed with %s, which is not among the algorithms taken",
+		return refuse("it is signed with %s, which is not an accepted algorithm",
 			quoted(h.alg))
 	}
 	switch typ := h.mediaType(); {
@@ -114,7 +114,7 @@ func (h header) check(s Issuer) error {
 	case s.RequireType:
 		return refuse("its type is %s and not at+jwt", quoted(h.typ))
 	case typ != "" && typ != "jwt":
-		return refuse("its type is %s, which is no access token's", quoted(h.typ))
+		return refuse("its type is %s, which is not the type of an access token", quoted(h.typ))
 	}
 	return nil
 }
@@ -131,8 +131,9 @@ func (h header) checkKind(c map[string]any) error {
 		return nil
 	}
 	for _, name := range foreign {
-		if _, said := c[name]; said {
-			return refuse("it has the claim %s, and is an ID token or another that is no access token: only the type at+jwt would tell otherwise", name)
+		if _, present := c[name]; present {
+			return refuse("it has the claim %s without the type at+jwt, so it is an ID token or another "+
+				"token that is not an access token", name)
 		}
 	}
 	return nil
@@ -143,7 +144,8 @@ func (s *Source) verifyJWT(ctx context.Context, token string,
 	parts []string) (identity.Identity, error) {
 	if len(parts) != 3 {
 		return identity.Identity{},
-			refuse("it has other parts than header, payload and signature; encrypted tokens are not taken")
+			refuse("it has other parts than header, payload and signature; encrypted tokens are not " +
+				"supported")
 	}
 	if strings.ContainsAny(token, "\r\n") { // which encoding/base64 skips
 		return identity.Identity{}, refuse("it has line breaks")
@@ -167,7 +169,7 @@ func (s *Source) verifyJWT(ctx context.Context, token string,
 	iss, _ := c["iss"].(string)
 	i := s.issuer(iss)
 	if i == nil {
-		return identity.Identity{}, refuse("its issuer %s is not among those configured",
+		return identity.Identity{}, refuse("its issuer %s is not configured",
 			quoted(iss))
 	}
 	if err := h.check(i.settings); err != nil {
@@ -176,14 +178,14 @@ func (s *Source) verifyJWT(ctx context.Context, token string,
 	signed, err := jose.ParseSignedCompact(token,
 		[]jose.SignatureAlgorithm{jose.SignatureAlgorithm(h.alg)})
 	if err != nil {
-		return identity.Identity{}, refuse("it is no signed token")
+		return identity.Identity{}, refuse("it is not a signed token")
 	}
 	verified, err := i.verify(ctx, signed, h)
 	if err != nil {
 		return identity.Identity{}, err
 	}
 	if !bytes.Equal(verified, payload) {
-		return identity.Identity{}, refuse("its payload can be read in two ways")
+		return identity.Identity{}, refuse("its payload is ambiguous")
 	}
 	if err := h.checkKind(c); err != nil {
 		return identity.Identity{}, err
@@ -233,12 +235,12 @@ func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature,
 		}
 		if newer.loaded.Equal(held.loaded) {
 			if newer.failure != nil {
-				return nil, fmt.Errorf("the key of a token is not known, and it could not be looked for: %w", newer.failure)
+				return nil, fmt.Errorf("the key of a token is unknown, and fetching the keys failed: %w", newer.failure)
 			}
 			break
 		}
 		held = newer
 	}
-	return nil, refuse("no key of %s with the id %s and the algorithm %s has signed it",
+	return nil, refuse("no key of %s with the id %s and the algorithm %s verifies its signature",
 		i.settings.URL, quoted(h.kid), h.alg)
 }

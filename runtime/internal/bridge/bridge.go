@@ -67,7 +67,7 @@ func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		c := carrierOf(req.GetExtra())
 		if c == nil {
-			b.Guard.Log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
+			b.Guard.Log.ErrorContext(ctx, "refused a message without a caller", "method", method)
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
 		}
 		c.request, c.report = req, nil

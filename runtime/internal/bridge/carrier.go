@@ -16,12 +16,12 @@ import (
 // the chain to the handler. It travels in TokenInfo.Extra, on HTTP and stdio alike. Its type is
 // not exported, so that nothing else can make one.
 type carrier struct {
-	info    *request.Info
-	request mcp.Request // as go-sdk has decoded it
-	message guard.Message
-	inside  *guard.Message      // at the end of the chain
-	report  *invoke.Report      // of the handler; nil until a toolset's handler has run
-	asked   mcp.InputRequestMap // by its first run
+	info     *request.Info
+	request  mcp.Request // as go-sdk has decoded it
+	message  guard.Message
+	inside   *guard.Message      // at the end of the chain
+	report   *invoke.Report      // of the handler; nil until a toolset's handler has run
+	requests mcp.InputRequestMap // by its first run
 }
 
 // CarrierKey is where the carrier travels.

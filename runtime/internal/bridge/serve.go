@@ -51,7 +51,7 @@ func (b *Bridge) answer(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		if c == nil || c.inside == nil {
-			b.Guard.Log.ErrorContext(ctx, "a request reached a handler without a caller; refused",
+			b.Guard.Log.ErrorContext(ctx, "refused a request that reached a handler without a caller",
 				"method", method)
 			return nil, wire.InternalError()
 		}
@@ -141,7 +141,7 @@ func (b *Bridge) dispatch(ctx context.Context,
 	params.Name = t.Name
 	for range maxQuestions {
 		for key, response := range params.InputResponses {
-			schema, err := wire.ElicitSchema(c.asked[key])
+			schema, err := wire.ElicitSchema(c.requests[key])
 			if err == nil { // go-sdk does not check an accepted form without content
 				err = wire.CheckInputResponse(schema, response)
 			}
@@ -152,15 +152,15 @@ func (b *Bridge) dispatch(ctx context.Context,
 		res, report, err := b.Guard.Runner.Tool(ctx, c.info, t,
 			&mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra})
 		if c.report = &report; res != nil {
-			c.asked = res.InputRequests
+			c.requests = res.InputRequests
 		}
-		if err != nil || res == nil || !t.Elicits || t.SDK || len(c.asked) == 0 ||
+		if err != nil || res == nil || !t.Elicits || t.SDK || len(c.requests) == 0 ||
 			!c.info.HasSessions() {
 			return res, err
 		}
 		// go-sdk runs a handler again once only, and this one may have a second question.
 		answers := mcp.InputResponseMap{}
-		for key, question := range c.asked { // one, of runtime.Elicit or of a refusal
+		for key, question := range c.requests { // one, of runtime.Elicit or of a refusal
 			form, ok := question.(*mcp.ElicitParams)
 			if !ok {
 				return nil, wire.InternalError()

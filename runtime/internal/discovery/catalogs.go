@@ -102,7 +102,7 @@ func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, erro
 	}
 	attrs := []any{"catalog", cmp.Or(f.unknown, c.RecordedQuery(info.Catalog)),
 		"principal", info.Principal.Subject, info.IDs()}
-	level, note := slog.LevelInfo, "there is no such catalog"
+	level, note := slog.LevelInfo, "the catalog does not exist"
 	text := note + " for the caller"
 	if err == nil {
 		c.Log.Log(ctx, level, text+"; the list has the tools of the others", attrs...)
@@ -110,7 +110,7 @@ func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, erro
 	}
 	if !errors.Is(err, catalog.ErrUnknown) {
 		level, note = slog.LevelError, "catalogs are not available"
-		text, attrs = "the catalog could not be looked for", append(attrs, "error", err)
+		text, attrs = "the catalog lookup failed", append(attrs, "error", err)
 	}
 	if c.Strict {
 		c.Log.Log(ctx, level, text+"; the list is refused", attrs...)
@@ -154,7 +154,7 @@ func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
 		return f, catalog.ErrUnknown
 	} else if len(unknown) > 0 {
 		f.unknown = c.recorded(unknown)
-		notes = append(notes, "there is no such catalog: "+f.unknown)
+		notes = append(notes, "the catalog does not exist: "+f.unknown)
 	}
 	in := c.Policy.Table.Named(tools)
 	if f.In != nil {

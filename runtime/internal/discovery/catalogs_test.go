@@ -182,9 +182,9 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		"two that are equal": {source, both(asks("kit", ""), asks("", "1")),
 			"[drop] a note"},
 		"one of two is unknown": {source, both(asks("other", ""), asks("both", "")),
-			"[read] there is no such catalog: other"},
+			"[read] the catalog does not exist: other"},
 		"one of two is unknown, with a note": {source, both(asks("kit", ""), asks("", "9")),
-			"[drop] a note; there is no such catalog: id 9"},
+			"[drop] a note; the catalog does not exist: id 9"},
 		"both are unknown": {source, both(asks("x", ""), asks("y", "")),
 			catalog.ErrUnknown.Error()},
 		"readonly":                 {source, readOnly(request.CatalogQuery{}), "[look read] "},
@@ -242,7 +242,7 @@ func TestUnknownCatalogsAmongOthersAreMaskedAndLogged(t *testing.T) {
 			&request.Info{Catalog: both(asks(secret, ""), asks("own", ""))})
 		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" ||
 			strings.Contains(f.Note, secret) ||
-			!strings.HasPrefix(f.Note, "there is no such catalog: ") {
+			!strings.HasPrefix(f.Note, "the catalog does not exist: ") {
 			t.Errorf("strict %v: %+v, %v", strict, f, err)
 		}
 		if text := log.String(); strings.Contains(text, secret) ||
@@ -259,10 +259,10 @@ func TestCatalogThatCannotBeFoundShortensNothingOrRefuses(t *testing.T) {
 	}
 	panics := &shelf{fail: func(context.Context) error { panic("token=" + secret) }}
 	const (
-		unknown        = "there is no such catalog: this list is not filtered"
+		unknown        = "the catalog does not exist: this list is not filtered"
 		unavailable    = "catalogs are not available: this list is not filtered"
-		logUnknown     = "there is no such catalog for the caller; "
-		logUnavailable = "the catalog could not be looked for; "
+		logUnknown     = "the catalog does not exist for the caller; "
+		logUnavailable = "the catalog lookup failed; "
 	)
 	broken := failing(errors.New("away: " + secret))
 	for name, test := range map[string]struct {
@@ -358,7 +358,7 @@ func TestSourceThatHangsHoldsNobodyUp(t *testing.T) {
 func TestServerWithoutItsSwitchesDoesNotStart(t *testing.T) {
 	broken := func(context.Context) error { return errors.New("no such table") }
 	c := catalogsOf(t, &shelf{fail: broken}, &journal{})
-	const want = "Options.Catalogs: it could not be read which tools are switched off: no such table"
+	const want = "Options.Catalogs: cannot read which tools are switched off: no such table"
 	if err := c.Start(t.Context()); err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -428,7 +428,7 @@ func TestChangedSwitchesApplyOnceTheSourceCanBeRead(t *testing.T) {
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
 		if switches.Load() != 0 || c.Policy.IsOff(access.Tools, "read") ||
-			!strings.Contains(log.String(), "it could not be read which tools are switched off") {
+			!strings.Contains(log.String(), "cannot read which tools are switched off") {
 			t.Error(log)
 		}
 		source.set(func(s *shelf) { s.fail = nil })
@@ -485,7 +485,7 @@ func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
 		time.Sleep(retryPause)
 		synctest.Wait()
 		if len(source.channels) != 2 ||
-			strings.Count(log.String(), "tells no more of what changes") != 1 ||
+			strings.Count(log.String(), "the source of catalogs stopped reporting changes; the server subscribes again") != 1 ||
 			!strings.Contains(log.String(), errNoMoreChanges.Error()) {
 			t.Fatalf("%d channels: %s", len(source.channels), log)
 		}
@@ -522,8 +522,8 @@ func TestLossOfTheConnectionIsLoggedOnceAndSoIsItsReturn(t *testing.T) {
 		source.send(catalog.Change{Tools: true, Catalogs: true})
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
-		if text := log.String(); strings.Count(text, "are not heard") != 1 ||
-			strings.Count(text, "are heard again") != 1 {
+		if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its connection; it reconnects, and the server uses the last state") != 1 ||
+			strings.Count(text, "the source of catalogs and switches is connected again") != 1 {
 			t.Error(text)
 		}
 	})

@@ -85,8 +85,8 @@ func NewInstructions(c InstructionsConfig, anonymous bool) (*Instructions, error
 		everybody.Subject = "anybody"
 	}
 	if hidden, ok := i.hidden(everybody, c.Text); ok {
-		return nil, fmt.Errorf("Options.Instructions names the %s %q, which some callers do not "+
-			"see: remove the name, or write the text in Options.InstructionsFor",
+		return nil, fmt.Errorf("Options.Instructions contains the %s %q, which is hidden from some "+
+			"callers: remove the name, or write the text in Options.InstructionsFor",
 			hidden.targets[0].Kind, hidden.name)
 	}
 	return i, nil
@@ -113,8 +113,8 @@ func (i *Instructions) For(ctx context.Context, p access.Principal, own string) 
 		return text
 	}
 	if _, again := i.logged.LoadOrStore(hidden.name, true); !again {
-		i.Log.WarnContext(ctx, "the instructions name what a caller does not see: "+
-			"such callers get none", hidden.targets[0].Kind.String(), hidden.name)
+		i.Log.WarnContext(ctx, "the instructions contain the name of something hidden; callers from "+
+			"whom it is hidden get no instructions", hidden.targets[0].Kind.String(), hidden.name)
 	}
 	return ""
 }

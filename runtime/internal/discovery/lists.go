@@ -164,7 +164,7 @@ func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 	return entries
 }
 
-type digests [3]digest // of all that a caller sees, by kind
+type digests [3]digest // of everything that a caller sees, by kind
 
 func (l *Lists) digests(p access.Principal, in *access.Set) digests {
 	return digests{l.tools.visible(p, in, nil).digest, l.prompts.visible(p, nil, nil).digest,

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// filled are lists of all that a policy's table has a rule for, and of one more each.
+// filled are lists of everything that a policy's table has a rule for, and of one more each.
 func filled(p *Policy, size int) *Lists { return fill(ListsConfig{Policy: p, PageSize: size}) }
 
 func fill(c ListsConfig) *Lists {

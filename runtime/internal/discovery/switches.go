@@ -22,7 +22,7 @@ var errNoMoreChanges = errors.New("it closed its channel before the server had s
 // Start loads the switches. Without them the server does not start.
 func (c *Catalogs) Start(ctx context.Context) error {
 	if _, err := c.Reload(ctx); err != nil {
-		return fmt.Errorf("Options.Catalogs: it could not be read which tools are switched off: %w",
+		return fmt.Errorf("Options.Catalogs: cannot read which tools are switched off: %w",
 			err)
 	}
 	return nil
@@ -74,10 +74,10 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 			if open && change.Deaf != disconnected {
 				disconnected = change.Deaf
 				if disconnected {
-					c.Log.Warn("changes of catalogs and switches are not heard: the source has lost " +
-						"its connection, and tries again; what it said last counts")
+					c.Log.Warn("the source of catalogs and switches lost its connection; it reconnects, and " +
+						"the server uses the last state")
 				} else {
-					c.Log.Info("changes of catalogs and switches are heard again")
+					c.Log.Info("the source of catalogs and switches is connected again")
 				}
 			}
 			if change.Tools && !change.Deaf {
@@ -90,7 +90,7 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.Log.Error("the source of catalogs tells no more of what changes; it is asked again",
+		c.Log.Error("the source of catalogs stopped reporting changes; the server subscribes again",
 			"error", cmp.Or(err, errNoMoreChanges))
 		pause(ctx)
 	}
@@ -105,8 +105,7 @@ func (c *Catalogs) reload(ctx context.Context, onSwitches func()) {
 		if err == nil || errors.Is(err, catalog.ErrClosed) {
 			return
 		}
-		c.Log.Error("it could not be read which tools are switched off; "+
-			"those that were are so still", "error", err)
+		c.Log.Error("cannot read which tools are switched off; the server keeps the last state", "error", err)
 		pause(ctx)
 	}
 }

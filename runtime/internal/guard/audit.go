@@ -21,7 +21,7 @@ const maxRecording = 256 // records at a time, and goroutines that a hanging sin
 
 var (
 	errAuditBusy  = errors.New("too many records are waiting for the sink")
-	errSinkSilent = fmt.Errorf("the sink gave %w", worker.ErrNoAnswer)
+	errSinkSilent = fmt.Errorf("the sink returned %w", worker.ErrNoAnswer)
 )
 
 // NewEvent returns an event about a message, without what a decision adds.
@@ -69,7 +69,7 @@ func (g *Guard) audit(next Next) Next {
 		a, err := next(ctx, m)
 		m.conclude()
 		failed, what := m.unintended,
-			"the intent of a call could not be recorded; it was not started"
+			"the intent of a call could not be recorded; the call was not started"
 		if failed == nil {
 			// A value that is denied has no line, as a value that does not exist has none: it would
 			// take longer.
@@ -90,7 +90,8 @@ func (g *Guard) audit(next Next) Next {
 		ran := m.unintended == nil && event.Failure != audit.Denied &&
 			(event.Failure != audit.Invalid || event.Axis == audit.AxisArguments)
 		if ran && known.decides {
-			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
+			what = "the outcome of a call could not be recorded; the call has run, and the server " +
+				"withholds its response"
 		}
 		g.Log.ErrorContext(ctx, what, m.IDs(), "error", failed)
 		g.probeSink(failed)

@@ -62,7 +62,7 @@ func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error)
 	return Answer{}, wire.Forbidden(s.Kind, s.Name, d)
 }
 
-var errAsksForInput = errors.New("it asks the caller for input, which only tools may")
+var errAsksForInput = errors.New("it requests input, which only tools may do")
 
 // allow passes an allowed message on, and notes in the event what came of it.
 func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (Answer, error) {
@@ -119,7 +119,7 @@ func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, er
 	case s.own && !g.Middleware:
 		m.event.End(audit.Crashed)
 		return Answer{}, fmt.Errorf(
-			"%s %q was replaced in the adopted server; its answer is withheld", s.Kind, s.Name)
+			"%s %q was replaced in the adopted server; the server withholds its response", s.Kind, s.Name)
 	default:
 		m.event.End("")
 		if r, ok := a.Result.(*mcp.CallToolResult); ok && r != nil && r.IsError {

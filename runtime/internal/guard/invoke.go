@@ -46,8 +46,8 @@ func unknownTo(params mcp.Params) error {
 	return wire.InternalError()
 }
 
-var errNoSession = errors.New("it asks for input, which needs a session of go-sdk's: " +
-	"set SDK on the tool, or run go generate")
+var errNoSession = errors.New("it requests input, which needs a go-sdk session: set SDK on the " +
+	"tool, or run go generate")
 
 // TryInvoke is [Guard.Invoke]. own is false for what a go-sdk server has to answer.
 func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, err error) {

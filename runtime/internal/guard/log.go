@@ -68,7 +68,7 @@ func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	text := e.Missing // of a credential that ended
 	switch {
 	case misfit:
-		text = "the arguments did not fit"
+		text = "the arguments do not match the schema"
 	case failure != nil:
 		text = wire.MaskedWords(g.maskOf(m), wire.WithoutValues(failure))
 		text = redact.Shorten(text, 4<<10)

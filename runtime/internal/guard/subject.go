@@ -97,7 +97,7 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 		e.Missing = "the tool is switched off"
 	} else if m.Catalog.ReadOnly && d.Axis == access.AxisUnknown {
 		if _, known := g.Policy.Table.Of(s.Kind).Tool(s.Name); known {
-			e.Missing = "the client asked for readonly tools alone"
+			e.Missing = "the client requested only readonly tools"
 		}
 	}
 }

@@ -232,7 +232,7 @@ func native(res mcp.CallToolResult, output *wire.Content) (_ *mcp.CallToolResult
 		}
 	}
 	if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return request.IsNil(c) }) {
-		return nil, errors.New("a nil content: leave it out")
+		return nil, errors.New("a nil content: remove it")
 	}
 	// go-sdk would marshal the handler's own values outside of any recover.
 	_, err = wire.EncodeResult(&res)
@@ -249,7 +249,7 @@ func (c *call) checkOutput(out toolReturned) error {
 		encoded, err = wire.Marshal(out.result)
 	}
 	if limit := c.tool.Limits.Output; err == nil && int64(len(encoded)) > limit {
-		const format = "the tool reached its limit on output (%s): ask for less"
+		const format = "the tool reached its limit on output (%s): request less"
 		return &limitError{"output", fmt.Sprintf(format, sizeOf(limit))}
 	}
 	return err
@@ -268,14 +268,14 @@ func sizeOf(n int64) string {
 // failed returns the outcome of a call whose handler returned an error, or did not start.
 func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
-	var asked *question
+	var pending *question
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
 	case out.Err == nil:
 	case c.choices != nil && len(c.choices.Refused) > 0 && out.Axis == audit.AxisArguments:
 		c.refuseValue(&out.Report)
-	case c.elicits != nil && errors.As(err, &asked) && asked == c.elicits.asked:
-		asking, err := c.elicits.ask(asked)
+	case c.elicits != nil && errors.As(err, &pending) && pending == c.elicits.pending:
+		asking, err := c.elicits.ask(pending)
 		if err != nil {
 			return failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 		}

@@ -44,7 +44,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			return toolset.Done(ctx.Err())
 		}, `!timed out after 20ms+hint`},
 		"too much output": {returns(toolset.Wrapped(strings.Repeat("x", 200), nil)),
-			`!the tool reached its limit on output (100 bytes): ask for less+hint`},
+			`!the tool reached its limit on output (100 bytes): request less+hint`},
 		"a panic": {func(context.Context, toolset.Call) (toolset.Result, error) { panic("!") },
 			`!internal error`},
 		"an input": {returns(toolset.Native(inputs("a", &mcp.ElicitParams{}), nil, nil)), ``},
@@ -118,7 +118,7 @@ func TestOutputBeyondTheLimitIsAnError(t *testing.T) {
 					}), `{}`)
 			if size == 2048 && report.Failure != "" ||
 				size > 2048 &&
-					(got != "!the tool reached its limit on output (2 KiB): ask for less" ||
+					(got != "!the tool reached its limit on output (2 KiB): request less" ||
 						report.Failure != audit.Limited || report.Missing != "output") {
 				t.Errorf("%s of %d bytes: %.80s %+v", name, size, got, report)
 			}
@@ -198,17 +198,17 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 	handle := returns(toolset.Done(nil))
 	for want, change := range map[string]func(*toolset.Tool){
-		"not a tool name":              func(t *toolset.Tool) { t.Name = "a b" },
-		"nothing answers its calls":    func(t *toolset.Tool) { t.Call = nil },
-		"its timeout is -1ns":          func(t *toolset.Tool) { t.Timeout = -1 },
-		"a catalog without a name":     func(t *toolset.Tool) { t.Catalogs = []string{""} },
-		`in the catalog "a" twice`:     func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
-		"its input schema is not JSON": func(t *toolset.Tool) { t.Input = "{" },
-		`not of type "object"`:         func(t *toolset.Tool) { t.Input = `{"type":"array"}` },
-		"that is no header name":       func(t *toolset.Tool) { t.Input = header(`"a b"`, `"c"`) },
-		"x-mcp-header at b":            func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
-		"two properties to the header": func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
-		"an x-mcp-header that cannot be": func(t *toolset.Tool) {
+		"not a tool name":                                      func(t *toolset.Tool) { t.Name = "a b" },
+		"it has no handler: run go generate":                   func(t *toolset.Tool) { t.Call = nil },
+		"its timeout is -1ns":                                  func(t *toolset.Tool) { t.Timeout = -1 },
+		"a catalog without a name":                             func(t *toolset.Tool) { t.Catalogs = []string{""} },
+		`in the catalog "a" twice`:                             func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
+		"its input schema is not JSON":                         func(t *toolset.Tool) { t.Input = "{" },
+		`not of type "object"`:                                 func(t *toolset.Tool) { t.Input = `{"type":"array"}` },
+		"that is not a header name: use letters, digits and -": func(t *toolset.Tool) { t.Input = header(`"a b"`, `"c"`) },
+		"x-mcp-header at b":                                    func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
+		"two properties to the header":                         func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
+		"its input schema has a malformed x-mcp-header (": func(t *toolset.Tool) {
 			t.Input = `{"type":"object","properties":{"x-mcp-header":true}}`
 		},
 	} {
@@ -288,9 +288,9 @@ func TestOutputsWithoutStructuredContent(t *testing.T) {
 		"a resource": {toolset.Bytes, "application/pdf", []byte(nil),
 			`[{"type":"resource","resource":{"uri":"tool:t",` +
 				`"mimeType":"application/pdf","blob":""}}]`},
-		"no bytes":        {toolset.Bytes, "image/png", "ab", ``},
-		"no bytes, apart": {toolset.Bytes, "image/png", isolated(`7`), ``},
-		"a content":       {toolset.Contents, "", texts("a")[0], `[{"type":"text","text":"a"}]`},
+		"which is not bytes": {toolset.Bytes, "image/png", "ab", ``},
+		"no bytes, apart":    {toolset.Bytes, "image/png", isolated(`7`), ``},
+		"a content":          {toolset.Contents, "", texts("a")[0], `[{"type":"text","text":"a"}]`},
 		"contents": {toolset.Contents, "", texts("a", "b"),
 			`[{"type":"text","text":"a"},{"type":"text","text":"b"}]`},
 		"no contents": {toolset.Contents, "", []mcp.Content(nil), `[]`},

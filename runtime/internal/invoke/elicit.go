@@ -20,12 +20,12 @@ import (
 
 var (
 	// ErrDeclined reports that the person has declined or cancelled.
-	ErrDeclined = errors.New("the person at the client did not agree")
+	ErrDeclined = errors.New("the user of the client did not agree")
 	// ErrCannotElicit reports that the client cannot ask its person.
-	ErrCannotElicit = errors.New("the client cannot ask the person who uses it")
+	ErrCannotElicit = errors.New("the client does not support elicitation")
 
-	errNotDeclared = errors.New("this handler cannot elicit: it has to be a tool's, with elicits " +
-		"in its //mcp:tool and without isolate=process")
+	errNotDeclared = errors.New("this handler cannot elicit: it must be a tool with elicits in " +
+		"its //mcp:tool and without isolate=process")
 )
 
 // elicitation is what one run of a handler asks the person at the client.
@@ -33,8 +33,8 @@ type elicitation struct {
 	can     bool                         // the client can ask its person
 	answers map[string]*mcp.ElicitResult // of this message and of those before it, by key
 
-	mu    sync.Mutex
-	asked *question
+	mu      sync.Mutex
+	pending *question
 }
 
 type elicitKey struct{}
@@ -46,7 +46,7 @@ type question struct {
 }
 
 func (*question) Error() string {
-	return "the person at the client has to answer first: return this error from the handler"
+	return "waiting for the user of the client: return this error from the handler"
 }
 
 // Elicit returns the person's answer as a JSON object that fits the schema. Without an answer it
@@ -68,8 +68,8 @@ func Elicit(ctx context.Context, key, message string,
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.asked = &question{key, message, schema}
-	return nil, e.asked
+	e.pending = &question{key, message, schema}
+	return nil, e.pending
 }
 
 // elicitation returns what the run of a tool that elicits knows. Neither the answers nor the state
@@ -111,7 +111,7 @@ func Form(t reflect.Type) (json.RawMessage, error) {
 		return known.(json.RawMessage), nil
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("a form is a struct, and %v is none", t)
+		return nil, fmt.Errorf("a form must be a struct, and %v is not", t)
 	}
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestFormHasPlainFieldsAndSmallNumbers(t *testing.T) {
 		{struct{ A *int }{}, "A is neither a string, a number nor a bool"},
 		{struct{ A struct{} }{}, "A is neither a string, a number nor a bool"},
 		{struct{ A chan int }{}, "the form "},
-		{map[string]string{}, "and map[string]string is none"},
+		{map[string]string{}, "and map[string]string is not"},
 	} {
 		text, err := Form(reflect.TypeOf(test.form))
 		if got := string(text); err == nil && got != test.want {

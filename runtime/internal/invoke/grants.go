@@ -49,7 +49,7 @@ func NewGrants(source grant.Source, defaults []grant.Permission,
 	names := roots.Names()
 	for _, p := range defaults {
 		if name := grant.Missing(p, names); name != "" {
-			return nil, fmt.Errorf("Options.GrantDefaults: %s: there is no root %q; the roots are %s",
+			return nil, fmt.Errorf("Options.GrantDefaults: %s: unknown root %q; the roots are %s",
 				p, name, strings.Join(names, ", "))
 		}
 	}
@@ -95,7 +95,7 @@ func (g *Grants) Of(ctx context.Context, client isolate.Client) (*grant.Set, err
 	return set, nil
 }
 
-var errNoGrants = errors.New(grant.Code + ": what you may use could not be read: try again later")
+var errNoGrants = errors.New(grant.Code + ": your grants could not be read: try again later")
 
 // Allow decides on the resources that the arguments name, and opens the files among them.
 func (c *call) Allow(ctx context.Context, named []toolset.Named) (context.Context, error) {
@@ -155,7 +155,7 @@ func (t *Tool) checkNamed(named []toolset.Named) error {
 
 func decide(ctx context.Context, d *grant.Decider, n toolset.Named) (grant.Bound, error) {
 	if len(n.Kinds) == 0 {
-		return grant.Bound{}, fmt.Errorf("%q is bound to no permission: run go generate", n.Argument)
+		return grant.Bound{}, fmt.Errorf("%q has no permission: run go generate", n.Argument)
 	}
 	switch family := grant.FamilyOf(n.Kinds[0]); {
 	case family == grant.Commands:
@@ -185,17 +185,17 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 		}
 	}
 	refuse(t.Answer != nil && (len(t.Allow) > 0 || t.Isolate != ""),
-		"it has //mcp:allow or isolate=process, and its code uses neither: run go generate")
+		"it has //mcp:allow or isolate=process, but its generated code uses neither: run go generate")
 	for _, a := range t.Allow {
-		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, and ", a.Kind, a.Argument)
+		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, but ", a.Kind, a.Argument)
 		isPath := grant.FamilyOf(a.Kind) == grant.Paths
-		refuse(!has.Grants, allow+"nothing says what clients may use: set Options.Grants, "+
-			"as to stored.New of package grant/stored, or Options.GrantDefaults alone")
+		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants, for example to "+
+			"stored.New of package grant/stored, or only Options.GrantDefaults")
 		refuse(isPath && !has.Roots, allow+
-			"there is no folder to open files in: set Options.Roots, by grant.OpenRoots")
+			"no folder is configured: set Options.Roots with grant.OpenRoots")
 		has.Grants, has.Roots = true, has.Roots || isPath // it is reported once
 	}
-	const cure = ": set Options.Sandbox, by sandbox.New"
+	const cure = ": set Options.Sandbox with sandbox.New"
 	refuse(t.Isolate != "" && !has.Sandbox, "isolate=process of its //mcp:limit needs a sandbox"+cure)
 	refuse((t.Limits.Concurrency > 0 || t.Limits.Rate.Calls > 0) && !has.Sandbox,
 		"concurrency= and rate= of its //mcp:limit need a sandbox, which counts the calls"+cure)

@@ -146,7 +146,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 	}
 	for want, permission := range map[string]grant.Permission{
 		"Options.GrantDefaults: ": {Type: grant.FileRead, Resource: "/etc"},
-		`there is no root "pubic"; the roots are docs`: {
+		`unknown root "pubic"; the roots are docs`: {
 			Type: grant.FileRead, Resource: "pubic/**"},
 	} {
 		if _, err := NewGrants(nil, []grant.Permission{permission}, newRoots(t)); err == nil ||
@@ -160,7 +160,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 	r, logged := newRunner(t)
 	p := &purse{}
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
-	const unreadable = "!permission_denied: what you may use could not be read: try again later"
+	const unreadable = "!permission_denied: your grants could not be read: try again later"
 	var file *os.File
 	tool := permitting(t, reading, func(ctx context.Context) (err error) {
 		file, err = grant.File(ctx, "path")
@@ -294,8 +294,8 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 			Dependencies{}},
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}},
 			Dependencies{}},
-		"isolate=process only":  {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
-		"its code uses neither": {toolset.Tool{Isolate: "x", Answer: answer}, all},
+		"isolate=process only": {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
+		"it has //mcp:allow or isolate=process, but its generated code uses neither: run go generate": {toolset.Tool{Isolate: "x", Answer: answer}, all},
 	} {
 		test.tool.Name = "t"
 		err := CheckGuarded(&Tool{Tool: test.tool}, test.has)
@@ -336,7 +336,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		"of another kind": {responses: mcp.InputResponseMap{inputKey: &mcp.ListRootsResult{}},
 			want: refused},
 		"accepted": {responses: accept("to index it"),
-			want:   refused + "; an administrator has been asked, by request 1",
+			want:   refused + "; the server sent an administrator the request 1",
 			reason: "to index it"},
 		"without elicitation": {change: func(_ *Runner, i *request.Info) { i.Elicits = false },
 			want: refused},
@@ -349,7 +349,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		"by a tool": {change: func(r *Runner, i *request.Info) {
 			r.Requests,
 				i.Principal.Role = nil, "Admin"
-		}, want: refused + "; ask for it with the tool request_permission and restricted=false"},
+		}, want: refused + "; request it with the tool request_permission and restricted=false"},
 	} {
 		r, _ := newRunner(t)
 		kept := grant.NewMemory()

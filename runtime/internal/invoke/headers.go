@@ -47,8 +47,7 @@ func parseInput(schema string) ([]headerBinding, error) {
 	}
 	var root headerSchema
 	if err := json.Unmarshal([]byte(schema), &root); err != nil {
-		return nil, fmt.Errorf("its input schema has an x-mcp-header that cannot be read (%w): "+
-			"write it as a string", err)
+		return nil, fmt.Errorf("its input schema has a malformed x-mcp-header (%w): write it as a string", err)
 	}
 	found := map[string]headerBinding{}
 	if err := root.bind(found, nil); err != nil {
@@ -65,8 +64,8 @@ func (s headerSchema) bind(found map[string]headerBinding, path []string) error 
 		if len(property.Header) > 0 {
 			var header string
 			if json.Unmarshal(property.Header, &header) != nil || !isToken(header) {
-				return fmt.Errorf("its input schema has an x-mcp-header at %s that is no "+
-					"header name: use letters, digits and -", strings.Join(at, "."))
+				return fmt.Errorf("its input schema has an x-mcp-header at %s that is not a header name: "+
+					"use letters, digits and -", strings.Join(at, "."))
 			}
 			if _, twice := found[strings.ToLower(header)]; twice {
 				return fmt.Errorf("its input schema binds two properties to the header %s: "+
@@ -115,11 +114,11 @@ func (b headerBinding) check(headers http.Header, value decode.Value) string {
 		return header + " is sent more than once"
 	case absent && sent == "":
 	case absent:
-		return header + " is sent, and the argument " + argument + " is not"
+		return header + " is sent without the argument " + argument
 	case sent == "":
 		return "the argument " + argument + " is sent without the header " + header
 	case !sameValue(sent, value):
-		return header + " is not what the argument " + argument + " says"
+		return header + " does not match the argument " + argument
 	}
 	return ""
 }

@@ -27,12 +27,12 @@ func StartSandbox(s isolate.Sandbox, start isolate.Start, roots *grant.Roots,
 	if keeps, ok := s.(interface{ Folder() string }); ok && keeps.Folder() != "" {
 		name, found, err := roots.Holding(keeps.Folder())
 		if err != nil {
-			return fmt.Errorf("Options.Sandbox: the folder of its workspaces: %w", err)
+			return fmt.Errorf("Options.Sandbox: the workspace folder: %w", err)
 		}
 		if found {
 			return fmt.Errorf("Options.Sandbox: its workspaces, %s, are in the root %q of "+
-				"Options.Roots, so that grants on that would hold other clients' workspaces: "+
-				"give them a folder beside the roots", keeps.Folder(), name)
+				"Options.Roots, so grants on this root would cover workspaces of other clients: use a "+
+				"folder outside the roots", keeps.Folder(), name)
 		}
 	}
 	for _, t := range tools {
@@ -111,7 +111,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		c.killed.Store(errors.Is(ctx.Err(), context.DeadlineExceeded))
 		return nil, ctx.Err()
 	}
-	return nil, c.crash(ctx, "an isolated call came to no answer", err)
+	return nil, c.crash(ctx, "an isolated call returned no result", err)
 }
 
 // add adds what JSON can hold of the decisions, and returns the files, by argument.
@@ -153,7 +153,7 @@ func ChildContext(ctx context.Context, caller json.RawMessage,
 		b.Apart = true
 		if b.Opened != nil {
 			if b.Opened.File = files[b.Argument]; b.Opened.File == nil {
-				return ctx, fmt.Errorf("the file that %q names was not inherited", b.Argument)
+				return ctx, fmt.Errorf("the file of %q was not inherited", b.Argument)
 			}
 		}
 		if from.Dialer {

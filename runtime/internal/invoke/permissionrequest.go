@@ -70,11 +70,11 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	}
 	switch {
 	case content.Request != "":
-		text += "; an administrator has been asked, by request " + content.Request
+		text += "; the server sent an administrator the request " + content.Request
 	case err == nil && c.Policy.Decide(
 		c.caller, c.info.Catalog.ReadOnly, access.Tools, requestTool).Allowed:
 		content.Tool = requestTool
-		text += "; ask for it with the tool " + requestTool
+		text += "; request it with the tool " + requestTool
 		if lacking.Unrestricted {
 			text += " and restricted=false"
 		}

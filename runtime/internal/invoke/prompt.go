@@ -15,9 +15,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const unhandled = "nothing answers for it: run go generate"
+const unhandled = "it has no handler: run go generate"
 
-var errAsksForInput = errors.New("it asks the caller for input, which only tools may")
+var errAsksForInput = errors.New("it requests input, which only tools may do")
 
 // Prompt is one prompt of a server. Its Timeout is set.
 type Prompt struct {
@@ -79,7 +79,7 @@ func (p *Prompt) result(made toolset.PromptAnswer) (*mcp.GetPromptResult, error)
 	}
 	for _, m := range res.Messages {
 		if m == nil || request.IsNil(m.Content) {
-			return nil, errors.New("a nil message or content: leave it out")
+			return nil, errors.New("a nil message or content: remove it")
 		}
 	}
 	_, err := wire.EncodeResult(&res)

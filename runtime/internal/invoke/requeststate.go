@@ -37,7 +37,7 @@ func NewSealer(key []byte) Sealer {
 	return Sealer{bytes.Clone(key)}
 }
 
-var errState = errors.New("requestState is not one that this server gave for this call")
+var errState = errors.New("requestState is not from this server and this call")
 
 // stateVersion is a part of each MAC: states of a version without schemas are not accepted.
 const stateVersion = "2"
@@ -76,11 +76,11 @@ func (s Sealer) Open(info *request.Info,
 	}
 	for key, response := range params.InputResponses {
 		if kind := sealed.Kinds[key]; kind == "" || kind != wire.InputKind(response) {
-			return nil, errors.New("inputResponses has an answer to what was not asked, " +
-				"or of another kind than was asked for")
+			return nil, errors.New("inputResponses has a response without a request, or of another kind " +
+				"than the request")
 		}
 		if err := wire.CheckInputResponse(sealed.Schemas[key], response); err != nil {
-			return nil, fmt.Errorf("inputResponses has an answer to %q, but %w", key, err)
+			return nil, fmt.Errorf("inputResponses has a response to %q, but %w", key, err)
 		}
 	}
 	opened.RequestState = sealed.State

@@ -33,7 +33,7 @@ type Resource struct {
 func NewResource(r toolset.Resource) (*Resource, error) {
 	template, err := uritemplate.Parse(r.URI)
 	if err != nil {
-		return nil, fmt.Errorf("its URI is not one: %w; run go generate", err)
+		return nil, fmt.Errorf("its URI is malformed: %w; run go generate", err)
 	}
 	built := &Resource{Resource: r, Exact: len(r.Variables) == 0}
 	names, kinds := []string{}, map[string]uritemplate.Kind{}
@@ -70,8 +70,8 @@ func CheckOverlaps(served []*Resource, table access.Table) error {
 			ruleA, _ := rules.Tool(a.URI)
 			ruleB, _ := rules.Tool(b.URI)
 			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
-				errs = append(errs, fmt.Errorf("one URI may be both %s and %s, which have different "+
-					"access: give them equal rules, or another uri=", b.URI, a.URI))
+				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different access: "+
+					"give both equal rules, or change one uri=", b.URI, a.URI))
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (r *Resource) result(uri string,
 	res.Contents = make([]*mcp.ResourceContents, len(own.Contents))
 	for i, c := range own.Contents {
 		if c == nil {
-			return nil, errors.New("a nil content: leave it out")
+			return nil, errors.New("a nil content: remove it")
 		}
 		content := *c
 		content.URI = cmp.Or(content.URI, uri)

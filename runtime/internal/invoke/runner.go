@@ -160,10 +160,10 @@ func (j *job) stopped(ended error) Report {
 func (j *job) logLate(ctx context.Context, c *worker.Crash) {
 	after := time.Since(j.info.Started)
 	if c == nil || !c.Panicked {
-		j.log(ctx, slog.LevelWarn, "a handler returned after its call was answered", "after", after)
+		j.log(ctx, slog.LevelWarn, "a handler returned after the response to its call", "after", after)
 		return
 	}
-	j.log(ctx, slog.LevelError, "a handler panicked after its call was answered",
+	j.log(ctx, slog.LevelError, "a handler panicked after the response to its call",
 		"after", after, "panic", c.Value, "stack", c.Stack)
 }
 

@@ -327,9 +327,9 @@ func TestPanicsAfterTheAnswerAreLogged(t *testing.T) {
 			}
 			time.Sleep(2 * time.Hour)
 			synctest.Wait()
-			want := `a handler returned after its call was answered" tool=t request_id=m after=`
+			want := `a handler returned after the response to its call" tool=t request_id=m after=`
 			if strings.Contains(logged.String(), "long after") {
-				want = `a handler panicked after its call was answered" tool=t request_id=m after=`
+				want = `a handler panicked after the response to its call" tool=t request_id=m after=`
 			}
 			if !strings.Contains(logged.String(), want) {
 				t.Errorf("logged %s", logged)

@@ -211,11 +211,11 @@ func TestURIMeansOneResource(t *testing.T) {
 func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 	read := reads(toolset.ResourceText("", nil))
 	for want, res := range map[string]toolset.Resource{
-		"its URI is not one":         {URI: "x", Name: "n", Read: read},
-		"nothing answers for it":     {URI: "x:1", Name: "n"},
-		"it has no name":             {URI: "x:1", Read: read},
-		"its URI has the variables":  {URI: "x:{a}", Name: "n", Read: read},
-		"its timeout is -1ns: use a": {URI: "x:1", Name: "n", Read: read, Timeout: -1},
+		"its URI is malformed":               {URI: "x", Name: "n", Read: read},
+		"it has no handler: run go generate": {URI: "x:1", Name: "n"},
+		"it has no name":                     {URI: "x:1", Read: read},
+		"its URI has the variables":          {URI: "x:{a}", Name: "n", Read: read},
+		"its timeout is -1ns: use a":         {URI: "x:1", Name: "n", Read: read, Timeout: -1},
 	} {
 		if _, err := NewResource(res); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -248,7 +248,7 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		newResource(t, toolset.Resource{URI: "x:1"}, read),
 	}
 	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
-		!strings.Contains(err.Error(), "one URI may be both x:{a} and x:1") {
+		!strings.Contains(err.Error(), "x:{a} and x:1 match the same URI") {
 		t.Error(err)
 	}
 	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {

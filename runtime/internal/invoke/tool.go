@@ -61,7 +61,7 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	}
 	errs := []error{
 		checkName(t.Name),
-		errorIf(built.Call == nil, "nothing answers its calls: run go generate"),
+		errorIf(built.Call == nil, "it has no handler: run go generate"),
 		setTimeout(&built.Timeout)}
 	for _, alias := range t.Aliases {
 		if err := checkName(alias); err != nil {
@@ -159,13 +159,13 @@ func (t *Tool) BindValues(table access.Table) error {
 		text, hasDefault := input.Properties[name].Default.(string)
 		switch {
 		case !slices.Equal(enum, values):
-			return fmt.Errorf("tool %q: the rules of its argument %q are about the values %q, "+
-				"and its schema has %q: run go generate", t.Name, name, values, enum)
+			return fmt.Errorf("tool %q: the rules of its argument %q cover the values %q, but its "+
+				"schema has %q: run go generate", t.Name, name, values, enum)
 		case hasDefault:
 			t.defaults[name] = text
 		case !slices.Contains(input.Required, name):
-			return fmt.Errorf("tool %q: the values of its argument %q have rules, and it is "+
-				"optional and has no default: run go generate", t.Name, name)
+			return fmt.Errorf("tool %q: the values of its argument %q have rules, but it is optional "+
+				"without a default: run go generate", t.Name, name)
 		}
 	}
 	return nil

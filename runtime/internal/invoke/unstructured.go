@@ -35,7 +35,7 @@ func textIn(out any) (text string, err error) {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
 		return v.String(), nil
 	}
-	return "", fmt.Errorf("an output of type %T, which is no text", out)
+	return "", fmt.Errorf("an output of type %T, which is not text", out)
 }
 
 // contents makes a result of an output that is content.
@@ -49,7 +49,7 @@ func (c *call) contents(out any) (*mcp.CallToolResult, error) {
 				return nil, err
 			}
 		} else if !isBytes {
-			return nil, fmt.Errorf("an output of type %T, which is no bytes", out)
+			return nil, fmt.Errorf("an output of type %T, which is not bytes", out)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{c.media(data)}}, nil
 	case c.tool.Returns == toolset.SDKResult:
@@ -60,8 +60,8 @@ func (c *call) contents(out any) (*mcp.CallToolResult, error) {
 		case res == nil:
 			res = &mcp.CallToolResult{}
 		case res.InputRequests != nil:
-			return nil, errors.New("a result with input requests, whose responses the handler " +
-				"cannot read: take *mcp.CallToolRequest, or use another way to ask")
+			return nil, errors.New("a result with input requests, whose responses the handler cannot " +
+				"read: take *mcp.CallToolRequest, or use runtime.Elicit")
 		}
 		return res, nil
 	case isIsolated:
@@ -77,7 +77,7 @@ func (c *call) contents(out any) (*mcp.CallToolResult, error) {
 	}
 	list := reflect.ValueOf(out)
 	if list.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("an output of type %T, which is no content", out)
+		return nil, fmt.Errorf("an output of type %T, which is not content", out)
 	}
 	res := &mcp.CallToolResult{}
 	for i := range list.Len() {

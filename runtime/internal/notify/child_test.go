@@ -124,7 +124,7 @@ func TestRecordsOfAProcessOfItsOwnStayWhatTheyWere(t *testing.T) {
 			log.Info("m", "v", shows{"p", "n"})
 		},
 		`"msg":"password=***MASKED***"`: func() { log.Info("password=hunter2") },
-		`"msg":"long","attrs":{"note":"its attributes were left out: `: func() {
+		`"msg":"long","attrs":{"note":"its attributes were dropped: `: func() {
 			log.Info("long", "a", long)
 		},
 		`"msg":"` + long[:1024] + `","attrs":{"note":`: func() { log.Info(long) },
@@ -306,7 +306,7 @@ func emitted(t *testing.T, log *buffer, events ...string) ([]map[string]any, []m
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 	const (
-		unread = "could not be read: its handler forged it, or "
+		unread = "cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation"
 		begin  = `{"log":{"level":"WARN","msg":"m"`
 		plain  = `{"level":"WARN","msg":"m"}`
 		failed = `{"level":"ERROR","msg":"m"}`
@@ -376,7 +376,7 @@ func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 		"no number":              {`{"progress":{"done":NaN}}`, unread},
 		"more than was said": {
 			`{"dropped":3}`, `{"isolated":{"messages":3},"level":"WARN",` +
-				`"msg":"log messages of an isolated call were left out: it said more than it may"}`,
+				`"msg":"dropped log messages of an isolated call: it sent more than allowed"}`,
 		},
 		"less than nothing": {`{"dropped":-3}`, ``},
 	} {
@@ -483,7 +483,7 @@ func TestAnEmissionHoldsSoMuchAndNoMore(t *testing.T) {
 		lines, _ := emitted(t, log, event)
 		_, got, _ := strings.Cut(log.String(), `"isolated":`) // times hold what is counted, too
 		held := strings.Count(got, test.holds)
-		left := strings.Contains(got, "attributes and items of lists was left out")
+		left := strings.Contains(got, "attributes and list items after the first")
 		if len(lines) != 1 || held != test.times || left != test.left {
 			t.Errorf("%s: %s stands there %d times, want %d: %.300s … %.200s",
 				name, test.holds, held, test.times, got, got[max(0, len(got)-200):])

@@ -74,7 +74,7 @@ func (o *ChildOutput) Take(ctx context.Context, raw json.RawMessage) {
 	}
 	if e.Dropped > 0 {
 		r := slog.NewRecord(time.Now(), slog.LevelWarn,
-			"log messages of an isolated call were left out: it said more than it may", 0)
+			"dropped log messages of an isolated call: it sent more than allowed", 0)
 		o.write(ctx, r, slog.Int("messages", e.Dropped))
 	}
 }
@@ -82,8 +82,8 @@ func (o *ChildOutput) Take(ctx context.Context, raw json.RawMessage) {
 // Close logs how many events were invalid.
 func (o *ChildOutput) Close(ctx context.Context) {
 	if o.invalid > 0 {
-		o.info.Server.Log.WarnContext(ctx, "what an isolated call said could not be read: "+
-			"its handler forged it, or said what has no form in JSON",
+		o.info.Server.Log.WarnContext(ctx, "cannot read a message of an isolated call: its handler "+
+			"forged it, or logged a value without a JSON representation",
 			"tool", o.info.Target.Name, o.info.IDs(), "messages", o.invalid)
 	}
 }
@@ -98,8 +98,8 @@ func (o *ChildOutput) log(ctx context.Context, l *childLog) {
 		return
 	}
 	if p.left < 0 {
-		attrs = append(attrs, slog.String("note", fmt.Sprintf("what came after the first "+
-			"%d attributes and items of lists was left out", maxChildValues)))
+		attrs = append(attrs, slog.String("note", fmt.Sprintf(
+			"attributes and list items after the first %d were dropped", maxChildValues)))
 	}
 	at := l.Time
 	if now := time.Now(); at.After(now) {

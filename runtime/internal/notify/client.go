@@ -192,7 +192,7 @@ func (c *Client) next() (send func() error) {
 		least, _ := c.level()
 		// Every client that wants log messages gets this one.
 		m = c.message(max(least, mcp.LevelWarning), fmt.Appendf(nil,
-			`{"msg":"%d log messages were left out: more came than could be sent"}`, c.dropped))
+			`{"msg":"%d log messages were dropped: there were more than the server could send"}`, c.dropped))
 		c.dropped = 0
 	case c.progress != nil:
 		p := c.progress

@@ -287,7 +287,7 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 				close(read)
 				c.Close()
 				want := fmt.Sprintf(
-					"%s %d log messages were left out: more came than could be sent",
+					"%s %d log messages were dropped: there were more than the server could send",
 					test.notice, test.messages-test.sent)
 				if len(s.order) != test.sent+2 || s.order[len(s.order)-1] != want {
 					t.Errorf("it was sent %d, the last is %q", len(s.order),
@@ -564,8 +564,8 @@ func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	l.Info("after it", "a", 1)
 	c.Close()
 	for i, want := range []struct{ text, note string }{
-		{"fits", ""}, {"too large", "were left out: 7"},
-		{strings.Repeat("é", 512), "were left out: 8"}, {"after it", ""},
+		{"fits", ""}, {"too large", "were dropped: 7"},
+		{strings.Repeat("é", 512), "were dropped: 8"}, {"after it", ""},
 	} {
 		data := decoded(s.logs[i].Data)
 		note, _ := data["note"].(string)

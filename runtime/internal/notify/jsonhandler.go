@@ -84,7 +84,7 @@ func (h jsonHandler) Handle(_ context.Context, r slog.Record) error {
 	if size := len(text); size > h.limit || !json.Valid(text) {
 		short := slog.NewRecord(r.Time, r.Level, redact.Shorten(r.Message, maxMessage), 0)
 		short.AddAttrs(slog.String("note", fmt.Sprintf(
-			"its attributes were left out: %d bytes are more than %d, or no JSON", size, h.limit)))
+			"its attributes were dropped: %d bytes are more than %d, or not JSON", size, h.limit)))
 		text = h.encode(h.bare, short)
 	}
 	h.send(r.Level, text)

@@ -73,7 +73,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 		if len(r.Header.Values("Authorization")) == 0 {
 			return none, identity.ErrNoCredentials
 		}
-		return none, fmt.Errorf("%w: there is no identity source that could verify it",
+		return none, fmt.Errorf("%w: no identity source can verify it",
 			identity.ErrInvalidToken)
 	}
 	id, err := a.identify(r)
@@ -146,11 +146,11 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	wait := count(a.failures, "reason", err)
 	refused := &Refusal{Status: http.StatusUnauthorized,
 		Challenge: a.challenge(`, error="invalid_token"`),
-		Reason:    "the credential does not hold: it has ended, or it is not for this server"}
+		Reason:    "the credential is not valid: it has expired, or it is not for this server"}
 	if wait > 0 { // with the challenge, because another credential would be accepted at once
 		refused.Status = http.StatusTooManyRequests
 		refused.RetryAfter = int((wait + time.Second - 1) / time.Second)
-		refused.Reason = "too many credentials from this address did not hold: try again later"
+		refused.Reason = "too many invalid credentials from this address: try again later"
 	}
 	return refused
 }

@@ -53,7 +53,7 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 		"no source": {nil, "", 401, `Bearer realm="team"`, "request without a credential refused"},
 		"no source, a credential": {nil, "Bearer x", 401,
 			`Bearer realm="team", error="invalid_token"`,
-			"no identity source that could verify it"},
+			"no identity source can verify it"},
 		"a wrong scheme": {bearer(known, nil), "Basic x", 401,
 			`Bearer realm="team", error="invalid_token"`, "credential refused"},
 		"expired": {bearer(expired, nil), "Bearer x", 401,
@@ -80,7 +80,7 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 		"too late": {identityFunc(func(*http.Request) (identity.Identity, error) {
 			<-release
 			return known, nil
-		}), "Bearer x", 503, "", "no answer in time (context deadline exceeded)"},
+		}), "Bearer x", 503, "", "no response in time (context deadline exceeded)"},
 	} {
 		var log bytes.Buffer
 		timeout := time.Minute
@@ -162,7 +162,7 @@ func TestUnknownRolesAndUnprintableNamesAreErrorsAtStart(t *testing.T) {
 	}
 	err = CheckKnown(mapper{static}, table)
 	if err == nil ||
-		err.Error() != `Options.Identity: its mapping of roles leads to "Manger"`+hierarchy {
+		err.Error() != `Options.Identity: its role mapping results in "Manger"`+hierarchy {
 		t.Errorf("%v", err)
 	}
 	if err := CheckKnown(nil, table); err != nil {

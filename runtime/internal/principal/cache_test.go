@@ -163,7 +163,7 @@ func testMisbehaviour(t *testing.T) {
 			capability.Set, error) {
 			<-release
 			return capability.Set{}, nil
-		}, "the host gave no answer in time"},
+		}, "the host returned no response in time"},
 	} {
 		h, queried := hostOf(t, time.Minute, 10, test.query)
 		start := time.Now()

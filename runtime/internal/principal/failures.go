@@ -193,8 +193,8 @@ func (f *failures) write() {
 		if err == nil {
 			continue
 		}
-		f.log(slog.LevelError, "failed authentications could not be recorded; "+
-			"the next records will count them", "events", len(events), "error", err)
+		f.log(slog.LevelError, "failed authentications could not be recorded; later records include "+
+			"them in their count", "events", len(events), "error", err)
 		f.mu.Lock()
 		now := time.Now()
 		for i, a := range of {

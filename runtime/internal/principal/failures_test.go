@@ -346,10 +346,10 @@ func TestEventOfFailuresHoldsNoCredential(t *testing.T) {
 // The sink fails in every way, and the answers stay as they are.
 func TestSinkThatFailsChangesNoAnswerAndLosesNoCount(t *testing.T) {
 	for name, record := range map[string]func(stop <-chan struct{}) error{
-		"errs":   func(<-chan struct{}) error { return errors.New("the disk is full") },
-		"panics": func(<-chan struct{}) error { panic("boom") },
-		"ends":   func(<-chan struct{}) error { runtime.Goexit(); return nil },
-		"hangs":  func(stop <-chan struct{}) error { <-stop; return errors.New("too late") },
+		"an error": func(<-chan struct{}) error { return errors.New("the disk is full") },
+		"panics":   func(<-chan struct{}) error { panic("boom") },
+		"ends":     func(<-chan struct{}) error { runtime.Goexit(); return nil },
+		"hangs":    func(stop <-chan struct{}) error { <-stop; return errors.New("too late") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *gate) {

@@ -187,8 +187,8 @@ func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) Vie
 	p.Permits = nil
 	switch {
 	case p.Anonymous() && !anonymous:
-		return View{p, "a caller without an identity is refused (401 over HTTP), " +
-			"since Options.Anonymous admits none", true}
+		return View{p, "the server refuses a caller without an identity (401 over HTTP), because " +
+			"Options.Anonymous is not set", true}
 	case h == nil || p.Anonymous():
 		return View{Principal: p}
 	}
@@ -201,7 +201,7 @@ func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) Vie
 	case errors.Is(err, capability.ErrNoUser):
 		return View{p, h.noUser(p, itself, err) + "; " + h.withoutUser(), !anonymous}
 	}
-	return View{Principal: p, Why: "the host could not be asked: " + err.Error()}
+	return View{Principal: p, Why: "the host is not available: " + err.Error()}
 }
 
 // Missing returns what a caller lacks, for the audit and the log.

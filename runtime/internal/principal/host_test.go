@@ -285,8 +285,7 @@ func testPeek(t *testing.T) {
 }
 
 func TestViewIsAsOfAMessage(t *testing.T) {
-	const refused = "it is refused (403 over HTTP), since Options.Anonymous admits nobody " +
-		"without one"
+	const refused = "the server refuses it (403 over HTTP), because Options.Anonymous is not set"
 	eve := access.Principal{Subject: "eve"}
 	for _, test := range []struct {
 		p         access.Principal
@@ -296,15 +295,15 @@ func TestViewIsAsOfAMessage(t *testing.T) {
 		refused   bool
 	}{
 		{ada(""), nil, false, "", false},
-		{ada(""), errDown, false, "the host could not be asked: down", false},
+		{ada(""), errDown, false, "the host is not available: down", false},
 		{ada(""), errUnknown, false, `the host has no active user "ada"; ` + refused, true},
 		{ada(""), errUnknown, true,
 			`the host has no active user "ada"; it is treated as an anonymous caller`, false},
-		{eve, errUnknown, false, `it names no user of the host (user "ada"); ` + refused, true},
+		{eve, errUnknown, false, `it has no user of the host (user "ada"); ` + refused, true},
 		{access.Principal{}, nil, true, "", false},
 		{access.Principal{}, nil, false,
-			"a caller without an identity is refused (401 over HTTP), " +
-				"since Options.Anonymous admits none", true},
+			"the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous " +
+				"is not set", true},
 	} {
 		s := &state{}
 		s.put(test.err)
@@ -350,7 +349,7 @@ func TestServiceUserIsOfTheClientItself(t *testing.T) {
 	}
 	err := h.Resolve(t.Context(), access.Principal{Subject: "eve", User: "eve"})
 	if !errors.Is(err, capability.ErrNoUser) || err.Error() !=
-		`the host has no active user "eve": correct the name, or make the user in the host` {
+		`the host has no active user "eve": correct the name, or create the user in the host` {
 		t.Errorf("%v", err)
 	}
 }
@@ -390,7 +389,7 @@ func TestUnreadablePermissionsAreDeniedAndLogged(t *testing.T) {
 	var set capability.Set
 	set.Add("host:a.view_b")
 	set.Add("host:a.change_b")
-	set.Unreadable("host:a.view_b", errors.New("password=hunter2 is no JSON object"))
+	set.Unreadable("host:a.view_b", errors.New("password=hunter2 is not a JSON object"))
 	query := func(context.Context, access.Principal) (capability.Set, error) { return set, nil }
 	h, _ := hostOf(t, time.Minute, 10, query, func(c *HostConfig) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -406,10 +405,10 @@ func TestUnreadablePermissionsAreDeniedAndLogged(t *testing.T) {
 			}
 		}
 	}
-	const line = "a permission of the host cannot be read, and is denied"
+	const line = "a permission of the host cannot be read; the server denies it"
 	text := log.String()
 	for _, want := range []string{
-		"level=ERROR", "permission=host:a.view_b", "user=ada", "is no JSON object"} {
+		"level=ERROR", "permission=host:a.view_b", "user=ada", "is not a JSON object"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log has no %s: %s", want, text)
 		}

@@ -35,12 +35,12 @@ func MetadataOf(source identity.Source) (*Metadata, error) {
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil ||
 		u.Scheme != "https" && (u.Scheme != "http" || !request.IsLoopback(u.Hostname())) {
 		return nil, fmt.Errorf("Options.Identity: the resource's URL is %q: write the https URL at "+
-			"which clients call this server, without query and fragment, "+
-			"as in https://mcp.example/mcp", r.URL)
+			"which clients call this server, without query and fragment, for example "+
+			"https://mcp.example/mcp", r.URL)
 	}
 	if len(r.AuthorizationServers) == 0 {
-		return nil, errors.New("Options.Identity: the resource names no authorization server: " +
-			"name the issuers whose tokens it takes")
+		return nil, errors.New("Options.Identity: the resource has no authorization server: add the " +
+			"issuers whose tokens it accepts")
 	}
 	// RFC 9728, section 3.1: between host and path, without a slash at the end.
 	return &Metadata{

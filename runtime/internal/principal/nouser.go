@@ -26,10 +26,10 @@ func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 	_, mapped := h.serviceUser(p)
 	switch {
 	case p.User != "":
-		text += ": correct the name, or make the user in the host"
+		text += ": correct the name, or create the user in the host"
 	case !mapped:
-		text += ": set its User, or map its Client in Options.ServiceUsers and make the Subject " +
-			"the Client's name, too, since people who come by a client are not that client"
+		text += ": set its User, or map its Client in Options.ServiceUsers and set Subject to the " +
+			"Client's name, because users of a client are not that client"
 	}
 	return maskedError{text: text, is: []error{capability.ErrNoUser}}
 }
@@ -43,7 +43,7 @@ func (h *Host) withoutUser() string {
 	if h.Anonymous {
 		return "it is treated as an anonymous caller"
 	}
-	return "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
+	return "the server refuses it (403 over HTTP), because Options.Anonymous is not set"
 }
 
 // noUser describes why a principal has no user. itself reports that it is its client.
@@ -53,12 +53,11 @@ func (h *Host) noUser(p access.Principal, itself bool, err error) string {
 	if p.User == "" {
 		if _, mapped := h.serviceUser(p); mapped && !itself {
 			return fmt.Sprintf("Options.ServiceUsers has client %q, but this is not the client's own "+
-				"token: where it is, have the verifier say so (identity.Identity.ClientItself; "+
-				"a principal that is written down, by a Subject that is its Client); "+
-				"for people who come by the client, set Delegated", p.Client)
+				"token. For a client's own token, have the verifier set identity.Identity.ClientItself, or "+
+				"write a principal whose Subject is its Client. For users of the client, set Delegated", p.Client)
 		}
-		text = "it names no user of the host"
-		if strings.Contains(reason, "names no user") {
+		text = "it has no user of the host"
+		if strings.Contains(reason, "has no user") {
 			return text
 		}
 	} else if strings.HasSuffix(reason, fmt.Sprintf(" has no active user %q", p.User)) {

@@ -53,7 +53,7 @@ func (h *Host) cached(ctx context.Context, p *access.Principal,
 	case err == nil:
 		p.Permits = e.Value.permits
 	case errors.Is(err, loader.ErrTimeout):
-		err = fmt.Errorf("the host gave %w", worker.ErrNoAnswer)
+		err = fmt.Errorf("the host returned %w", worker.ErrNoAnswer)
 	}
 	return e, err
 }
@@ -67,7 +67,7 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 		if err := h.Pending(); err != nil {
 			// The error may wrap ErrNoUser for a configured user, and not for this caller. Its text
 			// may be long, and is logged for each request.
-			return nil, fmt.Errorf("the checks at start have not passed: %.500s", err.Error())
+			return nil, fmt.Errorf("the checks at start failed: %.500s", err.Error())
 		}
 		if h.misfit.Load() { // readiness may not be queried again
 			if err := h.checkFit(ctx); err != nil {
@@ -79,7 +79,7 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 			return nil, err
 		}
 		for permission, err := range set.AllUnreadable() {
-			h.Log.ErrorContext(ctx, "a permission of the host cannot be read, and is denied",
+			h.Log.ErrorContext(ctx, "a permission of the host cannot be read; the server denies it",
 				"permission", permission, "user", p.User, "principal", p.Subject,
 				"issuer", p.Issuer, "error", h.Masker.Text(fmt.Sprint(err)))
 		}

@@ -27,32 +27,31 @@ func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(
 
 // CheckOptions checks that the options of permission-aware discovery fit together.
 func CheckOptions(aware bool, source capability.Source, users []access.ServiceUser) []error {
-	const unaware = "Options.%s is set and Options.PermissionAware is not, so that no %s: " +
-		"set PermissionAware, or leave %[1]s out"
+	const unaware = "Options.%s is set without Options.PermissionAware, so no %s: set " +
+		"PermissionAware, or remove %[1]s"
 	var found problems
 	switch {
 	case source == nil:
 	case request.IsNil(source):
-		found.add("Options.Capabilities is a nil %T: "+
-			"pass an adapter that works, or leave the option out", source)
+		found.add("Options.Capabilities is a nil %T: pass an adapter that works, or remove the option", source)
 	case !aware:
-		found.add(unaware, "Capabilities", "permission would be asked for")
+		found.add(unaware, "Capabilities", "permission would be checked")
 	}
 	if len(users) > 0 && !aware {
-		found.add(unaware, "ServiceUsers", "user would be asked about")
+		found.add(unaware, "ServiceUsers", "user would be looked up")
 	}
 	seen := map[client]bool{}
 	for i, u := range users {
 		key := client{u.Client, u.Issuer}
 		switch {
 		case u.Client == "" || u.User == "":
-			found.add("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it",
+			found.add("Options.ServiceUsers[%d] has no Client or no User: set both, or remove it",
 				i)
 		case seen[key] && u.Issuer == "":
-			found.add("Options.ServiceUsers names client %q of any issuer twice: remove one",
+			found.add("Options.ServiceUsers has client %q of any issuer twice: remove one",
 				u.Client)
 		case seen[key]:
-			found.add("Options.ServiceUsers names client %q of issuer %q twice: remove one",
+			found.add("Options.ServiceUsers has client %q of issuer %q twice: remove one",
 				u.Client, u.Issuer)
 		}
 		seen[key] = true
@@ -62,9 +61,8 @@ func CheckOptions(aware bool, source capability.Source, users []access.ServiceUs
 
 // NoAdapterError is the error for a table whose permissions no adapter can read.
 func NoAdapterError(table access.Table) error {
-	return fmt.Errorf("Options.PermissionAware is set and Options.Capabilities is not, so that "+
-		"nobody could see %s: set Capabilities to the adapter of the host, "+
-		"or leave PermissionAware out", list(rulesOf(table, asksHost)))
+	return fmt.Errorf("Options.PermissionAware is set without Options.Capabilities, so no caller "+
+		"could use %s: set Capabilities to the adapter of the host, or remove PermissionAware", list(rulesOf(table, asksHost)))
 }
 
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.
@@ -73,7 +71,7 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	if mapper, ok := source.(identity.RoleMapper); ok {
 		for _, role := range mapper.MappedRoles() {
 			if err := checkRole(table, role); err != nil {
-				found.add("Options.Identity: its mapping of roles leads to %w", err)
+				found.add("Options.Identity: its role mapping results in %w", err)
 			}
 		}
 	}
@@ -160,10 +158,10 @@ func (h *Host) checkRules() error {
 	if len(undeclared) == 0 {
 		return nil
 	}
-	asks := "neither asks the host for a permission nor says that it asks for none"
+	asks := "has neither a permission of the host nor action=none"
 	where, rule := "it", "its rule"
 	if len(undeclared) > 1 {
-		asks = "neither ask the host for a permission nor say that they ask for none"
+		asks = "have neither a permission of the host nor action=none"
 		where, rule = "each", "their rules"
 	}
 	return fmt.Errorf("Options.PermissionAware is set, and %s %s: write action= or object= on %s, "+
@@ -192,8 +190,8 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 			case !ok:
 				return "", nil
 			case !actionForm.MatchString(action) || action == access.NoPermission().Action:
-				return "", fmt.Errorf("it returns %.100q, which is no action: return letters, "+
-					"digits and underscores, and not none", action)
+				return "", fmt.Errorf("it returns %.100q, which is not an action: return letters, digits "+
+					"and underscores, and not none", action)
 			default:
 				return action, nil
 			}
@@ -238,8 +236,8 @@ func (h *Host) loadNames(ctx context.Context) error {
 			err = errors.New("the adapter returns no name for it")
 		}
 		if err != nil {
-			found.add("Options.Capabilities cannot have permission %s, which %s: %w; "+
-				"correct action=, object= or app=, and run go generate",
+			found.add("Options.Capabilities does not support permission %s, which %s: %w; correct "+
+				"action=, object= or app=, and run go generate",
 				p, askFor(rules, permission(p)), err)
 		}
 		h.native[p] = name
@@ -290,9 +288,9 @@ func (h *Host) checkIdentity() error {
 	namer, isNamer := h.Identity.(identity.UserNamer)
 	namesUsers := isKnown || isNamer && namer.NamesUsers() || len(h.ServiceUsers) > 0
 	if h.Identity != nil && !namesUsers {
-		found.add("Options.PermissionAware is set, and neither Options.Identity nor "+
-			"Options.ServiceUsers names a user of the host, so that nobody could see %s: fill "+
-			"access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the "+
+		found.add("Options.PermissionAware is set, but neither Options.Identity nor "+
+			"Options.ServiceUsers provides a user of the host, so no caller could use %s. Set "+
+			"access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), or the "+
 			"source's setting for its user claim), or map clients in ServiceUsers",
 			list(rulesOf(h.Table, asksHost)))
 	}
@@ -303,8 +301,8 @@ func (h *Host) checkIdentity() error {
 	issuers := source.Issuers()
 	for _, u := range h.ServiceUsers {
 		if u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
-			found.add("Options.ServiceUsers: client %q is of issuer %q, whose tokens "+
-				"Options.Identity does not take: use %s, or leave Issuer out for any",
+			found.add("Options.ServiceUsers: client %q has issuer %q, whose tokens Options.Identity "+
+				"does not accept: use %s, or leave Issuer empty for any",
 				u.Client, u.Issuer, strings.Join(issuers, " or "))
 		}
 	}

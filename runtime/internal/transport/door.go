@@ -12,8 +12,8 @@ import (
 )
 
 // A message takes one of two doors. The direct door is the guard's chain, called by the transport
-// itself; the other one is go-sdk's server, whose middleware is the chain. The door is chosen before
-// the handler runs, and never by what it returns.
+// itself; the other one is go-sdk's server, whose middleware is the chain. The door is chosen
+// before the handler runs, and never by what it returns.
 //
 // The direct door takes a message only if every check that go-sdk makes before its middleware would
 // pass. Anything else goes to go-sdk, which words the refusal.

@@ -77,8 +77,8 @@ type Handler struct {
 // NewHandler returns the MCP endpoint.
 func NewHandler(c Config) *Handler {
 	if c.Closed {
-		c.Log.Error("the server answers no HTTP request: " +
-			"set Options.Identity, or Options.Anonymous for the public tools alone")
+		c.Log.Error("the server refuses every HTTP request: set Options.Identity, or " +
+			"Options.Anonymous to serve only the public tools")
 	}
 	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes), unread: newUnread(c.Active,
 		c.BodyReadTimeout),
@@ -308,11 +308,11 @@ func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, info *request.
 		return &lease{release: release}
 	}
 	h.Log.WarnContext(r.Context(),
-		"no session is left: see Options.MaxSessions and Options.MaxUserSessions",
+		"no session is available: see Options.MaxSessions and Options.MaxUserSessions",
 		"principal", info.Principal.Subject, "status", status)
 	text := "too many sessions on this server: try again later"
 	if status == http.StatusTooManyRequests {
-		text = "too many sessions of this caller: end one by DELETE, or try again later"
+		text = "too many sessions of this caller: end one with DELETE, or try again later"
 	}
 	w.Header().Set("Retry-After", "60")
 	http.Error(w, text, status)

@@ -210,7 +210,7 @@ func TestRequestWithoutASlotIsAnswered(t *testing.T) {
 		!strings.Contains(w.Body.String(), "too many sessions of this caller") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if !strings.Contains(log.String(), "no session is left") {
+	if !strings.Contains(log.String(), "no session is available: see") {
 		t.Errorf("%s", log.String())
 	}
 }

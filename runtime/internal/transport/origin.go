@@ -13,14 +13,14 @@ import (
 func (h *Handler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case !h.hostAllowed(r):
-		h.Log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts",
+		h.Log.InfoContext(r.Context(), "refused a request for another host: see Options.AllowedHosts",
 			"host", h.Masker.TextWithin(r.Host, 256))
 		http.Error(w, "host not allowed", http.StatusForbidden)
 		return false
 	case !h.originAllowed(r):
 		origin := strings.Join(r.Header.Values("Origin"), ", ")
-		h.Log.InfoContext(r.Context(), "a request of a page of another origin was refused: "+
-			"see Options.AllowedOrigins, or have the proxy pass Host on",
+		h.Log.InfoContext(r.Context(), "refused a request from a page of another origin: see "+
+			"Options.AllowedOrigins, or configure the proxy to forward Host",
 			"origin", h.Masker.TextWithin(origin, 256), "host", h.Masker.TextWithin(r.Host, 256))
 		http.Error(w, "origin not allowed", http.StatusForbidden)
 		return false
@@ -41,9 +41,9 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 	}
 	if h.Anonymous { // as a page of another site, which has no token, can be
 		h.exposed.Do(func() {
-			h.Log.Warn("host names are not checked, and anonymous callers are admitted: " +
-				"set Options.AllowedHosts to the names of this server, or web pages that rebind " +
-				"their own name to its address can call the public tools")
+			h.Log.Warn("the server admits anonymous callers and does not check host names: set " +
+				"Options.AllowedHosts to the names of this server. Otherwise web pages can call the public " +
+				"tools by DNS rebinding")
 		})
 	}
 	return true

@@ -69,7 +69,7 @@ func (r *Readiness) run(ctx context.Context, _ struct{}) (took time.Duration, er
 		case failed && !c.failed:
 			r.log.WarnContext(ctx, "the server is not ready", "check", c.name, "error", errs[i])
 		case c.failed && !failed:
-			r.log.InfoContext(ctx, "a check of readiness passes again", "check", c.name)
+			r.log.InfoContext(ctx, "a readiness check passes again", "check", c.name)
 		}
 		c.failed = failed
 	}

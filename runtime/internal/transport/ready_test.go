@@ -139,7 +139,7 @@ func TestCheckThatStillRunsFails(t *testing.T) {
 			time.Sleep(readinessTTL)
 		}
 		text := log.String()
-		if runs.Load() != 1 || strings.Count(text, `error="no answer in time"`) != 1 {
+		if runs.Load() != 1 || strings.Count(text, `error="no response in time"`) != 1 {
 			t.Errorf("%d runs, %s", runs.Load(), text)
 		}
 		close(hold)

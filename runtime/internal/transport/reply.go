@@ -92,7 +92,7 @@ func (r *reply) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationPar
 	return r.event(wire.Notification("notifications/progress", p))
 }
 
-var errOver = errors.New("the response has left, or the caller's credential has expired")
+var errOver = errors.New("the response was sent, or the caller's credential has expired")
 
 func (r *reply) event(text []byte, err error) error {
 	if err != nil {

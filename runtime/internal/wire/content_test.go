@@ -56,7 +56,7 @@ func TestChangedResultsAreShown(t *testing.T) {
 	} {
 		first := encoded(t, "abc").Result(true)
 		if len(first.Content) > 0 {
-			t.Fatal("the content is there already")
+			t.Fatal("the content already exists")
 		}
 		res := *first
 		change(&res)

@@ -65,9 +65,9 @@ func UnknownUserError() error { return newError(codeForbidden, "403 Forbidden") 
 
 // TooManyListeners refuses a request that listens, by the status that [request.Conn] reports.
 func TooManyListeners(status int) error {
-	text := "too many requests listen on this server: try again later"
+	text := "too many open subscriptions on this server: try again later"
 	if status == http.StatusTooManyRequests {
-		text = "too many sessions and listening requests of this caller: end one, or try again later"
+		text = "too many sessions and subscriptions of this caller: end one, or try again later"
 	}
 	return newError(codeTooManyListeners, "%s", text)
 }

@@ -35,13 +35,13 @@ func InputKind(v any) string {
 	return ""
 }
 
-var errNilMessage = errors.New("a nil message or content: leave it out")
+var errNilMessage = errors.New("a nil message or content: remove it")
 
 // CheckInputRequest returns the kind of an input request. It refuses one that is nil, contains nil
 // or is of no known kind.
 func CheckInputRequest(r mcp.InputRequest) (kind string, err error) {
 	if request.IsNil(r) {
-		return "", errors.New("it is nil: leave it out")
+		return "", errors.New("it is nil: remove it")
 	}
 	isNil := func(c mcp.Content) bool { return request.IsNil(c) }
 	switch p := r.(type) {
@@ -59,7 +59,7 @@ func CheckInputRequest(r mcp.InputRequest) (kind string, err error) {
 		}
 	}
 	if kind = InputKind(r); kind == "" {
-		err = fmt.Errorf("a %T is not one: ask by elicitation, sampling or roots", r)
+		err = fmt.Errorf("a %T is not an input request: use elicitation, sampling or roots", r)
 	}
 	return kind, err
 }
@@ -174,7 +174,7 @@ func CheckInputResponse(schema json.RawMessage, r mcp.InputResponse) error {
 		form.Content = map[string]any{}
 	}
 	if err := resolved.Validate(form.Content); err != nil {
-		return fmt.Errorf("its content does not fit the schema that was sent: %w", err)
+		return fmt.Errorf("its content does not match the schema of the request: %w", err)
 	}
 	return resolved.ApplyDefaults(&form.Content)
 }

@@ -146,7 +146,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case !isID(m.id):
 		return Checked{}, NotRequest("an id that is neither a string nor an integer of at most 53 bits")
 	case len(m.error) > 0 && len(errorShape.Check(m.error)) > 0:
-		return Checked{}, NotRequest("an error that is none of JSON-RPC 2.0")
+		return Checked{}, NotRequest("an error that is not a JSON-RPC 2.0 error")
 	case is == "" || is == "null":
 		return Checked{Body: m.body}, nil
 	case is != "string":

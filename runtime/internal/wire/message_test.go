@@ -18,17 +18,17 @@ func TestMessagesThatTwoReadersCouldUnderstandDifferentlyAreRefused(t *testing.T
 	)
 	for body, want := range map[string]string{
 		"\xef\xbb\xbf" + `{"jsonrpc":"2.0"}`: parseWords + `a byte order mark"},` + idWords,
-		``:                                   parseWords + `(root): is not JSON: the text ends where a value should be"},` + idWords,
-		`[{"a":1}`:                           parseWords + `/1: is not JSON: the text ends where ',' or ']' should be"},` + idWords,
+		``:                                   parseWords + `(root): is not JSON: the text ends where a value is expected"},` + idWords,
+		`[{"a":1}`:                           parseWords + `/1: is not JSON: the text ends where ',' or ']' is expected"},` + idWords,
 		`[]`:                                 refuseWords + `batches are not accepted"},` + idWords,
 		`7`:                                  refuseWords + `not an object"},` + idWords,
-		`{"jsonrpc":"2.0","jsonrpc":"2"}`:    parseWords + `/jsonrpc: stands twice in its object"},` + idWords,
-		`{"` + ghp + `":1,"` + ghp + `":2}`:  parseWords + `/` + redact.Mask + `: stands twice in its object"},` + idWords,
+		`{"jsonrpc":"2.0","jsonrpc":"2"}`:    parseWords + `/jsonrpc: is twice in its object"},` + idWords,
+		`{"` + ghp + `":1,"` + ghp + `":2}`:  parseWords + `/` + redact.Mask + `: is twice in its object"},` + idWords,
 		`{}`:                                 refuseWords + `not a JSON-RPC 2.0 message"},` + idWords,
 		`{"jsonrpc":["2.0"]}`:                refuseWords + `not a JSON-RPC 2.0 message"},` + idWords,
 		`{"jsonrpc":"2.0","id":1.5}`:         refuseWords + `an id that is neither a string nor an integer of at most 53 bits"},` + idWords,
 		`{"jsonrpc":"2.0","id":9007199254740992}`:                                 refuseWords + `an id that is neither a string nor an integer of at most 53 bits"},` + idWords,
-		`{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`:                           refuseWords + `an error that is none of JSON-RPC 2.0"},` + idWords,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`:                           refuseWords + `an error that is not a JSON-RPC 2.0 error"},` + idWords,
 		`{"jsonrpc":"2.0","id":1,"method":["x"]}`:                                 refuseWords + `a method that is not a string"},` + idWords,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":[7]}`:                   `{"error":{"code":-32602,"message":"invalid params: (root): is an array, expected an object"},"id":1,"jsonrpc":"2.0"}`,
 		`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"catalog":7}}`: `{"error":{"code":-32602,"message":"invalid params: /catalog: is a number, expected a string"},"id":"a","jsonrpc":"2.0"}`,
@@ -59,7 +59,8 @@ func TestNotificationsHaveNoErrors(t *testing.T) {
 
 func TestMessagesOfUnknownMethodsArePassedOnBare(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`:                                         ``, // as it is
+		// as it is
+		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`:                                         ``,
 		`{"jsonrpc":"2.0","id":1,"method":"x\/y","params":{"_meta": {"a":1}, "pin":2}}`:    `{"id":1,"jsonrpc":"2.0","method":"x/y","params":{"_meta":{"a":1}}}`,
 		`{"jsonrpc":"2.0","method":"x","params":{"_meta":{"a":1e309},"pin":2}}`:            `{"jsonrpc":"2.0","method":"x"}`,
 		`{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}`:                             `{"id":"a","jsonrpc":"2.0","method":"x"}`,

@@ -196,7 +196,7 @@ var paramsShapes = sync.OnceValue(func() map[string]*decode.GoType {
 	refused := map[reflect.Type]string{
 		reflect.TypeFor[mcp.CompleteReference](): `is not a reference: ` +
 			`{"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}`,
-		reflect.TypeFor[mcp.InputResponseMap](): "is not an object of answers to input requests",
+		reflect.TypeFor[mcp.InputResponseMap](): "is not an object of responses to input requests",
 	}
 	shapes := map[string]*decode.GoType{}
 	for method, t := range ParamsTypes() {

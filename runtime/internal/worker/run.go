@@ -13,12 +13,12 @@ const Grace = 200 * time.Millisecond
 
 var (
 	// ErrGoexit reports that the func ended its goroutine.
-	ErrGoexit = errors.New("its goroutine ended (runtime.Goexit) without an answer")
+	ErrGoexit = errors.New("its goroutine ended (runtime.Goexit) without a result")
 	// ErrAbandoned reports that the func still runs.
 	ErrAbandoned = errors.New(
 		"it did not stop when its context ended; its goroutine is still running")
 	// ErrNoAnswer reports that the func did not return in time.
-	ErrNoAnswer = errors.New("no answer in time")
+	ErrNoAnswer = errors.New("no response in time")
 )
 
 // Job describes one supervised call.

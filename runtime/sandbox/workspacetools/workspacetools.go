@@ -52,8 +52,8 @@ func (s *Service) ClearWorkspace(ctx context.Context) error {
 		request, _ := runtime.RequestOf(ctx)
 		slog.New(request.Masker.Handler(slog.Default().Handler())).ErrorContext(ctx,
 			"a workspace could not be cleared", "request_id", runtime.RequestID(ctx), "error", err)
-		return errors.New("the workspace could not be cleared in full: " +
-			"try again, then tell an administrator")
+		return errors.New("the workspace could not be fully cleared: try again, then contact an " +
+			"administrator")
 	}
 	return nil
 }

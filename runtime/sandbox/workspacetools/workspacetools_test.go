@@ -164,7 +164,8 @@ func (broken) ClearWorkspace(context.Context, isolate.Client) (bool, error) {
 func TestWhatFailedStaysWithTheServer(t *testing.T) {
 	server := newServer(t, newSandbox(t, sandbox.Options{}), workspacetools.Tools(broken{}))
 	ann := mcptest.Pipe(t, server, access.Principal{Subject: "ann"}, "")
-	if got := call(t, ann, "clear_workspace"); got != "!the workspace could not be cleared in full: try again, then tell an administrator" {
+	if got := call(t, ann, "clear_workspace"); got != "!the workspace could not be fully cleared: "+
+		"try again, then contact an administrator" {
 		t.Error(got)
 	}
 }

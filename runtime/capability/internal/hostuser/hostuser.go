@@ -1,5 +1,5 @@
-// Package hostuser reads what a host keeps of one user. Adapters whose hosts have a table of users share
-// it, so that all of them take the same names for no user's.
+// Package hostuser reads what a host keeps of one user. Adapters whose hosts have a table of users
+// share it, so that all of them take the same names for no user's.
 package hostuser
 
 import (
@@ -12,17 +12,19 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
 
-// Read runs a statement whose one parameter is a user's name. Each row starts with the user's key, name and
-// whether it is a superuser; what follows is scanned into columns, and row is called for it, if there is one. No
-// row is no user: the error then wraps [capability.ErrNoUser]. Rows of two users are an error too, because
-// a name of both would be given what either of them may do. host names the adapter in errors.
+// Read runs a statement whose one parameter is a user's name. Each row starts with the user's key,
+// name and whether it is a superuser; what follows is scanned into columns, and row is called for
+// it, if there is one. No row is no user: the error then wraps [capability.ErrNoUser]. Rows of two
+// users are an error too, because a name of both would be given what either of them may do. host
+// names the adapter in errors.
 func Read(ctx context.Context, db *sql.DB, host, statement, name string, row func() error, columns ...any) (capability.User, error) {
 	if name == "" {
-		return capability.User{}, fmt.Errorf("%s: the principal names no user of the host (set the user claim of its tokens, or ServiceUsers): %w", host, capability.ErrNoUser)
+		return capability.User{}, fmt.Errorf("%s: the principal has no user of the host (set the "+
+			"user claim of its tokens, or ServiceUsers): %w", host, capability.ErrNoUser)
 	}
 	// PostgreSQL fails on these, though all that they say is that it is nobody's name.
 	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return capability.User{}, fmt.Errorf("%s: no user can be called %q: %w", host, name, capability.ErrNoUser)
+		return capability.User{}, fmt.Errorf("%s: %q cannot be a user name: %w", host, name, capability.ErrNoUser)
 	}
 	rows, err := db.QueryContext(ctx, statement, name)
 	if err != nil {
@@ -37,7 +39,8 @@ func Read(ctx context.Context, db *sql.DB, host, statement, name string, row fun
 			return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
 		}
 		if isFound && found.ID != u.ID {
-			return capability.User{}, fmt.Errorf("%s: %q names more than one active user: look users up in a column whose values are unique", host, name)
+			return capability.User{}, fmt.Errorf("%s: %q matches more than one active user: use a "+
+				"column with unique values", host, name)
 		}
 		found, isFound = u, true
 		if row == nil {
