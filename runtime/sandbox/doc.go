@@ -10,32 +10,35 @@
 //
 // # Order of the steps
 //
-//  1. The server starts the helper from /proc/self/exe as the leader of a session, in its own user
-//     namespace, mount namespace and (without cgo) pid namespace, with a clean environment. If the
-//     server is root, the helper gets another user before any Go code runs. The helper is killed when
-//     the server ends. It closes inherited descriptors, and gives itself a root with nothing but the
-//     null device. It keeps the capability to mount in its own namespaces until step 4.
-//  2. While it waits, the helper restricts its system calls. The filter depends only on the use of a
-//     network, and takes longer to build than any other step. Seccomp applies it to all threads, with
-//     no_new_privs: otherwise a privileged program could remove the filter.
-//  3. The request comes over a socket, with the descriptors of granted files. The server has opened
-//     them, and so decided on them. The socket is closed. The response comes through a pipe, whose
-//     lengths the server does not trust.
-//  4. Mounts: the working directory and the granted paths, at their own names, without set-id bits and
-//     not executable, unless Execute was granted. A server that may mount passes mounts. For another
-//     server, the helper finds each path by its name and compares it with the descriptor. Then all
-//     threads drop their capabilities, and a second filter refuses mounts. Limits: RLIMIT_DATA (not
-//     RLIMIT_AS, which a Go program exceeds at its start), STACK, CPU, NOFILE, FSIZE, NPROC, CORE and
-//     MSGQUEUE, as hard limits, which can only become lower. They come with the request, because they
-//     depend on it.
-//  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null
-//     device. It comes after the limits, which need files of /proc that cannot be opened afterwards.
+//  1. The server starts the helper from /proc/self/exe as the leader of a session, in its own
+//     user namespace, mount namespace and (without cgo) pid namespace, with a clean environment.
+//     If the server is root, the helper gets another user before any Go code runs. The helper is
+//     killed when the server ends. It closes inherited descriptors, and gives itself a root with
+//     nothing but the null device. It keeps the capability to mount in its own namespaces until
+//     step 4.
+//  2. While it waits, the helper restricts its system calls. The filter depends only on the use
+//     of a network, and takes longer to build than any other step. Seccomp applies it to all
+//     threads, with no_new_privs: otherwise a privileged program could remove the filter.
+//  3. The request comes over a socket, with the descriptors of granted files. The server has
+//     opened them, and so decided on them. The socket is closed. The response comes through a
+//     pipe, whose lengths the server does not trust.
+//  4. Mounts: the working directory and the granted paths, at their own names, without set-id
+//     bits and not executable, unless Execute was granted. A server that may mount passes
+//     mounts. For another server, the helper finds each path by its name and compares it with
+//     the descriptor. Then all threads drop their capabilities, and a second filter refuses
+//     mounts. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds at its start),
+//     STACK, CPU, NOFILE, FSIZE, NPROC, CORE and MSGQUEUE, as hard limits, which can only become
+//     lower. They come with the request, because they depend on it.
+//  5. Landlock, on all threads, with exactly the granted paths, the working directory and the
+//     null device. It comes after the limits, which need files of /proc that cannot be opened
+//     afterwards.
 //  6. The handler. Its context contains the caller and the server's decisions ([Job].Caller).
-//  7. The server kills the process group, the pid namespace by its first process, and the cgroup if
-//     there is one. It waits for them, and then returns. [Sandbox.Isolate] returns earlier if there is
-//     a response, because cleaning up takes as long again as the call. Until the end, the call counts
-//     for [Options].Max. A process outside of the process group, which only a pid namespace allows, may
-//     run on for that time. The next count of the client's workspace includes its files.
+//  7. The server kills the process group, the pid namespace by its first process, and the cgroup
+//     if there is one. It waits for them, and then returns. [Sandbox.Isolate] returns earlier if
+//     there is a response, because cleaning up takes as long again as the call. Until the end,
+//     the call counts for [Options].Max. A process outside of the process group, which only a
+//     pid namespace allows, may run on for that time. The next count of the client's workspace
+//     includes its files.
 //
 // # Guarantees
 //

@@ -51,9 +51,9 @@
 //   - superuser: true allows everything. The default is false.
 //   - active: false makes the user unknown. The default is true.
 //
-// Permissions from several places add up. A permission for all objects from one place is one for all
-// objects. A file is used completely or not at all: repeated or unknown names, values of another
-// type, and in YAML also aliases, tags and further documents are errors.
+// Permissions from several places add up. A permission for all objects from one place is one for
+// all objects. A file is used completely or not at all. Repeated or unknown names, values of
+// another type, and in YAML also aliases, tags and further documents are errors.
 package static
 
 import (
