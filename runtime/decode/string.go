@@ -63,7 +63,7 @@ func Bool[T ~bool](r *Reader, v *T) *Truth {
 	return (*Truth)(r)
 }
 
-// Truth is a boolean that has just been read; nil stands for a value that was none.
+// Truth is a boolean that has just been read, or nil for a value that was no boolean.
 type Truth Reader
 
 // OneOf requires one of the values of an enum.

@@ -132,7 +132,8 @@ func editDistance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// The words for what a Go type cannot hold although its schema may allow it, and for null.
+// Messages for values that a Go type cannot hold although its schema may allow them, and for
+// null.
 const (
 	SaysBase64   = "is not base64 (RFC 4648, standard alphabet, with padding)"
 	SaysRefused  = "cannot be decoded"
@@ -142,7 +143,7 @@ const (
 	SaysLeaveOut = ": omit it instead" // of null for a property that may be absent
 )
 
-// The words for objects that must have the properties of one of several groups.
+// Messages for objects that must have the properties of one of several groups.
 const (
 	SaysNoForm    = "matches none of the schemas that are allowed"
 	SaysManyForms = "matches more than one schema, but must match exactly one"

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of what a [Keeper] and [Requests] keep.
+// Limits of a [Keeper] and [Requests].
 const (
 	MaxGrants     = 1000 // of a client, expired ones too
 	MaxOpen       = 20   // requests of a client, unless a keeper has another limit

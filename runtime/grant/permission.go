@@ -13,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with
-// file, system or net: it would be a slip. Any other dotted kind is decided, and what is done with
-// the decision is the handler's.
+// The kinds that the runtime opens, starts and dials for handlers. Other kinds must not begin
+// with file, system or net, because that is probably a mistake. For other dotted kinds the
+// runtime decides, and the handler uses the decision.
 const (
 	FileRead      = "file.read"
 	FileWrite     = "file.write"

@@ -73,7 +73,7 @@ type Filter struct {
 	Status Status // of requests
 	ID     string // of the one grant or request to return
 	After  string // the id of the last one on the page before
-	Limit  int    // 0 and what is more than [MaxPage] are that
+	Limit  int    // 0 and more than [MaxPage] are [MaxPage]
 	// Exact selects exactly one client, by Issuer and Client. An empty issuer then selects clients
 	// without an issuer, in place of all issuers.
 	Exact bool

@@ -52,10 +52,10 @@ type Access uint8
 const (
 	// Read allows reading files, and listing folders.
 	Read Access = 1 << iota
-	// Write is writing and cutting files, and in folders making, renaming and removing files,
-	// folders and symbolic links, but no devices, pipes and sockets.
+	// Write allows writing and truncating files. In folders it allows creating, renaming and
+	// removing files, folders and symbolic links, but no devices, pipes and sockets.
 	Write
-	// Execute is starting programs. Most need Read on their libraries too: see [Programs].
+	// Execute allows starting programs. Most need Read on their libraries too: see [Programs].
 	Execute
 )
 
@@ -67,7 +67,7 @@ type Path struct {
 	// File is the opened file or folder, if it is not nil, whatever Name refers to by now. The
 	// caller closes it.
 	File *os.File
-	// Access is what is granted.
+	// Access contains the granted kinds of access.
 	Access Access
 
 	as string // the name that programs know it by, where that is a symbolic link

@@ -149,8 +149,8 @@ func (s *Store) probe(ctx context.Context) error {
 // Revision identifies the state of a database. Two equal values are of the same state: after a
 // restore from a backup, the epoch differs even if the number is the same.
 type Revision struct {
-	Number int64 // how many changes have come to stand
-	Epoch  int64 // of the last of them, by chance
+	Number int64 // of committed changes
+	Epoch  int64 // a random number, new with each change
 }
 
 // Revision returns the current revision. While it stays the same, earlier reads are still valid,
