@@ -63,7 +63,9 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	}
 	var replaced map[access.Kind][]string
 	if opts.Adopt.Replace {
-		replaced = own.replace(toolsets)
+		replaced = own.replace(toolsets, opts.Adopt.Conditional)
+		opts.Adopt.Conditional = slices.DeleteFunc(slices.Clone(opts.Adopt.Conditional),
+			func(name string) bool { return slices.Contains(replaced[access.Tools], name) })
 	}
 	part, rulesErr := own.part(rules, opts, replaced)
 	part.Table.Roles = access.DefaultRoles()
@@ -234,13 +236,14 @@ func (a adopted) names(k access.Kind) []string {
 }
 
 // replace removes what toolsets have as well, by the tools that they had before they were narrowed:
-// narrowing one does not bring the server's tool back. It returns the removed names.
-func (a adopted) replace(toolsets []toolset.Toolset) map[access.Kind][]string {
+// narrowing one does not bring the server's tool back, nor one that it lists to some clients only. It
+// returns the removed names.
+func (a adopted) replace(toolsets []toolset.Toolset, conditional []string) map[access.Kind][]string {
 	replaced := map[access.Kind][]string{}
 	for _, set := range toolsets {
 		g := set.Generated()
 		for _, t := range append(g.Tools, set.Removed()...) {
-			if a.tools[t.Name] != nil {
+			if a.tools[t.Name] != nil || slices.Contains(conditional, t.Name) {
 				replaced[access.Tools] = append(replaced[access.Tools], t.Name)
 			}
 			delete(a.tools, t.Name)

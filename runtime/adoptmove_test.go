@@ -119,6 +119,38 @@ func TestConditionalToolsAreListedToWhomTheServerListsThem(t *testing.T) {
 	}
 }
 
+// A toolset replaces a conditional tool as any other, and narrowing it does not bring the tool back.
+func TestToolsetsReplaceConditionalTools(t *testing.T) {
+	rules := map[string]access.Rule{"ask": {Authenticated: true}, "fetch": {Authenticated: true},
+		"zip": {Authenticated: true}}
+	for _, name := range []string{"ask", "zip"} {
+		set := toolsetOf([]toolset.Tool{{Name: name, Input: anyInput, Call: nothing},
+			{Name: "other", Input: anyInput, Call: nothing}},
+			access.Rule{Tool: name, MinRole: admin}, access.Rule{Tool: "other", MinRole: admin})
+		for _, narrowed := range []bool{false, true} {
+			used := set
+			if narrowed {
+				used = set.Without(name)
+			}
+			s, err := runtime.Adopt(picky(), runtime.Options{Logger: quiet(), Identity: users(),
+				Adopt: runtime.AdoptOptions{Conditional: []string{"ask"}, Replace: true}}, rules, used)
+			if err != nil {
+				t.Errorf("%s, narrowed %v: %v", name, narrowed, err)
+				continue
+			}
+			url := serve(t, s)
+			for _, role := range []string{"Viewer", "Admin"} {
+				may := role == "Admin" && !narrowed
+				names, calls := toolsOf(t, url, role, "2025-11-25", true)
+				if slices.Contains(names, name) != may || calls(name) != may {
+					t.Errorf("%s, narrowed %v: %s lists %v, calls: %v", name, narrowed, role, names,
+						calls(name))
+				}
+			}
+		}
+	}
+}
+
 func TestServerThatDoesNotListHidesItsConditionalTools(t *testing.T) {
 	server := existing("ask", "fetch")
 	url := serve(t, adopt(t, server, runtime.Options{

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/debugtools"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -104,6 +107,31 @@ func TestCallerValueIsThatOfTheMessageAtHand(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// keyed takes a key from a header that no list of secret headers has.
+type keyed struct{}
+
+const plantedKey = "pl4nted/key+of=caller"
+
+func (keyed) Identify(*http.Request) (identity.Identity, error) {
+	return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+		Claims: map[string]any{"tenant": plantedKey},
+		Value:  identity.NewValue(plantedKey, plantedKey)}, nil
+}
+
+// The headers, the query and the claims of a request do not show what the caller's value declares
+// as secret.
+func TestDebugToolsMaskTheCallerValue(t *testing.T) {
+	server := newServer(t, runtime.Options{Identity: keyed{}},
+		debugtools.Toolset(debugtools.New(debugtools.Options{})))
+	c := newRaw(t, serve(t, server)+"?zone="+url.QueryEscape(plantedKey), "", "2026-07-28")
+	for _, tool := range []string{"debug_get_http_headers", "debug_get_user_claims"} {
+		got := c.call(t, tool, `,"arguments":{}`, map[string]string{"X-Zone": plantedKey})
+		if strings.Contains(got.body, "pl4nted") || !strings.Contains(got.body, "***MASKED***") {
+			t.Errorf("%s: %s", tool, got)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 	if info == nil || info.Server == nil {
 		return RequestInfo{}, false
 	}
-	of, mask := info.Server, info.Server.Masker
+	of, mask := info.Server, info.Mask(info.Server.Masker)
 	req := RequestInfo{
 		ID: info.ID, TraceID: info.TraceID, Masker: mask,
 		Transport: info.Transport(), Transports: of.Transports(),

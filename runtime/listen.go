@@ -6,11 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -123,7 +125,7 @@ func Serve(ctx context.Context, listener net.Listener, s *Server, opts ...Listen
 func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 	web := &http.Server{Handler: s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn)}
+		ErrorLog: log.New(webLog{s.opts.Logger}, "", 0)}
 	if len(c.beside) > 0 {
 		mux := http.NewServeMux()
 		defer func() {
@@ -145,6 +147,20 @@ func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.Certificate}
 	}
 	return web, nil
+}
+
+// webLog logs what net/http reports. A client without a credential can fail a TLS handshake as often
+// as it likes, so that is no warning.
+type webLog struct{ log *slog.Logger }
+
+func (w webLog) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	level := slog.LevelWarn
+	if strings.HasPrefix(text, "http: TLS handshake error") {
+		level = slog.LevelDebug
+	}
+	w.log.Log(context.Background(), level, text)
+	return len(line), nil
 }
 
 // shutdown ends the server. received is the number of signals that came before; the ctx that ended

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 		"generator/directive", "generator/emit", "generator/schema", "generator/writefiles",
 	},
 	// It is an MCP client. No other package of the generator imports it.
-	"generator/toollist":   {"generator/document"},
+	"generator/toollist":   {"generator/document", "generator/schemafile"},
 	"generator/writefiles": {"generator/emit"},
 	"generator/runcache":   {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},

@@ -9,6 +9,30 @@ import (
 	"strings"
 )
 
+// maxDepth bounds the nesting of a schema: an indented copy grows with its square.
+const maxDepth = 200
+
+// Deep reports JSON text that is nested too deeply for a schema.
+func Deep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 // oneDocument reports text that is not one JSON document, at the byte where it goes wrong.
 func oneDocument(doc []byte) error {
 	var v any

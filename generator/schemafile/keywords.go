@@ -31,13 +31,15 @@ const (
 	reference
 	anchor
 	types
+	dependencies // schemas, or names, by name
+	foreign      // not accepted
 )
 
 // keywords are those of JSON Schema 2020-12, section by section: core, applicators, unevaluated
 // locations, validation, metadata, format and content. Further names may have any value.
 var keywords = map[string]form{
-	"$ref": reference, "$dynamicRef": reference, "$id": reference, "$anchor": anchor,
-	"$dynamicAnchor": anchor, "$comment": text, "$defs": named,
+	"$ref": reference, "$dynamicRef": reference, "$anchor": anchor, "$dynamicAnchor": anchor,
+	"$comment": text, "$defs": named,
 
 	"prefixItems": schemas, "items": schemaForm, "contains": schemaForm,
 	"additionalProperties": schemaForm, "properties": named, "patternProperties": pattern,
@@ -56,7 +58,16 @@ var keywords = map[string]form{
 	"examples": list,
 
 	"format": text, "contentEncoding": text, "contentMediaType": text, "contentSchema": schemaForm,
+
+	// Of earlier drafts, which the meta-schema still has.
+	"definitions": named, "dependencies": dependencies,
+	// Of earlier drafts, or of whole documents. They would change what a reference means.
+	"$schema": foreign, "$id": foreign, "$vocabulary": foreign, "$recursiveRef": foreign,
+	"$recursiveAnchor": foreign,
 }
+
+// inPlace are the keywords whose schemas apply to the same value as the schema that has them.
+var inPlace = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 
 var (
 	typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
@@ -72,12 +83,49 @@ type checker struct {
 	defaults [][]string
 	// dynamic reports a $dynamicRef.
 	dynamic bool
+	// applied has, for each schema, those that apply to the same value, by JSON Pointers. Of an
+	// anchor it has the schema with the anchor.
+	applied map[string][]string
+	paths   map[string][]string
 }
 
 func (c *checker) refuse(path []string, want string) {
 	if c.fault == "" {
 		c.fault, c.at = fmt.Sprintf("at %s: want %s", pointerTo(path), want), path
 	}
+}
+
+// circular finds a schema that applies itself to the same value. No value could be validated by it.
+func (c *checker) circular() (path []string, found bool) {
+	const open, done = 1, 2
+	state := map[string]int{}
+	var visit func(at string) bool
+	visit = func(at string) bool {
+		state[at] = open
+		for _, next := range c.applied[at] {
+			if state[next] == open {
+				path = c.paths[at]
+				return true
+			}
+			if state[next] == 0 && visit(next) {
+				return true
+			}
+		}
+		state[at] = done
+		return false
+	}
+	for _, at := range slices.Sorted(maps.Keys(c.applied)) {
+		if state[at] == 0 && visit(at) {
+			return path, true
+		}
+	}
+	return nil, false
+}
+
+// apply records that the schema at a path applies to the same value as the one at, or before, it.
+func (c *checker) apply(from, to string, path []string) {
+	c.applied[from] = append(c.applied[from], to)
+	c.paths[from] = path
 }
 
 func (c *checker) schema(v any, path []string) {
@@ -93,10 +141,54 @@ func (c *checker) schema(v any, path []string) {
 			c.defaults = append(c.defaults, path)
 		}
 		c.dynamic = c.dynamic || name == "$dynamicRef"
-		if form := keywords[name]; form != 0 {
-			c.value(form, object[name], append(slices.Clip(path), name))
+		form := keywords[name]
+		if form == 0 || name == "$schema" && len(path) == 0 {
+			continue
+		}
+		c.value(form, object[name], append(slices.Clip(path), name))
+		at := pointer(path)
+		if s, ok := object[name].(string); ok {
+			switch form {
+			case anchor:
+				c.apply(s, at, path)
+			case reference:
+				target, err := url.PathUnescape(strings.TrimPrefix(s, "#"))
+				if err == nil {
+					c.apply(at, target, path)
+				}
+			}
+		}
+		if slices.Contains(inPlace, name) {
+			c.applyBelow(at, object[name], append(slices.Clip(path), name))
 		}
 	}
+}
+
+// applyBelow records the schemas of a keyword that applies them in place.
+func (c *checker) applyBelow(at string, v any, path []string) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			c.apply(at, pointer(append(slices.Clip(path), strconv.Itoa(i))), path)
+		}
+	case map[string]any:
+		if path[len(path)-1] != "dependentSchemas" {
+			c.apply(at, pointer(path), path)
+			return
+		}
+		for name := range v {
+			c.apply(at, pointer(append(slices.Clip(path), name)), path)
+		}
+	}
+}
+
+// pointer is the JSON Pointer of a path (RFC 6901).
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return b.String()
 }
 
 func (c *checker) value(f form, v any, path []string) {
@@ -112,7 +204,7 @@ func (c *checker) value(f form, v any, path []string) {
 		for i, item := range items {
 			c.schema(item, append(slices.Clip(path), strconv.Itoa(i)))
 		}
-	case named, pattern, needs:
+	case named, pattern, needs, dependencies:
 		object, ok := v.(map[string]any)
 		if !ok {
 			c.refuse(path, "an object")
@@ -126,7 +218,11 @@ func (c *checker) value(f form, v any, path []string) {
 			case named:
 				c.schema(object[name], below)
 			default:
-				c.value(names, object[name], below)
+				if _, ok := object[name].([]any); !ok && f == dependencies {
+					c.schema(object[name], below)
+				} else {
+					c.value(names, object[name], below)
+				}
 			}
 		}
 	case text:
@@ -150,9 +246,11 @@ func (c *checker) value(f form, v any, path []string) {
 			c.refuse(path, "a regular expression of RE2 syntax")
 		}
 	case reference:
-		if _, err := url.Parse(s); !isText || err != nil {
-			c.refuse(path, "a URI reference")
+		if _, err := url.Parse(s); err != nil || !strings.HasPrefix(s, "#") {
+			c.refuse(path, "a reference within this schema, which begins with #")
 		}
+	case foreign:
+		c.refuse(path, "a schema without "+path[len(path)-1])
 	case anchor:
 		if !isText || !anchors.MatchString(s) {
 			c.refuse(path, "a letter or _, then letters, digits, -, . and _")

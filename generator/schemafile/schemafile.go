@@ -43,6 +43,10 @@ func (e *Error) Error() string { return e.Message }
 // Read reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
 // refers to nothing outside itself and whose defaults fit it. An error is a *Error.
 func Read(doc []byte) (Schema, error) {
+	if Deep(doc) {
+		return Schema{}, &Error{0, fmt.Sprintf("the schema has more than %d levels", maxDepth),
+			"move parts to $defs, and refer to them"}
+	}
 	if err := oneDocument(doc); err != nil {
 		return Schema{}, err
 	}
@@ -131,8 +135,13 @@ func usable(doc []byte) error {
 		return &Error{0, err.Error(), "fix the JSON"}
 	}
 	const invalid = "the schema is not valid under JSON Schema 2020-12: "
-	c := &checker{}
+	c := &checker{applied: map[string][]string{}, paths: map[string][]string{}}
 	c.schema(tree, nil)
+	if at, found := c.circular(); found && c.fault == "" {
+		return &Error{offsetOf(doc, at), fmt.Sprintf(
+			"the schema at %s applies itself to the same value again", pointerTo(at)),
+			"remove the reference, or describe a part of the value by it"}
+	}
 	if c.fault != "" {
 		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
 	}

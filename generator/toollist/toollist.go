@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/schemafile"
 )
 
 // The bounds of a list.
@@ -150,6 +152,9 @@ func (l *List) add(text json.RawMessage) error {
 	}
 	if len(t.InputSchema) > maxSchema || len(t.OutputSchema) > maxSchema {
 		return fmt.Errorf("tool %d: a schema has more than %d MiB", len(l.Tools)+1, maxSchema>>20)
+	}
+	if schemafile.Deep(t.InputSchema) || schemafile.Deep(t.OutputSchema) {
+		return fmt.Errorf("tool %d: a schema is nested too deeply", len(l.Tools)+1)
 	}
 	if len(l.Tools) == maxTools {
 		return fmt.Errorf("the list has more than %d tools", maxTools)

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -185,7 +186,7 @@ func (x *Exchange) For(t Target) (*Exchange, error) {
 // scheme or host, since these would get the token too.
 func (x *Exchange) Client(ctx context.Context) *http.Client {
 	return &http.Client{
-		Transport: &oauth2.Transport{Source: x.TokenSource(ctx)},
+		Transport: bounded{ctx, &oauth2.Transport{Source: x.TokenSource(ctx)}},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			from := via[0].URL
 			if r.URL.Scheme != from.Scheme || r.URL.Host != from.Host || len(via) >= 10 {
@@ -391,4 +392,33 @@ func (x *Exchange) assertion() (string, error) {
 		return "", err
 	}
 	return signed.CompactSerialize()
+}
+
+// bounded ends requests, with the bodies of their responses, when a context ends.
+type bounded struct {
+	ctx  context.Context
+	next http.RoundTripper
+}
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })
+	res, err := b.next.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		stop()
+		cancel(nil)
+		return nil, err
+	}
+	res.Body = ending{res.Body, func() { stop(); cancel(nil) }}
+	return res, nil
+}
+
+type ending struct {
+	io.ReadCloser
+	end func()
+}
+
+func (e ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
 }

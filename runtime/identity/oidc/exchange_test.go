@@ -478,6 +478,44 @@ func TestNothingIsExchangedWithoutATokenOrAfterTheCall(t *testing.T) {
 	fails("after the call", ctx)
 }
 
+// A request of the client ends with the handler's context, even if the caller gives it no context.
+func TestRequestsOfTheClientEndWithTheCall(t *testing.T) {
+	arrived := make(chan struct{}, 2)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			w.WriteHeader(200)
+			_ = http.NewResponseController(w).Flush()
+		}
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer api.Close()
+	for _, path := range []string{"/headers", "/body"} {
+		ctx, _ := call(t, nil)
+		ctx, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		client := newEndpoint().exchange(t, nil).Client(ctx)
+		go func() {
+			res, err := client.Get(api.URL + path)
+			if err == nil {
+				_, err = io.Copy(io.Discard, res.Body)
+				_ = res.Body.Close()
+			}
+			done <- err
+		}()
+		<-arrived
+		cancel()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", path, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: the request goes on", path)
+		}
+	}
+}
+
 // The client adds the token to each request, so a redirect must not lead it elsewhere.
 func TestClientKeepsTheTokenToTheServiceItCalls(t *testing.T) {
 	var stray []string
