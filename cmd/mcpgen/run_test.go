@@ -62,7 +62,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{args: "explain MCP001", stdout: []string{"Cure"}},
 		{args: "explain", stdout: []string{"//mcp:tool", "MCP002"}},
 		{args: "explain //mcp:roles", stdout: []string{"hierarchy"}},
-		{args: "explain nonsense", exit: 2, stderr: []string{`nothing is called "nonsense"`}},
+		{args: "explain nonsense", exit: 2, stderr: []string{`no code or directive "nonsense"`}},
 		{args: "version", stdout: []string{"mcpgen"}},
 		{args: "--help", stdout: []string{"Examples:"}},
 		{args: "--nonsense", exit: 2, stderr: []string{"--nonsense"}},

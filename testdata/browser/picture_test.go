@@ -177,7 +177,7 @@ func TestConflictLosesNothing(t *testing.T) {
 	b.tab(`form[action="/console/catalogs/1"] button`)
 	b.expect(409)
 	b.enter()
-	b.reads("Somebody else has saved this catalog", theirs, "Mine: ")
+	b.reads("Another user has saved this catalog", theirs, "Mine: ")
 	if typed := eval[string](b, `document.querySelector("#description").value`); typed == theirs ||
 		typed == "" {
 		t.Errorf("what was typed is %q by now", typed)

@@ -110,7 +110,7 @@ func TestConsoleOfAServer(t *testing.T) {
 		}
 	}
 	says(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "MCP server", `value="/console/matrix"`)
-	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))), "The server rejects this token: it has expired, is for another server, or is incomplete. Copy the whole token again, without \"Bearer\" in front, or get a new one.")
+	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))), "The server rejects this token: it has expired, is for another server, or is incomplete.")
 	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {token}, "next": {"/console/matrix"}}))), "Signed in as <b>ada</b>", "promote_to_manager", "401 over HTTP")
 	for _, at := range []string{"/console", "/console/"} {
 		says(read(must(client.Get(web.URL+at))), "<h1>Overview</h1>")

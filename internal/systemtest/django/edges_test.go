@@ -86,8 +86,7 @@ func TestNameOfTwoUsersIsRefused(t *testing.T) {
 			for _, err := range []error{capabilitiesErr, resolveErr} {
 				if err == nil || !strings.Contains(
 					err.Error(),
-					"matches more than one active user: use a column with unique values"+
-						"unique") {
+					"matches more than one active user: use a column with unique values") {
 					t.Errorf("%v", err)
 				}
 			}
@@ -265,7 +264,7 @@ func TestServerWithABareActionDoesNotStart(t *testing.T) {
 				return toolset.Done(nil)
 			}}},
 	}))
-	const want = `cannot have permission napalm_read, which tool "facts" asks for: django: ` +
+	const want = `does not support permission napalm_read, which tool "facts" asks for: django: ` +
 		`"napalm_read" is not a Django permission: write app.codename, for example ` +
 		`"dcim.view_device"; write app= in //mcp:server`
 	if err == nil || !strings.Contains(err.Error(), want) {

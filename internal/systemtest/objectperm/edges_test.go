@@ -292,7 +292,7 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 		"a.b.view_device", "billing.export"} {
 		got, err := s.MapAction(permission)
 		if got != "" || err == nil || !strings.Contains(err.Error(),
-			"write app= in //mcp:server, and action= and object= on the tool") {
+			"Write app= in //mcp:server, and action= and object= on the tool") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}
@@ -313,12 +313,12 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	}
 	for p, says := range map[access.Permission]string{
 		{App: "dcim", Action: "view",
-			Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", but you wrote "view" on "dcim.dns_record"`,
+			Object: "dns_record"}: `parses "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", but you wrote "view" on "dcim.dns_record"`,
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
-		{App: "dcim", Action: "napalm_read"}:                `written as "napalm_read" on "dcim"`,
+		{App: "dcim", Action: "napalm_read"}:                `but you wrote "napalm_read" on "dcim"`,
 		{App: "dcim", Action: "export"}:                     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
-		{Action: "napalm_read"}:                             "write app= in //mcp:server",
-		{Action: "dcim.view_site"}:                          `written as "dcim.view_site" on ""`,
+		{Action: "napalm_read"}:                             "Write app= in //mcp:server",
+		{Action: "dcim.view_site"}:                          `but you wrote "dcim.view_site" on ""`,
 		{App: "dcim", Action: "view", Object: "Device"}:     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
 	} {
 		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(),

@@ -40,7 +40,7 @@ func TestMalformedConstraintDeniesItsPermission(t *testing.T) {
 						t.Errorf("%s beside %q: %v, %v", value, other, set.Permissions(), err)
 					}
 					all := maps.Collect(set.AllUnreadable())
-					const reason = "is no JSON object: fix it in the host"
+					const reason = "is not a JSON object: fix it in the host"
 					if err := all["dcim.view_device"]; len(all) != 1 || err == nil ||
 						!strings.HasSuffix(err.Error(), reason) {
 						t.Errorf("%s beside %q: %v", value, other, all)
