@@ -78,6 +78,6 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		SuggestionsMinimumDistance: 2,
 	}
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
-		newImport(), newDiff(), newInit(), newCall(), newVersion())
+		newImport(), newDiff(), newInit(), newCall(), newDocs(), newVersion())
 	return root
 }
