@@ -39,7 +39,7 @@ Then it runs go mod tidy and generates, so that go run . starts the server. MODU
 the module; the default is example.com/ and the name of the directory.
 
 init does not write into a directory with Go files, and does not overwrite files. A mcpgen without
-a released version needs --replace with a checkout of mcpgen.
+a released version needs --replace with a checkout of mcpgen. A CI job then needs the checkout too.
 
 Exit codes: 0 done; 2 usage error or failure.`,
 		Example: `  mcpgen init example.com/shop
