@@ -81,7 +81,7 @@ Exit codes: 0 done; 2 usage error or failure.`,
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "Start the server with go run . or call a tool with\n"+
-				`go tool mcpgen call count_words text="one two" -- go run . -stdio mel`)
+				`mcpgen call count_words text="one two" -- go run . -stdio mel`)
 			return nil
 		},
 	}
