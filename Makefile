@@ -185,7 +185,7 @@ corpus: ## hold the schema walker against jsonschema.Reflector on the types of t
 benchtest: ## vet and test the benchmarks against other servers, without measuring
 	cd testdata/bench && export GOWORK=off && $(GO) vet ./... && $(GO) test ./...
 
-browser: ## drive the console in headless Chromium
+browser: ## drive the console and the page of mcpgen docs in headless Chromium
 	cd testdata/browser && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 clients: ## drive examples/conformance with stock clients: go-sdk, mcp-go, TypeScript SDK, Inspector

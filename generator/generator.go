@@ -26,12 +26,13 @@ import (
 type Options struct {
 	Dir      string   // patterns are resolved here; empty is the working directory
 	Patterns []string // package patterns as the go command takes them; none is "."
+	Schemas  bool     // the services of Run's Result keep their schemas
 }
 
 // Result is what a run found, and the files that it generates and removes.
 type Result struct {
 	// Services are in the order of import paths, and incomplete if there are diagnostics. They lack
-	// schemas and all else that only their files are printed from.
+	// what only their files are printed from: schemas too, unless Options.Schemas is set.
 	Services    []model.Service
 	Diagnostics diag.List // sorted
 	// Files are the generated files that the disk does not have yet. If there are diagnostics, they
@@ -66,7 +67,7 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	generate := func(i int) {
 		group.Go(func() (err error) {
-			files[i], err = generated(program, &packages[i].Service)
+			files[i], err = generated(program, &packages[i].Service, o.Schemas)
 			return err
 		})
 	}
@@ -145,8 +146,8 @@ func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, di
 }
 
 // generated returns the files of a service that differ from the disk. It drops the parts of the
-// service that only they are printed from.
-func generated(program *load.Program, s *model.Service) (files []emit.File, err error) {
+// service that only they are printed from, unless schemas are kept.
+func generated(program *load.Program, s *model.Service, keep bool) (files []emit.File, err error) {
 	if s.Proof, err = proofOf(program, *s); err != nil {
 		return nil, err
 	}
@@ -155,6 +156,9 @@ func generated(program *load.Program, s *model.Service) (files []emit.File, err 
 	}
 	s.Objects, s.CompileGuards = nil, nil
 	drop := func(t *model.Tool) {
+		if keep {
+			return
+		}
 		t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""
 		t.Output.Schema, t.Output.Written = nil, ""
 	}

@@ -79,8 +79,8 @@ type Server struct {
 // handler. It may be called several times.
 //
 // The server runs handlers, sinks and middleware in goroutines that it reuses, as net/http does.
-// They must undo changes to their goroutine or thread (LockOSThread of the standard library's runtime, pprof labels). Unused
-// goroutines end within ten seconds, and by [Server.Shutdown].
+// They must undo changes to their goroutine or thread, such as pprof labels and LockOSThread of the
+// standard library's runtime. Unused goroutines end within ten seconds, and by [Server.Shutdown].
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if options.Adopt.Replace || len(options.Adopt.Conditional) > 0 {

@@ -191,13 +191,9 @@ type source struct {
 
 // sources reads the arguments: names, and a command after --.
 func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
-	headers := http.Header{}
-	for _, h := range r.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, errors.New("--header must have the form NAME: VALUE")
-		}
-		headers.Add(name, strings.TrimSpace(value))
+	headers, err := r.parsed()
+	if err != nil {
+		return nil, err
 	}
 	names, command := args, []string(nil)
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -224,6 +220,19 @@ func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
 		return nil, errors.New("write - for the standard input once only")
 	}
 	return list, nil
+}
+
+// parsed are the headers of --header.
+func (r *remote) parsed() (http.Header, error) {
+	headers := http.Header{}
+	for _, h := range r.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, errors.New("--header must have the form NAME: VALUE")
+		}
+		headers.Add(name, strings.TrimSpace(value))
+	}
+	return headers, nil
 }
 
 func isURL(name string) bool { return strings.Contains(name, "://") }

@@ -65,6 +65,8 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
   mcpgen ./...              generate for every package below
   mcpgen check ./...        fail if a file is stale or a handler unannotated; write nothing
   mcpgen matrix ./...       print which role may use which tool
+  mcpgen init               write a running service into an empty folder
+  mcpgen call TOOL text=hi  call a tool of a server
   mcpgen import tools.json  start a package from the tools of another server
   mcpgen explain MCP001     what a diagnostic means and how to fix it
   mcpgen explain //mcp:tool the grammar of a directive`,
@@ -76,6 +78,6 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		SuggestionsMinimumDistance: 2,
 	}
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
-		newImport(), newDiff(), newVersion())
+		newImport(), newDiff(), newInit(), newCall(), newDocs(), newVersion())
 	return root
 }

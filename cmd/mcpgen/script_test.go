@@ -4,6 +4,7 @@ import (
 	"flag"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -42,6 +43,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"module":  module,
 			"replace": testrepo.Replace,
+
+			"stopwatch": stopwatch,
 		},
 	})
 }
@@ -59,4 +62,18 @@ func module(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	// Generated code of isolated tools imports the sandbox.
 	ts.Check(testrepo.WriteModule(ts.Getenv("REPOSITORY"), args[0], dir, "runtime/sandbox"))
+}
+
+// stopwatch starts, or logs how long it took since then:
+//
+//	stopwatch [text]
+func stopwatch(ts *testscript.TestScript, _ bool, args []string) {
+	const start = "STOPWATCH"
+	if len(args) == 0 {
+		ts.Setenv(start, time.Now().Format(time.RFC3339Nano))
+		return
+	}
+	from, err := time.Parse(time.RFC3339Nano, ts.Getenv(start))
+	ts.Check(err)
+	ts.Logf("%s: %.1f s", args[0], time.Since(from).Seconds())
 }

@@ -19,7 +19,8 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // fails.
 var mayImport = map[string][]string{
 	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
-		"generator/importer", "generator/model", "generator/toollist", "internal/commandline",
+		"generator/emit", "generator/importer", "generator/model", "generator/starter",
+		"generator/toollist", "generator/writefiles", "internal/commandline",
 		"runtime/audit/chain"},
 	"cmd/mcpgen-prove": {"cmd/mcpgen-prove/reach", "generator", "generator/diag",
 		"generator/model", "internal/commandline"},
@@ -48,6 +49,7 @@ var mayImport = map[string][]string{
 	"generator/toollist":   {"generator/document", "generator/schemafile"},
 	"generator/writefiles": {"generator/emit"},
 	"generator/runcache":   {},
+	"generator/starter":    {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
 	"generator/prove":      {"generator/diag", "generator/model"},
 

@@ -13,7 +13,10 @@ import (
 
 // Docs returns the content of MCP.md: present, the file as it is or nil, with the generated part
 // between the markers. It returns [ErrMarkers] if these do not match.
-func Docs(s model.Service, present []byte) ([]byte, error) {
+func Docs(s model.Service, present []byte) ([]byte, error) { return merge(present, body(s)) }
+
+// body is the generated part of MCP.md.
+func body(s model.Service) string {
 	var b strings.Builder
 	title := s.Server.Title
 	if title == "" {
@@ -41,7 +44,7 @@ func Docs(s model.Service, present []byte) ([]byte, error) {
 			writeResource(&b, r)
 		}
 	}
-	return merge(present, b.String())
+	return b.String()
 }
 
 // writeHead writes the heading of one kind; the first one says what the document is.
@@ -126,6 +129,19 @@ func codes(texts []string) []string {
 
 func writeTool(b *strings.Builder, tool model.Tool) {
 	writeServed(b, tool.Name, tool)
+	writeToolFacts(b, tool)
+	if tool.Input.File != "" {
+		fmt.Fprintf(b, "\nThe schema of its arguments is in %s.\n",
+			code(tool.Input.File))
+	}
+	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
+		writeArguments(b, tool.Input.Schema)
+	}
+	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
+}
+
+// writeToolFacts writes a list item for each fact of a tool, apart from its access rule.
+func writeToolFacts(b *strings.Builder, tool model.Tool) {
 	for _, v := range tool.Ruled() {
 		access := accessWords(model.Tool{Access: v.Access})
 		fmt.Fprintf(b, "- Value %s: %s\n", code(v.Name()), access)
@@ -150,14 +166,6 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 	if tool.Elicits {
 		b.WriteString("- It sends the user questions.\n")
 	}
-	if tool.Input.File != "" {
-		fmt.Fprintf(b, "\nThe schema of its arguments is in %s.\n",
-			code(tool.Input.File))
-	}
-	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
-		writeArguments(b, tool.Input.Schema)
-	}
-	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
 }
 
 // writeLimits says what bounds the calls of a tool beside their time.
@@ -203,21 +211,26 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 
 func writePrompt(b *strings.Builder, p model.Prompt) {
 	writeServed(b, p.Name, p.Tool)
-	fmt.Fprintf(b, "- Time: at most %s.\n", p.Limits.Timeout)
+	writeFacts(b, p.Tool, "")
 	writeArguments(b, p.Input.Schema)
 	writeCompletions(b, p.Arguments)
 }
 
 func writeResource(b *strings.Builder, r model.Resource) {
 	writeServed(b, r.URI, r.Tool)
-	if r.MIMEType != "" {
-		fmt.Fprintf(b, "- Content: %s.\n", code(r.MIMEType))
-	}
-	fmt.Fprintf(b, "- Time: at most %s.\n", r.Limits.Timeout)
+	writeFacts(b, r.Tool, r.MIMEType)
 	if len(r.Variables) > 0 {
 		writeArguments(b, r.Input.Schema)
 	}
 	writeCompletions(b, r.Variables)
+}
+
+// writeFacts writes a list item for each fact of a prompt or resource, apart from its access rule.
+func writeFacts(b *strings.Builder, served model.Tool, mimeType string) {
+	if mimeType != "" {
+		fmt.Fprintf(b, "- Content: %s.\n", code(mimeType))
+	}
+	fmt.Fprintf(b, "- Time: at most %s.\n", served.Limits.Timeout)
 }
 
 // writeCompletions says which arguments are completed by a func of the author's.

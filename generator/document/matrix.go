@@ -21,6 +21,7 @@ type matrix struct {
 
 type matrixRow struct {
 	kind string   // "tool", "prompt" or "resource"
+	id   string   // the name of the tool or prompt, or the URI of the resource
 	tool string   // its name, or the URI; a value with a rule has its argument and itself behind it
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
@@ -35,12 +36,18 @@ const (
 	noRole    = "no role" // authenticated, with no role that the hierarchy knows
 )
 
+// The columns of a service that names no role.
+const (
+	lowestRole  = "lowest role"
+	highestRole = "highest role"
+)
+
 // matrixOf reads the table of a service. A service that names no role fits any hierarchy: of its
 // roles the lowest and the highest can be told apart.
 func matrixOf(s model.Service) matrix {
 	roles := s.Roles.Names
 	if !s.Roles.Own {
-		roles = []string{"lowest role", "highest role"}
+		roles = []string{lowestRole, highestRole}
 	}
 	m := matrix{callers: append([]string{anonymous, noRole}, roles...)}
 	for _, tool := range s.Served() {
@@ -49,7 +56,7 @@ func matrixOf(s model.Service) matrix {
 		for _, least := range m.leastOf(tool.Values, s.Roles) {
 			from = max(from, least)
 		}
-		row := m.row(tool.Kind, tool.ID, a, from)
+		row := m.row(tool, "", a, from)
 		for _, argument := range tool.Closed() {
 			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
@@ -59,7 +66,7 @@ func matrixOf(s model.Service) matrix {
 		}
 		m.rows = append(m.rows, row)
 		for _, v := range tool.Ruled() {
-			row := m.row(tool.Kind, tool.ID+" "+v.Name(), v.Access, m.from(v.Access, s.Roles))
+			row := m.row(tool, " "+v.Name(), v.Access, m.from(v.Access, s.Roles))
 			row.proven = m.rows[len(m.rows)-1].proven
 			m.rows = append(m.rows, row)
 		}
@@ -80,6 +87,22 @@ func (m matrix) from(a model.Access, roles model.Roles) int {
 	return len(m.callers)
 }
 
+// column is the column of a caller, which may have the role of another service. A hierarchy takes a
+// role that it does not know as no role. If a service names no role, each role is the lowest one or
+// higher.
+func (m matrix) column(caller string, own bool) int {
+	const without, lowest = 1, 2
+	switch i := slices.Index(m.callers, caller); {
+	case i >= 0:
+		return i
+	case caller == highestRole:
+		return len(m.callers) - 1
+	case caller == lowestRole || !own:
+		return lowest
+	}
+	return without
+}
+
 // leastOf is, for each argument, the first column that may send one of its values.
 func (m matrix) leastOf(values []model.Value, roles model.Roles) map[string]int {
 	least := map[string]int{}
@@ -92,9 +115,10 @@ func (m matrix) leastOf(values []model.Value, roles model.Roles) map[string]int 
 	return least
 }
 
-// row is a row of the matrix, as far as an access rule decides it.
-func (m matrix) row(kind, name string, a model.Access, from int) matrixRow {
-	row := matrixRow{kind: kind, tool: name, may: make([]bool, len(m.callers))}
+// row is a row of the matrix, as far as an access rule decides it. suffix names a value.
+func (m matrix) row(of model.Served, suffix string, a model.Access, from int) matrixRow {
+	row := matrixRow{kind: of.Kind, id: of.ID, tool: of.ID + suffix,
+		may: make([]bool, len(m.callers))}
 	for i := range row.may {
 		row.may[i] = i >= from
 	}

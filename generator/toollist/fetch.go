@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,26 +19,22 @@ import (
 
 // Command lists the tools of a stdio server. It starts the program and ends it.
 func Command(ctx context.Context, stderr io.Writer, name string, args ...string) (List, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stderr = stderr
-	cmd.WaitDelay = time.Second
-	tap := &tap{Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}}
-	return tap.list(ctx, tap)
+	session, err := Start(ctx, stderr, name, args...)
+	if err != nil {
+		return List{}, err
+	}
+	defer session.Close()
+	return session.List(ctx)
 }
 
 // URL lists the tools of a server over HTTP. The headers go to the URL's own scheme and host only.
 func URL(ctx context.Context, endpoint string, headers http.Header) (List, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return List{}, errors.New("write an http or https URL with a host")
+	session, err := Dial(ctx, endpoint, headers)
+	if err != nil {
+		return List{}, err
 	}
-	tap := &tap{}
-	return tap.list(ctx, &mcp.StreamableClientTransport{
-		Endpoint:             endpoint,
-		HTTPClient:           &http.Client{Transport: &httpTap{ctx, tap, u, headers}},
-		MaxRetries:           -1,
-		DisableStandaloneSSE: true,
-	})
+	defer session.Close()
+	return session.List(ctx)
 }
 
 // tap keeps the results of tools/list as they were sent: go-sdk's own type has neither the order of
@@ -52,17 +45,15 @@ type tap struct {
 	bytes  int               // read
 	tools  []json.RawMessage // of all pages
 	bodies []*tappedBody
+
+	structured json.RawMessage // of the last result that has it
 }
 
 var errTooLong = fmt.Errorf("the responses have more than %d MiB", maxBytes>>20)
 
-func (t *tap) list(ctx context.Context, transport mcp.Transport) (List, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "mcpgen", Version: "import"}, nil)
-	session, err := client.Connect(ctx, transport, nil)
-	if err != nil {
-		return List{}, fmt.Errorf("connecting: %w", cause(ctx, err))
-	}
-	defer func() { _ = session.Close() }()
+// List lists the tools. It is for one use, before any call.
+func (s *Session) List(ctx context.Context) (List, error) {
+	t, session := s.tap, s.session
 	count := 0
 	for _, err := range session.Tools(ctx, nil) {
 		if err != nil {
@@ -74,14 +65,7 @@ func (t *tap) list(ctx context.Context, transport mcp.Transport) (List, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, body := range t.bodies {
-		for _, m := range messages(body.kind, body.text) {
-			var response struct{ Result json.RawMessage }
-			if json.Unmarshal(m, &response) == nil {
-				t.keep(response.Result)
-			}
-		}
-	}
+	t.readBodies()
 	var list List
 	for _, tool := range t.tools {
 		if err := list.add(tool); err != nil {
@@ -116,11 +100,28 @@ func (p printable) Error() string {
 
 func (p printable) Unwrap() error { return p.error }
 
-// keep adds the tools of a result.
+// readBodies reads the results in the bodies, which a stdio server does not have.
+func (t *tap) readBodies() {
+	for _, body := range t.bodies {
+		for _, m := range messages(body.kind, body.text) {
+			var response struct{ Result json.RawMessage }
+			if json.Unmarshal(m, &response) == nil {
+				t.keep(response.Result)
+			}
+		}
+	}
+	t.bodies = nil
+}
+
+// keep adds the tools of a result, or keeps its structured content.
 func (t *tap) keep(result json.RawMessage) {
 	var p page
-	if len(result) > 0 && json.Unmarshal(result, &p) == nil {
-		t.tools = append(t.tools, p.Tools...)
+	if len(result) == 0 || json.Unmarshal(result, &p) != nil {
+		return
+	}
+	t.tools = append(t.tools, p.Tools...)
+	if p.StructuredContent != nil {
+		t.structured = p.StructuredContent
 	}
 }
 

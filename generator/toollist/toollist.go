@@ -1,5 +1,6 @@
-// Package toollist reads the results of tools/list, from files and from servers, and compares two
-// of them. What it reads is input of others: it bounds the size, and quotes names in its messages.
+// Package toollist reads the results of tools/list, from files and from servers, compares two of
+// them, and calls tools. What it reads is input of others: it bounds the size, and quotes names in
+// its messages.
 package toollist
 
 import (
@@ -59,13 +60,15 @@ func (l List) Write(w io.Writer) error {
 	return err
 }
 
-// page is a JSON-RPC response, the result in it, or one tool.
+// page is a JSON-RPC response, the result in it, one tool, or the result of a call.
 type page struct {
 	Result     *page             `json:"result"`
 	Error      json.RawMessage   `json:"error"`
 	Tools      []json.RawMessage `json:"tools"`
 	NextCursor string            `json:"nextCursor"`
 	Name       string            `json:"name"`
+
+	StructuredContent json.RawMessage `json:"structuredContent"`
 }
 
 // Read reads a list from JSON: a JSON-RPC response, its result, or an array of tools. Several

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-var pictures = flag.Bool("pictures", false, "write docs/pictures/console-*.png")
+var pictures = flag.Bool("pictures", false, "write docs/pictures/console-*.png and docs-html.png")
 
 // Every page at the width of a desk and of a small telephone, by day and by night: none is wider
 // than the window, and pictures of all go to screenshots/, for people to look at.
@@ -203,6 +203,12 @@ func (b *browser) shoot() []byte {
 	yes := true
 	return command(b, page.CaptureScreenshot,
 		page.CaptureScreenshotParams{Format: "png", CaptureBeyondViewport: &yes}).Data
+}
+
+// window is a picture of what the window shows.
+func (b *browser) window() []byte {
+	b.t.Helper()
+	return command(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: "png"}).Data
 }
 
 // reduce writes a picture with the 255 colours that it has most of, each pixel with the nearest
