@@ -19,8 +19,8 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // fails.
 var mayImport = map[string][]string{
 	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
-		"generator/importer", "generator/model", "generator/toollist", "internal/commandline",
-		"runtime/audit/chain"},
+		"generator/importer", "generator/model", "generator/toollist", "generator/vet",
+		"internal/commandline", "runtime/audit/chain"},
 	"cmd/mcpgen-prove": {"cmd/mcpgen-prove/reach", "generator", "generator/diag",
 		"generator/model", "internal/commandline"},
 	"cmd/mcpgen-prove/reach": {"generator/diag", "generator/model"},
@@ -50,6 +50,9 @@ var mayImport = map[string][]string{
 	"generator/runcache":   {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
 	"generator/prove":      {"generator/diag", "generator/model"},
+	"generator/vet": {"generator/check", "generator/diag", "generator/directive",
+		"generator/load", "generator/model", "generator/scan"},
+	"generator/vet/golangci": {"generator/vet"},
 
 	"generator/compileguard":  {"generator/gotype", "generator/model"},
 	"generator/load/loadtest": {"generator/load", "internal/testrepo"},
