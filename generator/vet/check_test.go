@@ -101,7 +101,7 @@ const (
 )
 
 type Paint struct {
-	Mix func() ` + "`json:\"mix\"`" + `
+	Mix func() `+"`json:\"mix\"`"+`
 }
 -- shop/shop.go --
 package shop

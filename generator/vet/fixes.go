@@ -79,9 +79,9 @@ func annotate(file *source, pos token.Pos) []analysis.SuggestedFix {
 	}
 }
 
-// rewrite makes a directive of a line comment that is nearly one. gofmt inserts a space before
-// mcp:Tool, but not before mcp:tool: there the author may have disabled the directive, and it has
-// no fix. Prose has no fix either.
+// rewrite makes a directive of a line comment that is nearly one. gofmt inserts a space into the
+// comment //mcp:Tool, but not into //mcp:tool. With a space, the author may have disabled the
+// latter, so it has no fix. Prose has no fix either.
 func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
 	comment := strings.TrimRight(file.line(pos), " \t")
 	body, isLine := strings.CutPrefix(comment, "//")
@@ -97,10 +97,11 @@ func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
 	if len(misses) != 1 || !misses[0].Sure {
 		return nil
 	}
-	text := "//mcp:" + misses[0].Name
-	if rest := strings.Trim(misses[0].Rest, " \t"); rest != "" {
-		text += " " + rest
+	text, rest := "//mcp:"+misses[0].Name, strings.Trim(misses[0].Rest, " \t")
+	if rest != "" && !misses[0].Arguments {
+		return nil
 	}
+	text = strings.TrimRight(text+" "+rest, " ")
 	return fix("Write //mcp:"+misses[0].Name, analysis.TextEdit{
 		Pos: pos, End: pos + token.Pos(len(comment)), NewText: []byte(text),
 	})

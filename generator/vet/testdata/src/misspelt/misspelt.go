@@ -70,3 +70,11 @@ func Prose(ctx context.Context) error {
 	// MCP tool public
 	return nil
 }
+
+// want +3 `MCP010: this comment resembles a directive, and has no effect`
+
+// A sentence may continue with
+// mcp:Tool, which is no directive.
+//
+//mcp:tool minrole=Member
+func Sentence(ctx context.Context) error { return nil }
