@@ -596,8 +596,8 @@ const Green Color = "green"`,
 		Title: "tool outside the guard",
 		Cause: "A package that makes a server with runtime.New also calls AddTool of go-sdk. The tool " +
 			"is on another server, without identities, rules and the audit trail, and the manifest " +
-			"does not list it. Or AddTool comes after runtime.Adopt of the same server, which checks " +
-			"that each tool has a rule and each rule a tool. Only mcpgen vet reports this code, " +
+			"does not list it. Or AddTool comes after runtime.Adopt of the same server, which " +
+			"compares tools with rules and reads their hints once. Only mcpgen vet reports this code, " +
 			"because mcpgen check does not read bodies.",
 		Example: `server, err := runtime.New(options, Toolset())
 mcp.AddTool(other, &mcp.Tool{Name: "reset"}, reset)`,

@@ -61,7 +61,7 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 				"with runtime.Adopt", "this tool is on a server without the guard, so no rule restricts it")
 		case after(funcs, call.Pos(), adopted[variable(pass.TypesInfo, server(call))]):
 			list.Add(diag.Unguarded, place, "add the tool before runtime.Adopt, or write a handler "+
-				"with //mcp:tool", "this tool is added after runtime.Adopt, which checks rules and tools")
+				"with //mcp:tool", "this tool is added after runtime.Adopt, which compares tools with rules")
 		}
 	}
 	return list
