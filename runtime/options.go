@@ -60,8 +60,8 @@ const (
 // once: do not change the values that they point to.
 type Options struct {
 	// Identity authenticates callers over HTTP. Stdio has a principal of its own, see
-	// [Server.RunStdio]. Nil admits nobody with a credential: without Anonymous, the server answers
-	// each HTTP request with 503.
+	// [Server.RunStdio]. Nil refuses each request that has a credential; without
+	// Anonymous too, the server answers each HTTP request with 503.
 	Identity identity.Source
 	// IdentityTimeout bounds each call of Identity. A request that exceeds it gets 503. Zero is
 	// DefaultIdentityTimeout.
@@ -122,8 +122,8 @@ type Options struct {
 	CapabilityTimeout time.Duration
 	// CapabilityTTL is how long permissions are kept. With a positive duration, a revoked
 	// permission counts until then, or until [Server.InvalidateCapabilities] is called. Messages of
-	// one principal that come while a query runs share the next query. Zero keeps none: each
-	// message of a caller reads the host once, and a revoked permission is gone with the next
+	// one principal that arrive during a query share one further query. Zero keeps no permissions:
+	// each message of a caller reads the host once, and a revoked permission is gone with the next
 	// message.
 	CapabilityTTL time.Duration
 	// CapabilityRecheck is how often the server reads the permissions of clients that wait for
@@ -144,7 +144,7 @@ type Options struct {
 	// InstructionsFor makes the instructions for a caller, from the names of the tools that the
 	// caller is listed. A caller gets no instructions if the text has the name of a tool, prompt or
 	// resource that the server hides from the caller, and the log has the name. A name counts if it
-	// stands between backticks or has an underscore, and the URI of a resource everywhere. Nil uses
+	// is between backticks or has an underscore. The URI of a resource always counts. Nil uses
 	// Instructions.
 	InstructionsFor func(caller access.Principal, tools []string) string
 	// Descriptions replaces the descriptions of tools, by their names. New refuses a name that no
@@ -174,7 +174,7 @@ type Options struct {
 	// Empty adds none.
 	GrantDefaults []grant.Permission
 	// OfferRequests lets people request a missing permission: a client that supports elicitation
-	// asks its person for a reason. Grants must be a grant.Requests.
+	// asks its user for a reason. Grants must be a grant.Requests.
 	OfferRequests bool
 	// Roots are the folders in which tools open files, by the first part of their paths. Nil has no
 	// folder, and New refuses tools with a file permission.
@@ -222,8 +222,8 @@ type Options struct {
 	// PageSize is the number of entries of one page of a list. Zero is DefaultPageSize.
 	PageSize int
 	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
-	// lists itself, which is faster. The answers are equal, but for HTTP framing. The option is for
-	// the first release only: report what you need it for.
+	// lists itself, which is faster. The answers are equal, but for HTTP framing. A later
+	// release removes this option: if you need it, report the reason.
 	SDKOnly bool
 
 	// Path is where [Server.Handler] serves MCP. Its segments have ASCII letters, digits and
@@ -250,7 +250,7 @@ type Options struct {
 	MaxSessions int
 	// MaxUserSessions bounds the sessions of one user; all anonymous callers are one. A new session
 	// ends the one of the same user that was used least recently, if that had no request for a
-	// minute. If there is none, and to anonymous callers, the answer is 429, or the JSON-RPC error
+	// minute. Otherwise, and for anonymous callers, the response is 429, or the JSON-RPC error
 	// above. Zero is an eighth of MaxSessions, or all of them if there are only anonymous callers.
 	MaxUserSessions int
 	// StateKey signs the requestState of multi-round-trip requests. Replicas behind one address

@@ -71,15 +71,15 @@ type Server struct {
 // stdio.
 //
 // The first toolset names the server, except that a toolset of mcpgen's own packages, such as
-// debugtools, names it only if there is no other. All toolsets have the same role hierarchy, or
-// none of their own. No name of a tool may occur twice.
+// debugtools, names it only if there is no other. Each toolset must declare the same role
+// hierarchy, or none. No name of a tool may occur twice.
 //
 // New checks all of this, the options, and the host of Options.Capabilities. Its error has a line
 // for each problem, with the field or the tool, and the cure. New opens no port and calls no
 // handler. It may be called several times.
 //
 // The server runs handlers, sinks and middleware in goroutines that it reuses, as net/http does.
-// They must undo changes to their goroutine or thread (runtime.LockOSThread, pprof labels). Unused
+// They must undo changes to their goroutine or thread (LockOSThread of the standard library's runtime, pprof labels). Unused
 // goroutines end within ten seconds, and by [Server.Shutdown].
 func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()

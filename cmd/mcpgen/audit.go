@@ -83,7 +83,8 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 			if report.NoOutcome > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "%d calls have an intent and no outcome\n", report.NoOutcome)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d records of %d chains are unchanged\n", report.Records, report.Chains)
+			fmt.Fprintf(cmd.OutOrStdout(), "records verified: %d; chains: %d\n",
+				report.Records, report.Chains)
 			if !report.Sound() {
 				return errFindings
 			}

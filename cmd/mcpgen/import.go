@@ -16,7 +16,7 @@ import (
 )
 
 func newImport() *cobra.Command {
-	var dir, name string
+	var dir, name, save string
 	var force bool
 	var remote remote
 	command := &cobra.Command{
@@ -41,7 +41,7 @@ scheme and host of the URL only.
 
 Exit codes: 0 done; 2 usage error or failure.`,
 		Example: `  mcpgen import tools.json
-  mcpgen import --dir ./issues -- npx -y @example/issues-server
+  mcpgen import --dir ./issues --save tools.json -- npx -y @example/issues-server
   mcpgen import --header "Authorization: Bearer $TOKEN" https://mcp.example.com/mcp`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +55,11 @@ Exit codes: 0 done; 2 usage error or failure.`,
 			list, err := sources[0].list(cmd)
 			if err != nil {
 				return err
+			}
+			if save != "" {
+				if err := saveList(save, list); err != nil {
+					return err
+				}
 			}
 			result, err := importer.Import(options(list, importer.Options{
 				Dir: dir, Package: name, Force: force,
@@ -84,9 +89,19 @@ Exit codes: 0 done; 2 usage error or failure.`,
 	flags := command.Flags()
 	flags.StringVar(&dir, "dir", ".", "write into this directory, which must exist")
 	flags.StringVar(&name, "package", "", "name of the package (default: the one in the directory)")
+	flags.StringVar(&save, "save", "",
+		"also write the list to this file, for mcpgen diff --lists")
 	flags.BoolVar(&force, "force", false, "overwrite files that exist")
 	remote.flags(command)
 	return command
+}
+
+func saveList(path string, list toollist.List) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(list.Write(file), file.Close())
 }
 
 // options converts a list of tools to options of the importer.

@@ -145,6 +145,9 @@ type packageOf struct {
 func existing(dir string) (packageOf, error) {
 	p := packageOf{taken: map[string]bool{"Toolset": true}}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("the directory %s does not exist: create it", dir)
+	}
 	if err != nil {
 		return p, err
 	}

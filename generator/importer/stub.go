@@ -232,7 +232,7 @@ func (w *writer) input(typ string, s fileSchema) (name, declaration string) {
 	var b strings.Builder
 	if !s.fits {
 		w.imports.bytes, w.imports.json = true, true
-		fmt.Fprintf(&b, "// %s is the arguments as JSON.\n"+
+		fmt.Fprintf(&b, "// %s has the arguments as JSON.\n"+
 			"type %[1]s struct{ Raw json.RawMessage }\n\n"+
 			"// UnmarshalJSON keeps the arguments.\n"+
 			"func (in *%[1]s) UnmarshalJSON(text []byte) error {\n"+
@@ -242,7 +242,7 @@ func (w *writer) input(typ string, s fileSchema) (name, declaration string) {
 		}
 		return name, b.String()
 	}
-	fmt.Fprintf(&b, "// %s is the arguments. Their schema is in a file, which mcpgen serves.\n"+
+	fmt.Fprintf(&b, "// %s has the arguments. Their schema is in a file, which mcpgen serves.\n"+
 		"type %[1]s struct {\n", typ)
 	taken := map[string]bool{}
 	for _, p := range s.properties {

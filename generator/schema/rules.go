@@ -129,8 +129,8 @@ var rules = [ruleCount]Rule{
 		"the Reflector does not know constants; a string type with constants takes those as arguments and shows them as examples of results", true, true},
 	everyDoc: {"every-doc",
 		"the Reflector finds comments by name, so it misses some declarations, for example unexported " +
-			"types and embedded fields, and gives others the comment of their group or of a namesake; " +
-			"every declaration has its own comment", true, true},
+			"types and embedded fields. Others get the comment of their group or of a namesake. " +
+			"Here every declaration has its own comment", true, true},
 	joinedLines: {"joined-lines",
 		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as +optional; a paragraph or a list item is one line, and lists, links, headings and code stay as written", true, true},
 	foreignDoc: {"foreign-doc",

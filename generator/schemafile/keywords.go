@@ -33,8 +33,8 @@ const (
 	types
 )
 
-// keywords are those of JSON Schema 2020-12, section by section: core, applicators,
-// unevaluated locations, validation, metadata, format and content. Further names may have any value.
+// keywords are those of JSON Schema 2020-12, section by section: core, applicators, unevaluated
+// locations, validation, metadata, format and content. Further names may have any value.
 var keywords = map[string]form{
 	"$ref": reference, "$dynamicRef": reference, "$id": reference, "$anchor": anchor,
 	"$dynamicAnchor": anchor, "$comment": text, "$defs": named,

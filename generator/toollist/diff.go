@@ -33,7 +33,7 @@ func Diff(w io.Writer, before, after List) (differ bool, err error) {
 
 func (l List) size() (n int) {
 	for _, t := range l.Tools {
-		n += t.bytes
+		n += len(t.text)
 	}
 	return n
 }
@@ -88,9 +88,9 @@ func differences(before, after List) (lines []string, err error) {
 				return nil, fmt.Errorf("tool %s: %s schema: %w", tool, schema.what, err)
 			}
 		}
-		if grown := b.bytes - a.bytes; len(lines) > 0 && grown != 0 &&
+		if grown := len(b.text) - len(a.text); len(lines) > 0 && grown != 0 &&
 			strings.HasPrefix(lines[len(lines)-1], "changed "+tool+": ") {
-			change("bytes: %d, now %d", a.bytes, b.bytes)
+			change("bytes: %d, now %d", len(a.text), len(b.text))
 		}
 	}
 	return lines, nil

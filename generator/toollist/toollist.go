@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The bounds of a list.
@@ -27,7 +28,7 @@ type Tool struct {
 	OutputSchema json.RawMessage `json:"outputSchema"` // nil without one
 	Annotations  Annotations     `json:"annotations"`
 
-	bytes int // of its compact JSON
+	text json.RawMessage // compact
 }
 
 // Annotations are the hints of a tool. A nil hint is not written.
@@ -44,6 +45,16 @@ type List struct {
 	Server  string // the name and version that the server reports, if known
 	Version string
 	Tools   []Tool
+}
+
+// Write writes the list as a result of tools/list with one tool per line. [Read] reads it.
+func (l List) Write(w io.Writer) error {
+	lines := make([]string, len(l.Tools))
+	for i, t := range l.Tools {
+		lines[i] = "  " + string(t.text)
+	}
+	_, err := io.WriteString(w, "{\"tools\":[\n"+strings.Join(lines, ",\n")+"\n]}\n")
+	return err
 }
 
 // page is a JSON-RPC response, the result in it, or one tool.
@@ -147,7 +158,7 @@ func (l *List) add(text json.RawMessage) error {
 	if err := json.Compact(&compact, text); err != nil {
 		return err
 	}
-	t.bytes = compact.Len()
+	t.text = compact.Bytes()
 	if bytes.Equal(t.OutputSchema, []byte("null")) {
 		t.OutputSchema = nil
 	}

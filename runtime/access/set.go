@@ -98,7 +98,7 @@ func (s Set) And(other Set) Set {
 	return both
 }
 
-// Named returns the set of the tools that have one of some names. A name of no tool counts as nothing.
+// Named returns the set of the tools with one of the names. It ignores names without a tool.
 func (t Table) Named(names []string) Set {
 	set := newSet(t.ruleNames())
 	for _, name := range names {

@@ -183,7 +183,7 @@ func (t *Table) enforced(r *Rule) bool {
 //
 //	table := access.Table{
 //		Roles: access.DefaultRoles(),                      // Viewer, Member, Manager, Admin
-//		Rules: []access.Rule{{Tool: "find", MinRole: 2}}, // Member and higher
+//		Rules: []access.Rule{{Tool: "find", MinRole: 2}}, // the second role and higher
 //	}
 //	table.Decide(access.Principal{Subject: "mel", Role: "Member"}, "find").Allowed // true
 //

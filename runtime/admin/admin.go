@@ -1,6 +1,6 @@
-// Package admin serves administrators: an HTTP API over what a store keeps, under [runtime.PathAPI], and a console
-// for browsers, under [runtime.PathConsole]. It stands on the source that the server's catalogs come from, so that both
-// know the same organisations, teams and members:
+// Package admin provides the administration of a server: an HTTP API over a store, under
+// [runtime.PathAPI], and a console for browsers, under [runtime.PathConsole]. It uses the source
+// of the server's catalogs, so that both have the same organisations, teams and members:
 //
 //	source := stored.New(s, stored.Stored)
 //	a, err := admin.New(source, admin.Options{})
@@ -39,13 +39,13 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Admin makes handlers for servers. It may be used from many goroutines at once.
+// Admin makes handlers for servers. It is safe for concurrent use.
 type Admin struct {
 	source  *stored.Source
 	options Options
 }
 
-// New returns the administration of what the store of a source keeps, which stays the caller's to close.
+// New returns the administration of a source's store. The caller closes the store.
 func New(source *stored.Source, o Options) (*Admin, error) {
 	if source == nil {
 		return nil, errors.New("admin: the source is missing: pass the result of stored.New, and the " +
@@ -54,8 +54,9 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 	return &Admin{source, o}, nil
 }
 
-// Handler is what a server mounts; see runtime.Options.Admin. A server whose catalogs or grants come from elsewhere is
-// refused: what administrators did here would change nothing there.
+// Handler returns the handler that a server mounts: set it as runtime.Options.Admin. It returns
+// an error for a server with other catalogs or grants, because administrators could not change
+// those.
 func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
 		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs to " +
@@ -89,7 +90,7 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	return mux, nil
 }
 
-// sameGrants refuses a server that decides by other grants than those that are administered.
+// sameGrants returns an error for a server that uses other grants than the administration.
 func sameGrants(served grant.Source, kept grant.Registry) error {
 	switch {
 	case kept == nil:

@@ -5,8 +5,9 @@ import "context"
 // actingKey is where a context has who acts.
 type actingKey struct{}
 
-// Acting returns a context with the event of whoever acts: Issuer, Principal, Client, Role, RequestID and Arguments. A
-// keeper that is asked for a change records it by that, where the change itself says no more than a name.
+// Acting returns a context with the caller's event: Issuer, Principal, Client, Role, RequestID
+// and Arguments. A keeper records a change with these fields, because the change itself contains
+// a name only.
 func Acting(ctx context.Context, by Event) context.Context {
 	return context.WithValue(ctx, actingKey{}, by)
 }

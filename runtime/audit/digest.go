@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Digest is the SHA-256 of the JSON text of a value, as it was sent. As text, and so in JSON, it is
-// "sha256:" and the hexadecimal digits; an event holds the bytes, which a sink that keeps none of them
-// does not pay to have spelled.
+// Digest is the SHA-256 of the JSON text of a value, as it was sent. Its text, also in JSON, is
+// "sha256:" and hexadecimal digits. An event contains the bytes, so that a sink without digests
+// does not format them.
 type Digest [sha256.Size]byte
 
 const digestPrefix = "sha256:"

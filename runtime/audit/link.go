@@ -28,8 +28,8 @@ func (m MAC) String() string { return hex.EncodeToString(m[:]) }
 // MarshalText implements [encoding.TextMarshaler]. Its error is nil.
 func (m MAC) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, m[:]), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]: it reads what String writes, and leaves the MAC as it
-// was where the text is something else.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads the output of String, and leaves
+// the MAC unchanged if the text is not valid.
 func (m *MAC) UnmarshalText(text []byte) error {
 	sum, err := hex.DecodeString(string(text))
 	if err != nil || len(sum) != len(m) {

@@ -11,15 +11,16 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// UserClaims is the caller, as its credential says.
+// UserClaims contains the caller's authentication and claims.
 type UserClaims struct {
-	// Available says whether the call came by HTTP. If not, message says so and all else is empty.
+	// Available is true if the call came over HTTP. If not, message contains the reason and the
+	// other fields are empty.
 	Available       bool `json:"available"`
 	IsAuthenticated bool `json:"isAuthenticated"`
-	// AuthenticationType is how the caller was verified, as in Bearer or JWT.
+	// AuthenticationType is how the server verified the caller, such as Bearer or JWT.
 	AuthenticationType string `json:"authenticationType"`
 	Message            string `json:"message,omitempty"`
-	// Claims by name, with a mask in the place of secrets.
+	// Claims by name, with secrets masked.
 	Claims map[string]any `json:"claims"`
 }
 
@@ -29,7 +30,8 @@ const (
 	derived = "The identity source provides no claims: these are the fields of its principal"
 )
 
-// GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.
+// GetUserClaims returns whether and how the caller was authenticated, and the claims of the
+// credential, with secrets masked.
 //
 //mcp:tool readonly denial=conceal title="Your claims"
 func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, UserClaims, error) {

@@ -1,14 +1,16 @@
-// Package debugtools serves four tools by which the operators of a server see, through MCP itself, what the process, the
-// request and the caller look like from its side: the environment, the server, the HTTP headers and the claims.
+// Package debugtools provides four tools for operators. They return the server's view of a call:
+// the environment variables, facts about the server, the HTTP headers and the caller's claims.
 //
-//	server, err := runtime.New(options, inventory.Toolset(svc), debugtools.Toolset(debugtools.New(debugtools.Options{})))
+//	server, err := runtime.New(options, inventory.Toolset(svc),
+//		debugtools.Toolset(debugtools.New(debugtools.Options{})))
 //
-// They are there for callers of the highest role alone; to all others they are unknown tools, whatever Options.Denial says. (With
-// Options.ListAll everybody is shown every tool, these among them, and told what is missing.) For another rule, leave this toolset
-// out and annotate a handler of your own that calls the one of [Inspector].
+// Only callers with the highest role may use the tools. For other callers the tools do not exist,
+// whatever Options.Denial is. With Options.ListAll, lists show them to all callers, with the
+// missing role. For another rule, leave this toolset out and write a handler that calls the
+// method of [Inspector].
 //
-// Nothing is read before a tool is called, and all of it anew by each call. What is secret is masked before it is
-// answered, by the rules of package redact, the server's Options.Masker and [Options.Masker].
+// Each call reads its data when it runs. Secrets in results are masked by the rules of package
+// redact, the server's Options.Masker and [Options.Masker].
 //
 //mcp:server name=debug title="Debug tools" prefix=debug_
 //mcp:default minrole=highest action=none
@@ -38,7 +40,7 @@ type Options struct {
 	Masker redact.Masker
 }
 
-// Inspector answers the calls. It may be used by many goroutines at once.
+// Inspector implements the tools. It is safe for concurrent use.
 type Inspector struct {
 	started time.Time
 	masker  redact.Masker
@@ -52,7 +54,7 @@ func New(o Options) *Inspector {
 	return &Inspector{o.Started, redact.Masker{Names: slices.Clone(o.Masker.Names), Values: slices.Clone(o.Masker.Values)}}
 }
 
-// Nothing is what tools without arguments take.
+// Nothing is the input of tools without arguments.
 type Nothing struct{}
 
 // look returns what is known of the request that a handler answers, nothing outside of one, and

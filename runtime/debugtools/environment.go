@@ -10,14 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Environment is the environment of the server's process.
+// Environment contains the environment variables of the server's process.
 type Environment struct {
-	// Variables are all that are set, by name, with the same mask in place of each secret. Names
-	// that are equal once masked are numbered.
+	// Variables by name, with the same mask in place of each secret. Names that are equal after
+	// masking get numbers.
 	Variables map[string]string `json:"variables"`
 	// EmptyVariables are the names of the variables that are set and empty, secrets included.
 	EmptyVariables []string `json:"emptyVariables"`
-	// TotalCount is how many variables there are.
+	// TotalCount is the number of variables.
 	TotalCount int `json:"totalCount"`
 	// MaskedCount is the number of variables whose name or value is masked, in whole or in part.
 	MaskedCount int `json:"maskedCount"`

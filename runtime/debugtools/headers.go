@@ -7,21 +7,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// HTTPHeaders is the HTTP request by which a call came.
+// HTTPHeaders contains the HTTP request of a call.
 type HTTPHeaders struct {
-	// Available says whether the call came by HTTP. If not, message says so and all else is empty.
+	// Available is true if the call came over HTTP. If not, message contains the reason and the
+	// other fields are empty.
 	Available bool   `json:"available"`
 	Message   string `json:"message,omitempty"`
-	// Headers by name, with a mask in the place of credentials and other secrets. The values of one that was sent more than
-	// once are joined by commas.
+	// Headers by name, with credentials and other secrets masked. Several values of a header are
+	// joined by commas.
 	Headers map[string]string `json:"headers"`
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
-	// QueryString is as it was sent, but for secrets.
+	// QueryString is the query string as sent, with secrets masked.
 	QueryString string `json:"queryString"`
 }
 
-// GetHTTPHeaders returns the headers, method, path and query string of the HTTP request by which this call has come, with secrets masked.
+// GetHTTPHeaders returns the headers, method, path and query string of the HTTP request of this
+// call, with secrets masked.
 //
 //mcp:tool readonly denial=conceal title="HTTP headers of this request"
 func (i *Inspector) GetHTTPHeaders(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, HTTPHeaders, error) {

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:eca2c7dfd5da06e5742621698d9a35af",
-		Code:   "2:a5206064933cc920bf90a332e8811eca",
+		Source: "2:4e0c276e0d61977c3215c9bda72b27fe",
+		Code:   "2:3c6549fb34bf20d0b526b453fe3e843e",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

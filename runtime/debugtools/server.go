@@ -11,15 +11,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServerInfo is the server and the process that it runs in.
+// ServerInfo contains facts about the server and its process.
 type ServerInfo struct {
 	ServerName string `json:"serverName"`
-	// Version is that of //mcp:server version=, which clients get too.
+	// Version is the version= of //mcp:server, which clients get too.
 	Version string `json:"version"`
-	// BuildVersion is that of the program: the main module's version, or else the revision that was
-	// built, with +dirty for a modified one; (devel) if the build has neither.
+	// BuildVersion is the version of the program: the main module's version, or else the revision,
+	// with +dirty for a modified one; (devel) if the build has neither.
 	BuildVersion string `json:"buildVersion"`
-	// Transport is how the call came: stdio or http.
+	// Transport is the transport of the call: stdio or http.
 	Transport string `json:"transport"`
 	// Transports are the transports that the server serves now.
 	Transports []string `json:"transports"`
@@ -30,7 +30,7 @@ type ServerInfo struct {
 	ProtocolVersions []string `json:"protocolVersions"`
 	GoVersion        string   `json:"goVersion"`
 	OperatingSystem  string   `json:"operatingSystem"`
-	// ProcessorCount is how many logical processors the process may use.
+	// ProcessorCount is the number of logical processors that the process may use.
 	ProcessorCount int `json:"processorCount"`
 	// WorkingDirectory is empty if it was removed.
 	WorkingDirectory string `json:"workingDirectory"`

@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// Any reads any value into what encoding/json would make of it: map[string]any, []any,
-// string, float64, bool or nil. The value must have one of the types, in words of JSON Schema; no
-// types are all of them.
+// Any reads a value as encoding/json does: into a map[string]any, []any, string, float64, bool or
+// nil. The value must have one of the types, named as in JSON Schema. No types allow all.
 func (r *Reader) Any(v *any, types ...string) {
 	if r.fault != nil {
 		return
@@ -115,7 +114,7 @@ func (r *Reader) anyObject(v *any) {
 	*v = object
 }
 
-// Raw reads any value, of the types as Any has them, as its JSON text, which is copied.
+// Raw copies the JSON text of a value. types are as for Any.
 func (r *Reader) Raw(v *json.RawMessage, types ...string) {
 	if r.fault != nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Canonical returns a form of a JSON document that equal documents have in common, whatever their
-// white space and the order of their members are. It returns text that is not JSON as it is.
+// Canonical returns a form of a JSON document that is the same for equal documents, whatever
+// their white space and the order of their members. It returns text that is not JSON unchanged.
 func Canonical(doc []byte) []byte {
 	if !json.Valid(doc) {
 		return doc

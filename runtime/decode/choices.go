@@ -2,14 +2,14 @@ package decode
 
 import "slices"
 
-// Choices narrow the enums of an object's own properties to the values that one caller may send. A
-// value of the enum that is not among them is refused as one that the enum does not have. A Choices
-// is for one document.
+// Choices narrow the enums of an object's own properties to the values that one caller may send.
+// Other values of the enum are refused like values that the enum does not have. A Choices is for
+// one document.
 type Choices struct {
 	Of []Choice
-	// Refused are the values that were refused, and the defaults of absent properties. They are for
-	// the audit, and never for the caller. They include values that the enum lacks, so that these
-	// take as long.
+	// Refused contains the refused values, and the defaults of absent properties. They are for the
+	// audit, never for the caller. Values that the enum does not have are included, so that both
+	// take the same time.
 	Refused []Refused
 }
 
@@ -39,7 +39,7 @@ func ArgumentsOf[T any](arguments []byte, choices *Choices, read func(*Reader, *
 	return value, nil
 }
 
-// Choose narrows the enums of the arguments. It is called before anything is read, and returns r.
+// Choose narrows the enums of the arguments and returns r. Call it before the first read.
 func (r *Reader) Choose(choices *Choices) *Reader {
 	r.choices = choices
 	return r

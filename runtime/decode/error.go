@@ -1,7 +1,7 @@
-// Package decode is what generated decoders stand on: the lexer that decides what is JSON,
-// and the one form in which everything wrong with a document is told.
+// Package decode is the runtime of generated decoders: a JSON lexer, readers of values, and the
+// form of their errors.
 //
-// It imports the standard library alone.
+// It imports only the standard library.
 package decode
 
 import (
@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// MaxProblems bounds how many problems of one document are told. A hostile document of
-// many wrong items would otherwise be answered with an error larger than itself.
+// MaxProblems is the maximum number of problems in an [Error]. Without it, a hostile document of
+// many wrong items would get a response larger than itself.
 const MaxProblems = 50
 
-// Error is everything that is wrong with one document. Decoders return it as *Error.
+// Error contains the problems of a document. Decoders return it as *Error.
 type Error struct {
 	Problems []Problem // never empty; in the order of pointers, root first
 }
 
-// Problem is one thing that is wrong, and where.
+// Problem is one problem of a document, with its place.
 type Problem struct {
 	// Pointer is the RFC 6901 JSON Pointer of the value; "" is the whole document. Names
 	// longer than MaxShown bytes are shortened, because a hostile document chooses them.
 	Pointer string
-	// Message is one line without a full stop that says what is wrong and what was
-	// expected: "5000 is more than the maximum 4094".
+	// Message is one line without a full stop: the problem and the requirement, as in "5000 is more
+	// than the maximum 4094".
 	Message string
 }
 
-// NewError returns the problems as one error: sorted, each once, and no more than
-// MaxProblems of them; one more at the end says that others were left out. It returns nil without problems.
-// The slice belongs to the error afterwards.
+// NewError returns the problems as one error, sorted and without duplicates. If there are more
+// than MaxProblems, a last one reports that others were left out. It returns nil without
+// problems. The slice belongs to the error afterwards.
 func NewError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -43,8 +43,9 @@ func NewError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// Error joins the problems into one line: "/vlan/id: 5000 is more than the maximum 4094; /name: is required".
-// The line has no control characters, whatever the names in the document are.
+// Error returns the problems in one line, as in "/vlan/id: 5000 is more than the maximum 4094;
+// /name: is required". The line has no control characters, whatever the names in the document
+// are.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, p := range e.Problems {
@@ -56,8 +57,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Map returns a copy of the error whose messages, and names in pointers, are those that change
-// returns for them.
+// Map returns a copy of the error with each message, and each name in a pointer, replaced by the
+// result of change.
 func (e *Error) Map(change func(string) string) error {
 	problems := slices.Clone(e.Problems)
 	for i, p := range problems {
@@ -73,7 +74,8 @@ func (e *Error) Map(change func(string) string) error {
 	return NewError(problems)
 }
 
-// String is "/vlan/id: 5000 is more than the maximum 4094"; the whole document is "(root)".
+// String returns a line as in "/vlan/id: 5000 is more than the maximum 4094". The whole document
+// is "(root)".
 func (p Problem) String() string {
 	pointer := p.Pointer
 	if pointer == "" {

@@ -40,11 +40,11 @@ var formats = map[string]format{
 	"uri-template":          {isURITemplate, "/sites/{id}"},
 }
 
-// Formats are the names of the formats that this package asserts, sorted.
+// Formats returns the names of the asserted formats, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// IsFormat reports whether a text is of a format that Formats names. The schema validator asks it
-// too, so that a value is judged alike however its decoder is made.
+// IsFormat reports whether a text has a format of [Formats]. The schema validator calls it too,
+// so that both decoders accept the same values.
 func IsFormat(name, text string) bool {
 	f, known := formats[name]
 	return known && f.is(text)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// GoType is what a JSON decoder accepts for one Go type: null, and one type of value. It finds the
-// problems of a value before a decoder does whose errors repeat the value.
+// GoType describes the values that a JSON decoder accepts for a Go type: null, and one type of
+// value. It finds the problems of a value before a decoder whose errors repeat the value.
 type GoType struct {
 	json    string             // the type in words of JSON Schema; empty for any
 	bits    int                // of an integer or a number

@@ -37,9 +37,9 @@ func ParseLenient(schema string, strict ...string) (*Lenient, error) {
 //   - an optional property that is null is left out;
 //   - an unknown property is left out.
 //
-// Arguments that the schema accepts are returned as they are, and so are arguments that [Scan]
-// refuses: names that stand twice stay an error. The schema has to have one type at the place of
-// the value, apart from null. Coerce does not change arguments.
+// Arguments that the schema accepts are returned unchanged, and so are arguments that [Scan]
+// refuses: a repeated name stays an error. The schema must have one type at the place of the
+// value, apart from null. Coerce does not change its argument.
 func (l *Lenient) Coerce(arguments []byte) ([]byte, Coercions) {
 	c := coercer{strict: l.strict}
 	c.doc, c.limits = arguments, defaultLimits

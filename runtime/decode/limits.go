@@ -1,8 +1,8 @@
 package decode
 
-// The limits that hold where Limits says nothing. encoding/json allows 10,000 levels and
-// has no other limit; a tool's arguments need none of that, and what reads them (regular expressions,
-// exact arithmetic, a tree in memory) multiplies every byte.
+// The defaults of Limits. encoding/json allows 10,000 levels and has no other limit. Arguments of
+// tools need much less, and their readers (regular expressions, exact arithmetic, a tree in
+// memory) multiply every byte.
 const (
 	DefaultBytes    = 16 << 20
 	DefaultDepth    = 128
@@ -12,17 +12,18 @@ const (
 	DefaultExponent = 400
 )
 
-// Limits bound a document. A field that is zero has its default.
+// Limits of a document. A zero field has its default.
 type Limits struct {
 	Bytes  int // size of the whole text
 	Depth  int // arrays and objects within each other; a scalar alone has depth 0
-	Values int // values of all kinds in the whole document: a tree of them takes far more memory than "[1,1,1]"
-	// Levels is the depths of all values added up. Whatever keeps the place of each value pays
-	// for them: 90,000 wrong items within 127 levels, 350 KiB of text, took a validator 310 MiB.
+	Values int // all values of the document: a tree of them needs much more memory than "[1,1,1]"
+	// Levels is the sum of the depths of all values. A reader that keeps the place of each value
+	// pays for them: 90,000 wrong items within 127 levels, 350 KiB of text, took a validator 310
+	// MiB.
 	Levels int
-	Digits int // digits of one number before its exponent; a float64 written out in full has fewer than 800
+	Digits int // of a number before its exponent; a float64 written out has fewer than 800
 	// Exponent is the largest absolute value of a written exponent. float64 ends at 308 and begins
-	// at -324; exact arithmetic on 1e999999999 would never return.
+	// at -324. Exact arithmetic on 1e999999999 would never return.
 	Exponent int
 }
 

@@ -70,8 +70,8 @@ func Slice[S ~[]E, E any](r *Reader, v *S, read func(*Reader, *E)) *List {
 	return r.asList()
 }
 
-// Array reads an array into one of Go's, given as a slice of all of it. Items beyond its end
-// are read and dropped: the limits on the length report them.
+// Array reads an array into a Go array, passed as a slice of it. Items beyond its end are read
+// and dropped: the limits on the length report them.
 func Array[E any](r *Reader, v []E, read func(*Reader, *E)) *List {
 	items, ok := r.array()
 	if !ok {
@@ -89,8 +89,9 @@ func Array[E any](r *Reader, v []E, read func(*Reader, *E)) *List {
 	return r.asList()
 }
 
-// List is an array that has just been read. Its methods note what a schema refuses in it. They do nothing on
-// nil, which stands for a value that was no array, and return it, so that limits read as one line.
+// List is an array that has just been read. Its methods report violations of a schema's limits.
+// On nil, for a value that was no array, they do nothing. All return the List, so that calls can
+// be chained.
 type List Reader
 
 func (r *Reader) asList() *List {
@@ -100,7 +101,7 @@ func (r *Reader) asList() *List {
 	return (*List)(r)
 }
 
-// MinItems asks for at least n items.
+// MinItems requires at least n items.
 func (l *List) MinItems(n int) *List {
 	if l != nil && l.items < n {
 		(*Reader)(l).report(nil, SaysCount(l.items, "item", "fewer", "minimum", n))
@@ -108,7 +109,7 @@ func (l *List) MinItems(n int) *List {
 	return l
 }
 
-// MaxItems asks for at most n items.
+// MaxItems allows at most n items.
 func (l *List) MaxItems(n int) *List {
 	if l != nil && l.items > n {
 		(*Reader)(l).report(nil, SaysCount(l.items, "item", "more", "maximum", n))
@@ -116,8 +117,8 @@ func (l *List) MaxItems(n int) *List {
 	return l
 }
 
-// Unique asks for items that all differ. Equal is what JSON Schema calls so: numbers by
-// value, strings without regard to escapes, objects without regard to the order of their names.
+// Unique requires that all items differ. Equality is that of JSON Schema: numbers by value,
+// strings without regard to escapes, objects without regard to the order of their names.
 func (l *List) Unique() *List {
 	if l == nil || l.items < 2 {
 		return l

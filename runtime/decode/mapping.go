@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Map reads an object whose names are the author's business into a map: key turns each name into
-// a key and reports whether it is one, read reads the value.
+// Map reads an object with arbitrary names into a map. key converts a name to a key and reports
+// whether it is valid. read reads the value.
 func Map[M ~map[K]V, K comparable, V any](r *Reader, v *M, key func(*Reader, []byte, *K) bool, read func(*Reader, *V)) {
 	if !r.begin(objectKind, "object") {
 		return
@@ -64,13 +64,13 @@ func (r *Reader) member(first bool, names *nameSet) ([]byte, bool) {
 	return name, true
 }
 
-// StringKey takes every name.
+// StringKey accepts every name.
 func StringKey[K ~string](_ *Reader, name []byte, k *K) bool {
 	*k = K(name)
 	return true
 }
 
-// EnumKey takes the names that are constants of the key's type.
+// EnumKey accepts the names that are constants of the key's type.
 func EnumKey[K ~string](r *Reader, name []byte, k *K, choices ...string) bool {
 	*k = K(name)
 	for _, choice := range choices {
@@ -82,7 +82,8 @@ func EnumKey[K ~string](r *Reader, name []byte, k *K, choices ...string) bool {
 	return false
 }
 
-// IntKey takes names that are integers as encoding/json writes them, without needless signs and zeros.
+// IntKey accepts names that are integers as encoding/json writes them, without unnecessary signs
+// and zeros.
 func IntKey[K Signed](r *Reader, name []byte, k *K) bool {
 	if n, err := strconv.ParseInt(string(name), 10, 64); err == nil {
 		*k = K(n)
@@ -106,7 +107,7 @@ func UintKey[K Unsigned](r *Reader, name []byte, k *K) bool {
 	return false
 }
 
-// TextKey takes the names that the key's type reads by a method of its own.
+// TextKey accepts the names that the UnmarshalText method of the key's type accepts.
 func TextKey[K comparable, P interface {
 	*K
 	encoding.TextUnmarshaler

@@ -1,8 +1,8 @@
 package decode
 
-// Members calls yield with the name, unescaped, and the text of each member of the object
-// doc, in its order. Both are valid as long as doc is. Where doc is no object, or is one that [Scan]
-// refuses, the error says why, and yield may have been called for some of its members.
+// Members calls yield with the unescaped name and the text of each member of the object doc, in
+// order. Both are valid as long as doc is. If doc is no object, or [Scan] refuses it, the error
+// reports the problem; yield may have been called for some members before.
 func Members(doc []byte, limits Limits, yield func(name, value []byte)) error {
 	if f := members(doc, limits, yield); f != nil {
 		return NewError([]Problem{f.problem()})

@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Signed has the signed integers of Go.
+// Signed is the constraint of signed integers.
 type Signed interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64
 }
 
-// Unsigned has the unsigned integers of Go.
+// Unsigned is the constraint of unsigned integers.
 type Unsigned interface {
 	~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// Real has the floating-point numbers of Go.
+// Real is the constraint of floating-point numbers.
 type Real interface{ ~float32 | ~float64 }
 
 // numeral reads a number's text.
@@ -58,8 +58,8 @@ func (r *Reader) whole() (simple []byte, ok bool) {
 	return r.literal, true
 }
 
-// Int reads an integer between least and most, which are the schema's limits or those of the
-// Go type. int is 32 bits on some machines: what it cannot hold there is a problem.
+// Int reads an integer between least and most, which are the limits of the schema or of the Go
+// type. An int may have 32 bits: a value that it cannot hold is a problem.
 func Int[T Signed](r *Reader, v *T, least, most int64) *Number {
 	text, ok := r.whole()
 	if !ok {
@@ -174,7 +174,7 @@ func Float[T Real](r *Reader, v *T) *Number {
 	return (*Number)(r)
 }
 
-// Numeral reads a number as the text it is written as.
+// Numeral reads a number as its text.
 func (r *Reader) Numeral(v *json.Number) *Number {
 	if !r.numeral("number") {
 		return nil
@@ -183,7 +183,7 @@ func (r *Reader) Numeral(v *json.Number) *Number {
 	return (*Number)(r)
 }
 
-// BigInt reads an integer of any size that a document may hold.
+// BigInt reads an integer of any size that the limits of a document allow.
 func (r *Reader) BigInt(v *big.Int) *Number {
 	text, ok := r.whole()
 	if !ok {
@@ -193,9 +193,9 @@ func (r *Reader) BigInt(v *big.Int) *Number {
 	return (*Number)(r)
 }
 
-// Number is a number that has just been read. Its methods note what a schema refuses in it,
-// by the number's text: no limit is missed because a float64 rounds. Limits are given as JSON writes them.
-// They do nothing on nil, which stands for a value that was no such number, and return it.
+// Number is a number that has just been read. Its methods report violations of a schema's limits
+// by the text of the number, so that rounding to a float64 hides none. Limits are JSON numbers.
+// On nil, for a value that was no such number, the methods do nothing. All return the Number.
 type Number Reader
 
 func (n *Number) check(limit string, refused func(c int) bool, says string) *Number {
@@ -208,37 +208,38 @@ func (n *Number) check(limit string, refused func(c int) bool, says string) *Num
 	return n
 }
 
-// Minimum asks for limit or more.
+// Minimum requires at least limit.
 //
-// It is not inlined, nor are those below: each copy brings a func literal of its own into a generated decoder.
+// It is not inlined, nor are the methods below: each copy would add a func literal to a generated
+// decoder.
 //
 //go:noinline
 func (n *Number) Minimum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c < 0 }, "is less than the minimum ")
 }
 
-// Maximum asks for limit or less.
+// Maximum requires at most limit.
 //
 //go:noinline
 func (n *Number) Maximum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c > 0 }, "is more than the maximum ")
 }
 
-// Above asks for more than limit.
+// Above requires more than limit.
 //
 //go:noinline
 func (n *Number) Above(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c <= 0 }, "is not more than ")
 }
 
-// Below asks for less than limit.
+// Below requires less than limit.
 //
 //go:noinline
 func (n *Number) Below(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c >= 0 }, "is not less than ")
 }
 
-// MultipleOf asks for a multiple of limit.
+// MultipleOf requires a multiple of limit.
 func (n *Number) MultipleOf(limit string) *Number {
 	if n != nil && !multiple(n.literal, limit) {
 		(*Reader)(n).report(n.literal, "is not a multiple of "+limit)
@@ -246,7 +247,7 @@ func (n *Number) MultipleOf(limit string) *Number {
 	return n
 }
 
-// OneOf asks for one of the values of an enum, in whatever writing.
+// OneOf requires one of the values of an enum, in any notation.
 func (n *Number) OneOf(choices ...string) *Number {
 	if n == nil {
 		return nil

@@ -34,9 +34,9 @@ type Object struct {
 	unknown  *nameSet
 }
 
-// Object begins an object that may have the properties in names and no others. The first of them,
-// as many as required, must be there. If the value is no object, which is a problem, Next finds no
-// properties.
+// Object begins an object that may have the properties in names and no others. The first ones, as
+// many as required, must be present. If the value is no object, that is a problem, and Next finds
+// no properties.
 func (r *Reader) Object(required int, names ...string) Object {
 	if !r.begin(objectKind, "object") {
 		return Object{}
@@ -48,8 +48,8 @@ func (r *Reader) Object(required int, names ...string) Object {
 	return Object{r: r, names: names, required: required, depth: len(r.at)}
 }
 
-// Next steps to the next known property, whose value is to be read then. At the end it
-// notes which required ones were absent.
+// Next advances to the next known property, whose value must be read next. At the end it reports
+// absent required properties.
 func (o *Object) Next() bool {
 	r := o.r
 	if r == nil {

@@ -8,8 +8,8 @@ import (
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Pointer appends a property name or an array index to a JSON Pointer, escaped as RFC 6901
-// section 3 asks and shortened to MaxShown bytes.
+// Pointer appends a property name or an array index to a JSON Pointer, escaped by RFC 6901,
+// section 3, and shortened to MaxShown bytes.
 func Pointer(pointer, name string) string {
 	return pointer + "/" + pointerEscapes.Replace(shorten(name))
 }

@@ -6,7 +6,7 @@ import "strconv"
 // must look like is the schema's pattern, which the funcs here ask for themselves: no text that it
 // refuses becomes a value.
 
-// QuotedInt reads an integer that stands in a string.
+// QuotedInt reads an integer in a string.
 func QuotedInt[T Signed](r *Reader, v *T, form string) *Text {
 	if !r.quoted(form) {
 		return r.asText()
@@ -48,7 +48,7 @@ func QuotedFloat[T Real](r *Reader, v *T, form string) *Text {
 	return r.asText()
 }
 
-// QuotedBool reads true or false that stands in a string.
+// QuotedBool reads true or false in a string.
 func QuotedBool[T ~bool](r *Reader, v *T) *Text {
 	r.literal = nil
 	if !r.string() {

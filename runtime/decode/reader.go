@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// Arguments reads one JSON object into a T by a generated func, which says with the calls of
-// this package what each part must be. No arguments at all, nil or empty, are the empty object; null is not.
+// Arguments reads one JSON object into a T with a generated func, which checks each part with the
+// functions of this package. Empty or nil arguments are the empty object; null is not.
 //
-// An error of Scan is the only one, since nothing after it can be read; other problems are
-// reported together. The error is an *Error; the value is then the zero T. The value shares no
-// memory with the text. Arguments is safe for concurrent use.
+// An error of Scan is the only one, because nothing after it can be read. Other problems are
+// reported together. The error is an *Error, with the zero T. The value shares no memory with the
+// text. Arguments is safe for concurrent use.
 func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	var value, zero T
 	r := Begin(arguments)
@@ -23,22 +23,22 @@ func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	return value, nil
 }
 
-// Begin returns a Reader at the start of arguments, for one generated func to read them with and
-// Finish to be called after it: the parts of Arguments that are the same for every type. It reads nothing
-// where the arguments are too long.
+// Begin returns a Reader at the start of arguments. A generated func reads them, and then Finish
+// is called: these are the parts of Arguments that are the same for every type. It reads nothing
+// if the arguments are too long.
 func Begin(arguments []byte) *Reader {
 	r := readers.Get().(*Reader)
 	r.start(arguments)
 	return r
 }
 
-// Nothing is Arguments for a tool that takes none: an object without properties.
+// Nothing is Arguments for a tool without arguments: it accepts an object without properties.
 func Nothing(arguments []byte) error {
 	_, err := Arguments(arguments, readNothing)
 	return err
 }
 
-// Nothing reads the arguments of a tool that takes none, and ends the Reader as Finish does.
+// Nothing reads the arguments of a tool without arguments, and ends the Reader as Finish does.
 func (r *Reader) Nothing() error {
 	readNothing(r, nil)
 	return r.Finish()
@@ -49,10 +49,11 @@ func readNothing(r *Reader, _ *struct{}) {
 	}
 }
 
-// Reader reads one document in the order of its text. Generated decoders call it for one value
-// after another; what is wrong with a value is noted with its place, and reading goes on.
+// Reader reads one document in the order of its text. Generated decoders call it for each value.
+// It collects the problem of a value with its place, and continues.
 //
-// After a fault, that is text that no reader may take, nothing more is read. A Reader is for one goroutine.
+// After a fault, which is text that is not valid JSON or exceeds a limit, it reads nothing more.
+// A Reader is for one goroutine.
 type Reader struct {
 	lexer
 	at       []step // where the value being read stands
@@ -91,8 +92,8 @@ func (r *Reader) start(doc []byte) {
 	r.fault = tooLong(doc, defaultLimits)
 }
 
-// Finish returns what is wrong with the arguments, as Arguments does, and gives the Reader back, which
-// must not be used afterwards.
+// Finish returns the problems of the arguments, as Arguments does, and releases the Reader. Do
+// not use it afterwards.
 func (r *Reader) Finish() error {
 	if r.fault == nil {
 		if f := r.end(); f != nil {
@@ -213,7 +214,7 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 	r.report(literal, says)
 }
 
-// Null reads null where a value may be null, and reports whether it did.
+// Null reads null if the value is null, and reports whether it did.
 func (r *Reader) Null() bool {
 	if r.fault != nil {
 		return true
@@ -233,14 +234,14 @@ func (r *Reader) Null() bool {
 	return true
 }
 
-// New makes room for what a pointer points to.
+// New sets a pointer to a new value and returns the pointer.
 func New[T any](v **T) *T {
 	*v = new(T)
 	return *v
 }
 
-// Default gives an absent property its value, where Go has no literal for it: read reads text, the
-// value in JSON. A value that the Go type cannot hold is a problem of the property in every
+// Default sets an absent property to a default for which Go has no literal. read reads text, the
+// default in JSON. A default that the Go type cannot hold is a problem of the property in every
 // document.
 func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) {
 	if r.fault != nil {
@@ -253,7 +254,8 @@ func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) 
 	}
 }
 
-// Within is the struct that a pointer embeds, made at the first of its properties.
+// Within returns the struct of an embedded pointer, and allocates it at the first of its
+// properties.
 func Within[T any](v **T) *T {
 	if *v == nil {
 		*v = new(T)

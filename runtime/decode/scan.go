@@ -2,21 +2,24 @@ package decode
 
 import "strconv"
 
-// Scan reports whether doc is one JSON text (RFC 8259) that every reader understands alike and
-// that nobody can be hurt with. It accepts what encoding/json accepts, except:
+// Scan reports whether doc is one JSON text (RFC 8259) that every reader reads the same way,
+// within the limits. It accepts what encoding/json accepts, except:
 //
-//   - invalid UTF-8, and escapes of half a surrogate pair, which encoding/json replaces in silence;
-//   - a name twice in one object, compared after unescaping, of which readers take the first, the last or both;
-//   - what exceeds the limits.
+//   - invalid UTF-8, and escapes of half a surrogate pair, which encoding/json replaces
+//     silently;
+//   - a repeated name in an object, compared after unescaping: readers use the first, the last
+//     or both;
+//   - a document that exceeds the limits.
 //
-// The error is an *Error with the first problem met, which names its place. Scan is safe for
-// concurrent use; its memory is bounded by the largest object's names.
+// The error is an *Error with the first problem and its place. Scan is safe for concurrent use.
+// The names of the largest object bound its memory.
 func Scan(doc []byte, limits Limits) error {
 	_, err := ScanTo(doc, limits)
 	return err
 }
 
-// ScanTo is [Scan], and returns how many bytes it read: the problem is in the line where it stopped.
+// ScanTo is [Scan], and returns how many bytes it read. The problem is in the line where it
+// stopped.
 func ScanTo(doc []byte, limits Limits) (int, error) {
 	n, f := scan(doc, limits)
 	if f != nil {

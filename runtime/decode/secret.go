@@ -22,8 +22,8 @@ var secretParts = []string{
 	"accesstoken", "authtoken", "refreshtoken", "credential", "databaseurl",
 }
 
-// SecretName reports whether a property's name says that its value is a secret. It errs on the
-// side of hiding: a hidden harmless value costs a reader little.
+// SecretName reports whether the value of a property with this name is a secret. In doubt it
+// reports true: a hidden harmless value costs a reader little.
 func SecretName(name string) bool {
 	flat := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxShown is how many bytes of a value or a name a message repeats.
+// MaxShown is the maximum number of bytes of a value or a name in a message.
 const MaxShown = 64
 
-// NewProblem is a problem with a value: says is what is wrong with it, as in "is more than
-// the maximum 4094". literal is the value's JSON text; it stands before says, shortened. It is left out
-// where it is empty, an object or an array, and where the pointer or the value itself looks secret.
+// NewProblem returns a problem with a value. says describes it, as in "is more than the maximum
+// 4094". literal is the JSON text of the value. Shortened, it comes before says. It is left out
+// if it is empty, an object or an array, or if the pointer or the value looks like a secret.
 func NewProblem(pointer, literal, says string) Problem {
 	if literal == "" || literal[0] == '{' || literal[0] == '[' || SecretPointer(pointer) || secretValue(literal) {
 		return Problem{Pointer: pointer, Message: says}
@@ -20,9 +20,10 @@ func NewProblem(pointer, literal, says string) Problem {
 	return Problem{Pointer: pointer, Message: Show(literal) + " " + says}
 }
 
-// Show is JSON text of a string, number or literal name made fit for a message: at most
-// MaxShown bytes of it, and nothing that a terminal or a log could take for a command. A word that does not end within them, and that
-// could be a key for all that it looks like, is left out: nobody could tell from a part of it.
+// Show returns the JSON text of a string, number or literal name for a message. The result has at
+// most MaxShown bytes, and no control characters for terminals or logs. A long word at the end
+// that could be a key is left out completely, because a part of it could not be recognized as a
+// secret.
 func Show(literal string) string {
 	short := shorten(literal)
 	if len(short) == len(literal) {

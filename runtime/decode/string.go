@@ -63,10 +63,10 @@ func Bool[T ~bool](r *Reader, v *T) *Truth {
 	return (*Truth)(r)
 }
 
-// Truth is a boolean that has just been read; nil stands for a value that was none.
+// Truth is a boolean that has just been read, or nil for a value that was no boolean.
 type Truth Reader
 
-// OneOf asks for one of the values of an enum.
+// OneOf requires one of the values of an enum.
 func (t *Truth) OneOf(choices ...string) *Truth {
 	if t == nil {
 		return nil
@@ -80,8 +80,8 @@ func (t *Truth) OneOf(choices ...string) *Truth {
 	return nil
 }
 
-// Bytes reads base64 of RFC 4648 section 4 with padding, as encoding/json does: it skips line breaks
-// and ignores trailing bits.
+// Bytes reads base64 of RFC 4648, section 4, with padding. Like encoding/json, it skips line
+// breaks and ignores trailing bits.
 func Bytes[S ~[]byte](r *Reader, v *S) *Text {
 	if !r.string() {
 		return nil
@@ -94,7 +94,7 @@ func Bytes[S ~[]byte](r *Reader, v *S) *Text {
 	return (*Text)(r)
 }
 
-// BytesOf is Bytes for elements that are bytes of a type of their own.
+// BytesOf is Bytes for elements of a named byte type.
 func BytesOf[S ~[]E, E ~byte](r *Reader, v *S) *Text {
 	var b []byte
 	text := Bytes(r, &b)
@@ -108,13 +108,13 @@ func BytesOf[S ~[]E, E ~byte](r *Reader, v *S) *Text {
 	return text
 }
 
-// Base64 decodes the text that a schema's contentEncoding base64 means.
+// Base64 decodes text with the contentEncoding base64 of a schema.
 func Base64(text string) ([]byte, bool) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	return b, err == nil
 }
 
-// Time reads a moment as RFC 3339 section 5.6 writes it, leap seconds left out.
+// Time reads a time as in RFC 3339, section 5.6, without leap seconds.
 func (r *Reader) Time(v *time.Time) *Text {
 	if !r.string() {
 		return nil
@@ -130,7 +130,7 @@ func (r *Reader) Time(v *time.Time) *Text {
 	return text
 }
 
-// Unmarshal reads a string into a type that has a text form of its own.
+// Unmarshal reads a string into a type with an UnmarshalText method.
 func (r *Reader) Unmarshal(v encoding.TextUnmarshaler) *Text {
 	if !r.string() {
 		return nil
@@ -153,11 +153,12 @@ func (r *Reader) saysRefused(err error) string {
 	return SaysRefused + ": " + Show(err.Error())
 }
 
-// Text is a string that has just been read. Its methods note what a schema refuses in it. They do nothing
-// on nil, which stands for a value that was no string, and return it, so that limits read as one line.
+// Text is a string that has just been read. Its methods report violations of a schema's limits.
+// On nil, for a value that was no string, they do nothing. All return the Text, so that calls can
+// be chained.
 type Text Reader
 
-// MinLength asks for at least n characters, that is code points.
+// MinLength requires at least n characters, which are code points.
 func (t *Text) MinLength(n int) *Text {
 	if t != nil && len(t.str) < n*utf8.UTFMax {
 		if got := utf8.RuneCountInString(t.str); got < n {
@@ -167,7 +168,7 @@ func (t *Text) MinLength(n int) *Text {
 	return t
 }
 
-// MaxLength asks for at most n characters.
+// MaxLength allows at most n characters.
 func (t *Text) MaxLength(n int) *Text {
 	if t != nil && len(t.str) > n {
 		if got := utf8.RuneCountInString(t.str); got > n {
@@ -177,7 +178,7 @@ func (t *Text) MaxLength(n int) *Text {
 	return t
 }
 
-// Match asks for a match of a regular expression anywhere in the text. The expression is compiled
+// Match requires a match of a regular expression anywhere in the text. The expression is compiled
 // at its first use.
 func (t *Text) Match(expr string) *Text {
 	if t != nil && !patternOf(expr).match(t.str) {
@@ -186,7 +187,7 @@ func (t *Text) Match(expr string) *Text {
 	return t
 }
 
-// Format asks for a format of JSON Schema, one that Formats knows.
+// Format requires a format of [Formats].
 func (t *Text) Format(name string) *Text {
 	if t != nil && !formats[name].is(t.str) {
 		t.says(SaysFormat(name))
@@ -194,8 +195,7 @@ func (t *Text) Format(name string) *Text {
 	return t
 }
 
-// OneOf asks for one of the values of an enum. Where it is none of them the other limits are
-// of no interest.
+// OneOf requires one of the values of an enum. Problems with other limits are then left out.
 func (t *Text) OneOf(choices ...string) *Text {
 	if t == nil {
 		return nil

@@ -6,7 +6,7 @@ import "iter"
 // around it. Its methods step through the text. They stop at malformed text without an error.
 type Value []byte
 
-// Type returns the type of the value in words of JSON Schema, and "" for an empty Value.
+// Type returns the type of the value as in JSON Schema, and "" for an empty Value.
 func (v Value) Type() string {
 	if len(v) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 // shownChoices bounds how many values of an enum a message lists.
 const shownChoices = 20
 
-// SaysEnum tells the values of an enum, given as JSON text.
+// SaysEnum describes an enum, whose values are given as JSON text.
 func SaysEnum(choices []string) string {
 	shown := make([]string, len(choices))
 	for i, choice := range choices {
@@ -27,13 +27,13 @@ func SaysEnum(choices []string) string {
 	return "is not one of " + strings.Join(shown, ", ")
 }
 
-// SaysCount tells a length that is beyond a limit: "has 1 item, fewer than the minimum 2". The
+// SaysCount describes a length beyond a limit: "has 1 item, fewer than the minimum 2". The
 // comparison is "fewer" with the bound "minimum", or "more" with "maximum".
 func SaysCount(got int, unit, comparison, bound string, want int) string {
 	return fmt.Sprintf("has %s, %s than the %s %d", Count(got, unit), comparison, bound, want)
 }
 
-// Count is a number with its unit: "1 item", "2 properties".
+// Count returns a number with its unit: "1 item", "2 properties".
 func Count(n int, unit string) string {
 	switch {
 	case n == 1:
@@ -44,7 +44,7 @@ func Count(n int, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// SaysFormat tells what a format of JSON Schema looks like.
+// SaysFormat describes a format of JSON Schema.
 func SaysFormat(name string) string {
 	switch example := formats[name].example; {
 	case example != "":
@@ -55,7 +55,7 @@ func SaysFormat(name string) string {
 	return "is not a valid " + name
 }
 
-// SaysType tells the type of a value and the wanted ones, all in words of JSON Schema: "is null,
+// SaysType describes the type of a value and the allowed ones, named as in JSON Schema: "is null,
 // expected a string or an integer".
 func SaysType(is string, want ...string) string {
 	if is == "number" && len(want) == 1 && want[0] == "integer" {
@@ -91,7 +91,7 @@ func withArticle(jsonType string) string {
 	return "a " + jsonType
 }
 
-// SaysUnknown tells of a property that no schema names, and suggests the one that may have been meant.
+// SaysUnknown describes an unknown property, and suggests a known one with a similar name.
 func SaysUnknown(name string, known iter.Seq[string]) string {
 	const tooLong = 64 // no property to suggest, and costly to compare
 	if len(name) > tooLong {
@@ -132,7 +132,8 @@ func editDistance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// The words for what a Go type cannot hold although its schema may allow it, and for null.
+// Messages for values that a Go type cannot hold although its schema may allow them, and for
+// null.
 const (
 	SaysBase64   = "is not base64 (RFC 4648, standard alphabet, with padding)"
 	SaysRefused  = "cannot be decoded"
@@ -142,13 +143,13 @@ const (
 	SaysLeaveOut = ": omit it instead" // of null for a property that may be absent
 )
 
-// The words for objects that must have the properties of one of several groups.
+// Messages for objects that must have the properties of one of several groups.
 const (
 	SaysNoForm    = "matches none of the schemas that are allowed"
 	SaysManyForms = "matches more than one schema, but must match exactly one"
 )
 
-// SaysRange tells the range of an integer type of Go, whose width is in bits.
+// SaysRange describes the range of an integer type of Go with a width in bits.
 func SaysRange(bits int, signed bool) string {
 	if !signed {
 		return fmt.Sprintf("is beyond the range 0 to %d", ^uint64(0)>>(64-bits))
@@ -157,7 +158,7 @@ func SaysRange(bits int, signed bool) string {
 	return fmt.Sprintf("is beyond the range %d to %d", -high-1, high)
 }
 
-// SaysFloatRange tells the width of a floating-point type of Go.
+// SaysFloatRange describes the width of a floating-point type of Go.
 func SaysFloatRange(bits int) string {
 	return fmt.Sprintf("is beyond the range of a %d-bit number", bits)
 }

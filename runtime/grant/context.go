@@ -27,13 +27,13 @@ type Argv []string
 // A host, with or without a port, or a URL of http or https.
 type Host string
 
-// Bound is what was decided for one argument of a call.
+// Bound is the decision for one argument of a call.
 type Bound struct {
-	// Argument is its name, as clients see it.
+	// Argument is the name of the argument for clients.
 	Argument string
-	// Kinds are the permissions that were wanted, and decided on.
+	// Kinds are the types of permission that the decision required.
 	Kinds []string
-	// Grants are what allowed it, one for each kind.
+	// Grants are the grants that allow it, one for each kind.
 	Grants []*Grant
 	// Named is the resource as the client named it.
 	Named string
@@ -43,15 +43,15 @@ type Bound struct {
 	Argv []string
 	// Dialer connects for this argument. Nil for other families.
 	Dialer *Dialer
-	// Apart says that the handler runs in a process of its own, which ends together with all that
-	// it starts.
+	// Apart is true if the handler runs in a process of its own, which ends together with all
+	// processes that it starts.
 	Apart bool
 }
 
-// Decided is what was decided and opened for a call: its arguments, each once.
+// Decided contains the decisions and open files of a call, one for each argument.
 type Decided []Bound
 
-// Close closes the files that were opened, those too that the handler has closed already.
+// Close closes the opened files, also those that the handler has closed already.
 func (d Decided) Close() error {
 	var errs []error
 	for _, b := range d {
@@ -64,7 +64,7 @@ func (d Decided) Close() error {
 	return errors.Join(errs...)
 }
 
-// Path decides on and opens what an argument names. Kinds are file.read, file.write or both.
+// Path decides on the path of an argument and opens it. Kinds are file.read, file.write or both.
 func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound, error) {
 	want := Want{Read: slices.Contains(kinds, FileRead), Write: slices.Contains(kinds, FileWrite)}
 	for _, kind := range kinds {
@@ -82,7 +82,7 @@ func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound,
 		nil
 }
 
-// Argv decides on the command that an argument names.
+// Argv decides on the command of an argument.
 func (d *Decider) Argv(named Argv) (Bound, error) {
 	decision := d.Decide(Ask{Kind: SystemCommand, Argv: named})
 	if err := decision.Err(); err != nil {
@@ -93,8 +93,7 @@ func (d *Decider) Argv(named Argv) (Bound, error) {
 		Named: pattern.CommandText(argv), Argv: argv}, nil
 }
 
-// Host decides on the host that an argument names. Each connection is decided on again when it is
-// made.
+// Host decides on the host of an argument. Each connection is decided on again when it is made.
 func (d *Decider) Host(named Host) (Bound, error) {
 	decision := d.Decide(Ask{Kind: NetConnect, Resource: string(named)})
 	if err := decision.Err(); err != nil {
@@ -119,20 +118,19 @@ func (d *Decider) Custom(kind, named string) (Bound, error) {
 
 type decidedKey struct{}
 
-// With returns a context for a handler, from which it takes what was decided for its call.
+// With returns a context for a handler with the decisions of its call.
 func With(ctx context.Context, decided Decided) context.Context {
 	return context.WithValue(ctx, decidedKey{}, decided)
 }
 
-// From returns what was decided for the call that ctx belongs to, or nil. Handlers have no need of
-// it.
+// From returns the decisions of the call that ctx belongs to, or nil. Handlers do not need it.
 func From(ctx context.Context) Decided {
 	decided, _ := ctx.Value(decidedKey{}).(Decided)
 	return decided
 }
 
-// ErrNotBound says that a handler has asked for an argument that no //mcp:allow of it binds, or
-// binds to another kind. That is a mistake of the program and not of the client.
+// ErrNotBound reports an argument that no //mcp:allow of the handler binds, or binds to another
+// kind. It is a mistake of the program, not of the client.
 var ErrNotBound = errors.New("the argument has no such permission")
 
 // bound finds what was decided for an argument.
@@ -156,8 +154,8 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 			call, argument, ErrNotBound, kinds, argument, are)
 }
 
-// Granted returns the grant that allowed the resource in an argument of a kind of your own, for
-// handlers that use its Parameters: the first, if several allow it.
+// Granted returns the grant for an argument of a custom kind, for handlers that use its
+// Parameters. If several grants allow the resource, it returns the first.
 func Granted(ctx context.Context, argument string) (Grant, error) {
 	b, err := bound(ctx, "Granted", argument, "my.kind", func(b Bound) bool {
 		return len(b.Kinds) == 1 && FamilyOf(b.Kinds[0]) == Custom && len(b.Grants) == 1
@@ -168,11 +166,11 @@ func Granted(ctx context.Context, argument string) (Grant, error) {
 	return *b.Grants[0], nil
 }
 
-// File returns the file that an argument names, which was decided on and opened before the handler
-// ran: for reading, writing or both, as its //mcp:allow says. It is the same file each time, and is
-// closed when the handler has returned.
+// File returns the open file of an argument. The server decided on it and opened it before the
+// handler ran: for reading, writing or both, by its //mcp:allow. File returns the same file each
+// time. The server closes it after the handler has returned.
 //
-// A file for writing begins with what is in it: truncate it to replace that.
+// A file for writing keeps its content until you truncate it.
 func File(ctx context.Context, argument string) (*os.File, error) {
 	b, err := bound(ctx, "File", argument, FileRead, func(b Bound) bool { return b.Opened != nil })
 	if err != nil {
@@ -185,8 +183,8 @@ func File(ctx context.Context, argument string) (*os.File, error) {
 	return b.Opened.File, nil
 }
 
-// Dir is as [File], for a directory: its ReadDir lists the names in it, whether what they name is
-// granted or not. [os.File.Readdirnames] and ReadDir go on where they were.
+// Dir is [File] for a directory. Its ReadDir lists all names, granted or not.
+// [os.File.Readdirnames] and ReadDir continue at their last position.
 func Dir(ctx context.Context, argument string) (*os.File, error) {
 	b, err := bound(ctx, "Dir", argument, FileRead, func(b Bound) bool { return b.Opened != nil })
 	if err != nil {
@@ -199,7 +197,7 @@ func Dir(ctx context.Context, argument string) (*os.File, error) {
 	return b.Opened.File, nil
 }
 
-// TruePath returns the true path of the file or directory that an argument names; see [Opened].
+// TruePath returns the true path of the file or directory of an argument: see [Opened].
 func TruePath(ctx context.Context, argument string) (string, error) {
 	b, err := bound(ctx, "TruePath", argument, FileRead, func(b Bound) bool {
 		return b.Opened != nil
@@ -210,12 +208,12 @@ func TruePath(ctx context.Context, argument string) (string, error) {
 	return b.Opened.Path, nil
 }
 
-// Command returns the command that an argument names, ready to be started once: no shell, in a
-// process group of its own that ends with ctx (in an isolated call in that of the call, which ends
-// with it), and with no more of the server's environment than PATH, LANG, LC_ALL, TZ and TMPDIR,
-// for the rest holds secrets. The caller may set its directory, input and output.
+// Command returns the command of an argument, ready to be started once. It runs without a shell,
+// in a process group that ends with ctx. In an isolated call, it runs in the group of the call
+// and ends with it. Its environment has only PATH, LANG, LC_ALL, TZ and TMPDIR, because other
+// variables may contain secrets. The handler may set its directory, input and output.
 //
-// A program that is named without a path is looked for in the server's PATH, and nowhere else.
+// A program without a path is searched in the server's PATH only.
 func Command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	b, err := bound(ctx, "Command", argument, SystemCommand, func(b Bound) bool {
 		return len(b.Argv) > 0
@@ -241,7 +239,7 @@ func Command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Dial connects over TCP to the host and port that an argument names.
+// Dial connects over TCP to the host and port of an argument.
 func Dial(ctx context.Context, argument string) (net.Conn, error) {
 	b, err := bound(ctx, "Dial", argument, NetConnect, func(b Bound) bool {
 		return b.Dialer != nil
@@ -259,9 +257,9 @@ func Dial(ctx context.Context, argument string) (net.Conn, error) {
 	return b.Dialer.DialContext(ctx, "tcp", net.JoinHostPort(e.Host(), fmt.Sprint(e.Port)))
 }
 
-// Connect returns the dialer of an argument that names a host, for handlers with a port or protocol
-// of their own. Any host that is granted to the client can be connected to with it, not the one
-// that is named alone.
+// Connect returns the dialer of an argument with a host, for handlers with their own port or
+// protocol. The dialer connects to any host that the client has a grant for, not only to the one
+// in the argument.
 func Connect(ctx context.Context, argument string) (*Dialer, error) {
 	b, err := bound(ctx, "Connect", argument, NetConnect, func(b Bound) bool {
 		return b.Dialer != nil
@@ -272,8 +270,8 @@ func Connect(ctx context.Context, argument string) (*Dialer, error) {
 	return b.Dialer, nil
 }
 
-// HTTP returns an HTTP client for an argument that names a host or a URL; see [Dialer.Client].
-// Redirects are followed as far as the hosts that they lead to are granted.
+// HTTP returns an HTTP client for an argument with a host or a URL: see [Dialer.Client]. It
+// follows redirects to granted hosts.
 func HTTP(ctx context.Context, argument string) (*http.Client, error) {
 	b, err := bound(ctx, "HTTP", argument, NetConnect, func(b Bound) bool {
 		return b.Dialer != nil

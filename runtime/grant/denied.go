@@ -11,10 +11,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Code is how a refusal is called in results, audit and API.
+// Code is the code of a denial in results, audit and API.
 const Code = "permission_denied"
 
-// Denied is a refusal. It says nothing that the client did not say itself, but for why.
+// Denied is the error of a denied resource. It contains only what the client sent, and the
+// reason.
 type Denied struct {
 	Kind     string
 	Resource string // as the client named it
@@ -27,9 +28,9 @@ func (d *Denied) Error() string {
 	return fmt.Sprintf("%s: %s %q: %s", Code, d.Kind, d.Resource, d.Reason)
 }
 
-// Lacking returns the permission that holds what was refused, and nothing else: what a client would
-// ask for. What no grant could hold has none, nor has an address that is not told: the name is
-// granted already.
+// Lacking returns the smallest permission that allows the denied resource, for a client's
+// request. It returns an error if no grant can allow the resource, or if the denied address is
+// not disclosed: its host name is granted already.
 func (d *Denied) Lacking() (Permission, error) {
 	p := Permission{Type: d.Kind}
 	if d.Cause == Malformed || d.Cause == Special {

@@ -14,20 +14,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Dialer connects to hosts that are granted. It may be used by many goroutines at once.
+// Dialer connects to granted hosts. It is safe for concurrent use.
 //
-// A name is decided on by name. What it resolves to is decided on again, on the address that is
-// about to be connected to and no other look-up's: it must be granted itself, as an address or a
-// range, or be public (assigned for the Internet at large by RFC 6890's registries). A name that
-// somebody else points to the loopback, to a private network or to a cloud's metadata service is of
-// no use for that reason, however often its answer changes (DNS rebinding). A host of a private
-// network is thus granted by two permissions, one for its name and one for its addresses.
+// It decides on a host name by name. Then it decides on the address that it is about to connect
+// to, without another look-up: the address must be granted, itself or by a range, or be public
+// (assigned for the Internet by the registries of RFC 6890). So a name that resolves to the
+// loopback, to a private network or to a cloud's metadata service is denied, also if its address
+// changes (DNS rebinding). A host in a private network needs two permissions: for its name and
+// for its addresses.
 type Dialer struct {
 	// Decider decides. Its Roots are not used.
 	Decider *Decider
-	// Timeout bounds a connection's making, with the context. Zero is 30 s.
+	// Timeout limits the time for a connection, as the context does. Zero is 30 s.
 	Timeout time.Duration
-	// Resolver resolves names; nil is the system's.
+	// Resolver resolves names. Nil is the system's.
 	Resolver *net.Resolver
 }
 
@@ -112,9 +112,9 @@ var special = func() []netip.Prefix {
 // what has been given out for global unicast: RFC 4291, section 2.4
 var assigned6 = netip.MustParsePrefix("2000::/3")
 
-// Public reports whether an address is one of the Internet at large: neither loopback, private,
-// link-local nor multicast, nor of any other range that the registries of RFC 6890 call not
-// globally reachable, nor one that carries an IPv4 address within.
+// Public reports whether an address is a public one of the Internet. Loopback, private,
+// link-local and multicast addresses are not, and no range that the registries of RFC 6890 list
+// as not globally reachable. Neither is an address that contains an IPv4 address.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is6() &&
@@ -129,8 +129,8 @@ func Public(addr netip.Addr) bool {
 	return true
 }
 
-// Client returns an HTTP client whose connections are the dialer's, those of redirects too. It uses
-// no proxy, since a proxy would connect in its place, and keeps no connection for a later request.
+// Client returns an HTTP client that connects with the dialer, for redirects too. It uses no
+// proxy, because a proxy would make the connections. It keeps no connection for a later request.
 func (d *Dialer) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext:            d.DialContext,

@@ -16,7 +16,7 @@ const maxMarks = 4
 // BLANK, KHITAN SMALL SCRIPT FILLER and MUSICAL SYMBOL NULL NOTEHEAD.
 const blank = "\u2800\ufffc\U00013441\U00013442\U00016fe4\U0001d159"
 
-// HiddenError says which character of a text a person does not see, or not as what it is.
+// HiddenError names a character of a text that is invisible, or looks like something else.
 type HiddenError struct {
 	Rune         rune // [utf8.RuneError] with a Size of 1 for a byte that is not UTF-8
 	Offset, Size int  // in bytes
@@ -31,18 +31,20 @@ func (e *HiddenError) Error() string {
 	return fmt.Sprintf("%U at byte %d %s", e.Rune, e.Offset, e.Problem)
 }
 
-// Hidden returns the first character of a text that a person does not see, or not as what it is; or
-// nil. It is what names are held to that somebody decides by: types, resources, parameters, clients
-// and issuers. Seen are letters, marks, numbers, punctuation, symbols and the space U+0020, but for
+// Hidden returns the first character of a text that is invisible or looks like something else, or
+// nil. It checks the names that people decide on: types, resources, parameters, clients and
+// issuers. Letters, marks, numbers, punctuation, symbols and the space U+0020 are visible,
+// except:
 //
-//   - what is not drawn by default (Unicode 15, PropList.txt, Other_Default_Ignorable_Code_Point) and the selectors of
-//     variants (Variation_Selector), which show as nothing: the fillers of Hangul, U+034F, U+FE0F;
-//   - what is drawn without ink, as U+2800;
-//   - U+FFFD, which stands for what could not be read;
-//   - a combining mark that stands on no letter and no number, which changes the sign before it ("/", or the frame around
-//     the text), and the fifth on one letter.
+//   - characters that are not drawn by default (Unicode 15, PropList.txt,
+//     Other_Default_Ignorable_Code_Point) and variation selectors (Variation_Selector), such as
+//     the Hangul fillers, U+034F and U+FE0F;
+//   - characters without ink, such as U+2800;
+//   - U+FFFD, which replaces invalid text;
+//   - a combining mark after a character that is no letter and no number, because it changes
+//     that character ("/", or the frame around the text); and the fifth mark on one letter.
 //
-// Names in scripts that join letters by U+200D or U+200C have to do without those.
+// Scripts that join letters by U+200D or U+200C must do without them in names.
 func Hidden(text string) *HiddenError {
 	bare, marks := true, 0 // whether no letter precedes; the number of marks on it
 	for at, r := range text {
@@ -85,10 +87,10 @@ func unseen(r rune) bool {
 		unicode.Variation_Selector) || strings.ContainsRune(blank, r)
 }
 
-// Prose returns what keepers do not take of a reason or a note, or nil: more than [MaxReason]
-// bytes, and what neither is printed nor ends a line. Less is asked of it than of a name: nothing
-// is decided by its letters, and in scripts and emoji there is what cannot be seen. Show it with
-// escapes for what [Hidden] finds.
+// Prose returns an error for a reason or a note that keepers refuse: more than [MaxReason] bytes,
+// or a character that is neither printable nor a line end. It allows more than [Hidden], because
+// scripts and emoji need invisible characters and no decision depends on the text. Escape what
+// [Hidden] finds when you show it.
 func Prose(text string) error {
 	if len(text) > MaxReason {
 		return fmt.Errorf("%d bytes are more than %d: shorten the text", len(text), MaxReason)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of what a [Keeper] and [Requests] keep.
+// Limits of a [Keeper] and [Requests].
 const (
 	MaxGrants     = 1000 // of a client, expired ones too
 	MaxOpen       = 20   // requests of a client, unless a keeper has another limit
@@ -22,14 +22,14 @@ const (
 	MaxLine       = 8192 // bytes of a permission as [Permission.String] writes it
 )
 
-// Waits is for how long a request stays open. After it, the request is withdrawn.
+// Waits is the time that a request stays open. After it, the request is withdrawn.
 const Waits = 30 * 24 * time.Hour
 
 var (
-	// ErrInvalid: what is to be kept is not valid, or more than was asked for. The error says what
-	// is wrong and what to do, and ends with that: use [errors.Is].
+	// ErrInvalid reports a grant, request or decision that is not valid. Errors that wrap it contain
+	// the problem and the cure: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
-	// ErrFull: the client has [MaxGrants] grants.
+	// ErrFull reports a client with [MaxGrants] grants.
 	ErrFull = errors.New(
 		"the client has the largest allowed number of grants: revoke some, expired ones first")
 )
@@ -41,9 +41,8 @@ func (invalid) Is(target error) bool { return target == ErrInvalid }
 
 func (e invalid) Unwrap() error { return e.error }
 
-// Keepable returns the grant as a keeper keeps it at now: with its permission in canonical form,
-// times as databases keep them, Created being now, and no id; or it says what is wrong, by an
-// [ErrInvalid].
+// Keepable returns the grant as a keeper stores it at now: in canonical form, with times in
+// database precision, Created set to now, and no id. The error is an [ErrInvalid].
 func (g Grant) Keepable(now time.Time) (Grant, error) {
 	errs := []error{
 		identity("issuer", g.Issuer), identity("client", g.Client),
@@ -71,8 +70,8 @@ func (g Grant) Keepable(now time.Time) (Grant, error) {
 	return g, nil
 }
 
-// Keepable returns the request as a keeper keeps it that comes at now: open, undecided, with its
-// permission in canonical form and no id; or it says what is wrong, by an [ErrInvalid].
+// Keepable returns the request as a keeper stores it at now: open, undecided, in canonical form
+// and without an id. The error is an [ErrInvalid].
 func (r Request) Keepable(now time.Time) (Request, error) {
 	errs := []error{
 		identity("issuer", r.Issuer), identity("client", r.Client),
@@ -98,7 +97,7 @@ func (r Request) Keepable(now time.Time) (Request, error) {
 	}, nil
 }
 
-// At returns the request as it is at now: withdrawn, if it has been open for as long as [Waits].
+// At returns the request at the time now: withdrawn if it has been open for [Waits].
 func (r Request) At(now time.Time) Request {
 	if until := r.Created.Add(Waits); r.Status == Open && !now.Before(until) {
 		r.Status, r.Decided = Withdrawn, until
@@ -106,8 +105,7 @@ func (r Request) At(now time.Time) Request {
 	return r
 }
 
-// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what the verdict says
-// beside the permission.
+// Keepable validates the verdict except for the permission. The error is an [ErrInvalid].
 func (v Verdict) Keepable() error {
 	if err := errors.Join(identity("name of the deciding administrator", v.By),
 		prose("note", v.Note)); err != nil {
@@ -116,8 +114,7 @@ func (v Verdict) Keepable() error {
 	return nil
 }
 
-// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says
-// beside the pattern.
+// Keepable validates the revocation except for the pattern. The error is an [ErrInvalid].
 func (r Revocation) Keepable() error {
 	if err := errors.Join(identity("name of the revoking administrator", r.By),
 		prose("reason", r.Reason)); err != nil {
@@ -188,8 +185,8 @@ func prose(noun, text string) error {
 	return nil
 }
 
-// Page returns the number of the id that a page comes after, 0 for the first page, and how many it
-// has at most. The error is an [ErrInvalid].
+// Page returns the number of the id before the page, 0 for the first page, and the maximum length
+// of the page. The error is an [ErrInvalid].
 func (f Filter) Page() (after int64, limit int, err error) {
 	if limit = min(f.Limit, MaxPage); limit <= 0 {
 		limit = MaxPage
@@ -205,7 +202,7 @@ func (f Filter) Page() (after int64, limit int, err error) {
 	return after, limit, nil
 }
 
-// Number returns the number that is written as an id, which has one spelling.
+// Number returns the number of an id. Each number has one valid id.
 func Number(id string) (int64, bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
@@ -234,8 +231,8 @@ func cloneParameters(of map[string]json.RawMessage) map[string]json.RawMessage {
 	return of
 }
 
-// Decidable reports by its error whether the request can be decided on by a verdict: [ErrDecided],
-// or an [ErrInvalid].
+// Decidable reports whether a verdict can decide the request. The error is [ErrDecided], or an
+// [ErrInvalid].
 func (r Request) Decidable(v Verdict) error {
 	if r.Status != Open {
 		return fmt.Errorf("grant: request %s is %s: %w", r.ID, r.Status, ErrDecided)
@@ -243,7 +240,7 @@ func (r Request) Decidable(v Verdict) error {
 	return v.Keepable()
 }
 
-// Decide returns the request as it is once it was decided on at now, and what came of it.
+// Decide returns the request after a decision at now, with the id of its grant.
 func (r Request) Decide(s Status, v Verdict, granted string, now time.Time) Request {
 	r.Status, r.Decided, r.By, r.Note, r.Grant = s, instant(now), v.By, v.Note, granted
 	return r

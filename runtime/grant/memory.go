@@ -11,8 +11,8 @@ import (
 
 var _ Registry = (*Memory)(nil)
 
-// Memory is a [Registry] that forgets everything with its process: for tests, and for servers
-// whose grants are written in their configuration. It may be used from many goroutines at once.
+// Memory is a [Registry] in memory, for tests and for servers with grants in their configuration.
+// Its content is lost when the process ends. It is safe for concurrent use.
 type Memory struct {
 	now func() time.Time
 
@@ -34,7 +34,7 @@ type holding struct {
 	revision uint64
 }
 
-// NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on. One that is
+// NewMemory returns a keeper with grants, which get the ids "1", "2" and so on. A grant that is
 // not valid is kept as it is: compiling it fails.
 func NewMemory(grants ...Grant) *Memory {
 	m := &Memory{now: time.Now, clients: map[owner]*holding{}, requests: map[int64]Request{},
@@ -158,8 +158,8 @@ func compareIDs(a, b string) int {
 // remembered is how many requests are kept at most. The oldest that are decided go first.
 const remembered = 2_000
 
-// Ask implements [Requests]. Errors wrap [ErrInvalid] and [ErrTooMany], the latter too where two
-// thousand requests of all clients are open.
+// Ask implements [Requests]. Errors wrap [ErrInvalid] and [ErrTooMany]. All clients together may
+// have two thousand open requests.
 func (m *Memory) Ask(_ context.Context, r Request) (Request, error) {
 	now := m.now()
 	r, err := r.Keepable(now)
@@ -214,8 +214,8 @@ func (m *Memory) request(id string) (Request, error) {
 	return r.At(m.now()), nil
 }
 
-// Approve implements [Requests]. Errors wrap [ErrInvalid] and [ErrFull] too; the request stays open
-// then.
+// Approve implements [Requests]. Errors also wrap [ErrInvalid] and [ErrFull]; the request then
+// stays open.
 func (m *Memory) Approve(_ context.Context, id string, v Verdict) (Request, Grant, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,7 +236,7 @@ func (m *Memory) Approve(_ context.Context, id string, v Verdict) (Request, Gran
 	return m.decide(r.Decide(Approved, v, g.ID, m.now())), g, nil
 }
 
-// Deny implements [Requests]. Errors wrap [ErrInvalid] too; the request stays open then.
+// Deny implements [Requests]. Errors also wrap [ErrInvalid]; the request then stays open.
 func (m *Memory) Deny(_ context.Context, id string, v Verdict) (Request, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

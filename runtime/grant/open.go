@@ -15,19 +15,19 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Decider decides on resources for one call, and opens what it allows.
+// Decider decides on the resources of one call, and opens the allowed ones.
 type Decider struct {
-	// Set is what the client has. Nil is nothing.
+	// Set contains the client's grants. Nil has none.
 	Set *Set
-	// Roots are where its files are. Nil has none.
+	// Roots contains the directories of its files. Nil has none.
 	Roots *Roots
-	// Now is the clock; nil is [time.Now].
+	// Now is the clock. Nil is [time.Now].
 	Now func() time.Time
 	// Isolated is true for an isolated call.
 	Isolated bool
 }
 
-// Decide answers an ask, whose Isolated is the decider's.
+// Decide decides on an ask. It sets the Isolated of the ask to the decider's.
 func (d *Decider) Decide(ask Ask) Decision {
 	now := time.Now
 	if d.Now != nil {
@@ -37,26 +37,26 @@ func (d *Decider) Decide(ask Ask) Decision {
 	return d.Set.Decide(now(), ask)
 }
 
-// Want is what a file is opened for. The zero Want opens nothing.
+// Want selects how a file is opened. The zero Want opens nothing.
 type Want struct {
-	// Read takes file.read, and opens directories as well.
+	// Read needs file.read, and opens directories too.
 	Read bool
-	// Write takes file.write, and creates a file that does not exist, in a directory that does.
-	// What is in a file stays until the handler truncates it.
+	// Write needs file.write, and creates a missing file in an existing directory. The content of a
+	// file stays until the handler truncates it.
 	Write bool
-	// Mode is that of a file that is created, before the umask. Zero is 0600.
+	// Mode is the mode of a created file, before the umask. Zero is 0600.
 	Mode fs.FileMode
 }
 
-// Opened is a file or directory that was decided on, open.
+// Opened is an open file or directory, after the decision on it.
 type Opened struct {
 	File *os.File
-	// Path is its true path: the name of the root, and below it the names of directories and file,
-	// none of them a symbolic link.
+	// Path is the true path: the name of the root, and below it the names of directories and file,
+	// without symbolic links.
 	Path    string
 	Dir     bool
 	Created bool
-	// Grants are the grants that allow it, one for each kind that was wanted.
+	// Grants are the grants that allow it, one for each wanted kind.
 	Grants []*Grant
 }
 
@@ -73,28 +73,30 @@ var (
 	errKind     = errors.New("it is neither a regular file nor a directory")
 )
 
-// Open opens the file or directory that a client names, if it is granted.
+// Open opens the file or directory that a client names, if a grant allows it.
 //
-// The decision is on what is opened and not on the text. From the root on, each directory is opened
-// in the one before, which [os.Root] keeps from leading out; once it is open its parent is asked
-// whether the name is that very directory and no symbolic link. While a file is open its number
-// cannot be given to another one, so that this holds whatever is swapped meanwhile. A symbolic link
-// is followed by reading it and taking its names in place of its own. So the true path is known by
-// construction, in no other way than by which the descriptor came about: /proc is not needed, and
-// no second look at a path could find something else. The file itself is opened, or created, in the
-// directory that was decided on, and without waiting (O_NONBLOCK), so that a FIFO put in its place
-// blocks nobody; and it must prove to be the regular file of that name in the same way. One that
-// exists is not truncated.
+// The decision is on the opened file, not on the text of the path:
 //
-// Refused are: absolute paths and "..", NUL, what is not UTF-8, links that are absolute or lead
-// out, devices, FIFOs and sockets, files with several hard links where [Roots] refuse them, and
-// names in a spelling that the directory does not have (file systems that fold case or forms of
-// Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a
-// directory.
+//   - From the root on, Open opens each directory in the one before, and [os.Root] keeps it
+//     inside. Then it checks in the parent that the name is that directory and no symbolic link.
+//     While a file is open, no other file gets its number. So the check holds even if names
+//     change meanwhile.
+//   - Open reads a symbolic link and continues with its target. So the true path follows from
+//     the way the descriptor was opened. It needs neither /proc nor a second look-up of the
+//     path.
+//   - Open opens or creates the file in the directory that it decided on, without waiting
+//     (O_NONBLOCK), so that a FIFO does not block. It checks that the file is the regular file
+//     of that name. It does not truncate an existing file.
 //
-// A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only
-// where a grant holds the path that does not exist: a caller without a grant learns nothing about what is
-// there. They name the path as the client did. The caller closes the file.
+// Open denies absolute paths, "..", NUL, invalid UTF-8, links that are absolute or lead out,
+// devices, FIFOs and sockets. It denies files with several hard links if [Roots] refuses them. It
+// also denies names that the directory has in another spelling, because file systems that fold
+// case or Unicode forms would open them. Superfluous "/" and "." are dropped. A path with "/" at
+// the end must be a directory.
+//
+// A denial is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) are returned
+// only if a grant allows the path that does not exist, so that a caller without a grant learns
+// nothing. They contain the path as the client named it. The caller closes the file.
 func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, error) {
 	w := &walk{decider: d, want: want, named: path}
 	defer w.close()

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with
-// file, system or net: it would be a slip. Any other dotted kind is decided, and what is done with
-// the decision is the handler's.
+// The kinds that the runtime opens, starts and dials for handlers. Other kinds must not begin
+// with file, system or net, because that is probably a mistake. For other dotted kinds the
+// runtime decides, and the handler uses the decision.
 const (
 	FileRead      = "file.read"
 	FileWrite     = "file.write"
@@ -23,32 +23,32 @@ const (
 	NetConnect    = "net.connect"
 )
 
-// Permission allows the use of resources of a type. The zero Permission allows nothing, and is not
-// valid.
+// Permission allows the use of resources of a type. The zero Permission is not valid and allows
+// nothing.
 type Permission struct {
-	// Type is a dotted kind, as in "file.read" or "db.table.read". It decides how Resource is read:
-	// see the package's documentation.
+	// Type is a dotted kind, as in "file.read" or "db.table.read". It determines the form of
+	// Resource: see the package documentation.
 	Type string `json:"type"`
 	// Resource is a pattern of resources.
 	Resource string `json:"resource"`
 	// Unrestricted permissions count in every call, others in isolated calls only.
 	Unrestricted Unrestricted `json:"restricted"`
-	// Parameters are JSON values that narrow a permission of a type of your own. Its handlers read
-	// them by [Granted]; the other types have none. They are compared for equality only, in
-	// canonical form, in which 1 and 1.0 differ.
+	// Parameters are JSON values that narrow a permission of a custom type. Its handlers read them
+	// by [Granted]; other types have none. They are compared for equality only, in canonical form,
+	// in which 1 and 1.0 differ.
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
-	// Params refuses the JSON name that Parameters had: a permission without them is wider.
+	// Params refuses the former JSON name of Parameters, because a permission without them is wider.
 	Params renamedToParameters `json:"params,omitzero"`
 }
 
-// Unrestricted is the opposite of its JSON, the member "restricted", which is true unless it is
-// false. So a permission that leaves it out counts in isolated calls only, in Go and in JSON.
+// Unrestricted is the opposite of its JSON member "restricted", which is true by default. So a
+// permission without it counts in isolated calls only, in Go and in JSON.
 type Unrestricted bool
 
 // MarshalJSON implements [json.Marshaler].
 func (u Unrestricted) MarshalJSON() ([]byte, error) { return json.Marshal(bool(!u)) }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It takes null for true, as a missing member.
+// UnmarshalJSON implements [json.Unmarshaler]. It reads null as true, like a missing member.
 func (u *Unrestricted) UnmarshalJSON(data []byte) error {
 	restricted := true
 	err := json.Unmarshal(data, &restricted)
@@ -71,7 +71,7 @@ func (*renamedToParameters) UnmarshalJSON([]byte) error {
 		`"restricted": without it, the permission counts in isolated calls only`)
 }
 
-// Family is how the resources of a type are read.
+// Family is the form of the resources of a type.
 type Family string
 
 // The families.
@@ -115,8 +115,8 @@ func compiled[P pattern.Pattern](p P, err error) (pattern.Pattern, error) {
 	return p, nil
 }
 
-// Validate returns all that is wrong with the permission, or nil. For a wrong resource the error is
-// or wraps a [*pattern.Error].
+// Validate returns all problems of the permission, or nil. For a wrong resource the error is or
+// wraps a [*pattern.Error].
 func (p Permission) Validate() error {
 	_, _, err := p.validate()
 	return err
@@ -195,9 +195,9 @@ func unknownKind(kind string) string {
 	return ""
 }
 
-// Canonical returns the permission as it is stored and compared: names of hosts in lower case,
-// commands as words where they can be, parameters as compact JSON with sorted names. One that is
-// not valid is returned as it is.
+// Canonical returns the permission as it is stored and compared: host names in lower case,
+// commands as words if possible, parameters as compact JSON with sorted names. It returns a
+// permission that is not valid unchanged.
 func (p Permission) Canonical() Permission {
 	if canonical, _, err := p.validate(); err == nil {
 		return canonical
@@ -205,12 +205,12 @@ func (p Permission) Canonical() Permission {
 	return p
 }
 
-// Covers reports whether p allows everything that other allows. A true result is always right; in
-// rare cases of patterns that overlap ("[a-c]*" next to two others) it is false where an exhaustive
-// comparison would find true. Invalid permissions neither cover nor are covered.
+// Covers reports whether p allows everything that other allows. True is always right. In rare
+// cases of overlapping patterns ("[a-c]*" next to two others) it returns false although p covers
+// other. Invalid permissions neither cover nor are covered.
 //
-// An unrestricted permission covers a restricted one, not the other way round; and one without
-// parameters covers one with them, since parameters narrow.
+// An unrestricted permission covers a restricted one, not the other way round. A permission
+// without parameters covers one with them, because parameters narrow.
 func (p Permission) Covers(other Permission) bool {
 	p, a, err1 := p.validate()
 	other, b, err2 := other.validate()
@@ -231,14 +231,14 @@ func (p Permission) Equal(other Permission) bool {
 	return p.Canonical().same(other.Canonical())
 }
 
-// String is the permission in one line, as audit and API show it, in its canonical form:
+// String returns the permission in one line, in canonical form, as audit and API show it:
 //
 //	file.read public/** unrestricted
 //	system.command "git log *" restricted
 //	db.read orders restricted columns:=`["id","total"]` purpose="price list" rows:=100
 //
-// A parameter key=text is a string, and key:=json any other JSON value. A word that contains white
-// space, quotes or [Hidden] characters is a Go string literal. [Parse] reads the line back.
+// A parameter key=text is a string, and key:=json any other JSON value. A word that contains
+// white space, quotes or [Hidden] characters is a Go string literal. [Parse] reads the line back.
 func (p Permission) String() string {
 	p = p.Canonical()
 	words := []string{word(p.Type), word(p.Resource), p.Unrestricted.String()}

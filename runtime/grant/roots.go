@@ -12,30 +12,29 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Roots are the directories that clients can name files in, each under a name, which is the first
-// segment of such paths. They are opened once: what is moved to the place of one afterwards is not
-// seen.
+// Roots are the directories of the files that clients may name. Each has a name, which is the
+// first segment of such paths. They are opened once: a directory that is moved to the same place
+// later is not used.
 //
-// A single root may be named ".", and then stands for the top of all paths itself.
+// A single root may be named ".". It is then the top of all paths.
 //
-// What is mounted below a root and hard links in it are part of it. A hard link is a second true
-// name of a file, which is decided on as any: let nobody make some in a root who may not read what
-// they would name (on Linux, fs.protected_hardlinks is on by default), or set RefuseHardLinks.
+// Mounts below a root and hard links in it are part of it. A hard link is a second true name of a
+// file. Users who may not read a file must not be able to create a link to it in a root. On
+// Linux, fs.protected_hardlinks ensures this by default; otherwise set RefuseHardLinks.
 //
-// The nil Roots have none. Roots may be used by many goroutines at once.
+// The nil Roots has no roots. Roots is safe for concurrent use.
 type Roots struct {
-	// RefuseHardLinks refuses regular files that have more than one link, as a [*Denied] with the
-	// cause [Special]: another link may be the file's name outside of the roots. The count is that
-	// of the opened file. Systems without a count refuse all files that exist. Set it before first
-	// use.
+	// RefuseHardLinks denies regular files with more than one link, as a [*Denied] with the cause
+	// [Special], because another link may be a name outside of the roots. It counts the links of the
+	// opened file. Systems without a count deny all files that exist. Set it before first use.
 	RefuseHardLinks bool
 
 	roots map[string]*os.Root
 	owned []*os.Root
 }
 
-// OpenRoots opens the directory of each name. A name holds letters, digits, dots, hyphens and
-// underscores of ASCII and does not begin with a dot.
+// OpenRoots opens the directory of each name. A name consists of ASCII letters, digits, dots,
+// hyphens and underscores, and does not begin with a dot.
 func OpenRoots(directories map[string]string) (*Roots, error) {
 	r := &Roots{roots: map[string]*os.Root{}}
 	for _, name := range slices.Sorted(maps.Keys(directories)) {
@@ -52,8 +51,8 @@ func OpenRoots(directories map[string]string) (*Roots, error) {
 	return r, nil
 }
 
-// With returns the roots and one more, as a client's own workspace. Closing either closes no root
-// that the other opened.
+// With returns the roots and one more, such as a client's workspace. Closing either value closes
+// no root that the other opened.
 func (r *Roots) With(name string, root *os.Root) (*Roots, error) {
 	more := &Roots{roots: map[string]*os.Root{}}
 	if r != nil {
@@ -83,7 +82,7 @@ func (r *Roots) put(name string, root *os.Root) error {
 	return nil
 }
 
-// Holding returns the name of a root that a directory is, or is below, if there is one.
+// Holding returns the name of the root that contains a directory or is the directory itself.
 func (r *Roots) Holding(directory string) (name string, found bool, err error) {
 	at, err := filepath.Abs(directory)
 	if err == nil {
@@ -122,9 +121,9 @@ func (r *Roots) Names() []string {
 	return slices.Sorted(maps.Keys(r.roots))
 }
 
-// Missing returns the name of a root that a permission on files needs and that is not among some
-// names, or "". A pattern that begins with a sign, as ** does, needs none; under a root "." there
-// is any; and where there are no names nothing is known to be missing.
+// Missing returns the root that a permission on files needs and that is not in names, or "". It
+// returns "" for a pattern that begins with a wildcard, if names contains ".", and if names is
+// empty.
 func Missing(p Permission, names []string) string {
 	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
 		return ""

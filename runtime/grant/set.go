@@ -14,24 +14,24 @@ import (
 type Grant struct {
 	ID string `json:"id"`
 	Permission
-	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a
-	// default, which everybody has.
+	// Issuer and Client identify the client, as in access.Principal. Both are empty for a default
+	// grant, which all clients have.
 	Issuer string `json:"issuer,omitempty"`
 	Client string `json:"client,omitempty"`
-	// By is who granted it, and Reason why, for audit and console.
+	// By is the grantor and Reason the reason, for audit and console.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Created is when, and Expires from when on it does not count any more. The zero Expires is
+	// Created is the time of the grant. From Expires on it does not count. The zero Expires is
 	// never.
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Expired reports whether the grant does not count any more at now.
+// Expired reports whether the grant no longer counts at now.
 func (g *Grant) Expired(now time.Time) bool { return !g.Expires.IsZero() && !now.Before(g.Expires) }
 
-// Default returns permissions as the grants that everybody has, with the ids default:1, default:2
-// and so on.
+// Default returns permissions as grants for all clients, with the ids default:1, default:2 and so
+// on.
 func Default(permissions ...Permission) []Grant {
 	grants := make([]Grant, len(permissions))
 	for i, p := range permissions {
@@ -40,9 +40,9 @@ func Default(permissions ...Permission) []Grant {
 	return grants
 }
 
-// Minimal returns the least that a server with a public folder grants everybody, in isolated calls:
-// to read all files below the root of that name, and to run echo, which shows that commands work.
-// If tools without isolate=process use them, set Unrestricted.
+// Minimal returns the smallest useful defaults of a server with a public folder, for isolated
+// calls: to read all files below that root, and to run echo, which shows that commands work. If
+// tools without isolate=process use them, set Unrestricted.
 func Minimal(publicRoot string) []Permission {
 	return []Permission{
 		{Type: FileRead, Resource: publicRoot + "/**"},
@@ -50,8 +50,8 @@ func Minimal(publicRoot string) []Permission {
 	}
 }
 
-// Revoke takes the grants of a kind and a pattern away, and leaves all others, those too that the
-// pattern covers. The pattern is compared in its canonical form; an empty one is the whole kind.
+// Revoke removes the grants of a kind and a pattern, and no others, even if the pattern covers
+// them. It compares patterns in canonical form. An empty pattern removes the whole kind.
 func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
 	resource = Permission{Type: kind, Resource: resource}.Canonical().Resource
 	for _, g := range grants {
@@ -64,15 +64,15 @@ func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
 	return kept, revoked
 }
 
-// Set is what one client may use, compiled. It does not change, and may be used by many goroutines
-// at once. The nil Set and the zero Set allow nothing.
+// Set contains the compiled grants of one client. It is immutable and safe for concurrent use.
+// The nil Set and the zero Set allow nothing.
 type Set struct {
 	grants []Grant
 	kinds  map[string]*pattern.Index
 }
 
-// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id.
-// A grant that has expired stays in it, so that a refusal can say so.
+// NewSet compiles grants. If some are not valid, the error names each by its id. An expired grant
+// stays in the set, so that a denial can name the reason.
 func NewSet(grants ...Grant) (*Set, error) {
 	s := &Set{grants: slices.Clone(grants), kinds: map[string]*pattern.Index{}}
 	var errs []error
@@ -96,7 +96,7 @@ func NewSet(grants ...Grant) (*Set, error) {
 	return s, nil
 }
 
-// Grants returns the grants that the set was made of, expired ones too, in their order.
+// Grants returns the grants of the set, expired ones included, in their order.
 func (s *Set) Grants() []Grant {
 	if s == nil {
 		return nil
@@ -104,50 +104,49 @@ func (s *Set) Grants() []Grant {
 	return slices.Clone(s.grants)
 }
 
-// Ask is a question whether a resource may be used.
+// Ask names a resource to decide on.
 type Ask struct {
-	// Kind is the type of permission that it takes.
+	// Kind is the required type of permission.
 	Kind string
-	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a
-	// host, with its port where there is one, or a URL of http or https; or a resource of another
-	// kind. Commands leave it empty.
+	// Resource is the canonical path of an opened file, "." for the top; a host, optionally with a
+	// port, or a URL of http or https; or a resource of another kind. Commands leave it empty.
 	Resource string
-	// Argv is the command that is asked for.
+	// Argv is the command to decide on.
 	Argv []string
-	// Named is the resource as the client named it, for refusals. Empty is Resource or Argv.
+	// Named is the resource as the client named it, for denials. Empty is Resource or Argv.
 	Named string
 	// Isolated is true for an isolated call, in which restricted grants count too.
 	Isolated bool
 }
 
-// Cause says why something is refused.
+// Cause is the reason of a denial.
 type Cause string
 
 // The causes.
 const (
-	NoGrant    Cause = "no_grant"   // no grant holds the resource
-	HasExpired Cause = "expired"    // one does, and has expired
-	Restricted Cause = "restricted" // one does, in isolated calls only
-	Malformed  Cause = "malformed"  // no grant could hold what was named
+	NoGrant    Cause = "no_grant"   // no grant allows the resource
+	HasExpired Cause = "expired"    // a grant does, and has expired
+	Restricted Cause = "restricted" // a grant does, in isolated calls only
+	Malformed  Cause = "malformed"  // no grant could allow the name
 	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
-	// a name resolves to an address that no grant holds and that is not public
+	// a name resolves to an address that no grant allows and that is not public
 	NotPublic Cause = "not_public"
 )
 
-// Decision is the answer to an [Ask].
+// Decision is the result of an [Ask].
 type Decision struct {
 	Allowed bool
-	// Grant is the first grant that allows it, or, where it is refused, the first that would have
-	// but for its Cause, if any. It must not be changed.
+	// Grant is the first grant that allows the resource. In a denial, it is the first grant that
+	// would allow it without the Cause, if any. It must not be changed.
 	Grant *Grant
-	// Cause says why it is refused.
+	// Cause is the reason of a denial.
 	Cause Cause
 
 	ask    Ask
 	reason string
 }
 
-// Err returns nil where the decision allows, and a [*Denied] else.
+// Err returns nil if the decision allows the resource, and a [*Denied] otherwise.
 func (d Decision) Err() error {
 	if d.Allowed {
 		return nil
@@ -172,8 +171,8 @@ func (d Decision) Err() error {
 	return &Denied{Kind: d.ask.Kind, Resource: named, Cause: d.Cause, Reason: reason}
 }
 
-// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory,
-// and where it allows it allocates nothing.
+// Decide decides on an ask at now, and returns the grant that allows it. It reads memory only,
+// and allocates nothing if the ask is allowed.
 func (s *Set) Decide(now time.Time, ask Ask) Decision {
 	var few [32]int // the usual number of holding grants, so that a decision allocates nothing
 	holding, reason := s.holding(few[:0], &ask)

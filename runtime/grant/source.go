@@ -27,12 +27,12 @@ type Change struct{ Issuer, Client string }
 
 // Errors of [Keeper] and [Requests], which others wrap.
 var (
-	// ErrUnknown: there is no such grant or request.
+	// ErrUnknown reports a grant or request that does not exist.
 	ErrUnknown = errors.New("the grant or request does not exist")
-	// ErrDecided: a request has been approved, denied or withdrawn before.
+	// ErrDecided reports a request that is already approved, denied or withdrawn.
 	ErrDecided = errors.New("the request already has a decision")
-	// ErrTooMany: the client has as many requests open as it may have, or all clients together
-	// have.
+	// ErrTooMany reports that the client, or all clients together, have the maximum number of open
+	// requests.
 	ErrTooMany = errors.New("the client has too many open requests")
 )
 
@@ -50,9 +50,8 @@ type Keeper interface {
 	// returns them. An empty pattern is the whole kind. If there are none, that is no error.
 	Revoke(ctx context.Context, r Revocation) ([]Grant, error)
 
-	// List returns grants in the order of their ids, which is that in which they were first
-	// granted: what is granted, renewed or revoked meanwhile moves nothing from one page to
-	// another.
+	// List returns grants in the order of their ids, which is the order of their first grant. Grants
+	// that are added, renewed or revoked meanwhile move no other grant from one page to another.
 	List(ctx context.Context, f Filter) ([]Grant, error)
 }
 
@@ -66,7 +65,7 @@ type Revocation struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// Filter chooses grants or requests. Empty fields choose all.
+// Filter selects grants or requests. Empty fields select all.
 type Filter struct {
 	Issuer string
 	Client string
@@ -74,9 +73,9 @@ type Filter struct {
 	Status Status // of requests
 	ID     string // of the one grant or request to return
 	After  string // the id of the last one on the page before
-	Limit  int    // 0 and what is more than [MaxPage] are that
-	// Exact chooses what is of exactly one client, as Issuer and Client name it: an issuer that is
-	// empty is then that of clients which have none, in place of all issuers.
+	Limit  int    // 0 and more than [MaxPage] are [MaxPage]
+	// Exact selects exactly one client, by Issuer and Client. An empty issuer then selects clients
+	// without an issuer, in place of all issuers.
 	Exact bool
 }
 
@@ -97,13 +96,13 @@ type Request struct {
 	Permission
 	Issuer    string    `json:"issuer,omitempty"`
 	Client    string    `json:"client"`
-	Principal string    `json:"principal,omitempty"` // the subject who asked, for whoever decides
-	Tool      string    `json:"tool,omitempty"`      // whose call was refused, if one was
-	Reason    string    `json:"reason"`              // in the client's words, and not to be trusted
+	Principal string    `json:"principal,omitempty"` // the requesting subject, for the administrator
+	Tool      string    `json:"tool,omitempty"`      // of the denied call, if any
+	Reason    string    `json:"reason"`              // from the client: not to be trusted
 	Status    Status    `json:"status"`
 	Created   time.Time `json:"created"`
-	// Decided, By and Note are when, by whom and why it was approved or denied, and Grant the id of
-	// what came of it.
+	// Decided, By and Note are the time, the administrator and the text of the decision. Grant is
+	// the id of the grant after an approval.
 	Decided time.Time `json:"decided,omitzero"`
 	By      string    `json:"by,omitempty"`
 	Note    string    `json:"note,omitempty"`
@@ -123,9 +122,8 @@ type Verdict struct {
 
 // Requests keeps the requests of clients for permissions, and the decisions on them.
 type Requests interface {
-	// Ask keeps a request, validated and in canonical form. An open one of the same client for the
-	// same permission is returned in its place. Its error wraps [ErrTooMany] where there are too
-	// many.
+	// Ask validates a request and keeps it in canonical form. If the client has an open request for
+	// the same permission, that one is returned. The error wraps [ErrTooMany] if there are too many.
 	Ask(ctx context.Context, r Request) (Request, error)
 
 	// Request returns a request. The error wraps [ErrUnknown] if it does not exist.
@@ -142,9 +140,8 @@ type Requests interface {
 	Requests(ctx context.Context, f Filter) ([]Request, error)
 }
 
-// Granted returns the grant that a verdict on a request gives, without an id, or says why it
-// cannot, by an [ErrInvalid]. Its reason is the verdict's note, or else what the client has asked
-// with, marked as the client's words.
+// Granted returns the grant of a verdict on a request, without an id. The error is an
+// [ErrInvalid]. Its reason is the verdict's note, or else the client's reason, marked as such.
 func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	p := r.Permission
 	if v.Permission.Type != "" || v.Permission.Resource != "" {

@@ -64,7 +64,7 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // The other interfaces of this package are optional: runtime.New checks whether a source has their
 // methods too.
 type Source interface {
-	// Identify returns the caller of a request, or one of the errors above.
+	// Identify returns the caller of a request, or an error as described for Source.
 	Identify(r *http.Request) (Identity, error)
 }
 

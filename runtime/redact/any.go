@@ -38,18 +38,19 @@ func (m walk) over(depth int) bool {
 	return depth > maxDepth || *m.left < 0
 }
 
-// Any returns what a value shows, with the secrets masked. The value itself is never changed.
+// Any returns a printable form of a value, with the secrets masked. It never changes the value
+// itself.
 //
-// Strings, and maps and slices of what JSON knows, keep their types. An error or a fmt.Stringer
-// becomes its text, and so does what marshals itself as text. All else becomes what encoding/json
-// makes of it, as maps, slices and strings: a type of which nothing is known may print more than it
-// marshals. What cannot be marshalled is masked whole.
+// Strings, and maps and slices of JSON types, keep their types. An error, a fmt.Stringer and an
+// encoding.TextMarshaler become text. Other values become the maps, slices and strings that
+// encoding/json makes of them, because printing could reveal more than marshalling. A value that
+// cannot be marshalled is masked as a whole.
 //
-// In maps, names mask what they stand for, however deep that is, but for true, false and null; so
-// does the name that is itself a value, as in {"name":"DB_PASSWORD","value":…}. In lists, flags
-// mask the item behind them: ["--password","x"]. Names that are the same once masked are numbered.
+// In maps, a secret name masks the whole value, however deep, except true, false and null. A name
+// may also be a value, as in {"name":"DB_PASSWORD","value":…}. In lists, a flag masks the next
+// item: ["--password","x"]. Names that are equal after masking get numbers.
 //
-// Values that are very deep or very many are masked from some place on.
+// Very deep values, and values of very many parts, are masked beyond a limit.
 func (m Masker) Any(v any) any { return newWalk(m).any(v, 0) }
 
 func (m walk) any(v any, depth int) any {

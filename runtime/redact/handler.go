@@ -6,15 +6,17 @@ import (
 	"slices"
 )
 
-// Handler returns a handler that masks the secrets of each record before next sees it.
+// Handler returns a handler that masks the secrets of each record before it reaches next.
 func Handler(next slog.Handler) slog.Handler { return Masker{}.Handler(next) }
 
-// Handler returns a handler that masks the secrets of each record before next sees it: in the message, in
-// attributes by their names and in their values, groups, errors and slog.LogValuers included.
-// What stands in a group with a secret's name is masked whole; numbers are, where the name says so, and true,
-// false, times and durations never. A record without a secret is passed on as it is.
+// Handler returns a handler that masks the secrets of each record before it reaches next. It
+// masks the message and the attributes, by name and by value, in groups, errors and
+// slog.LogValuers too. A group with a secret name is masked as a whole. Numbers are masked by
+// name only. Booleans, times and durations are never masked. A record without a secret is passed
+// on unchanged.
 //
-// Next gets values of slog's own kinds, and of [Masker.Any]'s types in place of others; errors stay errors, with their text masked.
+// Values reach next as slog's own kinds, or as the types that [Masker.Any] returns. Errors stay
+// errors, with masked text.
 func (m Masker) Handler(next slog.Handler) slog.Handler { return handler{next: next, m: m} }
 
 // WithTexts returns a context whose records [Masker.Handler] masks with further Masker.Texts.

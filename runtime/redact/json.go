@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// JSON returns a JSON document without its secrets, and the document itself if it has none. Text
-// that is not JSON is masked whole.
+// JSON returns a JSON document with its secrets masked, or the document itself if it has none.
+// Text that is not JSON is masked as a whole.
 func (m Masker) JSON(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 {
 		return doc

@@ -22,7 +22,7 @@ func byFirst(list string) (by [256][]string) {
 // encoding/json does.
 var likeASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// Name reports whether what goes by a name is secret whatever it looks like.
+// Name reports whether every value with this name is secret.
 func (m Masker) Name(name string) bool {
 	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
 		name = likeASCII.Replace(name)

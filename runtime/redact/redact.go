@@ -1,41 +1,41 @@
-// Package redact is the one masker of secrets: what logs, errors, audit and debug tools show goes
-// through it.
+// Package redact masks secrets in logs, errors, audit records and the output of debug tools.
 //
-// A secret is known by its name or by its form. By name: a value whose name holds, in any case,
+// It detects a secret by its name or by its form. By name: a value whose name contains, in any
+// case,
 //
 //	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
 //	PRIVATE AUTH DSN COOKIE SESSION PWD
 //
-// or has PASS as one of several words, as in DB_PASS and dbPass, or JWT, BEARER or OTP as the last
-// of them, as in X-Jwt. PASS alone is the name of a variable, a field or a member in JSON with text
-// behind it, and counts tests where a number is. PWD alone is the working directory, and so is
-// OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By
-// form, wherever it stands in a text:
+// or has PASS as one of several words, as in DB_PASS and dbPass, or JWT, BEARER or OTP as its
+// last word, as in X-Jwt. PASS alone is a secret name for a variable, a field or a JSON member
+// with text; with a number it counts tests. PWD and OLDPWD alone are directories. MONKEY is
+// masked on purpose: it is safer to mask too much. By form, anywhere in a text:
 //
-//   - the password of a URL, and a user of 20 characters and more, which is a token whether or not a password follows; of a URL that is
-//     escaped in a query string or in JSON as well. A password with a space, a quote or an angle bracket in it reaches to the last "@" of the line
-//     or of the quotes around the URL, where no "@" comes before these;
-//   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host) and user:password@/database, and of a
-//     proxy without a scheme, user:password@host:port;
-//   - a PEM block, one of SSH2, and the private lines of a PuTTY key; to the end of the text where
-//     nothing closes it; the base64 of a PEM block;
+//   - the password of a URL, also if the URL is escaped in a query string or in JSON. A user of
+//     at least 20 characters is a token and is masked too. A password with a space, a quote or
+//     an angle bracket extends to the last "@" of the line, or of the quotes around the URL, if
+//     no "@" comes before these characters;
+//   - the password of a data source name of Go's MySQL driver, user:password@tcp(host) and
+//     user:password@/database, and of a proxy without a scheme, user:password@host:port;
+//   - a PEM block, an SSH2 block, and the private lines of a PuTTY key, up to the end of the
+//     text if the end of the block is missing; the base64 of a PEM block;
 //   - a JWT, signed or encrypted;
-//   - what follows the word Bearer, Basic, DPoP or Negotiate, unless that is a word of prose;
-//   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_, with as many characters behind it as
-//     such a key has at least;
-//   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
-//     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"], <password>…</password>, {"name":"DB_PASSWORD","value":"…"};
-//     the value may be a block scalar of YAML, a text of several lines in TOML, CDATA, or bytes as
-//     Python prints them (b'…'), and JSON may be escaped up to three times as in a query string
-//     (%22password%22%3A%22…%22)
+//   - the word after Bearer, Basic, DPoP or Negotiate, unless it is a word of prose;
+//   - a key with a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_,
+//     and at least the number of characters that such a key has;
+//   - a value after a secret name: password=…, "password": "…", Password:… (Go's %+v),
+//     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"],
+//     <password>…</password>, {"name":"DB_PASSWORD","value":"…"}. The value may be a block
+//     scalar of YAML, a text of several lines in TOML, CDATA, or Python bytes (b'…'). JSON may
+//     be escaped up to three times, as in a query string (%22password%22%3A%22…%22)
 //
-// In prose, "token: expired" and the like stay: a single word before a colon and a space is a name
-// only if it can hardly be anything else, as password and Authorization are. Behind such a name and
-// behind a flag any word is masked, also in "password: must be at least 8 characters". A number or
-// a duration stays if the name asks for one, as in max_tokens: 4096.
+// In prose, "token: expired" and similar texts stay. There, a single word before a colon and a
+// space is a name only if it can hardly be anything else, as password and Authorization are.
+// After such a name and after a flag any word is masked, also in "password: must be at least 8
+// characters". A number or a duration stays if the name asks for one, as in max_tokens: 4096.
 //
-// A bare value ends at white space, a quote, "&" or ";". A password that contains one of these is
-// hidden in full only if it is quoted or escaped.
+// A value without quotes ends at white space, a quote, "&" or ";". A password that contains one
+// of these is masked completely only if it is quoted or escaped.
 package redact
 
 import (
@@ -46,22 +46,22 @@ import (
 	"strings"
 )
 
-// Mask stands where a secret was.
+// Mask is the text in place of a secret.
 const Mask = "***MASKED***"
 
-// Masker masks what this package knows to be secret, and more. The zero value masks exactly what
-// the package's documentation says, as the functions of the package do. It is safe for concurrent
-// use, as long as nobody changes its fields.
+// Masker masks the secrets of the package documentation and the ones in its fields. The zero
+// value masks the same as the functions of the package. It is safe for concurrent use as long as
+// its fields do not change.
 type Masker struct {
-	// Names are further parts of names, in any case, whose values are secret: "PIN" hides
-	// "user_pin" and "spinner". An empty element is ignored. Nil adds none.
+	// Names are further parts of secret names, in any case: "PIN" masks "user_pin" and "spinner". An
+	// empty element is ignored. Nil adds none.
 	Names []string
-	// Values are further forms: each match is masked, anywhere in a text. They see a text as it is,
-	// but for its PEM blocks. What is masked without them stays masked. Nil adds none.
+	// Values are further forms: each match anywhere in a text is masked. They run on the original
+	// text without its PEM blocks, and unmask nothing. Nil adds none.
 	Values []*regexp.Regexp
-	// Texts returns further texts that are secret anywhere: as they are, as JSON, Go and URLs
-	// escape them, and as the end of a text that was cut. It is called for each text, from many
-	// goroutines at once. Texts of fewer than 4 bytes are ignored. Nil adds none.
+	// Texts returns further secret texts. They are masked as they are, as JSON, Go and URLs escape
+	// them, and as the end of a text that was cut. It is called for each text, concurrently. Texts
+	// of fewer than 4 bytes are ignored. Nil adds none.
 	Texts func() []string
 }
 
@@ -75,13 +75,13 @@ func (m Masker) WithTexts(texts func() []string) Masker {
 	return m
 }
 
-// Name reports whether what goes by a name is secret whatever it looks like.
+// Name reports whether every value with this name is secret.
 func Name(name string) bool { return Masker{}.Name(name) }
 
 // Text masks the secrets in a text.
 func Text(s string) string { return Masker{}.Text(s) }
 
-// Value masks what goes by a name: an environment variable, a form field.
+// Value masks the value of a name, such as an environment variable or a form field.
 func Value(name, value string) string { return Masker{}.Value(name, value) }
 
 // Header returns a copy of a header with its secrets masked.
@@ -90,11 +90,11 @@ func Header(h http.Header) http.Header { return Masker{}.Header(h) }
 // Query masks the secrets of a query string.
 func Query(raw string) string { return Masker{}.Query(raw) }
 
-// Any masks what a value shows. See [Masker.Any].
+// Any returns a printable form of a value, with the secrets masked. See [Masker.Any].
 func Any(v any) any { return Masker{}.Any(v) }
 
-// Value masks what goes by a name: all of it where the name says so, or else the secrets in it.
-// An empty value stays, since it hides nothing and whether something is set is worth knowing.
+// Value masks the value of a name: all of it if the name is secret, or else the secrets in it. An
+// empty value stays, because it reveals nothing and shows that it is empty.
 func (m Masker) Value(name, value string) string {
 	if value != "" && m.namesSecret(name) {
 		return Mask
@@ -125,7 +125,7 @@ func inQuery(name string) bool {
 	})
 }
 
-// Query masks the secrets of a query string and leaves the rest as it was written.
+// Query masks the secrets of a query string and leaves the rest unchanged.
 func (m Masker) Query(raw string) string {
 	if raw == "" {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Text masks the secrets in a text. A text without any is returned as it is, and what is masked
-// already stays so. The time that it takes grows with the length of the text and not faster.
+// Text masks the secrets in a text. A text without secrets is returned unchanged, and existing
+// masks stay. The time grows linearly with the length of the text.
 func (m Masker) Text(s string) string {
 	t := scanner{m: m, s: withoutKeys(s)}
 	t.scan()

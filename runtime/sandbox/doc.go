@@ -1,100 +1,109 @@
-// Package sandbox runs handlers within limits, each call in a process of its own, on Linux. On
-// other systems it builds, and refuses. A server is given a [Sandbox], by [New]; it bounds how
-// often clients call ([Limiter]) and keeps a workspace for each ([Workspaces], which handlers find
-// by [Workspace]) on all systems.
+// Package sandbox isolates handlers: on Linux, each call runs in its own process, within limits.
+// On other systems it builds, and servers with isolated tools do not start. Pass a [Sandbox] from
+// [New] to a server. On all systems it also limits the calls of clients ([Limiter]), and keeps a
+// workspace for each client ([Workspaces]), which handlers get by [Workspace].
 //
-// The process is a helper: the program's own file, started again, in which [Main] waits for one
-// request, runs the handler that was registered by that name, and answers. A [Pool] keeps helpers
-// ready. Each serves one call and is then killed with everything it started, so nothing a call
-// leaves behind meets another.
+// The process is a helper: the program's own file, started again. In it, [Main] waits for one
+// request, runs the registered handler and returns the result. A [Pool] keeps helpers ready. Each
+// serves one call and is then killed with all processes that it started, so that a call leaves
+// nothing behind for another.
 //
-// # Order, and why it is this one
+// # Order of the steps
 //
-//  1. The server starts the helper from /proc/self/exe, as another user where it is root, in a user namespace, a
-//     mount namespace and (without cgo) a pid namespace of its own, as the leader of a session, with
-//     a clean environment. The user
-//     comes first: no line of Go ever runs in a helper as root. It
-//     is killed when the server ends, and closes what the server itself inherited without knowing.
-//     The helper gives itself a root that holds the null device and nothing else. It keeps the capability to mount
-//     in its own namespaces until step 4.
-//  2. The helper restricts its system calls while it waits: which ones depends only on whether it is meant for calls
-//     with a network, and building the filter takes longer than anything else here. Seccomp brings all threads along
-//     and with them no_new_privs, without which it could be shaken off by starting a privileged program.
-//  3. The request comes over a socket, which carries the descriptors of what is granted: files that the server has
-//     opened, and so decided on. The socket is closed; the answer goes through a pipe, of which the server trusts no
-//     length.
-//  4. Mounts: the working directory and the granted paths, at their own names, without set-id bits and, unless
-//     Execute was granted, not executable. A server that may mount hands over mounts; for another one the helper
-//     finds each path by its name, and compares what it finds with the descriptor. Then all threads drop their
-//     capabilities, and a second filter refuses mounts.
-//     Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), STACK, CPU, NOFILE, FSIZE, NPROC,
-//     CORE, MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
-//  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null device. After the
-//     limits, because what it needs of /proc can be opened no more.
-//  6. The handler. Its context holds the caller and the decisions of the server ([Job].Caller).
-//  7. The server kills the process group, the pid namespace with its first process, and the cgroup if there is one,
-//     waits, and only then returns. [Sandbox.Isolate] does not wait where there is an answer: taking apart what was
-//     killed takes as long again as the call. It has its place among [Options].Max until then. What has left the
-//     process group may run on for that moment, which only a pid namespace lets it: it is seen when the client's workspace is
-//     counted next.
+//  1. The server starts the helper from /proc/self/exe as the leader of a session, in its own
+//     user namespace, mount namespace and (without cgo) pid namespace, with a clean environment.
+//     If the server is root, the helper gets another user before any Go code runs. The helper is
+//     killed when the server ends. It closes inherited descriptors, and gives itself a root with
+//     nothing but the null device. It keeps the capability to mount in its own namespaces until
+//     step 4.
+//  2. While it waits, the helper restricts its system calls. The filter depends only on the use
+//     of a network, and takes longer to build than any other step. Seccomp applies it to all
+//     threads, with no_new_privs: otherwise a privileged program could remove the filter.
+//  3. The request comes over a socket, with the descriptors of granted files. The server has
+//     opened them, and so decided on them. The socket is closed. The response comes through a
+//     pipe, whose lengths the server does not trust.
+//  4. Mounts: the working directory and the granted paths, at their own names, without set-id
+//     bits and not executable, unless Execute was granted. A server that may mount passes
+//     mounts. For another server, the helper finds each path by its name and compares it with
+//     the descriptor. Then all threads drop their capabilities, and a second filter refuses
+//     mounts. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds at its start),
+//     STACK, CPU, NOFILE, FSIZE, NPROC, CORE and MSGQUEUE, as hard limits, which can only become
+//     lower. They come with the request, because they depend on it.
+//  5. Landlock, on all threads, with exactly the granted paths, the working directory and the
+//     null device. It comes after the limits, which need files of /proc that cannot be opened
+//     afterwards.
+//  6. The handler. Its context contains the caller and the server's decisions ([Job].Caller).
+//  7. The server kills the process group, the pid namespace by its first process, and the cgroup
+//     if there is one. It waits for them, and then returns. [Sandbox.Isolate] returns earlier if
+//     there is a response, because cleaning up takes as long again as the call. Until the end,
+//     the call counts for [Options].Max. A process outside of the process group, which only a
+//     pid namespace allows, may run on for that time. The next count of the client's workspace
+//     includes its files.
 //
-// # What holds
+// # Guarantees
 //
-// No path can be opened that was not granted, by no thread and no program that the handler starts.
-// In a mount namespace no other path can be looked at (stat, readlink, access), but for the names
-// of folders that lead to granted ones. No file can be run or mapped as a program that was not
-// granted for it, by ld.so neither. No file gets a set-id bit, and none is made without a name
-// (O_TMPFILE). No socket of any family can be made, but TCP and UDP ones for calls that were
-// granted a network, and those cannot listen. No pipe with a name and no device can be made, and no
-// space be taken beyond a file's end. No other process can be signalled, traced, read or slowed
-// down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of
-// the call's processes is left, whatever sessions they made and however often they forked; the same
-// goes for the server's own end, kill -9 included, which a handler cannot keep from its helper. A
-// limit that was reached is named in a [*LimitError]. What a helper sends is read in one order,
-// each part once and of bounded length; what its handler logs and reports meanwhile
-// ([runtime.Logger], [runtime.Progress], [runtime.Advise]) is bounded one by one and together, and
-// nothing in it is believed. No client has more than [Options].Share calls at a time. The tests try
-// all of it on the real kernel.
+//   - Files: no thread and no program that the handler starts can open a path that was not
+//     granted. In a mount namespace it cannot stat or readlink other paths either, except the
+//     names of folders that lead to granted ones. It cannot run or map a file as a program
+//     unless that was granted, not even by ld.so.
+//   - No file gets a set-id bit. No file without a name (O_TMPFILE), no named pipe and no device
+//     can be created, and no space can be allocated beyond the end of a file.
+//   - Network: no socket can be created, except TCP and UDP sockets in calls with a network, and
+//     these cannot listen.
+//   - Processes: a handler cannot signal, trace, read or slow down other processes. Only helpers
+//     are children of the server.
+//   - End: when [Pool.Run] has returned, no process of the call is left, whatever sessions it
+//     made and however often it forked. The same holds if the server ends, also by kill -9,
+//     which a handler cannot prevent.
+//   - Limits: a [*LimitError] names the limit that was reached. No client has more than
+//     [Options].Share calls at a time.
+//   - Output: the server reads the messages of a helper in one order, each part once and with a
+//     bounded length. Logs and progress of the handler ([runtime.Logger], [runtime.Progress],
+//     [runtime.Advise]) are bounded each and together, and the server trusts no content.
 //
-// # What does not
+// The tests check all of these on the real kernel.
 //
-//   - Without a mount namespace, names and attributes of files (stat, readlink, access) can be read as far as the
-//     user's permissions go, and ld.so runs files of the workspace: Landlock rules on neither. Choose a user (see
-//     [Options]) that owns nothing, or set [Options].RequireMountNamespace.
-//   - With a mount namespace there is no /proc, so that programs that need it fail. An interpreter that
-//     was granted reads a script from the workspace. A file that is handed over open stays on the
-//     server's mount.
-//   - The other way round, no handler and no program it starts can change modes, owners or extended attributes, of its
-//     own files neither: the filter cannot tell whose they are. Programs that insist on it fail.
-//   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
-//     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
-//     tables, page cache) is counted by a cgroup only.
-//   - RLIMIT_DATA counts memory that may be written to. A handler that means harm fills some, makes it readable only,
-//     and takes more: what a process has resident is looked at every 50 ms or so, and a call with one that has too much is
-//     killed. Until then it has what can be filled in that time, unless there is a cgroup.
-//   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs
-//     in it, every 50 ms or ten times as long as counting takes, and at its end. A call that
-//     exceeds the quota is killed: the workspace holds more by what can be written in that
-//     time. The client's next calls can then remove files and folders, and neither make nor
-//     write any. A file takes its length, or what the file system has reserved for it where
-//     that is more. A call whose workspace cannot be counted within 5 s ends.
+// # Restrictions
+//
+//   - Without a mount namespace, a handler can read names and attributes of files (stat,
+//     readlink, access) as far as the user's permissions go, and ld.so runs files of the
+//     workspace. Landlock covers neither. Choose a user that owns no files (see [Options]), or
+//     set [Options].RequireMountNamespace.
+//   - With a mount namespace there is no /proc, so that programs that need it fail. An
+//     interpreter that was granted reads a script from the workspace. A file that is passed open
+//     stays on the server's mount.
+//   - A handler and its programs cannot change modes, owners or extended attributes, even of
+//     their own files: the filter cannot see the owner. Programs that require it fail.
+//   - Memory, processor time and open files are limited for each process. A handler that may
+//     start programs can use Limits.Processes times as much, unless there is a cgroup. Only a
+//     cgroup counts the kernel's memory for a process (pipes, page tables, page cache).
+//   - RLIMIT_DATA counts writable memory. A hostile handler can fill memory, make it read-only
+//     and allocate more. So the server reads the resident memory about every 50 ms, and kills a
+//     call with too much. Until then the handler can use what it can fill in that time, unless
+//     there is a cgroup.
+//   - FileSize limits a file, not the number of files. The server counts a workspace at the end
+//     of a call, and during it every 50 ms or ten times the duration of a count. A call that
+//     exceeds the quota is killed: the workspace exceeds it by what can be written in that time.
+//     The client's next calls can then remove files and folders, and neither create nor write
+//     any. A file counts with its length, or with the space that the file system has reserved
+//     for it if that is more. A call whose workspace cannot be counted within 5 s ends.
 //   - Removed files that the processes of a call still have open or mapped count as well. The
-//     server finds them in /proc. It has to be root or start its helpers in a user namespace,
-//     and /proc may not hide them (hidepid); else it does not start, unless that is accepted. A
-//     call with a process that cannot be read ends. So does one with a removed file that is
-//     mapped and no longer open, unless the server has the capability CAP_CHECKPOINT_RESTORE:
-//     its length cannot be known. Processes that hand files on to new ones faster than the
-//     server looks are found later. A workspace for which that is too much belongs on a file
-//     system of its own.
-//   - With a network granted, all addresses can be reached that the server's host can. Which hosts a call may
-//     connect to is for its handler's dialer.
-//   - A hole in the kernel is a way out. The filter closes the parts with a history of them, and calls newer than
-//     the filter.
-//   - In programs with cgo there is no pid namespace (see ownPIDs): handlers cannot leave the process group instead,
-//     so setsid fails in their programs, and programs they started outlive a server that is killed -9, within
-//     their limits.
-//   - Reaching the memory limit makes the Go runtime end the process. That it was memory is read from what it says
-//     then; a handler that says the same is believed.
-//   - Package initialisation of the program runs in each helper before [Main], unrestricted, though as the helper's
-//     user: it must not do what a server does.
+//     server finds them in /proc. For that it must be root or start its helpers in a user
+//     namespace, and /proc must not hide them (hidepid). Otherwise it does not start, unless the
+//     options accept that. A call ends if one of its processes cannot be read. It also ends if
+//     it has a removed file mapped and not open, whose length cannot be known without the
+//     capability CAP_CHECKPOINT_RESTORE. If processes hand files on to new ones faster than the
+//     server looks, it finds them later. If that is too much, put the workspaces on their own
+//     file system.
+//   - A call with a network can connect to all addresses that the server's host can reach. The
+//     handler's dialer decides on hosts.
+//   - A vulnerability of the kernel can break the isolation. The filter refuses parts with a
+//     history of vulnerabilities, and system calls newer than the filter.
+//   - In programs with cgo there is no pid namespace (see ownPIDs). Instead, handlers cannot
+//     leave the process group, so that setsid fails. Programs that they started outlive a server
+//     that is killed with kill -9, within their limits.
+//   - The Go runtime ends a process at the memory limit. The server detects that by the
+//     runtime's message, which a handler could write itself.
+//   - The program's package initialisation runs in each helper before [Main], unrestricted, as
+//     the helper's user. It must not do the work of a server.
 package sandbox

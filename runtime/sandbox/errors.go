@@ -23,10 +23,10 @@ const (
 	OpenFiles Limit = "open files"
 	FileSize  Limit = "file size"
 	Processes Limit = "processes"
-	// SystemCall is a call to the kernel that no handler has business with, such as tracing another
-	// process. The process ends at once.
+	// SystemCall is a system call that no handler needs, such as tracing another process. The
+	// process ends at once.
 	SystemCall Limit = "system call"
-	// Concurrency and Rate are those of a [Limiter], Quota that of a [ClientWorkspace].
+	// Concurrency and Rate are limits of a [Limiter], Quota one of a [ClientWorkspace].
 	Concurrency Limit = "calls at a time"
 	Rate        Limit = "rate"
 	Quota       Limit = "workspace"
@@ -41,14 +41,14 @@ func (l Limit) known() bool {
 	return false
 }
 
-// LimitError says that a call ended because it reached a limit. By the time it is returned the
-// call's processes have ended.
+// LimitError reports that a call ended at a limit. The processes of the call have ended before it
+// is returned.
 type LimitError struct {
-	// Limit is the one that was reached.
+	// Limit is the limit that was reached.
 	Limit Limit
-	// Bound is where it lies, for people; empty where it is not a number.
+	// Bound is the value of the limit as text. It is empty if it is not a number.
 	Bound string
-	// After is how long to wait before a call may be let in, where the limit is on the rate.
+	// After is the time to wait before the next call, for a limit on the rate.
 	After time.Duration
 }
 
@@ -66,7 +66,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the tool reached its limit on %s (%s)", e.Limit, e.Bound)
 }
 
-// Reached names the limit.
+// Reached returns the name of the limit.
 func (e *LimitError) Reached() string { return string(e.Limit) }
 
 // HandlerError is an error that a handler returned.
@@ -78,15 +78,15 @@ type HandlerError struct {
 // Error returns Message.
 func (e *HandlerError) Error() string { return e.Message }
 
-// HandlerError returns the words of the handler's error.
+// HandlerError returns the text of the handler's error.
 func (e *HandlerError) HandlerError() string { return e.Message }
 
-// CrashError says that the helper ended without an answer: the handler panicked or ended the
-// process. What it was, and a stack, are for the log ([Options].Log), not for the client.
+// CrashError reports that the helper ended without a response: the handler panicked or ended the
+// process. The panic and its stack go to [Options].Log, not to the client.
 type CrashError struct {
-	// Panic says that a panic was the reason, as far as that is known.
+	// Panic is true if the reason is known to be a panic.
 	Panic bool
-	// State is how the process ended, such as "exit status 3"; empty where the panic was recovered.
+	// State is how the process ended, such as "exit status 3". It is empty for a recovered panic.
 	State string
 }
 
@@ -98,9 +98,9 @@ func (e *CrashError) Error() string {
 	return "the tool's process ended without a result:  " + e.State
 }
 
-// MissingError says what a machine lacks for isolation.
+// MissingError lists the parts that a system lacks for isolation.
 type MissingError struct {
-	// Parts are what is missing, a sentence each.
+	// Parts are the missing parts, a sentence each.
 	Parts []string
 }
 

@@ -10,22 +10,22 @@ import (
 	"sync/atomic"
 )
 
-// Handler runs one isolated call, in a helper process. The context ends when the call's time is
-// over; the process ends shortly after, whether the handler listens or not. What it returns
-// crosses a pipe: the result as it is, of an error its text.
+// Handler runs one isolated call in a helper process. The context ends at the time limit of the
+// call. The process ends shortly after, even if the handler ignores that. The result crosses a
+// pipe unchanged; of an error only the text does.
 type Handler func(ctx context.Context, job Job) (result []byte, err error)
 
-// Job is what a handler gets. It owns all of it: the process serves nobody else.
+// Job is the input of a handler, which owns all of it: the process serves one call only.
 type Job struct {
-	// Arguments is the call's arguments as JSON.
+	// Arguments contains the call's arguments as JSON.
 	Arguments json.RawMessage
-	// Caller describes the call, as JSON that the server made: the caller and the server's
-	// decisions. The handler's context has it already. It is empty if no server made the call.
+	// Caller describes the call, as JSON from the server: the caller and the server's decisions. The
+	// handler's context contains it already. It is empty if no server made the call.
 	Caller json.RawMessage
 	// Files are the granted resources, opened by the server, by name.
 	Files map[string]*os.File
-	// Dir is the directory the handler works in, and the process's working directory; nil where
-	// the request has none. The working directory is then the root, of which nothing can be read.
+	// Dir is the directory of the handler, and the working directory of the process. It is nil if
+	// the request has none; the working directory is then the root, which cannot be read.
 	Dir *os.Root
 }
 
@@ -40,9 +40,9 @@ var registry = struct {
 // called says that Main ran in this process, and that it is no helper.
 var called atomic.Bool
 
-// Register makes a handler known by a name. It is to be called from init functions, which run
-// before [Main] takes a helper's role over; generated code does. A name that is empty or taken,
-// or a handler that is nil, is a mistake that [Ready] reports.
+// Register registers a handler by name. Call it from init functions, which run before [Main];
+// generated code does. An empty or duplicate name and a nil handler are mistakes that [Ready]
+// reports.
 func Register(name string, run Handler) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -73,11 +73,10 @@ func notRegistered(name string) error {
 		"or an older version of mcpgen generated it. Import the package, and run go generate", name)
 }
 
-// Main is the first line of a program's main function. In a helper process it runs the one
-// handler it was started for and never returns. Everywhere else it notes that it was called and
-// returns at once.
+// Main must be the first statement of a program's main function. In a helper process it runs the
+// handler and never returns. Everywhere else it returns at once.
 //
-// It has to be first: what main does before it, each helper would do too.
+// Each helper would also run any statement before it.
 func Main() {
 	if isHelper(os.Args) {
 		help() // does not return
@@ -85,8 +84,8 @@ func Main() {
 	called.Store(true)
 }
 
-// Ready reports what is in the way of isolation in this program: that [Main] was not called, or
-// that handlers were registered wrongly. It is nil where nothing is.
+// Ready reports a missing call of [Main], and handlers that were registered wrongly. Otherwise it
+// returns nil.
 func Ready() error {
 	registry.Lock()
 	defer registry.Unlock()

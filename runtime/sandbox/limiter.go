@@ -11,23 +11,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Bounds are how often a client may call a tool. Zero is no bound.
+// Bounds limit the calls of a client to a tool. Zero is no limit.
 type Bounds struct {
-	// Concurrency is how many calls may run at a time.
+	// Concurrency is the number of calls that may run at a time.
 	Concurrency int
-	// Rate is how many calls may begin in a second, on average.
+	// Rate is the number of calls that may begin in a second, on average.
 	Rate float64
-	// Burst is how many may begin at once after a pause; where it is 0 as many as in a second, and one at
-	// least.
+	// Burst is the number of calls that may begin at once after a pause. Zero is the number of a
+	// second, and at least one.
 	Burst int
 }
 
-// Limiter bounds the calls of each client to each tool. What exceeds a bound is an error at once,
-// nothing waits. It is safe for concurrent use. The zero value is ready and keeps at most 100,000 pairs.
+// Limiter limits the calls of each client to each tool. A call beyond a limit gets an error at
+// once: no call waits. It is safe for concurrent use. The zero value is ready and keeps at most
+// 100,000 pairs.
 type Limiter struct {
-	// Pairs is how many pairs of client and tool are remembered. Only those are that ran or spent
-	// something not yet made good. With more of them than that, calls of new pairs are refused:
-	// forgetting one would forget what it spent. 0 is 100,000.
+	// Pairs is the number of pairs of client and tool that are kept. A pair is kept while it has
+	// running calls or a used part of its rate. If all are taken, calls of new pairs are refused,
+	// because dropping a pair would reset its rate. Zero is 100,000.
 	Pairs int
 
 	mu    sync.Mutex
@@ -49,8 +50,9 @@ type traffic struct {
 // errPairs is for a limiter that remembers as many as it may.
 var errPairs = errors.New("too many clients are calling tools: try again later")
 
-// Enter lets a call in and returns what has to be called when it is over, once or more often; or it
-// returns a [*LimitError] with limit Concurrency or Rate. A call that is not let in spends nothing.
+// Enter admits a call and returns a function to call at its end, once or more often. Otherwise it
+// returns a [*LimitError] with limit Concurrency or Rate. A refused call does not count for the
+// rate.
 func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error) {
 	if b.Concurrency < 0 || b.Rate < 0 || b.Burst < 0 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
 		return nil, fmt.Errorf("limits of %s must not be negative or infinite: %+v", tool, b)

@@ -9,21 +9,21 @@ import (
 	"runtime"
 )
 
-// Pool isolates calls on Linux. Here there is none.
+// Pool isolates calls on Linux. Other systems have no pool.
 type Pool struct{ options Options }
 
 // unsupported says that this is not Linux.
 var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on "+
 	"Linux (also in a container or virtual machine), or remove isolate=process from its tools", runtime.GOOS)
 
-// NewPool refuses: only Linux has what isolation is made of, and running a handler with less than
-// was asked for would be a lie, with [Options].BestEffort too.
+// NewPool returns an error, also with [Options].BestEffort: only Linux has the parts of
+// isolation, and a handler must not run with less isolation than its directive requires.
 func NewPool(Options) (*Pool, error) { return nil, unsupported }
 
-// Run refuses.
+// Run returns an error.
 func (*Pool) Run(context.Context, Request) (Answer, error) { return Answer{}, unsupported }
 
-// Missing returns nil: there is no pool that lacks a part.
+// Missing returns nil.
 func (*Pool) Missing() []string { return nil }
 
 func (*Pool) required() []string { return nil }
@@ -31,7 +31,7 @@ func (*Pool) required() []string { return nil }
 // Close does nothing.
 func (*Pool) Close() error { return nil }
 
-// Programs returns nothing here.
+// Programs returns nil.
 func Programs() []Path { return nil }
 
 func help() {

@@ -26,7 +26,7 @@ const (
 	callsFirst = 5 * time.Millisecond
 )
 
-// Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for
+// Pool starts helpers ahead of calls and runs each call in its own helper. It is safe for
 // concurrent use.
 type Pool struct {
 	options Options
@@ -63,9 +63,9 @@ type got struct {
 	err     error
 }
 
-// NewPool starts helpers. It tries one out: that it can be started, and that from no thread of it
-// a file or a socket can be opened. Where the system lacks something it returns a [*MissingError],
-// unless [Options].BestEffort is set. [Main] has to have been called.
+// NewPool starts helpers. It tests one first: it must start, and none of its threads may open a
+// file or a socket. It returns a [*MissingError] if the system lacks a part, unless
+// [Options].BestEffort is set. Call [Main] before.
 func NewPool(o Options) (*Pool, error) {
 	if err := Ready(); err != nil {
 		return nil, err
@@ -115,14 +115,14 @@ func NewPool(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Missing returns what the system lacks of isolation, a sentence each: nil where it lacks nothing.
+// Missing returns the parts of isolation that the system lacks, a sentence each, or nil.
 func (p *Pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
 
 // required returns those parts that have to be accepted.
 func (p *Pool) required() []string { return p.host.missing }
 
-// Close ends all helpers and the calls in them, and returns when they have ended. Calls get an
-// error. It may be called more than once.
+// Close ends all helpers and their calls, and waits for them. The calls get an error. It may be
+// called more than once.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if p.closed {

@@ -18,10 +18,10 @@ import (
 // down.
 const deepest = 64
 
-// Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or
-// too many files are in it, or folders lie deeper than 64 in each other. It reads the directory:
-// ask before much is written. Isolated calls are held to it while they run; what a handler in the
-// server writes too much keeps the client's next isolated calls from writing.
+// Room returns how many bytes may be added to the directory. It returns a [*LimitError] if none
+// may, if there are too many files, or if folders are nested deeper than 64. It reads the
+// directory: call it before you write much. Isolated calls are held to the quota while they run.
+// If a handler in the server writes more, the client's next isolated calls cannot write.
 func (s *ClientWorkspace) Room() (int64, error) {
 	bytes, over, err := s.used(context.Background())
 	left := s.all.options.Bytes - bytes

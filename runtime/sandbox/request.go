@@ -9,26 +9,26 @@ import (
 
 // Request is one isolated call.
 type Request struct {
-	// Name is what the handler was registered by.
+	// Name is the registered name of the handler.
 	Name string
-	// Arguments reach the handler as they are.
+	// Arguments are passed to the handler unchanged.
 	Arguments json.RawMessage
 	// Caller describes the call, as JSON that a server made. The handler's context is made from it.
 	// If it is empty, the context holds no caller and no grants.
 	Caller json.RawMessage
-	// Files are handed to the helper as descriptors, by name: at most 128. They stay open here and
-	// stay the caller's. Rights are those they were opened with; the helper needs no others.
+	// Files are passed to the helper as descriptors, by name: at most 128. The caller keeps them
+	// open and closes them. The helper gets the rights that they were opened with.
 	Files map[string]*os.File
-	// Dir becomes the handler's Job.Dir and working directory, readable and writable. It stays
-	// open here. The helper's user needs permissions on it, see [Options].UID.
+	// Dir becomes the handler's Job.Dir and working directory, readable and writable. The caller
+	// closes it. The helper's user needs permissions on it: see [Options].UID.
 	Dir *os.Root
-	// Paths are the files and folders the handler may open by name, beside Dir. Nothing else
-	// can be opened.
+	// Paths are the files and folders that the handler may open by name, besides Dir. It can open no
+	// others.
 	Paths []Path
-	// Net allows TCP and UDP to anywhere, and reading what [Options].NetPaths names. Listening is
-	// not allowed in any case.
+	// Net allows TCP and UDP connections to any address, and reading [Options].NetPaths. Listening
+	// is never allowed.
 	Net bool
-	// Limits bound the call. What is zero is taken from [Options].Limits.
+	// Limits are the limits of the call. A zero field is taken from [Options].Limits.
 	Limits Limits
 
 	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed:
@@ -45,35 +45,35 @@ type Request struct {
 	hold    *holding
 }
 
-// Access is what may be done with a path: any union of the constants.
+// Access is a union of the constants below.
 type Access uint8
 
 // Kinds of access.
 const (
-	// Read is reading files, and listing folders.
+	// Read allows reading files, and listing folders.
 	Read Access = 1 << iota
-	// Write is writing and cutting files, and in folders making, renaming and removing files,
-	// folders and symbolic links, but no devices, pipes and sockets.
+	// Write allows writing and truncating files. In folders it allows creating, renaming and
+	// removing files, folders and symbolic links, but no devices, pipes and sockets.
 	Write
-	// Execute is starting programs. Most need Read on their libraries too: see [Programs].
+	// Execute allows starting programs. Most need Read on their libraries too: see [Programs].
 	Execute
 )
 
-// Path grants access to a file, or to a folder and all below it.
+// Path grants access to a file, or to a folder and everything below it.
 type Path struct {
-	// Name is the path. Its last element may not be a symbolic link: resolve it first, and decide
+	// Name is the path. Its last element must not be a symbolic link: resolve it first, and decide
 	// on the result.
 	Name string
-	// File, where it is not nil, is the opened file or folder that is meant, whatever Name says by
-	// now. It stays open here.
+	// File is the opened file or folder, if it is not nil, whatever Name refers to by now. The
+	// caller closes it.
 	File *os.File
-	// Access is what is granted.
+	// Access contains the granted kinds of access.
 	Access Access
 
 	as string // the name that programs know it by, where that is a symbolic link
 }
 
-// Limits bound a call. A limit that is zero has its default; no limit can be left out.
+// Limits are the limits of a call. A zero field has its default; no limit can be switched off.
 type Limits struct {
 	// Timeout bounds the time of the handler. The handler's context ends then, and its processes
 	// [Options].Grace later. Zero is 30 s.
@@ -149,18 +149,18 @@ const (
 	leastProcesses = 32
 )
 
-// Answer is what a call came to. Where Run returns an error, Result is empty and the rest is what
-// is known.
+// Answer is the result of a call. If Run returns an error, Result is empty and the other fields
+// contain what is known.
 type Answer struct {
-	// Result is what the handler returned.
+	// Result is the handler's result.
 	Result []byte
-	// Printed is what the handler and its programs wrote to standard output and standard error. Of
-	// more than [Options].Printed bytes it is the beginning and the end.
+	// Printed is the output of the handler and its programs to standard output and standard error.
+	// Beyond [Options].Printed bytes, only the beginning and the end are kept.
 	Printed []byte
-	// CPU is the processor time the call took, that of programs it started and waited for included.
+	// CPU is the processor time of the call, including programs that it started and waited for.
 	CPU time.Duration
-	// MaxRSS is the most memory in bytes that the helper had resident, what it had before the call
-	// included; 0 where it ended by itself before that could be read.
+	// MaxRSS is the largest resident memory of the helper in bytes, including memory from before the
+	// call. It is 0 if the helper ended before it could be read.
 	MaxRSS int64
 
 	begun bool // the handler began

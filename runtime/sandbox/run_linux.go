@@ -29,9 +29,9 @@ const (
 // errLost says that a helper ended before the handler began, so that another may be tried.
 var errLost = errors.New("a helper ended before its handler began")
 
-// Run runs one call in a helper of its own and returns when none of its processes is left. Errors
-// are [*LimitError], [*HandlerError], [*CrashError], the context's cause where that ended first, or
-// say that the call did not begin.
+// Run runs one call in its own helper and returns when none of its processes is left. Errors are
+// [*LimitError], [*HandlerError], [*CrashError], the context's cause if that ended first, or
+// report that the call did not begin.
 func (p *Pool) Run(ctx context.Context, r Request) (Answer, error) {
 	if _, found := handlerOf(r.Name); !found {
 		return Answer{}, notRegistered(r.Name)
@@ -594,8 +594,8 @@ func namespacesOf(o Options) uintptr {
 	return 0
 }
 
-// Programs returns the paths that most programs need to be started: where they, their libraries and
-// their time zones lie. It grants starting all of them.
+// Programs returns the paths that most programs need to start: the folders of programs, libraries
+// and time zones. It allows starting all of them.
 func Programs() []Path {
 	var all []Path
 	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64",

@@ -16,10 +16,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox is what a server needs of this package: a [Limiter], [Workspaces] where [Options] name a
-// folder for them, and a [Pool] from the moment on that a server with isolated tools starts. It is
-// passed to the server as runtime.Options.Sandbox; several servers may share one. It is safe for
-// concurrent use.
+// Sandbox contains a [Limiter], [Workspaces] if [Options] name a folder for them, and a [Pool]
+// after the start of a server with isolated tools. Set it as runtime.Options.Sandbox. Several
+// servers may share one. It is safe for concurrent use.
 type Sandbox struct {
 	options Options
 	root    *os.Root    // nil where spaces is
@@ -39,8 +38,8 @@ var (
 	_ isolate.Workspaces = (*Sandbox)(nil)
 )
 
-// New returns a sandbox without any processes yet. Its error says which option cannot work. The
-// folder of workspaces is made where it does not exist.
+// New returns a sandbox without processes. The error names an option that cannot work. A missing
+// folder of workspaces is created.
 func New(o Options) (*Sandbox, error) {
 	if _, err := o.filled(); err != nil {
 		return nil, err
@@ -66,9 +65,8 @@ func New(o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Start makes helpers ready where the server has isolated tools, and does nothing where it has
-// none. A server that starts later on shares the helpers; what this system lacks is for each of
-// them to accept.
+// Start makes helpers ready if the server has isolated tools. Servers that start later share the
+// helpers. Each server accepts the missing parts of the system for itself.
 func (s *Sandbox) Start(start isolate.Start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,9 +123,8 @@ func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends all helpers and the calls in them, and returns when none is left. Calls that come
-// later get an error, those that still use a workspace too. It may be called more than once;
-// servers do not call it.
+// Close ends all helpers and their calls, and waits for them. Later calls get an error, and so do
+// calls that still use a workspace. It may be called more than once. Servers do not call it.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +142,9 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter lets a call in, or returns a [*LimitError]. The context it returns is the one that
-// [Workspace] needs; a workspace is taken when the handler asks for it, and given back by leave.
-// leave may be called more than once.
+// Enter admits a call, or returns a [*LimitError]. [Workspace] needs the returned context. The
+// handler takes a workspace when it requests one, and leave gives it back. leave may be called
+// more than once.
 func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
 	l toolset.Limits) (context.Context, func(), error) {
 	leave := func() {}
@@ -197,11 +194,11 @@ func spelled(c isolate.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
-// Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all
-// together, have as many calls running as [Options] allow. ctx is the one from Enter. Its handler
-// works in the client's workspace, where one is kept for it. If that holds more than its quota, of
-// bytes, of files or of folders in each other, the handler may remove and neither make nor write
-// files there.
+// Isolate runs a call in its own helper. It returns a [*LimitError] if the client, or all clients
+// together, have the maximum number of running calls. ctx is the one from Enter. The handler
+// works in the client's workspace, if the sandbox keeps them. If the workspace exceeds its quota
+// of bytes, files or nested folders, the handler can remove files there, and neither create nor
+// write any.
 func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
@@ -280,13 +277,13 @@ func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
 	}
 }
 
-// Folder returns the folder of the workspaces, empty where there is none, for a server to see that
-// it is none of those that clients can be granted.
+// Folder returns the folder of the workspaces, or "" without workspaces. The server checks that
+// no client can be granted it.
 func (s *Sandbox) Folder() string { return s.options.Workspaces }
 
 // ClearWorkspace removes the files and the variables of a client's workspace, and reports whether
-// it had one. Its isolated calls end with an error before. If the context ends first, removing
-// goes on.
+// there was one. The client's isolated calls end with an error before. If ctx ends first, removal
+// continues.
 func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (
 	found bool, err error) {
 	switch {

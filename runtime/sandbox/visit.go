@@ -18,15 +18,15 @@ var (
 		"workspace before the handler returns")
 )
 
-// Workspace returns the workspace of the client whose call a handler serves: its directory and its
-// variables. ctx is the one that the handler was given, or comes from it. In a process of its own
-// (isolate=process) the directory is the working directory as well, and what the handler does to
-// the variables is done to those of the server when it has returned, with an error or without;
-// calls that run at the same time see each other's files, but not variables.
+// Workspace returns the client's workspace, a directory and variables, for the call of a handler.
+// ctx is the context of the handler, or derived from it. In an isolated call (isolate=process)
+// the directory is also the working directory. Changes of variables reach the server when the
+// handler has returned, also with an error. Calls that run at the same time share files, but not
+// variables.
 //
-// The workspace is the call's until the handler returns. There is none where the server keeps none,
-// for anonymous callers, and after the call; a [*LimitError] says that the server has as many as it
-// may.
+// The workspace is valid until the handler returns. Workspace returns an error if the server
+// keeps no workspaces, for anonymous callers, and after the call. The error is a [*LimitError] if
+// the server has the maximum number of workspaces.
 func Workspace(ctx context.Context) (*ClientWorkspace, error) {
 	if from, found := ctx.Value(workspaceKey{}).(workspaceSource); found {
 		return from.workspace()

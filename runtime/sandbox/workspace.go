@@ -34,8 +34,8 @@ type WorkspaceOptions struct {
 	UID, GID int
 }
 
-// Workspaces keeps a directory and variables for each client. Directories outlive the server, and
-// those that expired meanwhile are removed at its start; variables do not. It is safe for
+// Workspaces keeps a directory and variables for each client. Directories remain after the server
+// ends, and the next start removes expired ones. Variables do not remain. It is safe for
 // concurrent use, by one server on one directory.
 type Workspaces struct {
 	options WorkspaceOptions
@@ -53,7 +53,7 @@ type Workspaces struct {
 	removing sync.WaitGroup
 }
 
-// ClientWorkspace is what one client has to work with. It is safe for concurrent use.
+// ClientWorkspace is the workspace of one client. It is safe for concurrent use.
 type ClientWorkspace struct {
 	all  *Workspaces
 	name string
@@ -71,8 +71,8 @@ type ClientWorkspace struct {
 	calls     sync.WaitGroup    // isolated calls with processes
 }
 
-// NewWorkspaces keeps workspaces in a directory that exists and holds nothing else. It is the
-// caller's to close, after the last workspace was released.
+// NewWorkspaces keeps workspaces in an existing directory, which must contain nothing else. Close
+// it after the last workspace was released.
 func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 ||
 		o.Clients < 0 || o.UID < 0 || o.GID < 0 {
@@ -113,9 +113,9 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	return w, nil
 }
 
-// Acquire returns a client's workspace, a new one where it has none or an expired one. It does not
-// expire before release has been called, once or more often. Every client identifier has a
-// workspace of its own; what it looks like does not matter.
+// Acquire returns a client's workspace, or a new one if there is none or it has expired. It does
+// not expire until release is called, once or more often. Each client identifier has its own
+// workspace; its form does not matter.
 func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
 	space, leave, err := w.acquire(client)
 	return space, func() { leave(true) }, err
@@ -329,14 +329,15 @@ func (s *ClientWorkspace) evict() {
 	}
 }
 
-// Dir is the client's directory. It is closed on release, when its call ends, and nil after that.
+// Dir returns the client's directory. It is closed at release, when the call ends. After that Dir
+// returns nil.
 func (s *ClientWorkspace) Dir() *os.Root {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
 	return s.dir
 }
 
-// Clear removes all that is in the directory, and all variables.
+// Clear removes all files in the directory, and all variables.
 func (s *ClientWorkspace) Clear() error {
 	s.mu.Lock()
 	s.variables, s.bytes = nil, 0
@@ -348,7 +349,7 @@ func (s *ClientWorkspace) Clear() error {
 	return removeContents(dir)
 }
 
-// Get returns a variable, and whether there is one.
+// Get returns a variable, and whether it exists.
 func (s *ClientWorkspace) Get(name string) (value string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -356,8 +357,8 @@ func (s *ClientWorkspace) Get(name string) (value string, found bool) {
 	return value, found
 }
 
-// Set sets a variable, or returns a [*LimitError] where that would be more than the quota. The old
-// value is kept then.
+// Set sets a variable. If that would exceed the quota, it returns a [*LimitError] and keeps the
+// old value.
 func (s *ClientWorkspace) Set(name, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns
-// once the event is on the disk, as far as the engine is configured to say so; those that come
-// while others are being written share a transaction. Events are never changed: the database itself
-// refuses that, and to delete them but by [Store.PruneEvents]. It is ready while [Store.Ping]
-// returns nil. When ctx ends first, the event may be kept nonetheless.
+// Audit returns a sink that keeps events in the store. It is an [audit.BatchSink]. Record returns
+// when the event is committed, as durably as the engine is configured. Events that arrive during
+// a write share the next transaction. The database refuses to change events, and deletes them for
+// [Store.PruneEvents] only. The sink is ready while [Store.Ping] returns nil. If ctx ends first,
+// the event may still be kept.
 func (s *Store) Audit() audit.Sink { return sink{s} }
 
-// SealBy lets the events of changes be given their place in a chain, so that they are in the one
-// that stands before the sink. It is to be called before anything is changed.
+// SealBy adds the events of changes to the chain in front of the sink, so that they verify like
+// all other events. Call it before the first change.
 func (s *Store) SealBy(sealer audit.Sealer) { s.sealer = sealer }
 
 type sink struct{ *Store }

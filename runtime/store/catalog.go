@@ -20,7 +20,7 @@ type Catalog struct {
 	Created, Updated time.Time
 }
 
-// CatalogPatch is what an update changes. Nil leaves it as it is.
+// CatalogPatch contains the new values of an update. A nil field stays as it is.
 type CatalogPatch struct {
 	Name, Description *string
 	Active            *bool
@@ -58,7 +58,7 @@ func (c Catalog) differences(before Catalog) (text string) {
 	return text
 }
 
-// CreateCatalog makes a catalog without entries: [Global], in an organisation or in a team.
+// CreateCatalog creates a catalog without entries: [Global], in an organisation or in a team.
 func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool, by audit.Event) (c Catalog, err error) {
 	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name), checkText("description", description, MaxDescription)); err != nil {
 		return Catalog{}, invalid("create catalog", err)
@@ -87,8 +87,8 @@ func (s *Store) Catalog(ctx context.Context, in Scope, id int64) (Catalog, error
 	return get(ctx, s, "catalog", id, in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)), readCatalog)
 }
 
-// Catalogs returns a page of the catalogs of a scope, active or not, in the order of their ids, and whether
-// there are more.
+// Catalogs returns a page of the catalogs of a scope, active or not, in the order of their ids,
+// and whether there are more.
 func (s *Store) Catalogs(ctx context.Context, in Scope, page Page[int64]) ([]Catalog, bool, error) {
 	q := in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id > ?`, page.After)).and(`ORDER BY id`)
 	return list(ctx, s, "catalogs", q, page, readCatalog)
@@ -130,8 +130,8 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 	return only(c, err)
 }
 
-// DeleteCatalog deletes a catalog with its entries, if it is still at the version that was read, or at
-// any where version is 0.
+// DeleteCatalog deletes a catalog with its entries. It fails with [ErrConflict] if the catalog
+// has another version, unless version is 0.
 func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
 	if err := checkVersion(version, 0); err != nil {
 		return invalid("delete catalog", err)
@@ -152,8 +152,8 @@ func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, 
 	})
 }
 
-// ActiveCatalogs returns the active catalogs of a name in any of some scopes, in no order that means
-// anything: the scopes of a caller, who says which comes first. [Anywhere] is not one of them.
+// ActiveCatalogs returns the active catalogs of a name in any of some scopes. The order has no
+// meaning: the caller decides which scope comes first. [Anywhere] is not allowed here.
 func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope) ([]Catalog, error) {
 	if checkName("catalog", name) != nil {
 		return nil, nil // there is none of such a name

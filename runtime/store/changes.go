@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Kind is what a [Change] is about.
+// Kind is the kind of a [Change].
 type Kind string
 
 // The kinds of changes.
 const (
-	// Everything may have changed: read again what you keep. It comes first, after a lost connection,
-	// and in place of changes that were missed or not received in time.
+	// Everything means that everything may have changed: read again what you keep. It comes first,
+	// after a lost connection, and in place of changes that were missed or not received in time.
 	Everything Kind = "everything"
-	// Deaf: no changes are received until the next Everything. On PostgreSQL, it comes once for each
-	// connection that is lost or cannot be made.
+	// Deaf means that no changes are received until the next Everything. On PostgreSQL, it comes
+	// once for each connection that is lost or cannot be made.
 	Deaf           Kind = "deaf"
 	ChangedOrg     Kind = "org"     // with all that is in it when it is deleted
 	ChangedTeam    Kind = "team"    // with all that is in it when it is deleted
@@ -30,19 +30,18 @@ const (
 	ChangedRequest Kind = "request" // for a grant: a new one, or one that was denied
 )
 
-// Change says what kind of thing was created, updated or deleted, and neither which nor how it is
-// now: read it. PostgreSQL tells a notification to every role that may connect to the database, so
-// that there is nothing in it but this.
+// Change contains the kind of a created, updated or deleted item, without its id or its new
+// value. PostgreSQL sends a notification to every role that may connect to the database, so it
+// contains no more.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Revision counts the changes of a database, in the order in which they came to stand. It is
-	// lower than before where the database was restored from a backup, which is told as
-	// [Everything].
+	// Revision counts the changes of a database, in the order of their commits. After a restore from
+	// a backup it is lower than before, and the kind is [Everything].
 	Revision int64 `json:"revision"`
 }
 
 const (
-	// quiet is how long a follower goes by what it hears before it looks whether that is true.
+	// quiet is how long a follower relies on notifications before it compares the revision.
 	quiet = 30 * time.Second
 	// pause is how long a follower waits before it connects again.
 	pause = time.Second
@@ -50,14 +49,14 @@ const (
 	backlog = 256
 )
 
-// Changes tells of the changes to the database until ctx ends or the store is closed, and closes
-// the channel then. It starts with [Everything], once changes are being heard: what is read after
-// it misses none. Where none are, [Deaf] says so. A follower that is slow holds nobody up; it gets
-// Everything in the place of what it missed.
+// Changes sends the changes of the database until ctx ends or the store is closed, and then
+// closes the channel. It starts with [Everything] once notifications arrive: a read after it
+// misses no change. [Deaf] reports that none arrive. A slow follower delays no other: it gets
+// Everything in place of the changes that it missed.
 //
-// On PostgreSQL each follower has a connection of its own and hears of the changes of all
-// processes as they are committed. On SQLite those of this process are told at once, and those of
-// another process within half a minute, as Everything.
+// On PostgreSQL each follower has its own connection, and receives the changes of all processes
+// as they are committed. On SQLite, changes of this process are sent at once. Those of another
+// process arrive within half a minute, as Everything.
 func (s *Store) Changes(ctx context.Context) <-chan Change {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.closing, cancel)

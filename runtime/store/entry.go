@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Entry is a tool's name in a catalog. Whether there is such a tool is not asked.
+// Entry is a tool's name in a catalog. The store does not check that the tool exists.
 type Entry struct {
 	ID      int64
 	Catalog int64
@@ -41,7 +41,7 @@ func (t *tx) catalogFor(in Scope, id int64) (Catalog, error) {
 	return c, err
 }
 
-// AddEntry puts a tool into a catalog of a scope.
+// AddEntry adds a tool to a catalog of a scope.
 func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, module string, by audit.Event) (e Entry, err error) {
 	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
 		return Entry{}, invalid("create entry", err)
@@ -71,7 +71,7 @@ func (c Catalog) entryDone(tool string) done {
 	return done{ChangedEntry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
-// RemoveEntry takes a tool out of a catalog of a scope.
+// RemoveEntry removes a tool from a catalog of a scope.
 func (s *Store) RemoveEntry(ctx context.Context, in Scope, catalog int64, tool string, by audit.Event) error {
 	if err := checkTool(tool); err != nil {
 		return invalid("delete entry", err)
@@ -99,7 +99,8 @@ func (s *Store) Entries(ctx context.Context, in Scope, catalog int64, page Page[
 	return list(ctx, s, "entries", q, page, readEntry)
 }
 
-// Tools returns the names of all tools in a catalog, in order. A catalog that is not there has none.
+// Tools returns the names of all tools in a catalog, in order, and no names for a missing
+// catalog.
 func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 	// One row, since reading a thousand takes some times as long. No name has a comma in it, and the
 	// engines sort by bytes as Go does, but for what an aggregate takes.
@@ -116,8 +117,8 @@ func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 	return tools, nil
 }
 
-// EntryCounts returns how many entries each of some catalogs has, by id: of a page's catalogs, in one question.
-// A catalog without entries, or that is not there, is not in the map.
+// EntryCounts returns the number of entries of each catalog, by id, with one query for a page of
+// catalogs. A catalog without entries and a missing one are not in the map.
 func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]int, error) {
 	counts := map[int64]int{}
 	// engines bound how many parameters a statement has

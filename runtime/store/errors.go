@@ -10,24 +10,23 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such thing in the scope that was asked for. A thing of another scope
-	// gives the same error, with the same text.
+	// ErrNotFound reports an item that the scope does not contain. An item of another scope gives
+	// the same error, with the same text.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: the name is taken within its scope, or the entry or member is there already.
+	// ErrExists reports a name that its scope already has, or an entry or a member that exists.
 	ErrExists = errors.New("exists already")
-	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
+	// ErrConflict reports an item that has changed since the caller's version. Read it again.
 	ErrConflict = errors.New("changed since it was read: read it again")
-	// ErrLimit: there are as many in the same place as there can be: [MaxEntries] and the others.
-	// The error says of what.
+	// ErrLimit reports that a place has its maximum number of items: see [MaxEntries] and the other
+	// limits. The error names the limit.
 	ErrLimit = errors.New("is the most")
-	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say
-	// in its place what is wrong: use [errors.Is].
+	// ErrInvalid reports a name, a standing, a scope, a version or a URL that is not valid. Errors
+	// of this kind have a text of their own: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
-	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be
-	// read, or its file was deleted or moved. [Store.Ping] returns such an error until that has
-	// changed.
+	// ErrUnwritable reports a database that accepts no changes: its disk is full, it is read-only,
+	// or its file was deleted or moved. [Store.Ping] returns such an error as long as that lasts.
 	ErrUnwritable = errors.New("the database is read-only")
-	// ErrNewer: a newer program has migrated the database.
+	// ErrNewer reports a database that a newer program has migrated.
 	ErrNewer = errors.New("the database is newer than this program")
 	// ErrClosed reports a use of the store after [Store.Close].
 	ErrClosed = errors.New("the store is closed")

@@ -24,13 +24,13 @@ const (
 var errPruned = errors.New(
 	"the oldest records are being deleted, so the export has a gap: export again afterwards")
 
-// ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids,
-// as they were at one moment, and says how many. All of them can be verified, as what the sink of a
-// chain keeps; a part of them has gaps.
+// ExportEvents writes the events of a filter as lines of JSON, in the order of their ids, from
+// one snapshot, and returns their number. All events of a trail verify as the output of a chain's
+// sink. A part of them has gaps.
 //
-// They are read a megabyte or a thousand at a time. No connection to the database is held while w
-// takes them, however long that is. Where records that are to come are pruned meanwhile it is an
-// error, and what was written is not all.
+// ExportEvents reads a megabyte or a thousand events at a time, and holds no connection to the
+// database during writes to w. If records that are still to be written are pruned meanwhile, it
+// returns an error, and the output is not complete.
 func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (int64, error) {
 	n, err := s.exportEvents(ctx, w, f)
 	if err != nil {

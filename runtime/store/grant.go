@@ -96,8 +96,8 @@ func (e *engine) sometime(t time.Time) any {
 // none waits in a ring.
 func (t *tx) alone() error { return t.hold(say(`SELECT id FROM store_revision WHERE id = 1`)) }
 
-// Grant keeps a grant, in canonical form. The same permission of the same client is renewed under
-// its old id. Errors wrap [grant.ErrInvalid] and [grant.ErrFull].
+// Grant keeps a grant, in canonical form. If the client already has the permission, that grant is
+// renewed and keeps its id. Errors wrap [grant.ErrInvalid] and [grant.ErrFull].
 func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (
 	made grant.Grant, err error) {
 	if _, err := g.Keepable(now()); err != nil {
@@ -177,9 +177,9 @@ func because(reason string) string {
 	return ", because " + quoted(reason)
 }
 
-// RevokeGrants takes a client's grants of a type and a pattern away, or of the whole type where the
-// pattern is empty, and returns them in the order of their ids. None is no error, and is recorded
-// all the same. Errors wrap [grant.ErrInvalid].
+// RevokeGrants revokes a client's grants of a type and a pattern, or of the whole type if the
+// pattern is empty. It returns them in the order of their ids. No such grant is no error, and is
+// recorded too. Errors wrap [grant.ErrInvalid].
 func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.Event) (
 	revoked []grant.Grant, err error) {
 	if err := r.Keepable(); err != nil {
@@ -228,7 +228,7 @@ func revocation(r grant.Revocation, resource string, revoked []grant.Grant) stri
 	return what + " of " + clientOf(r.Issuer, r.Client) + ": " + ids + because(r.Reason)
 }
 
-// GrantsOf returns the grants of a client in the order of their ids, expired ones too.
+// GrantsOf returns the grants of a client in the order of their ids, expired ones included.
 func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Grant, error) {
 	q := say(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`,
 		keepable(issuer), keepable(client))
@@ -239,7 +239,7 @@ func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Gr
 	return found, nil
 }
 
-// Grants returns a page of the grants that a filter chooses, in the order of their ids. Errors wrap
+// Grants returns a page of the grants of a filter, in the order of their ids. Errors wrap
 // [grant.ErrInvalid].
 func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, error) {
 	after, limit, err := f.Page()

@@ -39,11 +39,11 @@ func (e *engine) openRequests(q *statement, issuer, client string, at time.Time)
 		client, e.moment(at.Add(-grant.Waits)))
 }
 
-// RequestGrant keeps a request, in canonical form. An open one of the same client for the same
-// permission is returned in its place. A client has so many open at most, and all together
-// [MaxRequests]; those that were for as long as [grant.Waits] are withdrawn, and some of those of
-// which nobody has heard for 90 days after that are deleted. Errors wrap [grant.ErrInvalid] and
-// [grant.ErrTooMany].
+// RequestGrant keeps a request, in canonical form. If the client has an open request for the same
+// permission, that one is returned. most limits the open requests of the client, and
+// [MaxRequests] those of all clients. It withdraws requests of the client that have been open for
+// [grant.Waits], and deletes at most 100 requests that are 90 days older than that. Errors wrap
+// [grant.ErrInvalid] and [grant.ErrTooMany].
 func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (
 	made grant.Request, err error) {
 	const doing = "request permission"
@@ -174,7 +174,7 @@ func (t *tx) forget() error {
 	return err
 }
 
-// GrantRequest returns a request, and wraps [grant.ErrUnknown] where there is none.
+// GrantRequest returns a request. The error wraps [grant.ErrUnknown] if it does not exist.
 func (s *Store) GrantRequest(ctx context.Context, id string) (grant.Request, error) {
 	r, err := requestByID(ctx, s.asks, id, now(), "")
 	switch {
@@ -199,8 +199,8 @@ func requestByID(ctx context.Context, db asker, id string, at time.Time, more st
 	return r, err
 }
 
-// ApproveRequest grants what an open request asks for, or less. Errors wrap [grant.ErrUnknown],
-// [grant.ErrDecided], [grant.ErrInvalid] and [grant.ErrFull].
+// ApproveRequest grants the permission of an open request, or less. Errors wrap
+// [grant.ErrUnknown], [grant.ErrDecided], [grant.ErrInvalid] and [grant.ErrFull].
 func (s *Store) ApproveRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (
 	r grant.Request, g grant.Grant, err error) {
 	r, err = s.decide(ctx, id, v, by, "approve request",
@@ -261,7 +261,7 @@ func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit
 	return only(r, err)
 }
 
-// GrantRequests returns a page of the requests that a filter chooses, the newest first. Errors wrap
+// GrantRequests returns a page of the requests of a filter, the newest first. Errors wrap
 // [grant.ErrInvalid].
 func (s *Store) GrantRequests(ctx context.Context, f grant.Filter) ([]grant.Request, error) {
 	after, limit, err := f.Page()

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// Limits of how many are kept, so that nobody who manages one scope fills the memory of all replicas or the database. What was
-// there before a limit was stays and is read as ever.
+// Limits of the number of items. They keep a manager of one scope from filling the database, or
+// the memory of all replicas. Items from before a limit stay readable.
 const (
 	MaxEntries        = 10_000  // in a catalog
 	MaxCatalogs       = 1_000   // in an organisation or a team

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Membership is somebody's place in an organisation or a team. Being in a team is not being in its
-// organisation.
+// Membership is a user's standing in an organisation or a team. A member of a team is not thereby
+// a member of its organisation.
 type Membership struct {
 	ID               int64
 	Scope            Scope
@@ -43,7 +43,7 @@ func (m Membership) done(object string) done {
 	return done{ChangedMember, object}
 }
 
-// AddMember makes somebody a member of an organisation or a team.
+// AddMember adds a user to an organisation or a team.
 func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string, standing access.Standing, by audit.Event) (m Membership, err error) {
 	if err := first(in.one("member", inOrg, inTeam), checkIdentity(issuer, subject), checkStanding(standing)); err != nil {
 		return Membership{}, invalid("create member", err)
@@ -75,8 +75,8 @@ func (s *Store) Member(ctx context.Context, in Scope, id int64) (Membership, err
 	return get(ctx, s, "member", id, in.within(say(`SELECT `+memberColumns+` FROM memberships WHERE id = ?`, id)), readMember)
 }
 
-// Members returns a page of the memberships of an organisation, of a team or [Anywhere], in the order
-// of their ids, and whether there are more.
+// Members returns a page of the memberships of an organisation, of a team or [Anywhere], in the
+// order of their ids, and whether there are more.
 func (s *Store) Members(ctx context.Context, in Scope, page Page[int64]) ([]Membership, bool, error) {
 	if err := in.one("member", anywhere, inOrg, inTeam); err != nil {
 		return nil, false, invalid("list members", err)
@@ -85,7 +85,8 @@ func (s *Store) Members(ctx context.Context, in Scope, page Page[int64]) ([]Memb
 	return list(ctx, s, "members", q, page, readMember)
 }
 
-// UpdateMember gives a member that is still at the version that was read another standing.
+// UpdateMember changes the standing of a member. It fails with [ErrConflict] if the membership
+// has another version.
 func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64, standing access.Standing, by audit.Event) (m Membership, err error) {
 	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 1), checkStanding(standing)); err != nil {
 		return Membership{}, invalid("update member", err)
@@ -105,8 +106,8 @@ func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64, s
 	return only(m, err)
 }
 
-// RemoveMember ends a membership that is still at the version that was read, or at any where version
-// is 0.
+// RemoveMember deletes a membership. It fails with [ErrConflict] if the membership has another
+// version, unless version is 0.
 func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
 	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 0)); err != nil {
 		return invalid("delete member", err)
@@ -120,7 +121,7 @@ func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64, b
 	})
 }
 
-// Memberships returns all that somebody is a member of, in the order of the memberships' ids.
+// Memberships returns all memberships of a user, in the order of their ids.
 func (s *Store) Memberships(ctx context.Context, issuer, subject string) ([]Membership, error) {
 	found, err := all(ctx, s.asks, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
 	if err != nil {

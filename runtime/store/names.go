@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Limits of what is kept, in bytes.
+// Limits of texts, in bytes.
 const (
 	MaxName        = 256
 	MaxDescription = 4096

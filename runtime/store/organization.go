@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Org is an organisation, a tenant: it has teams, members and catalogs of its own.
+// Org is an organisation, a tenant, with its own teams, members and catalogs.
 type Org struct {
 	ID               int64
 	Name             string // unique
@@ -27,8 +27,9 @@ func (o Org) object() string { return fmt.Sprintf("organization %d %s", o.ID, qu
 
 func (o Org) done(object string) done { return done{ChangedOrg, object} }
 
-// CreateOrg makes an organisation. by says who asked, as for every change: its Issuer, Principal,
-// Client, Role, RequestID and Arguments are recorded with the change, and the rest is filled in.
+// CreateOrg creates an organisation. by names the caller, as for every change: its Issuer,
+// Principal, Client, Role, RequestID and Arguments are recorded with the change. The store fills
+// in the other fields.
 func (s *Store) CreateOrg(ctx context.Context, name string, by audit.Event) (o Org, err error) {
 	if err := checkName("organization", name); err != nil {
 		return Org{}, invalid("create organization", err)
@@ -54,7 +55,7 @@ func (s *Store) Orgs(ctx context.Context, page Page[int64]) ([]Org, bool, error)
 	return list(ctx, s, "organizations", say(`SELECT `+orgColumns+` FROM organizations WHERE id > ? ORDER BY id`, page.After), page, readOrg)
 }
 
-// RenameOrg renames an organisation that is still at the version that was read.
+// RenameOrg renames an organisation. It fails with [ErrConflict] if it has another version.
 func (s *Store) RenameOrg(ctx context.Context, id, version int64, name string, by audit.Event) (o Org, err error) {
 	if err := first(checkVersion(version, 1), checkName("organization", name)); err != nil {
 		return Org{}, invalid("update organization", err)
@@ -74,8 +75,8 @@ func (s *Store) RenameOrg(ctx context.Context, id, version int64, name string, b
 	return only(o, err)
 }
 
-// DeleteOrg deletes an organisation with its teams, members and catalogs, if it is still at the
-// version that was read, or at any where version is 0.
+// DeleteOrg deletes an organisation with its teams, members and catalogs. It fails with
+// [ErrConflict] if it has another version, unless version is 0.
 func (s *Store) DeleteOrg(ctx context.Context, id, version int64, by audit.Event) error {
 	if err := checkVersion(version, 0); err != nil {
 		return invalid("delete organization", err)

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Page is a part of a list, which continues where the one before it ended: what is added or deleted meanwhile
-// moves nothing from one page to another.
+// Page selects a part of a list, after the last key of the part before it. Items that are added
+// or deleted meanwhile move no other item from one page to another.
 type Page[K cmp.Ordered] struct {
 	After K   // the key of the last one of the page before; zero for the first page
 	Limit int // at most; 0 is 100, and more than 1,000 are 1,000

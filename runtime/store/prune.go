@@ -19,23 +19,28 @@ const youngest = time.Hour
 // a reader of the trail sees all of them or none, and one record for as many is little.
 const pruned = 5_000
 
-// PruneEvents deletes the audit events before a moment, which is an hour ago at the latest, and says how many. It deletes
-// from the oldest record on, up to the first one that is not older: no gap comes about.
+// PruneEvents deletes the audit events before a time, which must be at least an hour ago, and
+// returns their number. It deletes from the oldest record to the first one that is not older, so
+// that the trail gets no gaps.
 //
-// What goes is recorded before anything is deleted, by an event that names the last record of each chain that goes, so
-// that a chain verifies from there on; it is a change like others, sealed by [Store.SealBy]. There is one for each five
-// thousand events, which go as a whole: where the call ends early what is done stays done, and the next one goes on.
+// Before it deletes, it records an event with the last record of each chain that it cuts, so that
+// the rest of a chain verifies from there. The event is a change like others, sealed by
+// [Store.SealBy]. There is one such event for each five thousand records, which are deleted
+// together. If the call ends early, a later call continues.
 //
-// A sealed event vouches for what it names. So where there is a sealer it has to be an [audit.Voucher], and records go only that
-// it vouches for, one by one, from the beginning of their chain or from an earlier cut on; what does not verify is refused with
-// [ErrInvalid]. Records in no chain go as well, and nothing that they say is taken over. A store without a sealer
-// deletes whatever is old, by cuts that vouch for nothing: who verifies the chain finds a gap.
+// A sealed event vouches for the records that it names. So with a sealer, which must be an
+// [audit.Voucher], PruneEvents deletes a record of a chain only if it verifies, from the
+// beginning of the chain or from an earlier cut. It refuses other records of chains with
+// [ErrInvalid]. It also deletes records without a chain, and copies none of their content. A
+// store without a sealer deletes all old records. Its cuts are not sealed, so verification
+// reports a gap.
 //
-// The database lets nothing be deleted that is younger than a cut. It does not stop its owner, who can make a cut, or drop the
-// triggers: that is what the chain is for, in which a cut that no sealed event names is a gap.
+// The database refuses to delete records that are newer than the cut. Its owner can make a cut or
+// drop the triggers. The chain shows this: a cut without a sealed event is a gap.
 //
-// On PostgreSQL a role that only serves cannot: pruning needs DELETE on audit_events and SELECT and INSERT on audit_cuts
-// besides, and is best left to a role of its own. Of two who prune at once one may get [ErrConflict].
+// On PostgreSQL, a role that only serves cannot prune. Pruning needs DELETE on audit_events, and
+// SELECT and INSERT on audit_cuts: use a separate role. If two processes prune at once, one may
+// get [ErrConflict].
 func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (deleted int64, err error) {
 	const doing = "prune audit events"
 	if time.Since(before) < youngest {

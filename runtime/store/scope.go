@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Scope is where something is looked for, or made: globally, in one organisation or in one team.
-// What is in another scope is not found. The zero Scope is none, and nothing is in it.
+// Scope is the place of an item: global, one organisation or one team. A query in one scope does
+// not find an item of another. The zero Scope is not valid and contains nothing.
 type Scope struct {
 	kind scopeKind
 	id   int64
@@ -25,22 +25,24 @@ const (
 )
 
 var (
-	// Anywhere is all scopes, for administrators of the server. Nothing can be made in it.
+	// Anywhere contains all scopes, for administrators of the server. It cannot be the place of a
+	// new item.
 	Anywhere = Scope{kind: anywhere}
-	// Global is what belongs to no organisation and no team.
+	// Global contains the items of no organisation and no team.
 	Global = Scope{kind: global}
 )
 
-// InOrg is what belongs to an organisation itself: what belongs to its teams is not in it. Its teams are.
+// InOrg returns the scope of an organisation. It contains the organisation's teams, but not the
+// items of these teams.
 func InOrg(id int64) Scope { return Scope{inOrg, id} }
 
-// InTeam is what belongs to a team.
+// InTeam returns the scope of a team.
 func InTeam(id int64) Scope { return Scope{inTeam, id} }
 
-// Org is the organisation's id, or 0.
+// Org returns the organisation's id, or 0.
 func (s Scope) Org() int64 { return s.of(inOrg) }
 
-// Team is the team's id, or 0.
+// Team returns the team's id, or 0.
 func (s Scope) Team() int64 { return s.of(inTeam) }
 
 func (s Scope) of(kind scopeKind) int64 {
@@ -50,7 +52,7 @@ func (s Scope) of(kind scopeKind) int64 {
 	return 0
 }
 
-// String names it, as in "team 7".
+// String returns the scope as in "team 7".
 func (s Scope) String() string {
 	switch s.kind {
 	case anywhere:
@@ -106,11 +108,11 @@ func scopeOf(org, team sql.Null[int64]) Scope {
 	return Global
 }
 
-// TeamName names a team: by the name of its organisation and its own within that.
+// TeamName identifies a team by the name of its organisation and its own name.
 type TeamName struct{ Org, Team string }
 
-// ScopesNamed returns the organisations of some names and the teams of some, of which those within other organisations
-// are left out. Names that there are not are in neither map.
+// ScopesNamed returns the organisations of some names, and the teams of some names within these
+// organisations. Names without an organisation or a team are not in the maps.
 func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName) (map[string]Scope, map[TeamName]Scope, error) {
 	if len(orgs) == 0 {
 		return nil, nil, nil // teams are in organisations

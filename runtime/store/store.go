@@ -1,14 +1,13 @@
-// Package store keeps what administrators decide while a server runs: organisations, teams and
-// their members, tool catalogs and their entries, which tools are off, what is granted to clients,
-// and the audit trail.
+// Package store keeps the state that administrators change while a server runs: organisations,
+// teams and their members, tool catalogs and their entries, switched off tools, grants, and the
+// audit trail.
 //
-// It keeps it in SQLite, a file beside the server, or in PostgreSQL, which several replicas can
-// share. A URL says which; see [Open]. Every change is one transaction together with its audit
-// event: both are there or neither is. What is changed is announced to all who follow
-// [Store.Changes], in this process and, on PostgreSQL, in the others.
+// The database is SQLite, a file beside the server, or PostgreSQL, which several replicas can
+// share: see [Open]. Each change and its audit event are one transaction. [Store.Changes] reports
+// changes to all followers in this process and, on PostgreSQL, in others.
 //
-// Nothing here decides who may do what. Callers ask by [Scope], so that an id of another tenant
-// is as unknown as one that never was.
+// The store makes no access decisions. Callers query by [Scope], so that an id of another tenant
+// and an id that never existed give the same result.
 package store
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Store is an open database. All of its methods may be called from many goroutines at once.
+// Store is an open database. Its methods are safe for concurrent use.
 type Store struct {
 	engine *engine
 	// writes and reads are the same pool on PostgreSQL. SQLite has one writer at a time, and
@@ -46,20 +45,20 @@ type Store struct {
 	close   context.CancelFunc
 }
 
-// Open opens the database that a URL names, makes it if it is an SQLite file that does not exist,
-// and migrates it to the newest version. Several processes may do so at once: one migrates, and the
-// others wait for it, or until ctx ends.
+// Open opens the database of a URL and migrates it to the newest version. A missing SQLite file
+// is created. Several processes may open a database at once: one migrates, and the others wait
+// until ctx ends.
 //
-//	sqlite:PATH                         a file, relative to the working directory or absolute; whatever rights it has,
-//	                                    only its owner has any once it is opened
+//	sqlite:PATH                         a file, relative to the working directory or absolute;
+//	                                    afterwards only its owner has permissions on it
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
-// A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL
-// names with ?search_path=NAME. The role has to own that schema, or be given what it needs on the
-// tables that another role has migrated to the newest version: the error says what it lacks and the
-// GRANT for it. A URL with a password never stands in an error.
+// In a PostgreSQL database with other tables, the store needs its own schema: add
+// ?search_path=NAME to the URL. The role must own that schema, or have privileges on the tables
+// after another role has migrated them. The error lists the missing privileges and their GRANT
+// statement. Errors never contain a URL with a password.
 //
-// A database that a newer program has migrated is refused with [ErrNewer].
+// Open returns [ErrNewer] for a database that a newer program has migrated.
 func Open(ctx context.Context, url string) (*Store, error) {
 	e, err := parse(url)
 	if err != nil {
@@ -94,10 +93,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Ping returns an error if the database does not answer, or cannot take changes: an SQLite file
-// that was deleted or moved, a PostgreSQL session that may only read, or a database whose last
-// change or event failed and that still refuses one row, as on a full disk. Then Ping writes that
-// row and, for SQLite, a megabyte beside the file, which it deletes. It is a check of readiness.
+// Ping returns an error if the database does not respond or accepts no changes. Examples are a
+// deleted or moved SQLite file and a read-only PostgreSQL session. If the last change or event
+// has failed, as on a full disk, Ping writes one row and, for SQLite, a megabyte beside the file,
+// which it deletes. It is a check of readiness.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.answers(ctx); err != nil {
 		return err
@@ -147,19 +146,17 @@ func (s *Store) probe(ctx context.Context) error {
 	return nil
 }
 
-// Revision is what a database was when it was looked at. Two that are equal are of the same
-// database: one that was restored from a backup comes to the same number by other changes, and to
-// another epoch.
+// Revision identifies the state of a database. Two equal values are of the same state: after a
+// restore from a backup, the epoch differs even if the number is the same.
 type Revision struct {
-	Number int64 // how many changes have come to stand
-	Epoch  int64 // of the last of them, by chance
+	Number int64 // of committed changes
+	Epoch  int64 // a random number, new with each change
 }
 
-// Revision returns what the database is now: what is read after it is at least as new, and what was
-// read after it is as it was for as long as it stays the same. Audit events do not count. It is one
-// row by its key, cheap enough to be asked for before each use of something that is kept. It is an
-// error if the file of an SQLite database was deleted or moved: other processes may use another one
-// by now.
+// Revision returns the current revision. While it stays the same, earlier reads are still valid,
+// and reads after it are at least as new. Audit events do not change it. It reads one row by its
+// key, so you can call it before each use of a cached value. It returns an error if the SQLite
+// file was deleted or moved, because other processes may use another file by now.
 func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
 	err = s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch)
 	if err == nil {
@@ -171,7 +168,7 @@ func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
 	return now, nil
 }
 
-// Close ends all that follow [Store.Changes] and closes the database.
+// Close ends all [Store.Changes] and closes the database.
 func (s *Store) Close() error {
 	s.close()
 	// What is being kept is, and nothing after it.
@@ -186,9 +183,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Migrate brings the database that a URL names to a version: forward, or back to one before, with
-// the loss of what that version has no place for. Version 0 is empty. All of it happens or nothing.
-// It is safe beside other processes that migrate, and not beside ones that serve.
+// Migrate migrates the database of a URL forward or back to a version, completely or not at all.
+// A step back loses the data that the version has no place for. Version 0 is empty. Other
+// processes may migrate at the same time, but none may serve.
 func Migrate(ctx context.Context, url string, version int64) error {
 	e, err := parse(url)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Team is a team of an organisation, with members and catalogs of its own.
+// Team is a team of an organisation, with its own members and catalogs.
 type Team struct {
 	ID               int64
 	Org              int64
@@ -40,7 +40,7 @@ func teamIn(in Scope, q *statement) *statement {
 	return q
 }
 
-// CreateTeam makes a team in an organisation.
+// CreateTeam creates a team in an organisation.
 func (s *Store) CreateTeam(ctx context.Context, org int64, name string, by audit.Event) (made Team, err error) {
 	if err := checkName("team", name); err != nil {
 		return Team{}, invalid("create team", err)
@@ -70,8 +70,8 @@ func (s *Store) Team(ctx context.Context, in Scope, id int64) (Team, error) {
 	return get(ctx, s, "team", id, teamIn(in, say(`SELECT `+teamColumns+` FROM teams WHERE id = ?`, id)), readTeam)
 }
 
-// Teams returns a page of the teams of an organisation or [Anywhere], in the order of their ids, and
-// whether there are more.
+// Teams returns a page of the teams of an organisation or [Anywhere], in the order of their ids,
+// and whether there are more.
 func (s *Store) Teams(ctx context.Context, in Scope, page Page[int64]) ([]Team, bool, error) {
 	if err := in.one("team", anywhere, inOrg); err != nil {
 		return nil, false, invalid("list teams", err)
@@ -80,7 +80,7 @@ func (s *Store) Teams(ctx context.Context, in Scope, page Page[int64]) ([]Team, 
 	return list(ctx, s, "teams", q, page, readTeam)
 }
 
-// RenameTeam renames a team that is still at the version that was read.
+// RenameTeam renames a team. It fails with [ErrConflict] if the team has another version.
 func (s *Store) RenameTeam(ctx context.Context, in Scope, id, version int64, name string, by audit.Event) (made Team, err error) {
 	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 1), checkName("team", name)); err != nil {
 		return Team{}, invalid("update team", err)
@@ -100,8 +100,8 @@ func (s *Store) RenameTeam(ctx context.Context, in Scope, id, version int64, nam
 	return only(made, err)
 }
 
-// DeleteTeam deletes a team with its members and catalogs, if it is still at the version that was
-// read, or at any where version is 0.
+// DeleteTeam deletes a team with its members and catalogs. It fails with [ErrConflict] if the
+// team has another version, unless version is 0.
 func (s *Store) DeleteTeam(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
 	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 0)); err != nil {
 		return invalid("delete team", err)

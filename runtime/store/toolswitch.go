@@ -7,15 +7,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Switch says whether a tool is switched off. A tool that nobody has ever switched has none, and is on.
+// Switch contains whether a tool is switched off. A tool without a switch is on.
 type Switch struct {
 	Tool    string
 	Off     bool
 	Updated time.Time // when this was said last
 }
 
-// SwitchTool switches a tool off, or on again. Whether there is such a tool is not asked. Saying so twice
-// changes nothing and is recorded all the same.
+// SwitchTool switches a tool off, or on again. The store does not check that the tool exists. A
+// repeated call is recorded too.
 func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.Event) error {
 	if err := checkTool(name); err != nil {
 		return invalid("switch tool", err)
@@ -41,8 +41,8 @@ func (s *Store) ToolsOff(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Switches returns a page of the switches, of tools that are off and of tools that are on again, in the order
-// of the tools' names, and whether there are more.
+// Switches returns a page of the switches, of tools that are off or on again, in the order of the
+// tools' names, and whether there are more.
 func (s *Store) Switches(ctx context.Context, page Page[string]) ([]Switch, bool, error) {
 	q := say(`SELECT name, is_off, updated_at FROM tool_switches WHERE name > ? ORDER BY name`, keepable(page.After))
 	return list(ctx, s, "tool switches", q, page, func(row scanner) (w Switch, err error) {

@@ -10,15 +10,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Recorded is an event that the store keeps.
+// Recorded is an event in the store, with its id.
 type Recorded struct {
 	ID int64 // later records have higher ones, but for ones that were written at the same time
 	audit.Event
 }
 
-// EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters
-// count, in the filter and in events. Type, Status and Failure also find the records that earlier
-// versions wrote in other words. An unknown Status or Failure chooses none.
+// EventFilter selects events. An empty or zero field selects all. Only the first 256 characters
+// of a text are compared, in the filter and in events. Type, Status and Failure also find the
+// records with the names of earlier versions. An unknown Status or Failure selects no event.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
@@ -82,11 +82,11 @@ func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool,
 		readEvent)
 }
 
-// SearchEvents returns a page of the events that a filter chooses, newest first, and whether there
-// are more. Page.After is the id of the last one of the page before.
+// SearchEvents returns a page of the events of a filter, newest first, and whether there are
+// more. Page.After is the id of the last event of the page before.
 //
-// An intent is left out if the store has its outcome, unless the filter names the request. So each
-// call is there once: by its outcome, or by an intent without one.
+// An intent is left out if the store has its outcome, unless the filter names the request. So
+// each call appears once: with its outcome, or with an intent that has none.
 func (s *Store) SearchEvents(ctx context.Context, f EventFilter,
 	page Page[int64]) ([]Recorded, bool, error) {
 	condition, args := `id > 0`, []any(nil)
@@ -134,8 +134,8 @@ func (s *Store) texts(ctx context.Context, q *statement,
 // recent is how many records LastEvent looks at.
 const recent = 10_000
 
-// LastEvent returns the text of the newest record that a chain of a replica made, for a chain to go
-// on from, and nothing without one among the newest ten thousand.
+// LastEvent returns the text of the newest chained record of a replica, with which its next chain
+// begins. It returns nil if none of the newest ten thousand records is one.
 func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err error) {
 	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent),
 		func(text string) (bool, error) {

@@ -1,17 +1,18 @@
-// Package telemetry makes OpenTelemetry traces and metrics of what a server does.
+// Package telemetry provides OpenTelemetry traces and metrics of a server.
 //
 //	observer, err := telemetry.New(telemetry.Options{})
 //	…
 //	server, err := runtime.New(runtime.Options{Observer: observer}, …)
 //
-// Each message has a server span and is counted and timed, by the semantic conventions for the Model Context Protocol
-// (github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md; status: development), and by names of this package's own,
-// which begin with "mcpgen.".
+// Each message has a server span, and is counted and timed. Names follow the semantic conventions
+// for the Model Context Protocol (github.com/open-telemetry/semantic-conventions-genai,
+// docs/gen-ai/mcp.md; status: development). The package's own names begin with "mcpgen.".
 //
-// What is exported names tools, prompts and resources that there are, methods and protocol versions that there are, and outcomes. It
-// holds no session id, principal, argument or URI of a caller, no JSON-RPC id, and no name that a client made up.
+// Spans and metrics contain the names of existing tools, prompts and resources, known methods and
+// protocol versions, and outcomes. They contain no session id, principal, argument or URI of a
+// caller, no JSON-RPC id, and no name that a client made up.
 //
-// It links the OpenTelemetry API alone. The program brings the SDK and exporters.
+// The package links only the OpenTelemetry API. The program brings the SDK and exporters.
 package telemetry
 
 import (
@@ -28,8 +29,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
-// ScopeName is the name of the instrumentation scope of all that this package makes. The scope's version is that of this module, where
-// the program was built with one.
+// ScopeName is the name of the instrumentation scope. The version of the scope is that of this
+// module, if the program was built with one.
 const ScopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
 
 // Options configure an observer. The zero value uses the providers that the program has registered
@@ -50,8 +51,8 @@ type Options struct {
 	Public bool
 }
 
-// New makes an observer for runtime.Options.Observer; one will do for several servers. An error says which tracer or instrument the
-// provider failed to make.
+// New returns an observer for runtime.Options.Observer. Several servers may share it. The error
+// names the tracer or instrument that the provider failed to make.
 func New(opts Options) (observe.Observer, error) {
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = otel.GetTracerProvider()

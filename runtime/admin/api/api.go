@@ -1,9 +1,9 @@
-// Package api is the HTTP API of administrators: tool catalogs and their entries, organisations,
-// teams and their members, which tools are switched off, which resources clients may use, and the
-// audit trail. Its OpenAPI document comes from the handlers, and is served at [PathOpenAPI].
+// Package api provides the HTTP API of administrators: tool catalogs and their entries,
+// organisations, teams and their members, switched off tools, grants, and the audit trail. Its
+// OpenAPI document is generated from the handlers and served at [PathOpenAPI].
 //
-// Who may do what is decided before anything else of a request is looked at, by package authority.
-// To whom an organisation or a team is none of theirs, it is as unknown as one that never was.
+// Package authority decides on each request before the API reads the rest of it. If the caller
+// does not belong to an organisation or a team, the API responds as if it did not exist.
 package api
 
 import (
@@ -36,38 +36,37 @@ const (
 	PathOpenAPIYAML = runtime.PathAPI + "openapi.yaml"
 )
 
-// Version is the API's own, as its document says it.
+// Version is the version of the API in its document.
 const Version = "1.0.0"
 
-// Server is what the API asks of a server. *runtime.Server is one.
+// Server is the part of a server that the API uses. *runtime.Server implements it.
 type Server interface {
-	// Masker knows what is secret.
+	// Masker returns the server's masker of secrets.
 	Masker() redact.Masker
-	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a
-	// *runtime.Refusal.
+	// Identify authenticates a request. runtime.Caller finds the caller in the returned context. The
+	// error is a *runtime.Refusal.
 	Identify(r *http.Request) (context.Context, error)
-	// ListTools lists for whom Identify has let in.
+	// ListTools lists tools for a caller from Identify.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
-	// DeclaredCatalogs are those of the source code.
+	// DeclaredCatalogs returns the catalogs of the source code.
 	DeclaredCatalogs() []catalog.Found
-	// Table has a rule for each tool that there is.
+	// Table returns the table with a rule for each tool.
 	Table() access.Table
-	// GrantDefaults are what every client may use.
+	// GrantDefaults returns the grants that every client has.
 	GrantDefaults() []grant.Grant
-	// Roots are the names that the resources of file permissions begin with, none where that is not
-	// known.
+	// Roots returns the names of the roots of file permissions, or none if they are unknown.
 	Roots() []string
-	// Workspaces are those of clients, nil where none are kept.
+	// Workspaces returns the workspaces of clients, or nil if the server keeps none.
 	Workspaces() isolate.Workspaces
-	// ReloadSwitches has what was just switched count at once.
+	// ReloadSwitches applies changed switches at once.
 	ReloadSwitches(ctx context.Context) error
 }
 
 // Options configure the API. The zero value works.
 type Options struct {
-	// Audit receives an event for each refused request, and for each that reads the audit trail.
-	// The store records changes itself, except those of grants that are kept elsewhere: these are
-	// recorded here. Nil records nothing.
+	// Audit receives an event for each refused request, and for each request that reads the audit
+	// trail. The store records changes itself, except those of grants that are kept elsewhere: these
+	// are recorded here. Nil records nothing.
 	Audit audit.Sink
 	// Grants keeps the grants and the requests for them. Nil leaves their operations out.
 	Grants grant.Registry
@@ -78,7 +77,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// API answers what is under [runtime.PathAPI]. It is safe for concurrent use.
+// API serves the requests under [runtime.PathAPI]. It is safe for concurrent use.
 type API struct {
 	server    Server
 	store     *store.Store
@@ -94,7 +93,7 @@ type API struct {
 	json, yaml []byte // the document
 }
 
-// New returns the API over a store, of a server.
+// New returns the API of a server over a store.
 func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()

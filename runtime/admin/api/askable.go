@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Askable is a catalog that the caller may ask for.
+// Askable is a catalog that the caller may request.
 type Askable struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`

@@ -163,7 +163,7 @@ func (Reference) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// Resolve implements [huma.ResolverWithPath]. It refuses a text that is not written as an id.
+// Resolve implements [huma.ResolverWithPath]. It refuses a text that is no id.
 func (id *Reference) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	if *id == "" || idOf(string(*id)) != 0 { // empty is absent: the schema refuses an empty id
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Catalog is a tool catalog as the API shows it.
+// Catalog is a tool catalog in the API.
 type Catalog struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"`
@@ -51,7 +51,7 @@ func declaredOf(c catalog.Found) Catalog {
 var errDeclared = problem(http.StatusConflict,
 	"it is declared in the source of the server (//mcp:tool catalog=): change it there")
 
-// NewCatalog is what a catalog is made of.
+// NewCatalog contains the fields of a new catalog.
 type NewCatalog struct {
 	Name        string `json:"name" minLength:"1" maxLength:"256" doc:"Unique in its scope"`
 	Description string `json:"description,omitempty" maxLength:"4096"`
@@ -67,14 +67,14 @@ type CatalogPatch struct {
 	Active      *bool   `json:"is_active,omitempty"`
 }
 
-// NewCatalogAnywhere is a catalog that an admin makes.
+// NewCatalogAnywhere is a catalog that an admin creates.
 type NewCatalogAnywhere struct {
 	NewCatalog
 	OrgID  Reference `json:"org_id,omitempty" doc:"Without it and team_id the catalog is global"`
 	TeamID Reference `json:"team_id,omitempty"`
 }
 
-// Place narrows a list to what belongs to an organisation or to a team.
+// Place narrows a list to the items of an organisation or a team.
 type Place struct {
 	OrgID  Reference `query:"org_id" doc:"Of this organization itself, without its teams"`
 	TeamID Reference `query:"team_id" doc:"Of this team"`

@@ -27,7 +27,7 @@ type newEntry struct {
 	Module ModuleID `json:"module_id,omitempty"`
 }
 
-// EntryName is one entry of a catalog, by the tool's name.
+// EntryName selects an entry of a catalog by the tool's name.
 type EntryName struct {
 	ID
 	Tool string `path:"tool_name" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name"`

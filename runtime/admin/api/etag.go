@@ -17,7 +17,7 @@ func etag(version int64) string {
 	return `"` + textOf(version) + `"`
 }
 
-// Condition documents If-Match, which is read from all of the request's headers; see match.
+// Condition documents If-Match. The API reads it from all headers of the request: see match.
 type Condition struct {
 	IfMatch string `header:"If-Match" doc:"The ETag of the last read, or * for any version"`
 }

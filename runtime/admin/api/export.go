@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// PathAuditExport is where the audit trail leaves as lines of JSON.
+// PathAuditExport is the path of the export of the audit trail as lines of JSON.
 const PathAuditExport = runtime.PathAPI + "admin" + auditPath + "/export"
 
 // exportTimeout bounds an export, which takes as long as the trail is.

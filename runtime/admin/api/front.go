@@ -40,8 +40,8 @@ func (r *request) by() audit.Event {
 	}
 }
 
-// ServeHTTP answers a request of somebody, and 401 or 429 to anybody else, whatever the request
-// asks for.
+// ServeHTTP serves authenticated requests. For all others the status is 401 or 429, whatever the
+// request contains.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

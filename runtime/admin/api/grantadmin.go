@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// Grant is a permission of a client, as those see it who decide.
+// Grant is a permission of a client, in the view of administrators.
 type Grant struct {
 	ID string `json:"id"`
 	Permission
@@ -32,7 +32,7 @@ func grantOf(g grant.Grant) Grant {
 	}
 }
 
-// ClientName says which client.
+// ClientName selects a client.
 type ClientName struct {
 	Issuer string `json:"issuer" maxLength:"512" doc:"The issuer of the client's tokens; empty for grants in the configuration"`
 	Client string `json:"client" minLength:"1" maxLength:"512" doc:"As returned by whoami"`
@@ -42,7 +42,7 @@ func (c ClientName) check() error {
 	return first(plain("body.issuer", c.Issuer), plain("body.client", c.Client))
 }
 
-// NewGrant is what a grant is made of. Who grants it is the caller.
+// NewGrant contains the fields of a new grant. The caller is the grantor.
 type NewGrant struct {
 	ClientName
 	Permission
@@ -50,7 +50,7 @@ type NewGrant struct {
 	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
-// Revocation is what is taken away.
+// Revocation selects the grants to revoke.
 type Revocation struct {
 	ClientName
 	Type     string `json:"type" minLength:"1" maxLength:"128"`
@@ -58,7 +58,7 @@ type Revocation struct {
 	Reason   string `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
-// Revoked is what was taken away.
+// Revoked contains the revoked grants.
 type Revoked struct {
 	Revoked []Grant `json:"revoked" nullable:"false"`
 }
@@ -234,7 +234,7 @@ func few(all []grant.Grant, name func(grant.Grant) string) string {
 	return text
 }
 
-// PermissionRequest is what a client has asked for, as those see it who decide.
+// PermissionRequest is a client's request, in the view of administrators.
 type PermissionRequest struct {
 	OwnRequest
 	Issuer    string `json:"issuer" doc:"The issuer of the client's tokens"`
@@ -247,20 +247,20 @@ func permissionRequestOf(q grant.Request) PermissionRequest {
 	return PermissionRequest{ownRequestOf(q), q.Issuer, q.Client, q.Principal, q.By}
 }
 
-// Approval is how a request is approved.
+// Approval contains the decision to approve a request.
 type Approval struct {
 	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
 	Expires    *time.Time  `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
 	Permission *Permission `json:"permission,omitempty" doc:"The permission to grant instead of the requested one; it must not exceed the request"`
 }
 
-// Approved is a request, and what was granted.
+// Approved contains a request and its grant.
 type Approved struct {
 	Request PermissionRequest `json:"request"`
 	Grant   Grant             `json:"grant"`
 }
 
-// Denial is how a request is denied.
+// Denial contains the decision to deny a request.
 type Denial struct {
 	Note string `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
 }

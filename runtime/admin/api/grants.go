@@ -21,7 +21,7 @@ const (
 	requestsPath = grantsPath + "/requests"
 )
 
-// OwnGrant is a permission that the caller's client has.
+// OwnGrant is a permission of the caller's client.
 type OwnGrant struct {
 	ID string `json:"id"`
 	Permission
@@ -35,7 +35,7 @@ func ownGrantOf(g grant.Grant, now time.Time) OwnGrant {
 	return OwnGrant{ID: g.ID, Permission: permissionOf(g.Permission), Default: g.Client == "", Expired: g.Expired(now), Created: when(g.Created), Expires: when(g.Expires)}
 }
 
-// GrantCheck says whether the caller's client may use something.
+// GrantCheck reports whether the caller's client may use a resource.
 type GrantCheck struct {
 	Allowed bool   `json:"allowed"`
 	Cause   string `json:"cause,omitempty" enum:"no_grant,expired,restricted,malformed,special,not_public" doc:"The reason"`

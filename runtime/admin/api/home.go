@@ -40,7 +40,7 @@ func (h home) operation(method, id, path, summary string, errors ...int) huma.Op
 	return op
 }
 
-// ID is one thing by its id, which is opaque.
+// ID selects an item by its id, which is opaque.
 type ID struct {
 	ID string `path:"id"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Member is somebody's place in an organisation or a team, as the API shows it.
+// Member is a membership in an organisation or a team.
 type Member struct {
 	ID       string    `json:"id"`
 	OrgID    string    `json:"org_id,omitempty"`
@@ -35,12 +35,12 @@ func memberOf(m store.Membership) Member {
 	return shown
 }
 
-// MemberStanding is what somebody is to be.
+// MemberStanding contains the new standing of a member.
 type MemberStanding struct {
 	Standing string `json:"standing" enum:"owner,admin,lead,member" doc:"Owners, admins and leads manage the catalogs of their organization or team"`
 }
 
-// NewMember is what a membership is made of.
+// NewMember contains the fields of a new membership.
 type NewMember struct {
 	MemberStanding
 	OrgID   Reference `json:"org_id,omitempty" doc:"Either this or team_id. A member of a team is not a member of its organization"`

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Org is an organisation as the API shows it.
+// Org is an organisation in the API.
 type Org struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -21,12 +21,12 @@ func orgOf(o store.Org) Org {
 	return Org{ID: textOf(o.ID), Name: o.Name, Version: o.Version, Created: o.Created, Updated: o.Updated}
 }
 
-// Naming is a body that names an organisation, or names it or a team anew.
+// Naming is the body of a request that names an organisation, or renames it or a team.
 type Naming struct {
 	Name string `json:"name" minLength:"1" maxLength:"256"`
 }
 
-// One is a change of one thing that has versions, without a body.
+// One is a change of an item with a version, without a body.
 type One struct {
 	ID
 	Condition

@@ -10,14 +10,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Paging is how a list is asked for.
+// Paging selects a page of a list.
 type Paging struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of items"`
 	After string `query:"after" maxLength:"1024" doc:"The value of next in the previous page"`
 }
 
-// Page is a part of a list. It goes on where the one before it ended: what is added or deleted meanwhile moves nothing
-// from one page to another.
+// Page is a part of a list, after the page before it. Items that are added or deleted meanwhile
+// move no other item from one page to another.
 type Page[T any] struct {
 	Items []T    `json:"items" nullable:"false"`
 	Next  string `json:"next,omitempty" doc:"Send it as after for the next page; absent on the last"`

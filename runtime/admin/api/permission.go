@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Permission is what a client may do with resources of a type.
+// Permission is a permission on resources of a type.
 type Permission struct {
 	Type       string                     `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
 	Resource   string                     `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`

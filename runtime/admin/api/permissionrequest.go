@@ -13,7 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// OwnRequest is a permission that the caller's client has asked for. Who decided is not in it.
+// OwnRequest is a permission that the caller's client has requested. It does not name the
+// administrator.
 type OwnRequest struct {
 	ID string `json:"id"`
 	Permission
@@ -34,7 +35,7 @@ func ownRequestOf(q grant.Request) OwnRequest {
 	}
 }
 
-// NewRequest is a client's request. Its client is the caller, and not a part of the body.
+// NewRequest is a client's request. The client is the caller, and not part of the body.
 type NewRequest struct {
 	Permission
 	Reason string `json:"reason" minLength:"1" maxLength:"1000" doc:"The reason for the request"`

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Switch says whether a tool is on.
+// Switch contains whether a tool is on.
 type Switch struct {
 	Name    string `json:"name"`
 	Enabled bool   `json:"enabled" doc:"A tool that is off is hidden from all callers"`
@@ -17,7 +17,7 @@ type Switch struct {
 
 type switchOutput struct{ Body Switch }
 
-// ToolName is one tool.
+// ToolName selects a tool.
 type ToolName struct {
 	Name string `path:"name" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name"`
 }

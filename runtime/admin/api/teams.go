@@ -8,7 +8,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Team is a team as the API shows it.
+// Team is a team in the API.
 type Team struct {
 	ID      string    `json:"id"`
 	OrgID   string    `json:"org_id"`

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
-// Tool is a tool as the caller may use it. The names are those of MCP's tools/list.
+// Tool is a tool that the caller may use. The names are those of MCP's tools/list.
 type Tool struct {
 	Name         string   `json:"name"`
 	Title        string   `json:"title,omitempty"`

@@ -17,7 +17,7 @@ import (
 
 const auditPath = "/audit"
 
-// Record is one of the audit trail.
+// Record is a record of the audit trail.
 type Record struct {
 	ID    string      `json:"id"`
 	Event audit.Event `json:"event" doc:"In current words; an export has the recorded text"`
@@ -25,7 +25,7 @@ type Record struct {
 
 func recordOf(e store.Recorded) Record { return Record{textOf(e.ID), e.Event} }
 
-// EventFilter chooses records of the audit trail.
+// EventFilter selects records of the audit trail.
 type EventFilter struct {
 	Principal string    `query:"principal" maxLength:"512" doc:"The subject of the request"`
 	Client    string    `query:"client" maxLength:"512"`
@@ -38,7 +38,7 @@ type EventFilter struct {
 	Until     time.Time `query:"until" doc:"The end of the time range, exclusive"`
 }
 
-// Resolve implements [huma.Resolver]. It refuses the words of earlier versions.
+// Resolve implements [huma.Resolver]. It refuses the values of earlier versions.
 func (f *EventFilter) Resolve(huma.Context) (wrong []error) {
 	for name, word := range map[string]struct{ value, replacement string }{
 		"type":   {f.Type, audit.Type(f.Type).Replacement()},
@@ -68,12 +68,12 @@ func (f EventFilter) of(r *request) (store.EventFilter, error) {
 	}, nil
 }
 
-// Pruning says up to when the trail is deleted.
+// Pruning contains the time up to which the trail is deleted.
 type Pruning struct {
 	Before time.Time `json:"before" doc:"Events from this time on stay; at least an hour ago"`
 }
 
-// Pruned says how much was deleted.
+// Pruned contains the number of deleted records.
 type Pruned struct {
 	Deleted int64 `json:"deleted" doc:"The number of records"`
 }

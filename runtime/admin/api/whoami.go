@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Whoami is the caller as the server takes it to be.
+// Whoami is the authenticated caller.
 type Whoami struct {
 	Issuer  string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
 	Subject string   `json:"subject"`
@@ -25,7 +25,7 @@ type Whoami struct {
 	Teams   []Own    `json:"teams" nullable:"false" doc:"The caller's memberships. A member of a team is not a member of its organization"`
 }
 
-// Own is an organisation or a team that the caller is in.
+// Own is an organisation or a team of the caller.
 type Own struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`

@@ -1,9 +1,9 @@
-// Package authority says who may manage what: the organisations, the teams, and what is of neither. The admin
-// API and the console ask it, and nothing else.
+// Package authority decides which organisations, teams and global items a principal may manage.
+// The admin API and the console use no other rules.
 //
-// Whoever owns, administers or leads an organisation or a team manages what is in it. Being in a team is not
-// being in its organisation, and what somebody is in an organisation says nothing of its teams. Admins of the server
-// manage all there is.
+// An owner, admin or lead of an organisation or a team manages its items. A member of a team is
+// not thereby a member of its organisation. A standing in an organisation does not extend to its
+// teams. Admins of the server manage everything.
 package authority
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Standing is what a caller is to a scope.
+// Standing is the relation of a caller to a scope.
 type Standing int
 
 const (
-	// Stranger does not know that the scope is there: whatever is asked about it is answered as for one that
-	// never was. It is the zero value.
+	// Stranger does not belong to the scope: responses are the same as for a scope that does not
+	// exist. It is the zero value.
 	Stranger Standing = iota
-	// Member knows that it is there and may not manage it.
+	// Member may see the scope and not change it.
 	Member
-	// Manager may change what is in it.
+	// Manager may change the items of the scope.
 	Manager
 )
 
-// String names it, for logs and tests.
+// String returns the name of the standing, for logs and tests.
 func (s Standing) String() string {
 	switch s {
 	case Member:
@@ -42,22 +42,22 @@ func (s Standing) String() string {
 	return "stranger"
 }
 
-// Server tells admins from others. *runtime.Server is one.
+// Server identifies admins. *runtime.Server implements it.
 type Server interface {
 	// IsAdmin reports whether a principal is an admin.
 	IsAdmin(p access.Principal) bool
 }
 
-// Authority answers who may manage what. It keeps nothing: what somebody was a moment ago does not count.
-// It may be used from many goroutines at once.
+// Authority decides what principals may manage. It caches nothing, so that a lost standing has no
+// effect any more. It is safe for concurrent use.
 type Authority struct {
 	server      Server
 	store       *store.Store
 	memberships stored.Memberships
 }
 
-// New returns the authority over what a store keeps. Memberships says who is a member, as for the server's catalogs: those
-// that the store has ([stored.Stored]), or those that principals claim ([stored.Claimed]).
+// New returns the authority over a store. Memberships is the source of memberships, as for the
+// server's catalogs: the store ([stored.Stored]) or the claims of principals ([stored.Claimed]).
 func New(server Server, s *store.Store, m stored.Memberships) *Authority {
 	return &Authority{server, s, m}
 }
@@ -67,20 +67,21 @@ func (a *Authority) Admin(p access.Principal) bool {
 	return !p.Anonymous() && a.server.IsAdmin(p)
 }
 
-// MayGrant reports whether a principal decides which resources clients may use. Those are of the machine that the server
-// runs on, and of no organisation: admins of the server decide, and no owner or lead does.
+// MayGrant reports whether a principal may decide on grants. Grants are for resources of the
+// server's machine, which belong to no organisation. So only admins of the server decide.
 func (a *Authority) MayGrant(p access.Principal) bool { return a.Admin(p) }
 
-// MayAudit reports whether a principal reads the audit trail, and deletes its oldest part. It holds what everybody did,
-// of whichever organisation: only admins of the server do.
+// MayAudit reports whether a principal may read the audit trail and prune it. The trail contains
+// events of all organisations. So only admins of the server may.
 func (a *Authority) MayAudit(p access.Principal) bool { return a.Admin(p) }
 
-// Of says what a principal is to a scope. What is global is known to all who are somebody, and admins manage it; a
-// place that is none ([store.Anywhere] but for admins, the zero Scope, an organisation or a team that there is not) has strangers only.
-// The error is the store's, and comes with Stranger.
+// Of returns the standing of a principal in a scope. Authenticated principals are members of the
+// global scope, and admins manage it. In a scope that does not exist every principal is a
+// [Stranger]. So it is in the zero Scope and, except for admins, in [store.Anywhere]. The error
+// is the store's, and comes with Stranger.
 //
-// For others than admins the question to the store is about the caller and not about the scope: it takes the same time
-// whether there is such a scope or not.
+// For principals who are no admins, the query selects by principal and not by scope. So it takes
+// the same time whether the scope exists or not.
 func (a *Authority) Of(ctx context.Context, p access.Principal, scope store.Scope) (Standing, error) {
 	switch {
 	case p.Anonymous():
@@ -97,7 +98,7 @@ func (a *Authority) Of(ctx context.Context, p access.Principal, scope store.Scop
 	return places[scope], nil
 }
 
-// ofAdmin is Manager for whatever there is.
+// ofAdmin returns Manager for a scope that exists.
 func (a *Authority) ofAdmin(ctx context.Context, scope store.Scope) (Standing, error) {
 	var err error
 	switch {
@@ -117,8 +118,8 @@ func (a *Authority) ofAdmin(ctx context.Context, scope store.Scope) (Standing, e
 	return Manager, nil
 }
 
-// Managed returns the organisations and teams that a principal manages itself, organisations first, each in the order of
-// their ids. That an admin manages all of them is not in it.
+// Managed returns the organisations and teams that a principal manages by its memberships:
+// organisations first, each in the order of their ids. The rights of an admin add none.
 func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Scope, error) {
 	places, err := a.places(ctx, p)
 	if err != nil {
@@ -136,13 +137,14 @@ func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Sc
 	return own, nil
 }
 
-// Places returns the organisations and teams that a principal is in, and what it is to each. Being an admin of the server
-// adds none. The map is the caller's. What a token may not claim is not in it, nor what is gone.
+// Places returns the organisations and teams of a principal, with its standing in each. The
+// rights of an admin add none. Deleted ones are not in the map, and neither are claims that a
+// token may not make. The caller may change the map.
 func (a *Authority) Places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
 	return a.places(ctx, p)
 }
 
-// places are the organisations and teams that a principal is in.
+// places returns the organisations and teams of a principal.
 func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
 	in, err := a.memberships.Of(ctx, a.store, p)
 	if err != nil {
@@ -157,8 +159,7 @@ func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.S
 	return places, nil
 }
 
-// of is what a member's standing makes it. One that is none of those that there are makes a member,
-// no more.
+// of returns the standing that a membership gives. An unknown one gives Member only.
 func of(s access.Standing) Standing {
 	switch s {
 	case access.Owner, access.Admin, access.Lead:

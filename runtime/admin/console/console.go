@@ -1,14 +1,13 @@
-// Package console is what an operator of a server sees in a browser: who may use which tool and
-// why, catalogs and what is in them, which tools are switched off, organisations with their teams
-// and members, what clients ask for and are granted, and the audit trail.
+// Package console provides the web pages of administrators: which callers may use which tool and
+// why, catalogs and their entries, switched off tools, organisations with their teams and
+// members, permission requests and grants, and the audit trail.
 //
-// It is HTML made on the server. There is no script, and the pages say in their
-// Content-Security-Policy that none may run. Whoever signs in does so with the bearer token that
-// the admin API takes as well, and is asked for it again by each request: what the token no longer
-// says, the console no longer does.
+// The server renders HTML without scripts, and the Content-Security-Policy forbids scripts. Users
+// sign in with the bearer token of the admin API. The console verifies the token again for each
+// request, so that lost rights take effect at once.
 //
-// Admins see all of it. Whoever is owner, admin or lead of an organisation or a team sees the
-// catalogs of that one, and what belongs to another is answered as what never was.
+// Admins see everything. An owner, admin or lead of an organisation or a team sees its catalogs.
+// For items of other organisations and teams the console responds as if they did not exist.
 package console
 
 import (
@@ -54,9 +53,9 @@ type Options struct {
 	patience time.Duration // front.Patience, or a test's
 }
 
-// New returns the handler of everything under [runtime.PathConsole]. It is safe for concurrent use,
-// keeps nothing about who is signed in, and so may be one of many replicas. Hosts are checked by
-// who mounts it, as runtime.Server.Handler does.
+// New returns the handler of all paths under [runtime.PathConsole]. It is safe for concurrent use
+// and keeps no session state, so it works with several replicas. The server that mounts it checks
+// the Host header, as runtime.Server.Handler does.
 func New(server *runtime.Server, s *store.Store, a *authority.Authority,
 	o Options) (http.Handler, error) {
 	switch {

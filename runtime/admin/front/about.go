@@ -6,7 +6,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// AboutClient is a client in a few words, for the audit.
+// AboutClient returns a short text about a client, for the audit.
 func AboutClient(issuer, client string) string {
 	if issuer == "" {
 		return fmt.Sprintf("client %q", client)
@@ -14,12 +14,12 @@ func AboutClient(issuer, client string) string {
 	return fmt.Sprintf("client %q of %s", client, issuer)
 }
 
-// AboutGrant is a grant in one line, for the audit.
+// AboutGrant returns a grant in one line, for the audit.
 func AboutGrant(g grant.Grant) string {
 	return "grant " + g.ID + " of " + AboutClient(g.Issuer, g.Client) + ": " + g.Permission.String()
 }
 
-// AboutRequest is a request for a permission in one line, for the audit.
+// AboutRequest returns a request for a permission in one line, for the audit.
 func AboutRequest(r grant.Request) string {
 	return "request " + r.ID + " of " + AboutClient(r.Issuer, r.Client) + ": " + r.Permission.String()
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 )
 
-// Change has something done to grants, and sees to its being recorded: by the registry, which finds
-// in the context that it is given who asks, or else here and at once. Do says what was done to
-// what, or nothing where nothing was.
+// Change runs do, which changes grants, and has the change recorded. A [grant.Recorder] records
+// it with the caller from the context. For another registry, Change records it at once. do
+// returns the action and its object, or nothing if it changed nothing.
 //
-// An error after do is for a change that was made and is not recorded. It is logged.
+// An error after do means a change without a record. It is logged.
 func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger,
 	by audit.Event, do func(context.Context) (action, object string, err error)) error {
 	action, object, err := do(audit.Acting(ctx, by))
@@ -48,8 +48,8 @@ func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.S
 	return found, cmp.Or(err, failed)
 }
 
-// Reads records that somebody is about to read the audit trail, which is not done where that cannot
-// be recorded. A nil sink records nothing.
+// Reads records a read of the audit trail before it happens. If that fails, the trail must not be
+// read. A nil sink records nothing.
 func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object string) error {
 	if sink == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Shadowed refuses a global catalog with a name that code declares: clients would never get it. Its error is for the reader.
+// Shadowed returns an error for a global catalog with the name of a declared one: clients would
+// never get it. The caller may see the error.
 func Shadowed(declared []catalog.Found, in store.Scope, name string) error {
 	if in != store.Global || !slices.ContainsFunc(declared, func(c catalog.Found) bool { return c.Name == name }) {
 		return nil

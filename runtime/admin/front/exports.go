@@ -1,16 +1,17 @@
 package front
 
-// MaxExports is how many exports of the audit trail are under way at a time, over the API and the console together.
+// MaxExports is the number of exports of the audit trail that may run at a time, in the API and
+// the console together.
 const MaxExports = 2
 
-// Exports are those that are under way. They are counted over all that is given the same; it may be used from many
-// goroutines at once.
+// Exports counts the running exports of all handlers that share it. It is safe for concurrent
+// use.
 type Exports struct{ places chan struct{} }
 
-// NewExports returns room for [MaxExports].
+// NewExports returns a counter with [MaxExports] places.
 func NewExports() *Exports { return &Exports{make(chan struct{}, MaxExports)} }
 
-// Begin takes a place for one, if there is one, which is given back by end.
+// Begin takes a place if one is free. end gives it back.
 func (e *Exports) Begin() (end func(), ok bool) {
 	select {
 	case e.places <- struct{}{}:
@@ -20,5 +21,5 @@ func (e *Exports) Begin() (end func(), ok bool) {
 	}
 }
 
-// UnderWay counts them.
+// UnderWay returns the number of running exports.
 func (e *Exports) UnderWay() int { return len(e.places) }

@@ -17,9 +17,9 @@ const (
 	NeedsAsker   = "must be the requesting client"
 )
 
-// Refused records that somebody has asked for what they may not do: who, by the fields of by, and
-// how, on what and for the lack of what. Nothing is recorded of what else they sent. It stays
-// refused where that cannot be recorded, which is logged. A nil sink records nothing.
+// Refused records a refused request: the caller from by, the action, the object and the missing
+// right. It records no other input of the caller. If recording fails, the request stays refused
+// and the error is logged. A nil sink records nothing.
 func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Event, action, object,
 	missing string) {
 	if sink == nil {

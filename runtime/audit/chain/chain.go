@@ -30,8 +30,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// MinKey is how long a key has to be, in bytes: as long as the MAC that it makes (RFC 2104, section
-// 3).
+// MinKey is the minimum length of a key in bytes: the length of the MAC (RFC 2104, section 3).
 const MinKey = 32
 
 // Options configure a chain. Key and Replica are required.
@@ -65,12 +64,12 @@ const together = 256
 // sending is how long one checkpoint may take to be sent.
 const sending = 30 * time.Second
 
-// Chain is a sink that gives each event its place and hands it on, in order, to another one. It may
-// be used from many goroutines at once: those that wait while the sink is at work share its next
-// write, if it is an [audit.BatchSink].
+// Chain is a sink that links events and passes them on, in order, to another sink. It is safe for
+// concurrent use. Events that arrive during a write share the next one, if the sink is an
+// [audit.BatchSink].
 //
-// If the sink fails, it is unknown which records it has. The chain ends, and another one begins
-// that names the last record that was acknowledged.
+// If the sink fails, it is unknown which records it has. The chain ends, and the next chain names
+// the last record that was acknowledged.
 type Chain struct {
 	sink    audit.Sink
 	options Options
@@ -153,7 +152,7 @@ func (c *Chain) begin() {
 	c.at, c.marked = next, 0
 }
 
-// Record gives an event its place and hands it on. It returns once the sink has it.
+// Record links an event and passes it on. It returns once the sink has the record.
 func (c *Chain) Record(ctx context.Context, event audit.Event) error {
 	e, err := entryOf(event)
 	if err != nil {
@@ -234,8 +233,8 @@ func (c *Chain) announce(p Checkpoint) {
 	c.newest <- p // one at a time comes here, and it is empty
 }
 
-// Seal implements [audit.Sealer]: do calls seal once and writes the event that this gives, or does
-// neither.
+// Seal implements [audit.Sealer]. do calls seal once and writes the event that seal returns, or
+// does neither.
 func (c *Chain) Seal(ctx context.Context,
 	do func(seal func(audit.Event) (audit.Event, error)) error) error {
 	return c.group.Alone(ctx, func() error {

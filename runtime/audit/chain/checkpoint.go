@@ -20,10 +20,10 @@ import (
 // Checkpoint is the position of a chain at a time. Its JSON form is one line of a checkpoint file.
 type Checkpoint struct {
 	Chain string    `json:"chain"`
-	Seq   int64     `json:"seq"` // of the record that is the checkpoint in the trail, and so the count of records
+	Seq   int64     `json:"seq"` // of the checkpoint's record: the number of records so far
 	MAC   audit.MAC `json:"mac"`
 	Time  time.Time `json:"time"`
-	// Seal vouches for the rest, by the chain's key.
+	// Seal is the MAC of the other fields, made with the chain's key.
 	Seal audit.MAC `json:"seal"`
 }
 
@@ -36,14 +36,15 @@ func sealCheckpoint(key []byte, p Checkpoint) Checkpoint {
 	return p
 }
 
-// Sealed reports whether a checkpoint is as a chain with this key made it.
+// Sealed reports whether a chain with this key made the checkpoint and it was not changed.
 func (p Checkpoint) Sealed(key []byte) bool {
 	want := sealCheckpoint(key, p).Seal
 	return hmac.Equal(want[:], p.Seal[:])
 }
 
-// CheckpointFile returns a function for [Options.Checkpoints] that appends to a file, and syncs it. The file belongs
-// where those who can change the trail cannot change it, as on a mount that only appends.
+// CheckpointFile returns a function for [Options.Checkpoints] that appends to a file and syncs
+// it. Put the file where administrators of the trail cannot change it, such as an append-only
+// mount.
 func CheckpointFile(path string) func(context.Context, Checkpoint) error {
 	var mu sync.Mutex
 	return func(_ context.Context, p Checkpoint) error {
@@ -65,7 +66,8 @@ func CheckpointFile(path string) func(context.Context, Checkpoint) error {
 	}
 }
 
-// ReadCheckpoints reads a file of checkpoints, one a line. A last line that a crash has torn is none.
+// ReadCheckpoints reads a file of checkpoints, one a line. It ignores a last line that a crash
+// cut.
 func ReadCheckpoints(r io.Reader) ([]Checkpoint, error) {
 	var all []Checkpoint
 	lines := bufio.NewReader(r)
@@ -90,8 +92,8 @@ func ReadCheckpoints(r io.Reader) ([]Checkpoint, error) {
 	}
 }
 
-// ReadKey reads a key from a file, for [Options] and [VerifyOptions]: its bytes without the white space at their end, as
-// openssl rand -hex 32 makes them.
+// ReadKey reads a key from a file, for [Options] and [VerifyOptions]. It drops the white space at
+// the end, as in the output of openssl rand -hex 32.
 func ReadKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -7,56 +7,57 @@ type Kind string
 
 // The kinds of findings.
 const (
-	// Missing: records between others, or a whole chain that another one names, are not there.
+	// Missing means that records between others are missing, or a whole chain that another one
+	// names.
 	Missing Kind = "missing"
-	// CutOff: a chain ends before where a checkpoint, or the chain after it, says that it was.
+	// CutOff means that a chain ends before a checkpoint of it, or before the record that the next
+	// chain names.
 	CutOff Kind = "cut off"
-	// Altered: a line is not what a chain wrote.
+	// Altered means that a line is not as a chain wrote it.
 	Altered Kind = "altered"
-	// Reordered: a record is not where it was written.
+	// Reordered means that a record is not at its original place.
 	Reordered Kind = "reordered"
-	// Duplicated: a record is there twice, or another one has its number.
+	// Duplicated means that a record occurs twice, or that another record has its number.
 	Duplicated Kind = "duplicated"
-	// Foreign: no record of a chain, or no checkpoint, is by this key.
+	// Foreign means that no record of a chain, or no checkpoint, was made with this key.
 	Foreign Kind = "foreign"
-	// Unchained: records have no place in any chain, so that nothing vouches for them.
+	// Unchained means that records belong to no chain and cannot be verified.
 	Unchained Kind = "unchained"
-	// Empty: there is no record that could be held against the key, and so nothing that was
-	// verified.
+	// Empty means that the trail has no record to verify with the key.
 	Empty Kind = "empty"
-	// Disordered: so much is wrong that the rest was not looked at.
+	// Disordered means that there are too many findings, and the rest was not verified.
 	Disordered Kind = "disordered"
 
-	// Torn: a crash has left a part of a line, and no caller got an acknowledgement for it. It is
-	// no sign of tampering.
+	// Torn means that a crash left a part of a line, which no caller got an acknowledgement for. It
+	// is no sign of tampering.
 	Torn Kind = "torn"
-	// Unproven: a record is older than the range that was verified, and the record before it is
+	// Unproven means that a record is older than the verified range, and the record before it is
 	// gone. A checkpoint proves the records after it, not the ones that it counts. It is no sign of
 	// tampering: a deleted file leaves one of these for each chain.
 	Unproven Kind = "unproven"
-	// NoOutcome: a call has an intent, and no outcome. The server was killed or lost its sink
-	// before the handler had ended, or the call still runs. It is no sign of tampering: a record
+	// NoOutcome means that a call has an intent and no outcome. The server was killed or lost its
+	// sink before the handler ended, or the call still runs. It is no sign of tampering: a record
 	// that was taken from a chain is Missing or CutOff as well.
 	NoOutcome Kind = "no outcome"
 )
 
-// Finding is something that [Verify] found.
+// Finding is one result of [Verify].
 type Finding struct {
 	Kind   Kind
-	Source string // the file, and empty where there is none to name
+	Source string // the file, or empty
 	Line   int
 	Chain  string
-	Seq    int64 // the record's, or that of the first one that is missing; 0 where there is none
+	Seq    int64 // of the record, or of the first missing one; or 0
 	What   string
 	Cure   string
 }
 
-// Tampering reports whether an honest trail has no such thing.
+// Tampering reports whether the finding is a sign of tampering.
 func (f Finding) Tampering() bool {
 	return f.Kind != Torn && f.Kind != Unproven && f.Kind != NoOutcome
 }
 
-// String is a line: where, what, and what to do.
+// String returns one line: the place, the problem and the cure.
 func (f Finding) String() string {
 	text := string(f.Kind) + ": " + f.What
 	if f.Chain != "" {

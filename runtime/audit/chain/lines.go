@@ -14,15 +14,15 @@ type Record struct {
 	Source string // a file's name, as findings have it
 	Line   int    // from 1 on
 	Text   []byte // without the line's end; valid until the next record
-	// Unfinished: the line has no end, and so is the source's last.
+	// Unfinished is true if the line has no line end. It is then the last one of its source.
 	Unfinished bool
 }
 
 // maxLine is how long a line may be. What is longer is no record, and is read in parts.
 const maxLine = 8 << 20
 
-// Lines are the records of a source. The records of each chain are expected in their order within one source;
-// sources come in any.
+// Lines returns the records of a source. Within one source, the records of each chain must be in
+// order. Sources may come in any order.
 func Lines(source string, r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines := bufio.NewReaderSize(r, 64<<10)

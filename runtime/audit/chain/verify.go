@@ -25,11 +25,11 @@ type VerifyOptions struct {
 	// record that is left is then [Unproven] in what it states about earlier ones. Empty requires
 	// each chain from its first record.
 	Since []Checkpoint
-	// Unchained accepts records that are in no chain: those of a trail from before it had one.
+	// Unchained accepts records that belong to no chain, as in a trail from before it had one.
 	Unchained bool
 }
 
-// Report is what [Verify] found.
+// Report is the result of [Verify].
 type Report struct {
 	Records  int64 // in a chain and proven
 	Chains   int
@@ -40,7 +40,7 @@ type Report struct {
 	NoOutcome int64
 }
 
-// Sound reports whether there is no sign of tampering.
+// Sound reports whether the trail has no sign of tampering.
 func (r Report) Sound() bool {
 	return r.More == 0 && !slices.ContainsFunc(r.Findings, Finding.Tampering)
 }
@@ -57,10 +57,10 @@ const (
 	maxHeld = 16
 )
 
-// Verify reads a trail once and says what is wrong with it. Records may be of several chains, and
-// sources of the same one come in any order; what it remembers grows with their number and not with
-// that of records. The error is of reading, or says that the key is too short; what was found until
-// then is reported with it.
+// Verify reads a trail once and returns its findings. Records may belong to several chains, and
+// the sources of a chain may come in any order. Memory grows with the number of chains and
+// sources, not of records. The error reports a failed read or a key that is too short, and comes
+// with the findings so far.
 func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, error) {
 	if len(options.Key) < MinKey {
 		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, but a key has at least %d", len(options.Key), MinKey)

@@ -1,5 +1,5 @@
-// Package dialect says how a statement is spelled for the database of a host. It knows no driver:
-// whoever opens the database brings one.
+// Package dialect formats SQL statements for the database of a host. It imports no driver: the
+// program that opens the database imports one.
 package dialect
 
 import (

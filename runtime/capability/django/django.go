@@ -163,9 +163,9 @@ func (s *Source) Actions(ctx context.Context) ([]string, error) {
 	return actions, nil
 }
 
-// MapAction returns a permission as it is: Django's has_perm takes "app.codename" too, and a
-// codename is free text. It errs where app or codename is missing, or there is no telling which is
-// which.
+// MapAction returns a permission unchanged: Django's has_perm takes "app.codename" too, and a
+// codename is free text. It returns an error if app or codename is missing, or if the permission
+// cannot be split into the two.
 func (s *Source) MapAction(permission string) (string, error) {
 	app, codename, ok := strings.Cut(permission, ".")
 	if !ok || app == "" || codename == "" || strings.ContainsFunc(

@@ -34,13 +34,15 @@
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON users_user TO mcp_reader;
 //	GRANT SELECT ON users_user_groups, users_objectpermission, users_user_object_permissions,
-//		users_group_object_permissions, users_objectpermission_object_types, django_content_type TO mcp_reader;
+//		users_group_object_permissions, users_objectpermission_object_types, django_content_type
+//		TO mcp_reader;
 //
 // And for Nautobot, and NetBox before 4.0:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
 //	GRANT SELECT ON auth_user_groups, users_objectpermission, users_objectpermission_users,
-//		users_objectpermission_groups, users_objectpermission_object_types, django_content_type TO mcp_reader;
+//		users_objectpermission_groups, users_objectpermission_object_types, django_content_type
+//		TO mcp_reader;
 package objectperm
 
 import (

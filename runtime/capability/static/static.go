@@ -1,7 +1,12 @@
-// Package static reads who may do what from one file, YAML or JSON: for small deployments that have
-// no permission system of their own, and for tests.
+// Package static reads permissions from one file, YAML or JSON. It is for small deployments without
+// a permission system of their own, and for tests.
 //
-//	actions: [dcim.view_site, dcim.view_device, dcim.change_device, dcim.napalm_read_device, billing.export]
+//	actions:
+//	  - dcim.view_site
+//	  - dcim.view_device
+//	  - dcim.change_device
+//	  - dcim.napalm_read_device
+//	  - billing.export
 //	exempt:
 //	  dcim.site: [view]
 //	groups:
@@ -20,34 +25,35 @@
 //	  root: {superuser: true}
 //	  eve: {active: false, superuser: true}
 //
-// At the top stand:
+// The keys of the document:
 //
-//   - users, which alone is required: by name, as in [access.Principal.User], case included.
-//   - groups: by name, for users to be members of.
-//   - exempt: what every active user may do without a permission.
-//   - actions: all permissions that there are. Where it stands, a name that is not in it is an error,
-//     in the file and, at start, in the table of the server.
+//   - users: the users by name, as in [access.Principal.User], case included. Only this key is
+//     required.
+//   - groups: the groups by name.
+//   - exempt: the actions that each active user may take without a permission.
+//   - actions: all permissions of the host. If it is present, another name is an error, in the
+//     file and, at start, in the table of the server.
 //
-// A user or a group has any of:
+// The keys of a user or a group:
 //
-//   - permissions: a list of what it holds for all objects, each app.action_object, app.action, or
+//   - permissions: a list of permissions for all objects, each app.action_object, app.action, or
 //     the bare action of a package without app=.
-//   - constrained: what it holds for some objects, each with a list of constraints: mappings in the
-//     handler's own terms, which reach it as JSON. An object that meets any one of them is covered.
-//   - exempt: actions by the type of object, app.object, or the app for those on none, that need no
-//     permission. "*" is all types, or all actions; not both, which is a superuser. No exemption
-//     covers a bare action.
+//   - constrained: permissions for some objects, each with a list of constraints. A constraint is
+//     a mapping in the handler's own terms, which the handler gets as JSON. An object is covered if
+//     it meets any constraint.
+//   - exempt: actions that need no permission, by the type of the object, app.object, or by the app
+//     for actions without an object. "*" means all types, or all actions. Both are an error: use
+//     superuser. No exemption covers a bare action.
 //
-// A user besides:
+// Further keys of a user:
 //
 //   - groups: the names of its groups.
-//   - superuser: true for one that may do everything; false where it does not stand.
-//   - active: false for one that counts as unknown; true where it does not stand.
+//   - superuser: true allows everything. The default is false.
+//   - active: false makes the user unknown. The default is true.
 //
-// What is given several times adds up, and a permission that is held for all objects by one way is
-// held for all. A file is taken as a whole or not at all: names that stand twice or
-// mean nothing, values of another type, and in YAML also aliases, tags and further documents are
-// errors.
+// Permissions from several places add up. A permission for all objects from one place is one for
+// all objects. A file is used completely or not at all. Repeated or unknown names, values of
+// another type, and in YAML also aliases, tags and further documents are errors.
 package static
 
 import (
@@ -201,8 +207,8 @@ func (s *Source) Actions(context.Context) ([]string, error) {
 	return slices.Clone(all.actions), nil
 }
 
-// MapAction returns a permission as it is: the file spells it as tables do. It errs where no file
-// could have it.
+// MapAction returns a permission unchanged, because file and tables use the same form. It returns
+// an error for a text that no file could contain.
 func (s *Source) MapAction(permission string) (string, error) {
 	if !isPermission(permission) {
 		return "", fmt.Errorf("static: %q is not a permission: %s", permission, permissionForm)

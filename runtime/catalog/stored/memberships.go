@@ -8,22 +8,24 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Memberships says where it is kept who is in which organisation and team: in the store or in tokens.
+// Memberships selects the source of memberships in organisations and teams: the store or tokens.
 type Memberships struct {
 	issuers []string // whose claims count; none where the store says it
 }
 
-// Stored: in the store, by issuer and subject. It is the zero value.
+// Stored takes memberships from the store, by issuer and subject. It is the zero value.
 var Stored Memberships
 
-// Claimed: in the principal, as the identity source filled it in, by the names that organisations and teams have in
-// the store. The claims of the issuers that are named count, and whoever another one vouches for is in none:
-// name those alone that may say who owns which organisation. An empty one is that of principals without an issuer.
+// Claimed takes memberships from the principal, as the identity source filled them in, by the
+// names of organisations and teams in the store. Only the claims of the given issuers count: name
+// only issuers that may decide who owns an organisation. The empty issuer is that of principals
+// without an issuer.
 //
-// A team's name says nothing by itself, since two organisations may each have a team of one name. It counts where the
-// principal claims one organisation and no other, within that one. Otherwise the claim has to say both names, as in
-// acme/lab, of which the first is a claimed organisation's; one that does not, or that can be read in two ways, counts
-// for nothing. One that begins with a claimed organisation's name and a slash is always read as both.
+// Two organisations may each have a team of the same name. So a team name alone counts only if
+// the principal claims exactly one organisation, and means a team of that one. Otherwise the
+// claim must contain both names, as in acme/lab, and the principal must claim the organisation
+// too. A claim that does not, or that has two readings, does not count. A claim that begins with
+// the name of a claimed organisation and a slash always contains both names.
 func Claimed(issuer string, more ...string) Memberships {
 	return Memberships{append([]string{issuer}, more...)}
 }
@@ -36,8 +38,9 @@ func (m Memberships) counts(p access.Principal) bool {
 	return !p.Anonymous() && (!m.claimed() || slices.Contains(m.issuers, p.Issuer))
 }
 
-// Of returns the organisations and teams of a store that a principal is in, each with the standings that it has there, of which
-// there are several where claims repeat a name. The error is the store's.
+// Of returns the organisations and teams of a store that a principal belongs to, with its
+// standings in each. There are several standings if claims repeat a name. The error is the
+// store's.
 func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal) (map[store.Scope][]access.Standing, error) {
 	in := map[store.Scope][]access.Standing{}
 	if !m.counts(p) {

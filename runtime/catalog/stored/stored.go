@@ -1,5 +1,5 @@
-// Package stored finds tool catalogs in a store: among what the caller's teams and organisations
-// have and what is global, and nowhere else.
+// Package stored provides the tool catalogs of a store to a server. A caller gets the catalogs of
+// its teams, its organisations and the global scope, and no others.
 package stored
 
 import (
@@ -20,12 +20,11 @@ import (
 
 var _ catalog.Source = (*Source)(nil)
 
-// Source is a [catalog.Source] over a store. It may be used from many goroutines at once.
+// Source is a [catalog.Source] over a store. It is safe for concurrent use.
 //
-// It keeps what it has resolved for as long as the store's revision stays the same, which it asks
-// for each time: by [store.Store.Revision], one row by its key. So an answer is as new as the
-// database, whoever changed it; whoever changes its tables past the store has to add one to the
-// revision in store_revision.
+// It caches resolved catalogs as long as the store's revision stays the same, and reads the
+// revision for each request: see [store.Store.Revision]. So results are as new as the database. A
+// program that changes tables directly must increment the revision in store_revision.
 type Source struct {
 	store          *store.Store
 	memberships    Memberships
@@ -35,20 +34,20 @@ type Source struct {
 	cache *cache // nil before the first request
 }
 
-// New returns a source over a store, which stays the caller's to close.
+// New returns a source over a store. The caller closes the store.
 func New(s *store.Store, memberships Memberships) *Source {
 	return &Source{store: s, memberships: memberships, answers: answers, tools: tools}
 }
 
-// Store is what the source reads.
+// Store returns the store of the source.
 func (r *Source) Store() *store.Store { return r.store }
 
-// Memberships says where it is kept who is in which organisation and team.
+// Memberships returns the source of memberships.
 func (r *Source) Memberships() Memberships { return r.memberships }
 
-// Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's
-// teams first, then in its organisations, then globally; where two teams or two organisations have
-// it, the one with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the
+// Catalog returns the active catalog of a name for a caller. It searches the caller's teams
+// first, then its organisations, then the global scope. If two teams or two organisations have
+// the name, the lower id wins and a note reports it. The error is [catalog.ErrUnknown], or the
 // store's.
 func (r *Source) Catalog(ctx context.Context, caller access.Principal,
 	ask catalog.Ask) (catalog.Found, error) {
@@ -93,8 +92,8 @@ func (r *Source) ToolsOff(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Changes reports what has changed in the store, and the loss of the connection. A closed store
-// reports nothing more; the channel is closed when ctx ends.
+// Changes reports the changes of the store, and the loss of its connection. A closed store
+// reports no more changes. The channel is closed when ctx ends.
 func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	out := make(chan catalog.Change)
 	go func() {

@@ -1,9 +1,8 @@
-// Package validator decodes arguments by their JSON Schema: a document that the schema refuses is
-// told everything that is wrong with it, one that it accepts becomes a Go value with the
-// schema's defaults in place.
+// Package validator decodes arguments by their JSON Schema. It reports all problems of a document
+// that the schema refuses. It decodes other documents into a Go value, with the schema's
+// defaults.
 //
-// It is imported by generated code only, and is the only package that knows the schema
-// validator behind it.
+// Only generated code imports it, and no other package imports the schema validator.
 package validator
 
 import (
@@ -15,23 +14,23 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Decode reads arguments whose contract is schema, a JSON Schema of draft 2020-12. It accepts
-// exactly what the schema accepts, formats asserted, except what decode.Scan refuses, what T cannot
-// hold, leap seconds, and anything but an object. No arguments at all, nil or empty, are the empty
-// object; null is not.
+// Decode reads arguments by schema, a JSON Schema of draft 2020-12. It accepts what the schema
+// accepts, with formats asserted. It refuses what decode.Scan refuses, values that T cannot hold,
+// leap seconds, and other values than objects. Empty or nil arguments are the empty object; null
+// is not.
 //
-// A property that is absent gets the default that its schema names, at any depth and through
-// references; a default is put in as it is written. Names match exactly: where the schema leaves an
-// object open, a name that differs in case only does not fill a field, as it would in encoding/json.
+// An absent property gets the default of its schema, at any depth and through references, exactly
+// as written. Names match exactly: a name in another case does not fill a field, as it would in
+// encoding/json.
 //
-// A refusal is a *decode.Error with every problem of the document, and the zero T. Any other
-// error says that the schema itself cannot be used.
+// For a refused document the error is a *decode.Error with all problems, and the value the zero
+// T. Any other error means that the schema cannot be used.
 //
-// Time and memory are bounded by decode's default limits, for a schema whose anyOf and oneOf do
-// not lead back to themselves in more than one branch: such branches multiply with every level.
+// decode's default limits bound time and memory, unless anyOf and oneOf of the schema refer back
+// to themselves in more than one branch: such branches multiply with every level.
 //
-// A schema is compiled once, at the first call. Decode is safe for concurrent use; the value that it
-// returns shares no memory with arguments.
+// A schema is compiled once, at the first call. Decode is safe for concurrent use. The value
+// shares no memory with arguments.
 func Decode[T any](arguments json.RawMessage, schema string) (T, error) {
 	var value, zero T
 	c, err := contractOf(schema)

@@ -90,7 +90,7 @@ func (p *Custom) Covers(other Pattern) bool {
 	return ok && p.covers(&o.glob)
 }
 
-// Literal returns the pattern that stands for a text and for nothing else.
+// Literal returns the pattern that matches a text and no other.
 func Literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {

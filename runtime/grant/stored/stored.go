@@ -1,4 +1,5 @@
-// Package stored keeps grants and requests for them in a store, where administrators change them while a server runs.
+// Package stored keeps grants and requests in a store, where administrators change them while a
+// server runs.
 package stored
 
 import (
@@ -15,13 +16,13 @@ var (
 	_ grant.Recorder = (*Keeper)(nil)
 )
 
-// Keeper is a [grant.Registry] over a store. It may be used from many goroutines at once.
+// Keeper is a [grant.Registry] over a store. It is safe for concurrent use.
 //
-// Each change is recorded in the store's audit trail, in the same transaction: by the event that [audit.Acting] put
-// into the context, or else by the name that the change itself gives for whoever makes it. A request is
-// recorded as the client's own, where the context says no more.
+// Each change and its event in the store's audit trail are one transaction. The event begins with
+// the event that [audit.Acting] put into the context. Without one, it has the name of the grantor
+// from the change itself. A request without such an event is recorded as the client's own.
 //
-// Errors wrap those of package grant, or are the store's, which is an outage.
+// Errors wrap those of package grant, or are the store's, which mean an outage.
 type Keeper struct {
 	store *store.Store
 	open  int
@@ -34,18 +35,20 @@ type Options struct {
 	OpenRequests int
 }
 
-// New returns a keeper over a store, which stays the caller's to close.
+// New returns a keeper over a store. The caller closes the store.
 func New(s *store.Store, o Options) *Keeper {
 	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(s, clients, grants)}
 }
 
-// RecordsChanges implements [grant.Recorder]: each change is recorded with itself.
+// RecordsChanges implements [grant.Recorder]: it returns true, because each change is one
+// transaction with its event.
 func (k *Keeper) RecordsChanges() bool { return true }
 
-// Grants implements [grant.Source]. It asks for the store's revision each time, one row by its key, and reads the grants when
-// that is another than the time before: so they are as new as the database, whoever changed it; whoever changes
-// its tables past the store has to add one to the revision in store_revision. The revision that it returns is the client's own
-// in this process: it stays the same where others' grants, or other things, have changed.
+// Grants implements [grant.Source]. It reads the store's revision each time, one row by its key,
+// and reads the grants only after a change of it. So the grants are as new as the database. A
+// program that changes tables directly must increment the revision in store_revision. The
+// returned revision belongs to the client in this process: changes of other data do not change
+// it.
 func (k *Keeper) Grants(ctx context.Context, issuer, client string) ([]grant.Grant, uint64, error) {
 	if len(issuer) > grant.MaxIdentity || len(client) > grant.MaxIdentity {
 		return nil, 0, nil // nobody could grant it anything
@@ -58,7 +61,7 @@ func (k *Keeper) Grants(ctx context.Context, issuer, client string) ([]grant.Gra
 	return h.grants, h.revision, err
 }
 
-// Changes implements [grant.Source]. It does not say whose grants they are.
+// Changes implements [grant.Source]. Its changes do not name the client.
 func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	out := make(chan grant.Change)
 	go func() {
@@ -110,12 +113,14 @@ func (k *Keeper) Request(ctx context.Context, id string) (grant.Request, error) 
 	return k.store.GrantRequest(ctx, id)
 }
 
-// Approve implements [grant.Requests]. Errors wrap [grant.ErrInvalid] and [grant.ErrFull] too; the request stays open then.
+// Approve implements [grant.Requests]. Errors also wrap [grant.ErrInvalid] and [grant.ErrFull];
+// the request then stays open.
 func (k *Keeper) Approve(ctx context.Context, id string, v grant.Verdict) (grant.Request, grant.Grant, error) {
 	return k.store.ApproveRequest(ctx, id, v, by(ctx, audit.Event{Principal: v.By}))
 }
 
-// Deny implements [grant.Requests]. Errors wrap [grant.ErrInvalid] too; the request stays open then.
+// Deny implements [grant.Requests]. Errors also wrap [grant.ErrInvalid]; the request then stays
+// open.
 func (k *Keeper) Deny(ctx context.Context, id string, v grant.Verdict) (grant.Request, error) {
 	return k.store.DenyRequest(ctx, id, v, by(ctx, audit.Event{Principal: v.By}))
 }
