@@ -4,6 +4,7 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT = mvdan.cc/gofumpt@v0.12.0
+GOLANGCI = github.com/golangci/golangci-lint/v2@v2.15.0
 # A number of inputs, since a run whose time ends during an input may be reported as a failure
 # (go.dev/issue/75804). A time such as 10m is possible as well.
 FUZZTIME ?= 15000x
@@ -119,6 +120,20 @@ vet: ## go vet
 
 staticcheck: ## staticcheck, generated code included
 	$(GO) run $(STATICCHECK) work
+
+# Not in ci: the build takes a minute.
+.PHONY: golangci
+golangci: ## build golangci-lint with the plugin into bin/, and run it
+	@rm -rf .tools/golangci && mkdir -p .tools/golangci bin
+	@cp generator/vet/golangci/testdata/golangci-lint/main.go .tools/golangci
+	@export GOWORK=off && cd .tools/golangci && $(GO) mod init golangci && $(GO) mod edit \
+		-require=$(GOLANGCI) -require=github.com/mcpgen/mcpgen@v0.0.0 \
+		-require=github.com/mcpgen/mcpgen/generator/vet/golangci@v0.0.0 \
+		-replace=github.com/mcpgen/mcpgen=$(CURDIR) \
+		-replace=github.com/mcpgen/mcpgen/generator/vet/golangci=$(CURDIR)/generator/vet/golangci && \
+		$(GO) mod tidy && $(GO) build -o $(CURDIR)/bin/golangci-lint .
+	cd generator/vet/golangci/testdata/shop && \
+		GOWORK=off $(CURDIR)/bin/golangci-lint run --output.text.print-issued-lines=false --show-stats=false | diff want -
 
 .PHONY: prose
 prose: ## fail on long sentences, words to avoid and wide comments, and count sentences

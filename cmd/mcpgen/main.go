@@ -12,7 +12,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"github.com/mcpgen/mcpgen/generator/vet"
 	"github.com/mcpgen/mcpgen/internal/commandline"
 )
 
@@ -23,6 +25,9 @@ var (
 )
 
 func main() {
+	if isVettool(os.Args[1:]) {
+		unitchecker.Main(vet.Analyzer) // it exits
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	collectFrom(128 << 20)
@@ -64,6 +69,7 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		Example: `  mcpgen                    generate for the package in this directory
   mcpgen ./...              generate for every package below
   mcpgen check ./...        fail if a file is stale or a handler unannotated; write nothing
+  mcpgen vet --fix ./...    correct misspelt directives, and insert missing ones
   mcpgen matrix ./...       print which role may use which tool
   mcpgen init               write a running service into an empty folder
   mcpgen call TOOL text=hi  call a tool of a server
@@ -78,6 +84,6 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		SuggestionsMinimumDistance: 2,
 	}
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
-		newImport(), newDiff(), newInit(), newCall(), newDocs(), newVersion())
+		newImport(), newDiff(), newVet(), newInit(), newCall(), newDocs(), newVersion())
 	return root
 }

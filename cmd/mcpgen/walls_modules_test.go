@@ -26,8 +26,10 @@ var mayRequire = map[string][]string{
 		"github.com/spf13/cobra", "go.yaml.in/yaml/v4", "golang.org/x/mod",
 		"pgregory.net/rapid",
 	},
-	"cmd/mcpgen-prove":      {"github.com/google/capslock"},
-	"runtime/identity/oidc": {"github.com/go-jose/go-jose/v4"},
+	"cmd/mcpgen-prove": {"github.com/google/capslock"},
+	// It requires no golangci-lint: that program is built with the plugin.
+	"generator/vet/golangci": {"github.com/golangci/plugin-module-register"},
+	"runtime/identity/oidc":  {"github.com/go-jose/go-jose/v4"},
 	"runtime/sandbox": {
 		"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx",
 	},

@@ -20,7 +20,7 @@ const modulePath = "github.com/mcpgen/mcpgen"
 var mayImport = map[string][]string{
 	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
 		"generator/emit", "generator/importer", "generator/model", "generator/starter",
-		"generator/toollist", "generator/writefiles", "internal/commandline",
+		"generator/toollist", "generator/vet", "generator/writefiles", "internal/commandline",
 		"runtime/audit/chain"},
 	"cmd/mcpgen-prove": {"cmd/mcpgen-prove/reach", "generator", "generator/diag",
 		"generator/model", "internal/commandline"},
@@ -52,6 +52,9 @@ var mayImport = map[string][]string{
 	"generator/starter":    {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
 	"generator/prove":      {"generator/diag", "generator/model"},
+	"generator/vet": {"generator/check", "generator/diag", "generator/directive",
+		"generator/load", "generator/model", "generator/scan"},
+	"generator/vet/golangci": {"generator/vet"},
 
 	"generator/compileguard":  {"generator/gotype", "generator/model"},
 	"generator/load/loadtest": {"generator/load", "internal/testrepo"},

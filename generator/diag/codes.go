@@ -56,6 +56,7 @@ const (
 	WritesReadOnly     Code = "MCP045"
 	HiddenText         Code = "MCP046"
 	StrayConstant      Code = "MCP047"
+	Unguarded          Code = "MCP048"
 )
 
 // Explanation is what there is to know about one code.

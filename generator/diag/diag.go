@@ -24,6 +24,20 @@ type Diagnostic struct {
 	Cause string
 }
 
+// DidYouMean is the suggestion to write text in place of what is there.
+func DidYouMean(text string) string { return before + text + after }
+
+const before, after = "did you mean ", "?"
+
+// Meant returns the text of DidYouMean, if that is the suggestion.
+func (d Diagnostic) Meant() (text string, ok bool) {
+	text, ok = strings.CutPrefix(d.Suggestion, before)
+	if ok {
+		text, ok = strings.CutSuffix(text, after)
+	}
+	return text, ok
+}
+
 // List collects the diagnostics of a run. It is not safe for concurrent use.
 type List []Diagnostic
 

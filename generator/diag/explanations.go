@@ -591,4 +591,17 @@ const Green Color = "green"`,
 		Cure: "Move the constant into the block with the others, or declare it without the type. If any " +
 			"text is valid, use string instead of the type.",
 	},
+	{
+		Code:  Unguarded,
+		Title: "tool outside the guard",
+		Cause: "A package that makes a server with runtime.New also calls AddTool of go-sdk. The tool " +
+			"is on another server, without identities, rules and the audit trail, and the manifest " +
+			"does not list it. Or AddTool comes after runtime.Adopt of the same server, which " +
+			"compares tools with rules and reads their hints once. Only mcpgen vet reports this code, " +
+			"because mcpgen check does not read bodies.",
+		Example: `server, err := runtime.New(options, Toolset())
+mcp.AddTool(other, &mcp.Tool{Name: "reset"}, reset)`,
+		Cure: "Write a handler with //mcp:tool, or guard the server with runtime.Adopt after its last " +
+			"AddTool. A server that needs no guard belongs in a package of its own.",
+	},
 }

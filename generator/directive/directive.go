@@ -16,6 +16,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 )
 
+// FillIn stands where the author writes the role of a tool. No hierarchy has it, so that mcpgen
+// fails until somebody decides.
+const FillIn = "FILL_IN"
+
 // Directive is one parsed //mcp: comment.
 type Directive struct {
 	Name string

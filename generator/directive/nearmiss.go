@@ -24,6 +24,7 @@ type Miss struct {
 	// Sure reports that arguments follow, or that mcp, the name and the colon are right: no other
 	// program's directive looks so.
 	Sure bool
+	Rest string // of the line, after the name
 	// Odd is the first character of mcp and the name that is not ASCII, as a Go literal, or empty.
 	Odd string
 }
@@ -68,7 +69,7 @@ func missIn(line string, tight bool) (Miss, bool) {
 		return Miss{}, false
 	}
 	spec, exact := h.spec, h.edits == 0
-	m := Miss{Name: spec.Name, Arguments: spec.argues(h.rest, exact), Odd: h.odd}
+	m := Miss{Name: spec.Name, Arguments: spec.argues(h.rest, exact), Rest: h.rest, Odd: h.odd}
 	m.Sure = m.Arguments || exact && h.colon
 	if m.Sure && !h.quoted {
 		return m, true

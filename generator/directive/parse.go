@@ -44,7 +44,7 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		if known {
 			fix = "write //mcp:" + name + ", then its arguments after a space"
 		} else if h := nearestHead("mcp:" + raw.Name); h.edits <= mostEdits {
-			fix = "did you mean //mcp:" + h.spec.Name + "?"
+			fix = diag.DidYouMean("//mcp:" + h.spec.Name)
 		}
 		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is not a directive name", raw.Name))
 		return d, l.bad
@@ -80,7 +80,7 @@ func Nearest(prefix, wrong string, candidates []string) string {
 		}
 	}
 	if best != "" && distance <= max(2, len(best)/3) && distance < len(best) {
-		return "did you mean " + prefix + best + "?"
+		return diag.DidYouMean(prefix + best)
 	}
 	if len(candidates) == 1 {
 		return "write " + prefix + candidates[0]
@@ -140,7 +140,8 @@ func (l *lexer) arg(w word) {
 		case ofToolsAlone(w.key):
 			fix = "write it on a //mcp:tool, the only directive with this key, or remove it"
 		}
-		l.problem(diag.UnknownKey, w.start, w.end, fix, "//mcp:"+spec.Name+" has no key "+w.key)
+		l.problem(diag.UnknownKey, w.start, w.start+len(w.key), fix,
+			"//mcp:"+spec.Name+" has no key "+w.key)
 		return
 	case l.d.Has(w.key):
 		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", "//mcp:"+spec.Name+

@@ -29,9 +29,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/writefiles"
 )
 
-// FillIn stands where the author writes the role of a tool. No hierarchy has it, so that mcpgen
-// reports each tool until its rule is written; a //mcp:default does not replace it.
-const FillIn = "FILL_IN"
+// FillIn is [directive.FillIn]. A //mcp:default does not replace it.
+const FillIn = directive.FillIn
 
 // File is the name of the Go file that Import writes.
 const File = "tools.go"

@@ -219,11 +219,7 @@ func (c *checker) check(pkg *Package) {
 			if !ok || strings.HasPrefix(te.Msg, "\t") {
 				return
 			}
-			e := TypeError{Pos: c.prog.Position(te.Pos, token.NoPos), Message: firstLine(te.Msg)}
-			if m := undefined.FindStringSubmatch(e.Message); m != nil {
-				e.Undefined = m[1]
-			}
-			pkg.TypeErrors = append(pkg.TypeErrors, e)
+			pkg.TypeErrors = append(pkg.TypeErrors, c.prog.typeError(te))
 		},
 	}
 	if m := pkg.meta.Module; m != nil && m.GoVersion != "" {
@@ -239,6 +235,14 @@ func (c *checker) check(pkg *Package) {
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
 	c.prog.types[pkg.Path] = pkg.Types
+}
+
+func (p *Program) typeError(err types.Error) TypeError {
+	e := TypeError{Pos: p.Position(err.Pos, token.NoPos), Message: firstLine(err.Msg)}
+	if m := undefined.FindStringSubmatch(e.Message); m != nil {
+		e.Undefined = m[1]
+	}
+	return e
 }
 
 // importer resolves the imports of one package as the go command did, vendoring included.

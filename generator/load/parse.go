@@ -53,17 +53,24 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 		mode |= parser.ParseComments
 	}
 	file, err := parser.ParseFile(p.Fset, path, text, mode)
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		list.RemoveMultiples()
-		for _, e := range list {
-			pkg.Syntax.Add(diag.DoesNotParse, model.Position{File: path, Line: e.Pos.Line, Col: e.Pos.Column},
-				"fix the syntax error", "%s", e.Msg)
-		}
-	}
+	pkg.syntaxErrors(path, err)
 	if file == nil || file.Name == nil || file.Name.Name == "" || file.Name.Name == "_" {
 		return
 	}
 	*into = append(*into, &File{Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file)})
+}
+
+// syntaxErrors adds the errors of the parser.
+func (pkg *Package) syntaxErrors(path string, err error) {
+	list, ok := errors.AsType[scanner.ErrorList](err)
+	if !ok {
+		return
+	}
+	list.RemoveMultiples()
+	for _, e := range list {
+		pkg.Syntax.Add(diag.DoesNotParse, model.Position{File: path, Line: e.Pos.Line, Col: e.Pos.Column},
+			"fix the syntax error", "%s", e.Msg)
+	}
 }
 
 // note records a file under one of the generated names as owned or foreign, and reports

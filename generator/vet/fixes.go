@@ -1,0 +1,138 @@
+package vet
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// fixes returns the changes that a finding proposes. Drivers apply the first one. No fix chooses an
+// access rule: what the author must decide stays an error.
+func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.SuggestedFix {
+	switch d.Code {
+	case diag.MissingDirective:
+		return annotate(file, pos)
+	case diag.UnknownDirective, diag.Malformed, diag.UnknownKey, diag.UnknownRole,
+		diag.UnknownParameter, diag.Unbindable:
+		if text, ok := d.Meant(); ok && end > pos && file.line(pos)[:end-pos] != directive.FillIn {
+			return fix("Write "+text, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
+		}
+	case diag.NearMiss:
+		return rewrite(file, pos)
+	case diag.Dangling:
+		return fix("Remove the directive", removal(file, pos))
+	case diag.HiddenText:
+		if edits := visible(file, pos); len(edits) > 0 {
+			return fix("Remove hidden characters", edits...)
+		}
+	}
+	return nil
+}
+
+func fix(message string, edits ...analysis.TextEdit) []analysis.SuggestedFix {
+	return []analysis.SuggestedFix{{Message: message, TextEdits: edits}}
+}
+
+// annotate inserts a directive above the declaration of the handler with the name at pos.
+func annotate(file *source, pos token.Pos) []analysis.SuggestedFix {
+	var doc *ast.CommentGroup
+	start := token.NoPos
+	ast.Inspect(file.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Name.Pos() == pos {
+				doc, start = n.Doc, n.Type.Pos()
+			}
+		case *ast.Field:
+			if len(n.Names) == 1 && n.Names[0].Pos() == pos {
+				doc, start = n.Doc, pos
+			}
+		}
+		return n != nil && n.Pos() <= pos && pos < n.End()
+	})
+	if !start.IsValid() {
+		return nil
+	}
+	line := file.LineStart(file.Line(start))
+	indent := string(file.text[file.Offset(line):file.Offset(start)])
+	if strings.TrimSpace(indent) != "" {
+		return nil // other code is on the line
+	}
+	parting := ""
+	if doc.Text() != "" && !strings.HasPrefix(file.line(doc.List[len(doc.List)-1].Pos()), "//mcp:") {
+		parting = indent + "//\n"
+	}
+	insert := func(message, text string) analysis.SuggestedFix {
+		return fix(message, analysis.TextEdit{
+			Pos: line, End: line, NewText: []byte(parting + indent + text + "\n"),
+		})[0]
+	}
+	return []analysis.SuggestedFix{
+		insert("Serve it as a tool, with a role to fill in", "//mcp:tool minrole="+directive.FillIn),
+		insert("Exclude it, with a reason to fill in", "//mcp:ignore reason="),
+	}
+}
+
+// rewrite makes a directive of a line comment that is nearly one. gofmt inserts a space into the
+// comment //mcp:Tool, but not into //mcp:tool. With a space, the author may have disabled the
+// latter, so it has no fix. Prose has no fix either.
+func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
+	comment := strings.TrimRight(file.line(pos), " \t")
+	body, isLine := strings.CutPrefix(comment, "//")
+	if !isLine {
+		return nil
+	}
+	if text, spaced := strings.CutPrefix(body, " "); spaced &&
+		(!strings.HasPrefix(strings.ToLower(text), "mcp:") ||
+			directive.Is(&ast.Comment{Text: "//" + text})) {
+		return nil
+	}
+	misses := directive.Misses(comment)
+	if len(misses) != 1 || !misses[0].Sure {
+		return nil
+	}
+	text, rest := "//mcp:"+misses[0].Name, strings.Trim(misses[0].Rest, " \t")
+	if rest != "" && !misses[0].Arguments {
+		return nil
+	}
+	text = strings.TrimRight(text+" "+rest, " ")
+	return fix("Write //mcp:"+misses[0].Name, analysis.TextEdit{
+		Pos: pos, End: pos + token.Pos(len(comment)), NewText: []byte(text),
+	})
+}
+
+// removal deletes the comment at pos, with its line if nothing else is on it.
+func removal(file *source, pos token.Pos) analysis.TextEdit {
+	number := file.Line(pos)
+	start, end := file.LineStart(number), pos+token.Pos(len(file.line(pos)))
+	before := string(file.text[file.Offset(start):file.Offset(pos)])
+	if text := strings.TrimRight(before, " \t"); text != "" {
+		return analysis.TextEdit{Pos: start + token.Pos(len(text)), End: end}
+	}
+	if number < file.LineCount() {
+		end = file.LineStart(number + 1)
+	}
+	return analysis.TextEdit{Pos: start, End: end}
+}
+
+// visible deletes the hidden characters from pos to the end of the line, if one is at pos.
+func visible(file *source, pos token.Pos) []analysis.TextEdit {
+	var edits []analysis.TextEdit
+	text := file.line(pos)
+	for at, _ := model.Hidden(text); at >= 0; at, _ = model.Hidden(text) {
+		if len(edits) == 0 && at > 0 {
+			return nil
+		}
+		size := len(string([]rune(text[at:])[0]))
+		pos += token.Pos(at)
+		edits = append(edits, analysis.TextEdit{Pos: pos, End: pos + token.Pos(size)})
+		pos, text = pos+token.Pos(size), text[at+size:]
+	}
+	return edits
+}

@@ -1,0 +1,15 @@
+// Package runtime has the declarations of mcpgen that the cases use.
+package runtime
+
+import "github.com/modelcontextprotocol/go-sdk/mcp"
+
+type (
+	Server  struct{}
+	Options struct{}
+)
+
+func New(options Options, toolsets ...any) (*Server, error) { return nil, nil }
+
+func Adopt(server *mcp.Server, options Options, rules map[string]string) (*Server, error) {
+	return nil, nil
+}
