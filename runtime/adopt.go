@@ -236,8 +236,8 @@ func (a adopted) names(k access.Kind) []string {
 }
 
 // replace removes what toolsets have as well, by the tools that they had before they were narrowed:
-// narrowing one does not bring the server's tool back, nor one that it lists to some clients only. It
-// returns the removed names.
+// narrowing one does not bring the server's tool back, nor one that it lists to some clients only.
+// It returns the removed names.
 func (a adopted) replace(toolsets []toolset.Toolset, conditional []string) map[access.Kind][]string {
 	replaced := map[access.Kind][]string{}
 	for _, set := range toolsets {

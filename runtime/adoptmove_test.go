@@ -119,7 +119,7 @@ func TestConditionalToolsAreListedToWhomTheServerListsThem(t *testing.T) {
 	}
 }
 
-// A toolset replaces a conditional tool as any other, and narrowing it does not bring the tool back.
+// A toolset replaces a conditional tool too, and narrowing it does not bring the tool back.
 func TestToolsetsReplaceConditionalTools(t *testing.T) {
 	rules := map[string]access.Rule{"ask": {Authenticated: true}, "fetch": {Authenticated: true},
 		"zip": {Authenticated: true}}

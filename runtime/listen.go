@@ -149,8 +149,8 @@ func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 	return web, nil
 }
 
-// webLog logs what net/http reports. A client without a credential can fail a TLS handshake as often
-// as it likes, so that is no warning.
+// webLog logs what net/http reports. A client without a credential can cause any number of failed
+// TLS handshakes, so these have the level debug.
 type webLog struct{ log *slog.Logger }
 
 func (w webLog) Write(line []byte) (int, error) {
