@@ -107,7 +107,7 @@ var mayImport = map[string][]string{
 	"runtime/identity":         {"runtime/access", "runtime/redact"},
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
 		"runtime/identity", "runtime/internal/credential"},
-	"runtime/mcptest": {"runtime", "runtime/access"},
+	"runtime/mcptest": {"runtime", "runtime/access", "runtime/identity", "runtime/toolset"},
 	"runtime/redact":  {},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
 		"runtime/isolate", "runtime/toolset"},
