@@ -15,7 +15,7 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:67f894e6fa4c620abf7c9d7f2716b94c",
+		Source: "2:6d58cada91630465d9572d74010fd636",
 		Code:   "2:ec5297db0de7d3f135016dd3a7d928f9",
 		Declarations: map[string][]string{
 			".": {
