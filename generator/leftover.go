@@ -21,6 +21,12 @@ import (
 // stays.
 func leftover(program *load.Program, services []model.Service) (rest []emit.File, remove []string, err error) {
 	for _, p := range program.Roots {
+		client, err := oldClient(p, services)
+		if err != nil {
+			return nil, nil, err
+		} else if client != "" {
+			remove = append(remove, client)
+		}
 		serves := slices.ContainsFunc(services, func(s model.Service) bool { return s.Dir == p.Dir })
 		for _, name := range p.Owned {
 			if !serves || name == load.ErrorFile {
@@ -48,6 +54,29 @@ func leftover(program *load.Program, services []model.Service) (rest []emit.File
 		}
 	}
 	return rest, remove, nil
+}
+
+// oldClient returns the path of the typed client that the old manifest of a package records, unless
+// the package still has it; "" if there is no such file of mcpgen.
+func oldClient(p *load.Package, services []model.Service) (string, error) {
+	if !slices.Contains(p.Owned, load.ManifestFile) {
+		return "", nil
+	}
+	text, err := present(filepath.Join(p.Dir, load.ManifestFile))
+	if err != nil {
+		return "", err
+	}
+	dir := document.ClientOf(text)
+	if dir == "" || slices.ContainsFunc(services, func(s model.Service) bool {
+		return s.Dir == p.Dir && s.Server.Client == dir
+	}) {
+		return "", nil
+	}
+	path := filepath.Join(p.Dir, filepath.FromSlash(dir), emit.Client)
+	if text, err = present(path); err != nil || !bytes.Contains(text, []byte(load.Header)) {
+		return "", err
+	}
+	return path, nil
 }
 
 // present is the content of a file, nil if it does not exist.

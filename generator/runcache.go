@@ -100,6 +100,9 @@ func cacheable(program *load.Program, packages []*scan.Package) []runcache.Packa
 		if s := packages[i].Service; packages[i].Serves {
 			o := check.OutlineOf(s)
 			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0
+			if s.Server.Client != "" {
+				p.Uses = append(p.Uses, filepath.Join(s.Dir, filepath.FromSlash(s.Server.Client)))
+			}
 		}
 		p.Outline, _ = json.Marshal(outline) // strings and maps of strings
 		list = append(list, p)

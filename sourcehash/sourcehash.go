@@ -30,6 +30,11 @@ type Generated struct {
 	Declarations map[string][]string
 	// Files are the files that Source covers, relative to the package, with slashes.
 	Files []string
+
+	// Client is the file of the typed client, relative to the package, with slashes. It is empty
+	// without one.
+	Client     string
+	ClientCode string // of Digest
 }
 
 // Check compares the package in dir with the record. The error has a line for each cause, with what
@@ -58,6 +63,15 @@ func (g Generated) Check(dir string) error {
 	if Digest(code) != g.Code {
 		errs = append(errs, errors.New(Code+
 			" was edited by hand: run go generate, and change the directives instead"))
+	}
+	if g.Client != "" {
+		client, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(g.Client)))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w: run go generate", err))
+		} else if Digest(client) != g.ClientCode {
+			errs = append(errs, errors.New(g.Client+
+				" was edited by hand: run go generate, and change the handlers instead"))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -31,6 +31,16 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 			os.Remove(filepath.Join(dir, Code))
 		},
 			[]string{"open "}},
+		"a client": {func(g *Generated, dir string) {
+			write(t, dir, "client.go", code)
+			g.Client, g.ClientCode = "client.go", Digest([]byte(code))
+		}, nil},
+		"an edited client": {func(g *Generated, dir string) {
+			write(t, dir, "client.go", code+"\n")
+			g.Client, g.ClientCode = "client.go", Digest([]byte(code))
+		}, []string{"client.go was edited by hand: "}},
+		"no client": {func(g *Generated, _ string) { g.Client = "client.go" },
+			[]string{"open "}},
 		"a missing directory": {func(g *Generated, _ string) {
 			g.Declarations = map[string][]string{"../gone": {"A"}}
 		}, []string{"reading the source of generated code: "}},

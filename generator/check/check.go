@@ -187,6 +187,9 @@ func names(s model.Service, list *diag.List) {
 		case name == "Toolset":
 			list.Add(diag.NameTaken, place, "rename the declaration",
 				"mcpgen declares Toolset in package %s", s.Name)
+		case name == model.CheckArguments && s.Server.Client != "":
+			list.Add(diag.NameTaken, place, "rename the declaration, or remove client=",
+				"mcpgen declares %s in package %s", name, s.Name)
 		case taken:
 			list.Add(diag.NameTaken, place, "rename the declaration or the handler",
 				"mcpgen declares %s for the %s %s", name, t.Kind, t.ID)

@@ -170,6 +170,9 @@ var specs = []Spec{
 			{Name: "unannotated", Kind: Choice, Choices: []string{"ignore"},
 				Purpose: "mcpgen does not report handlers without a directive; it does not serve " +
 					"them either"},
+			{Name: "client", Kind: Text,
+				Purpose: "the directory below the package for a generated typed client of its tools, " +
+					"as client=client; default: none"},
 		},
 		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
 	},

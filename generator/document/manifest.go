@@ -40,6 +40,8 @@ type manifestServer struct {
 	Icons   []manifestIcon `json:"icons,omitempty"`   // of the server
 	// Unannotated is "ignore" if handlers without a directive are no findings.
 	Unannotated string `json:"unannotated,omitempty"`
+	// Client is the directory of the typed client, below the package.
+	Client string `json:"client,omitempty"`
 }
 
 type manifestIcon struct {
@@ -161,7 +163,8 @@ func Manifest(s model.Service) ([]byte, error) {
 		Package:  s.Package,
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
-			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated},
+			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
+			Client: s.Server.Client},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -320,3 +323,15 @@ func PlainHTML(text []byte) []byte {
 }
 
 var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
+
+// ClientOf returns the directory of the typed client that a manifest records. It is empty if the
+// manifest has none, or cannot be read.
+func ClientOf(text []byte) string {
+	var m struct {
+		Server struct{ Client string }
+	}
+	if json.Unmarshal(text, &m) != nil || !model.IsClientDir(m.Server.Client) {
+		return ""
+	}
+	return m.Server.Client
+}

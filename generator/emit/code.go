@@ -20,6 +20,7 @@ func (p *plan) code() ([]byte, error) {
 	p.writeRoles(f)
 	p.writeToolset(f)
 	p.writeIsolated(f)
+	p.writeCheck(f)
 	p.decoders.write(f)
 	p.schemas.write(f)
 	p.writeCompileGuards(f, p.compileGuards(false))

@@ -7,6 +7,7 @@ package emit
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -40,7 +41,7 @@ type Present struct {
 	Docs []byte
 }
 
-// Files returns the files of one service, in the order of their names. It fails where MCP.md
+// Files returns the files of one service. It fails where MCP.md
 // has markers that do not match, and where a schema cannot be marshalled.
 func Files(s model.Service, present Present) ([]File, error) {
 	p, err := newPlan(s)
@@ -48,18 +49,25 @@ func Files(s model.Service, present Present) ([]File, error) {
 		return nil, fmt.Errorf("package %s: %w", s.Package, err)
 	}
 	var (
-		files []File
-		code  []byte
+		files       []File
+		code, typed []byte
 	)
-	for _, part := range []struct {
+	type part struct {
 		name  string
 		write func() ([]byte, error)
-	}{
+	}
+	parts := []part{
 		{Docs, func() ([]byte, error) { return document.Docs(s, present.Docs) }},
 		{Manifest, func() ([]byte, error) { return document.Manifest(s) }},
 		{Code, func() (_ []byte, err error) { code, err = p.code(); return code, err }},
-		{Test, func() ([]byte, error) { return p.test(present.Hash, code) }},
-	} {
+		{Test, func() ([]byte, error) { return p.test(present.Hash, code, typed) }},
+	}
+	if dir := s.Server.Client; dir != "" {
+		name := filepath.Join(filepath.FromSlash(dir), Client)
+		parts = slices.Insert(parts, 2, part{name,
+			func() (_ []byte, err error) { typed, err = client(s); return typed, err }})
+	}
+	for _, part := range parts {
 		content, err := part.write()
 		if err != nil {
 			return nil, fmt.Errorf("package %s: %s: %w", s.Package, part.name, err)

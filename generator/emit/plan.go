@@ -30,6 +30,9 @@ type plan struct {
 func newPlan(s model.Service) (*plan, error) {
 	n := newNames(s.Scope)
 	n.reserve("Toolset")
+	if s.Server.Client != "" {
+		n.reserve(model.CheckArguments)
+	}
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
@@ -66,7 +69,7 @@ func newPlan(s model.Service) (*plan, error) {
 // fileNames are what a further file of the package may not call its imports.
 func (p *plan) fileNames() *names {
 	n := newNames(p.Scope)
-	n.reserve("Toolset")
+	n.reserve("Toolset", model.CheckArguments)
 	for _, served := range p.Served() {
 		n.reserve(served.Const)
 	}

@@ -18,7 +18,7 @@ import (
 //
 // Without guards the test is in the external test package. Then the go command does not compile the
 // package a second time for it.
-func (p *plan) test(hash string, code []byte) ([]byte, error) {
+func (p *plan) test(hash string, code, typed []byte) ([]byte, error) {
 	name := p.names.pickTest("TestMcpgenSourceHash")
 	guards := p.compileGuards(true)
 	pkg, names := p.Name+"_test", newNames(nil)
@@ -33,6 +33,11 @@ func (p *plan) test(hash string, code []byte) ([]byte, error) {
 	}
 	if len(p.HashInputs.Files) > 0 {
 		recorded = append(recorded, row("Files", strs(p.HashInputs.Files)))
+	}
+	if p.Server.Client != "" {
+		recorded = append(recorded,
+			row("Client", jen.Lit(p.Server.Client+"/"+Client)),
+			row("ClientCode", jen.Lit(sourcehash.Digest(typed))))
 	}
 	f.Comment(fmt.Sprintf("%s fails if a directive, a comment, a parameter's name or a constant", name))
 	f.Comment("has changed since mcpgen read it, or if the generated code was edited. The compiler does not")

@@ -4,6 +4,11 @@
 // written to a manifest. Lists are in the order of names unless a field says otherwise.
 package model
 
+import (
+	"regexp"
+	"strings"
+)
+
 // Service is what one package serves: everything mcpgen knows about a package with directives.
 type Service struct {
 	Package     string         // import path
@@ -42,7 +47,24 @@ type Server struct {
 	Named   bool   // name= is written: packages of one run with the same one are one server
 	// Unannotated is "ignore" if handlers without a directive are no findings.
 	Unannotated string
-	Pos         Position
+	// Client is the directory of the typed client, below the package, with slashes; empty for none.
+	Client string
+	Pos    Position
+}
+
+// ClientFile is the name of the file of a typed client.
+const ClientFile = "mcp_client.go"
+
+// CheckArguments is the func that typed clients call. A package with client= declares it.
+const CheckArguments = "CheckArguments"
+
+var clientDir = regexp.MustCompile(`^[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)*$`)
+
+// IsClientDir reports whether text can be a Server.Client: a path that stays below the package, of
+// names that the go command does not ignore.
+func IsClientDir(text string) bool {
+	return clientDir.MatchString(text) && !strings.Contains("/"+text+"/", "/testdata/") &&
+		!strings.Contains("/"+text+"/", "/vendor/") && !strings.HasSuffix(text, "_test")
 }
 
 // Roles is the role hierarchy.

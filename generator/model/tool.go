@@ -153,6 +153,7 @@ type Input struct {
 	Kind    InputKind
 	Type    Expr    // StructInput: the type without pointer
 	Pointer bool    // StructInput: the handler takes *Type
+	Outside Expr    // Type for the package of the typed client; nil without one
 	Name    string  // unexported base of generated identifiers, one per type: "getByIDInput"
 	Params  []Param // PlainInput: in the order of the signature
 	Schema  *jsonschema.Schema
@@ -172,7 +173,9 @@ type Param struct {
 	Go       string // Go parameter name as in the signature
 	Field    string // exported field of the generated input struct
 	Type     Expr   // as in the signature
+	Outside  Expr   // Type for the package of the typed client; nil without one
 	Required bool
+	Nil      bool // the zero value of Type is an absent argument
 }
 
 // OutputKind is how the server sends a result.
@@ -197,10 +200,12 @@ func (k OutputKind) Structured() bool { return k == ObjectOutput || k == Wrapped
 
 // Output is what a tool returns.
 type Output struct {
-	Kind   OutputKind
-	Type   Expr
-	Name   string             // unexported base of generated identifiers, one per type
-	Schema *jsonschema.Schema // of what is sent, the wrapping included; nil for any
+	Kind OutputKind
+	Type Expr
+	// Outside is Type for the package of the typed client; nil without one.
+	Outside Expr
+	Name    string             // unexported base of generated identifiers, one per type
+	Schema  *jsonschema.Schema // of what is sent, the wrapping included; nil for any
 	// Written and File are as in Input; the text includes the wrapping.
 	Written, File string
 	MIMEType      string // of a BytesOutput

@@ -170,6 +170,7 @@ func (s *scanner) scan() {
 	s.enums()
 	s.strays()
 	s.unused()
+	s.unexported()
 	s.service.Objects = s.codecs.Objects()
 	s.receivers()
 	s.scope()
@@ -196,7 +197,8 @@ func (s *scanner) header() {
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
 		Website: s.website(d), Icons: s.service.Server.Icons, Unannotated: d.Text("unannotated"),
-		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
+		Client: s.client(d),
+		Named:  d.Has("name"), Pos: s.at(d.Pos, d.End),
 	}
 }
 
@@ -342,6 +344,9 @@ func (s *scanner) watch() {
 func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 	generated := map[string]bool{"Toolset": true}
 	for _, p := range scanned {
+		if p.Service.Server.Client != "" {
+			generated[model.CheckArguments] = true
+		}
 		for _, served := range p.Service.Served() {
 			generated[served.Const] = true
 		}

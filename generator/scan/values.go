@@ -32,7 +32,7 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	typ := pointee(in.Type())
 	t.Input.Kind = model.StructInput
 	t.Input.Pointer = isPointer(in.Type())
-	t.Input.Type = gotype.Expr(typ, s.pkg.Types)
+	t.Input.Type, t.Input.Outside = gotype.Expr(typ, s.pkg.Types), s.typeForClient(typ)
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
 	if s.handInput(d, t) {
@@ -74,7 +74,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		p := model.Param{
 			Name: snake(v.Name()), Go: v.Name(), Field: exported(v.Name()),
-			Type: gotype.Expr(v.Type(), s.pkg.Types),
+			Type: gotype.Expr(v.Type(), s.pkg.Types), Outside: s.typeForClient(v.Type()),
+			Nil: isPointer(v.Type()) || schema.Optional(v.Type()) != nil,
 		}
 		if other := owners[p.Name]; other != nil {
 			pos, end := s.placeOf(d, v)
@@ -164,7 +165,7 @@ func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 	}
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types),
-		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
+		Outside: s.typeForClient(out.Type()), Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
 	}
 	if wrapped {
 		t.Output.Kind = model.WrappedOutput
@@ -190,7 +191,8 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 	if own {
 		mode = tool.Text("output")
 	}
-	o := model.Output{Type: gotype.Expr(typ, s.pkg.Types), MIMEType: tool.Text("mimetype")}
+	o := model.Output{Type: gotype.Expr(typ, s.pkg.Types), Outside: s.typeForClient(typ),
+		MIMEType: tool.Text("mimetype")}
 	made := !t.Handler.SDK && (isResult(typ) || isContent(typ))
 	plain := mode == "none" || mode == "text"
 	var wrong, cure string
@@ -268,7 +270,8 @@ func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 		return
 	}
 	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && s.hand.output == nil {
-		t.Output = model.Output{Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types)}
+		t.Output = model.Output{Kind: model.ObjectOutput,
+			Type: gotype.Expr(out.Type(), s.pkg.Types), Outside: s.typeForClient(out.Type())}
 		return
 	}
 	s.structured(d, t, out)

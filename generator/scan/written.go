@@ -169,7 +169,7 @@ func (s *scanner) handOutput(d *decl, t *model.Tool, out types.Type) bool {
 	}
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: gotype.Expr(out, s.pkg.Types),
-		Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known, Written: w.Text,
+		Outside: s.typeForClient(out), Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known, Written: w.Text,
 		File: w.file,
 	}
 	if !w.Object {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/generator/emit"
 )
 
 // disk is the file system of a transaction. Tests have one that fails.
@@ -44,6 +46,12 @@ func (s system) WriteBeside(path string, content []byte, old fs.FileInfo) (stage
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = old.Mode().Perm()
+	}
+	// The directory of a typed client may not exist yet; all others are those of packages.
+	if filepath.Base(path) == emit.Client {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return "", err
+		}
 	}
 	name := beside(path, "new")
 	// A killed process with the same id may have left a file of this name.

@@ -324,6 +324,20 @@ func TestMissingDirectoryIsAnError(t *testing.T) {
 	}
 }
 
+func TestDirectoryOfATypedClientIsMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "deep", emit.Client)
+	if _, err := Write([]emit.File{{Path: path, Content: []byte("x")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "x" {
+		t.Errorf("%q, %v", got, err)
+	}
+	blocked := filepath.Join(path, emit.Client)
+	if _, err := Write([]emit.File{{Path: blocked, Content: []byte("x")}}, nil); err == nil {
+		t.Error("a file is a directory")
+	}
+}
+
 func TestFileOfAKilledRunIsReplaced(t *testing.T) {
 	dir, files, remove := scene(t)
 	for _, what := range []string{"new", "old"} {

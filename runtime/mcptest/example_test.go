@@ -1,6 +1,7 @@
 package mcptest_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -36,4 +37,54 @@ func Example() {
 		}
 	}
 	_ = test // func TestWhatCallersSee(t *testing.T)
+}
+
+// A test of rules and of what they hide, without a socket.
+func ExampleAs() {
+	test := func(t *testing.T) {
+		set := debugtools.Toolset(debugtools.New(debugtools.Options{}))
+		server, err := runtime.New(runtime.Options{Identity: mcptest.Identities{}}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admin := mcptest.As(t, server, access.Principal{Subject: "ada", Role: "Admin"}, "")
+		if !slices.Contains(mcptest.Tools(t, admin), debugtools.ToolPrintEnv) {
+			t.Error("an admin does not see debug_print_env")
+		}
+	}
+	_ = test
+}
+
+// MCPTEST_UPDATE=1 writes the file.
+func ExampleAssertMatrix() {
+	test := func(t *testing.T) {
+		set := debugtools.Toolset(debugtools.New(debugtools.Options{}))
+		mcptest.AssertMatrix(t, set, "testdata/debugtools.matrix")
+	}
+	_ = test
+}
+
+func ExampleAssertConcealed() {
+	test := func(t *testing.T, server *runtime.Server) {
+		viewer := access.Principal{Subject: "vera", Role: "Viewer"}
+		mcptest.AssertConcealed(t, server, viewer, debugtools.ToolPrintEnv)
+	}
+	_ = test
+}
+
+func ExampleAssertSameList() {
+	test := func(t *testing.T, server *runtime.Server) {
+		vera := access.Principal{Subject: "vera", Role: "Viewer"}
+		vito := access.Principal{Subject: "vito", Role: "Viewer"}
+		mcptest.AssertSameList(t, server, vera, vito)
+	}
+	_ = test
+}
+
+// The token of each caller is the name of its role.
+func ExampleRoles() {
+	source := mcptest.Roles("Viewer", "Admin")
+	source["deploy"] = access.Principal{Subject: "ci", Client: "ci", Role: "Viewer"}
+	fmt.Println(source.Principal("Viewer").Subject, source.Principal("deploy").Subject)
+	// Output: Viewer ci
 }

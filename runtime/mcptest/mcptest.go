@@ -1,5 +1,6 @@
-// Package mcptest has real clients for tests of services: over HTTP on loopback and over a
-// pair of pipes, in any protocol version.
+// Package mcptest has real clients for tests of services: over HTTP on loopback, over HTTP in
+// memory and over a pair of pipes, in any protocol version. It also has assertions about what
+// callers may use and see.
 //
 //	url := mcptest.Serve(t, server)
 //	session := mcptest.Connect(t, url, "token-of-a-viewer", "")
@@ -65,6 +66,13 @@ func (token bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func Pipe(t testing.TB, server *runtime.Server, principal access.Principal,
 	version string) *mcp.ClientSession {
 	t.Helper()
+	reader, writer := pipe(t, server, principal)
+	return connect(t, &mcp.IOTransport{Reader: reader, Writer: writer}, version)
+}
+
+// pipe serves a principal over a pair of pipes and returns the client's ends.
+func pipe(t testing.TB, server *runtime.Server, principal access.Principal) (io.ReadCloser,
+	io.WriteCloser) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,14 +88,25 @@ func Pipe(t testing.TB, server *runtime.Server, principal access.Principal,
 			t.Errorf("mcptest: serving the pipe: %v", err)
 		}
 	})
-	return connect(t, &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, version)
+	return clientIn, clientOut
 }
 
 func connect(t testing.TB, transport mcp.Transport, version string) *mcp.ClientSession {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "mcptest", Version: "1"}, nil).
+	session, err := connectTo(transport, version)
+	return opened(t, session, err, version)
+}
+
+func connectTo(transport mcp.Transport, version string) (*mcp.ClientSession, error) {
+	return mcp.NewClient(&mcp.Implementation{Name: "mcptest", Version: "1"}, nil).
 		Connect(context.Background(), transport,
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
+}
+
+// opened checks a session, and closes it when the test ends.
+func opened(t testing.TB, session *mcp.ClientSession, err error,
+	version string) *mcp.ClientSession {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("mcptest: connecting: %v", err)
 	}

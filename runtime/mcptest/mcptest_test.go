@@ -3,6 +3,7 @@ package mcptest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -74,14 +75,38 @@ type failed struct {
 	testing.TB
 	cleanups []func()
 	fatal    bool
+	text     string // of all failures
 }
 
 var errFatal = errors.New("fatal")
 
-func (f *failed) Helper()               {}
-func (f *failed) Cleanup(fn func())     { f.cleanups = append(f.cleanups, fn) }
-func (f *failed) Errorf(string, ...any) {}
-func (f *failed) Fatalf(string, ...any) { f.fatal = true; panic(errFatal) }
+func (f *failed) Helper()           {}
+func (f *failed) Cleanup(fn func()) { f.cleanups = append(f.cleanups, fn) }
+func (f *failed) Errorf(format string, args ...any) {
+	f.text += fmt.Sprintf(format, args...) + "\n"
+}
+func (f *failed) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	f.fatal = true
+	panic(errFatal)
+}
+
+// run returns the test after it has run f and its cleanups.
+func run(t *testing.T, test func(testing.TB)) *failed {
+	f := &failed{TB: t}
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != errFatal {
+				panic(p)
+			}
+		}()
+		test(f)
+	}()
+	for _, cleanup := range slices.Backward(f.cleanups) {
+		cleanup()
+	}
+	return f
+}
 
 func TestSessionThatCannotBeOpenedFailsItsTest(t *testing.T) {
 	s := server(t)
@@ -91,18 +116,7 @@ func TestSessionThatCannotBeOpenedFailsItsTest(t *testing.T) {
 		"no principal":    func(f testing.TB) { mcptest.Pipe(f, s, access.Principal{Role: "Admin"}, "") },
 		"another version": func(f testing.TB) { mcptest.Connect(f, url, "abc", "2099-01-01") },
 	} {
-		f := &failed{TB: t}
-		func() {
-			defer func() {
-				if p := recover(); p != nil && p != errFatal {
-					panic(p)
-				}
-			}()
-			open(f)
-		}()
-		for _, cleanup := range slices.Backward(f.cleanups) {
-			cleanup()
-		}
+		f := run(t, open)
 		if !f.fatal {
 			t.Errorf("%s: the test goes on", name)
 		}

@@ -251,6 +251,26 @@ func Toolset(directory *Directory) toolset.Toolset {
 	})
 }
 
+// CheckArguments returns an error if arguments do not fit the schema of a tool.
+// Typed clients call it before they send a call. It returns nil for any other name.
+func CheckArguments(tool string, arguments []byte) (err error) {
+	switch tool {
+	case ToolCreate:
+		_, err = decode.Arguments(arguments, decodeNewPerson)
+	case ToolGetAll:
+		err = decode.Nothing(arguments)
+	case ToolGetByID:
+		_, err = decode.Arguments(arguments, decodeGetByIDInput)
+	case ToolGetPublicInfo:
+		err = decode.Nothing(arguments)
+	case ToolPromoteToManager:
+		_, err = decode.Arguments(arguments, decodePromoteToManagerInput)
+	case ToolUpdate:
+		_, err = decode.Arguments(arguments, decodeChange)
+	}
+	return err
+}
+
 // getByIDInput has the arguments of Directory.GetByID.
 type getByIDInput struct {
 	ID int64 `json:"id"`

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:a7fc6cfb71e61da884dd447bc3df049a",
-		Code:   "2:c96439a0dd0cebc6912cb7d3ef9d2cf4",
+		Source: "2:6d58cada91630465d9572d74010fd636",
+		Code:   "2:ec5297db0de7d3f135016dd3a7d928f9",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",
@@ -26,6 +26,8 @@ func TestMcpgenSourceHash(t *testing.T) {
 				"Directory.Welcome", "Letter", "NewPerson", "Person", "PublicInfo", "Rank", "Tone",
 			},
 		},
+		Client:     "client/mcp_client.go",
+		ClientCode: "2:3ebd1742dad46896be66ed8bb5066f73",
 	}
 	if err := generated.Check("."); err != nil {
 		t.Error(err)
