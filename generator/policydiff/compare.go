@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -194,10 +195,18 @@ func (c *comparison) server(old, m *Manifest) {
 		{"website", old.Server.Website, m.Server.Website},
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
 		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
+		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
 	} {
 		if part.old != part.new {
 			change("server", m.Server.Name, "%s: %s, now %s", part.what,
 				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
+		}
+	}
+	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
+		maps.Keys(m.Types))) {
+		if old.Types[name] != m.Types[name] {
+			change("server", m.Server.Name, "type %s: %s, now %s", name,
+				cmp.Or(short(old.Types[name]), "none"), cmp.Or(short(m.Types[name]), "none"))
 		}
 	}
 	reasons := func(m *Manifest) map[string]string {
@@ -209,8 +218,11 @@ func (c *comparison) server(old, m *Manifest) {
 	}
 	was, is := reasons(old), reasons(m)
 	for handler, reason := range is {
-		if _, known := was[handler]; !known {
+		switch old, known := was[handler]; {
+		case !known:
 			change("handler", handler, "now ignored: %s", reason)
+		case old != reason:
+			change("handler", handler, "ignored: %s, now %s", old, reason)
 		}
 	}
 	for handler := range was {
@@ -418,11 +430,8 @@ func (c *comparison) contract(a, b *Item) {
 		{"description", "", oneLine(a.Description), oneLine(b.Description)},
 		{"denial", "", a.Denial, b.Denial},
 		{"catalogs", "", list(a.Catalogs), list(b.Catalogs)},
-		{"hints", "", string(a.Hints), string(b.Hints)},
 		{"returns", "readers", a.Returns, b.Returns},
 		{"media type", "readers", a.MIMEType, b.MIMEType},
-		{"elicits", "", fmt.Sprint(a.Elicits), fmt.Sprint(b.Elicits)},
-		{"lenient", "", lenience(a.Lenient), lenience(b.Lenient)},
 	} {
 		if part.old != part.new {
 			c.add(Changed, b, part.breaks, "%s: %s, now %s", part.what,
@@ -430,13 +439,16 @@ func (c *comparison) contract(a, b *Item) {
 		}
 	}
 	if a.Description != b.Description && oneLine(a.Description) == oneLine(b.Description) {
-		c.add(Changed, b, "", "description: its white space or its end")
+		c.add(Changed, b, "", "description: different after 80 characters, or in white space")
 	}
 	for _, key := range []string{"timeout", "memory", "output", "concurrency", "rate", "isolate",
 		"capabilities"} {
 		if old, value := a.Limits[key], b.Limits[key]; !equal(old, value) {
 			c.add(Changed, b, "", "%s: %s, now %s", key, text(old), text(value))
 		}
+	}
+	for _, key := range otherFields(a, b) {
+		c.add(Changed, b, "", "%s: %s, now %s", key, text(a.rest[key]), text(b.rest[key]))
 	}
 	for _, alias := range b.Aliases {
 		if !slices.Contains(a.Aliases, alias) && alias != a.id() {
@@ -455,15 +467,26 @@ func (c *comparison) contract(a, b *Item) {
 	c.arguments(b, "variable", a.Variables, b.Variables)
 }
 
+// judged are the fields that have a comparison of their own.
+var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
+	"handler", "input", "limits", "mimeType", "output", "returns", "title", "uri", "values",
+	"variables"}
+
+// otherFields are all other fields that differ, hints and icons for example.
+func otherFields(a, b *Item) (keys []string) {
+	for _, item := range []*Item{a, b} {
+		for key := range item.rest {
+			known := slices.Contains(judged, key) || key == "name" && a.kind != "resource"
+			if !known && !equal(a.rest[key], b.rest[key]) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return sorted(keys)
+}
+
 // oneLine is the start of a text of several lines.
 func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " ")) }
-
-func lenience(lenient *bool) string {
-	if lenient == nil {
-		return ""
-	}
-	return fmt.Sprint(*lenient)
-}
 
 func (c *comparison) schemas(a, b *Item) {
 	for _, e := range edits(a.Input, b.Input) {

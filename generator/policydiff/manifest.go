@@ -30,6 +30,8 @@ type Manifest struct {
 		App         string `json:"app"`
 		Website     string `json:"website"`
 		Unannotated string `json:"unannotated"`
+
+		Icons json.RawMessage `json:"icons"`
 	} `json:"server"`
 	Roles     []string `json:"roles"`
 	Tools     []Item   `json:"tools"`
@@ -39,6 +41,7 @@ type Manifest struct {
 		Handler string `json:"handler"`
 		Reason  string `json:"reason"`
 	} `json:"ignored"`
+	Types map[string]string `json:"types"`
 }
 
 // Item is a tool, a prompt or a resource.
@@ -51,7 +54,6 @@ type Item struct {
 	Access      Access                     `json:"access"`
 	Values      []Value                    `json:"values"`
 	Denial      string                     `json:"denial"`
-	Hints       json.RawMessage            `json:"hints"`
 	Limits      map[string]json.RawMessage `json:"limits"`
 	Catalogs    []string                   `json:"catalogs"`
 	Input       schema                     `json:"input"`
@@ -59,21 +61,32 @@ type Item struct {
 	Returns     string                     `json:"returns"`
 	MIMEType    string                     `json:"mimeType"`
 	Aliases     []string                   `json:"aliases"`
-	Elicits     bool                       `json:"elicits"`
-	Lenient     *bool                      `json:"lenient"`
 	Arguments   []argument                 `json:"arguments"`
 	Variables   []argument                 `json:"variables"`
 
 	kind string // "tool", "prompt" or "resource"
 	of   *Manifest
 	line int
+	rest map[string]json.RawMessage // all fields
+}
+
+// UnmarshalJSON reads an item, and keeps the text of all its fields.
+func (i *Item) UnmarshalJSON(text []byte) error {
+	type plain Item
+	if err := json.Unmarshal(text, (*plain)(i)); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &i.rest)
 }
 
 type argument struct {
-	Name     string   `json:"name"`
-	Type     string   `json:"type"`
-	Required bool     `json:"required"`
-	Values   []string `json:"values"`
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Type        string   `json:"type"`
+	Required    bool     `json:"required,omitempty"`
+	Values      []string `json:"values,omitempty"`
+	Complete    string   `json:"complete,omitempty"`
+	Description string   `json:"description,omitempty"`
 }
 
 // Access is a rule.
