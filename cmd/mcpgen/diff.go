@@ -113,6 +113,12 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 			return fmt.Errorf("unknown change --fail-on=%s: write widen, add or break", word)
 		}
 	}
+	for _, flag := range []string{"base", "head", "allow"} {
+		// A variable of CI without a value must not compare the working tree with itself.
+		if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty: write a value, or remove it", flag)
+		}
+	}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); isURL(dir) || err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is no package: write --base and --head for manifests, or "+
