@@ -18,6 +18,8 @@ CONFORMANCE = @modelcontextprotocol/conformance@0.2.0-alpha.12
 TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 # A real OpenID provider, for the tests of runtime/identity/oidc.
 PROVIDER = oidc-provider@9.13.3
+# The JSON schema of SARIF 2.1.0, in a package of Microsoft.
+SARIF = @microsoft/jest-sarif@1.0.0-beta.0
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 # The tests of the host adapters run against Django and PostgreSQL, those of the console drive a
@@ -80,7 +82,7 @@ setup: ## download what later targets need
 	$(GO) run $(STATICCHECK) -version
 	$(GO) run $(GOFUMPT) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
-		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(NODE)
+		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(SARIF) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \

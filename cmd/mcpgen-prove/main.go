@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/internal/report"
 )
 
 func main() {
@@ -40,6 +41,7 @@ func analyse(
 
 func newProve() *cobra.Command {
 	var check bool
+	var findings commandline.Reporter
 	command := &cobra.Command{
 		Use:   "mcpgen-prove [packages]",
 		Short: "Compare the code capabilities of handlers with their directives, and record them",
@@ -73,7 +75,9 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
   mcpgen explain MCP043         what a finding means and how to fix it`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, patterns []string) error {
+		RunE: func(cmd *cobra.Command, patterns []string) (err error) {
+			defer func() { err = findings.Close(cmd, err) }()
+			text := findings.Text(cmd)
 			stderr := cmd.ErrOrStderr()
 			progress := func(doing string) {
 				if commandline.IsTerminal(stderr) {
@@ -87,15 +91,20 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 			}
 			writeReached(cmd, proof.Services)
 			for _, u := range proof.Unknown {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s:%d:%d: %s is unknown: %s\n",
-					commandline.Relative(u.At.File), u.At.Line, u.At.Col, u.Tool, u.Why)
+				findings.Add(report.Finding{Code: "unknown", Level: report.Note,
+					Message: u.Tool + " is unknown: " + u.Why,
+					File:    u.At.File, Line: u.At.Line, Column: u.At.Col})
+				if text {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s:%d:%d: %s is unknown: %s\n",
+						commandline.Relative(u.At.File), u.At.Line, u.At.Col, u.Tool, u.Why)
+				}
 			}
 			if check {
-				err = staleProof(cmd, proof)
+				err = staleProof(cmd, &findings, proof)
 			} else {
 				err = commitProof(cmd, proof)
 			}
-			if reported := commandline.Report(
+			if reported := findings.Result(
 				cmd, generator.Result{Services: proof.Services,
 					Diagnostics: proof.Diagnostics}); reported != nil {
 				return reported
@@ -103,6 +112,7 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 			return err
 		},
 	}
+	findings.Flag(command)
 	command.Flags().BoolVar(&check, "check", false,
 		"also fail if a record is stale; write nothing")
 	return command
@@ -143,15 +153,22 @@ func commitProof(cmd *cobra.Command, proof generator.Proof) error {
 	return err
 }
 
-func staleProof(cmd *cobra.Command, proof generator.Proof) error {
+func staleProof(
+	cmd *cobra.Command, findings *commandline.Reporter, proof generator.Proof,
+) error {
 	differences, err := proof.Stale()
 	if err != nil {
 		return err
 	}
 	for _, d := range differences {
-		fmt.Fprintf(
-			cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s",
-			commandline.Relative(d.Path), d.State, d.Diff)
+		path := commandline.Relative(d.Path)
+		findings.Add(report.Finding{Code: "stale", Level: report.Error, File: d.Path,
+			Message: fmt.Sprintf("%s is %s", path, d.State),
+			Cure:    "run mcpgen prove, then mcpgen, and commit the result"})
+		if findings.Text(cmd) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit "+
+				"the result\n%s", path, d.State, d.Diff)
+		}
 	}
 	if len(differences) > 0 {
 		return commandline.ErrFindings

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/internal/report"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 )
 
@@ -32,6 +34,7 @@ func newAuditVerify() *cobra.Command {
 	var keyFile string
 	var checkpoints, since []string
 	var unchained bool
+	var findings commandline.Reporter
 	command := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Find missing, altered and reordered records of an audit trail",
@@ -58,9 +61,10 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
   curl -fsS -H "Authorization: Bearer $TOKEN" https://mcp.example/api/v1/admin/audit/export |
     mcpgen audit verify --key-file audit.key -`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) (err error) {
+			defer func() { err = findings.Close(cmd, err) }()
+			text := findings.Text(cmd)
 			options := chain.VerifyOptions{Unchained: unchained}
-			var err error
 			if options.Key, err = auditKey(keyFile); err != nil {
 				return err
 			}
@@ -70,22 +74,25 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 			if options.Since, err = readCheckpoints(since); err != nil {
 				return err
 			}
-			report, err := chain.Verify(linesOf(files, cmd.InOrStdin()), options)
-			for _, f := range report.Findings {
-				fmt.Fprintln(cmd.ErrOrStderr(), f)
+			trail, err := chain.Verify(linesOf(files, cmd.InOrStdin()), options)
+			for _, f := range trail.Findings {
+				findings.Add(auditFinding(f))
+				if text {
+					fmt.Fprintln(cmd.ErrOrStderr(), f)
+				}
 			}
-			if report.More > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "and %d more findings\n", report.More)
+			if trail.More > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "and %d more findings\n", trail.More)
 			}
 			if err != nil {
 				return err
 			}
-			if report.NoOutcome > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "%d calls have an intent and no outcome\n", report.NoOutcome)
+			if trail.NoOutcome > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "%d calls have an intent and no outcome\n", trail.NoOutcome)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "records verified: %d; chains: %d\n",
-				report.Records, report.Chains)
-			if !report.Sound() {
+				trail.Records, trail.Chains)
+			if !trail.Sound() {
 				return errFindings
 			}
 			return nil
@@ -94,8 +101,22 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 	command.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key (default: the value of $"+keyVariable+")")
 	command.Flags().StringArrayVar(&checkpoints, "checkpoint", nil, "file of checkpoints: all records up to them must exist (may be repeated)")
 	command.Flags().StringArrayVar(&since, "since", nil, "file of checkpoints: records up to them may be missing (may be repeated)")
+	findings.Flag(command)
 	command.Flags().BoolVar(&unchained, "unchained", false, "accept records without a chain, for example older ones")
 	return command
+}
+
+// auditFinding is a finding of a trail for a report. What has another cause than tampering is a
+// note.
+func auditFinding(f chain.Finding) report.Finding {
+	level := report.Note
+	if f.Tampering() {
+		level = report.Error
+	}
+	bare := f
+	bare.Source, bare.Cure = "", ""
+	return report.Finding{Code: string(f.Kind), Level: level, Message: bare.String(), Cure: f.Cure,
+		File: f.Source, Line: f.Line}
 }
 
 func auditKey(file string) ([]byte, error) {

@@ -8,10 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/internal/commandline"
 )
 
 // generate writes the generated files and prints the names of those that it changed.
-func generate(cmd *cobra.Command, patterns []string) error {
+func generate(
+	cmd *cobra.Command, findings *commandline.Reporter, patterns []string,
+) error {
+	findings.Text(cmd) // before all output
 	if err := mistypedCommand(cmd, patterns); err != nil {
 		return err
 	}
@@ -25,7 +29,7 @@ func generate(cmd *cobra.Command, patterns []string) error {
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 	}
-	return report(cmd, result)
+	return findings.Result(cmd, result)
 }
 
 // mistypedCommand refuses a word that is not a path and resembles a subcommand.

@@ -119,55 +119,6 @@ func options(list toollist.List, o importer.Options) importer.Options {
 	return o
 }
 
-func newDiff() *cobra.Command {
-	var lists bool
-	var remote remote
-	command := &cobra.Command{
-		Use:   "diff --lists OLD NEW | diff --lists OLD -- COMMAND [ARG...]",
-		Short: "Compare the tools of two MCP servers, as clients see them",
-		Long: `diff --lists compares two results of tools/list: added and removed tools, titles,
-descriptions and hints. For each property of a schema it compares the type, required, the
-description and the limits. The last line has the numbers of tools and of bytes.
-
-OLD and NEW are files, - for the standard input, or URLs. After --, NEW is a program that is a
-stdio server. It ignores the order of tools and properties.
-
-Exit codes: 0 no difference; 1 differences; 2 usage error or failure.`,
-		Example: `  mcpgen diff --lists before.json after.json
-  mcpgen diff --lists tools.json -- go run .
-  mcpgen diff --lists tools.json http://localhost:8080/mcp`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !lists {
-				return errors.New("missing --lists: write mcpgen diff --lists OLD NEW")
-			}
-			sources, err := remote.sources(cmd, args)
-			if err != nil {
-				return err
-			}
-			if len(sources) != 2 {
-				return errors.New("write two lists: mcpgen diff --lists OLD NEW")
-			}
-			before, err := sources[0].list(cmd)
-			if err != nil {
-				return err
-			}
-			after, err := sources[1].list(cmd)
-			if err != nil {
-				return err
-			}
-			differ, err := toollist.Diff(cmd.OutOrStdout(), before, after)
-			if err == nil && differ {
-				err = errFindings
-			}
-			return err
-		},
-	}
-	command.Flags().BoolVar(&lists, "lists", false, "compare two results of tools/list")
-	remote.flags(command)
-	return command
-}
-
 // remote are the flags of commands that read lists of tools.
 type remote struct {
 	headers []string

@@ -40,7 +40,7 @@ reason. The schema validator then decodes them at every call.`,
 			if err != nil {
 				return err
 			}
-			if err := report(cmd, result); err != nil {
+			if err := printed(cmd, result); err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)

@@ -20,7 +20,7 @@ import (
 
 var (
 	errFindings = commandline.ErrFindings
-	report      = commandline.Report
+	printed     = commandline.Report
 	relative    = commandline.Relative
 )
 
@@ -79,9 +79,13 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          generate,
 
 		SuggestionsMinimumDistance: 2,
+	}
+	var findings commandline.Reporter
+	findings.Flag(root)
+	root.RunE = func(cmd *cobra.Command, patterns []string) error {
+		return findings.Close(cmd, generate(cmd, &findings, patterns))
 	}
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
 		newImport(), newDiff(), newVet(), newInit(), newCall(), newDocs(), newVersion())

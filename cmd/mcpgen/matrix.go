@@ -23,7 +23,7 @@ files, and writes nothing.`,
 			if err != nil {
 				return err
 			}
-			if err := report(cmd, result); err != nil {
+			if err := printed(cmd, result); err != nil {
 				return err
 			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), document.Matrix(result.Services))

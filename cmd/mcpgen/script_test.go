@@ -41,9 +41,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"module":  module,
-			"replace": testrepo.Replace,
-
+			"ciscripts": ciScripts,
+			"module":    module,
+			"replace":   testrepo.Replace,
 			"stopwatch": stopwatch,
 		},
 	})

@@ -17,7 +17,7 @@ import (
 // a last line with the sizes. It reports whether they differ. The order of tools and of properties
 // is no difference, nor is $schema, nor how a schema allows null.
 func Diff(w io.Writer, before, after List) (differ bool, err error) {
-	lines, err := differences(before, after)
+	lines, err := Differences(before, after)
 	if err != nil {
 		return false, err
 	}
@@ -38,7 +38,9 @@ func (l List) size() (n int) {
 	return n
 }
 
-func differences(before, after List) (lines []string, err error) {
+// Differences returns the lines of [Diff] without the last one. Each begins with "added", "removed"
+// or "changed".
+func Differences(before, after List) (lines []string, err error) {
 	old, err := before.byName()
 	if err != nil {
 		return nil, fmt.Errorf("the old list: %w", err)

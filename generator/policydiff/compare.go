@@ -1,0 +1,550 @@
+package policydiff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Kind is the kind of a change.
+type Kind string
+
+// The kinds of changes.
+const (
+	Widened  Kind = "widened"  // some callers may do more
+	Narrowed Kind = "narrowed" // some callers may do less
+	Added    Kind = "added"    // a tool, prompt, resource or value is new
+	Removed  Kind = "removed"  // it no longer exists
+	Changed  Kind = "changed"  // all else
+)
+
+// Change is a difference between two sets of manifests.
+type Change struct {
+	Kind Kind `json:"kind"`
+	// Subject is "tool", "prompt", "resource", "value", "role", "server" or "handler".
+	Subject string `json:"subject"`
+	// Name is the name or the URI. For a value, it is the tool with argument=value.
+	Name string `json:"name"`
+	// Package is the import path.
+	Package string `json:"package"`
+	Message string `json:"message"`
+	// Callers are the callers that gain or lose: "anonymous", "no role" or roles.
+	Callers []string `json:"callers,omitempty"`
+	// Before and After are what these callers need: "denied", "allowed" or "needs scope write".
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Items are what a role gains or loses that only one hierarchy has.
+	Items []string `json:"items,omitempty"`
+	// Breaks is "callers" if the change may break clients that call, and "readers" if it may break
+	// clients that read results.
+	Breaks string `json:"breaks,omitempty"`
+	// File and Line are the place in the new manifest, or in the old one if it is removed.
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// String returns the change as one line, as an allow-list has it.
+func (c Change) String() string {
+	line := fmt.Sprintf("%s %s %s (%s): %s", c.Kind, c.Subject, c.Name, c.Package, c.Message)
+	if c.Breaks != "" {
+		line += "; breaks " + c.Breaks
+	}
+	return printable(line)
+}
+
+// printable escapes what a terminal or a list of lines would act on.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 ||
+			r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+type comparison struct {
+	before, after []*Manifest
+	changes       []Change
+	// roles are what the callers of roles gain or lose that only one hierarchy has.
+	roles map[roleKey][]string
+}
+
+type roleKey struct {
+	kind      Kind
+	role, pkg string
+	file      string
+}
+
+// Compare returns the changes from one set of manifests to another, by package, subject and name.
+//
+// A tool, prompt or resource is the same one if its name is equal. Otherwise it is renamed if an
+// alias has the old name, or if the same handler has one name in each set.
+func Compare(before, after []*Manifest) []Change {
+	if len(before) == 1 && len(after) == 1 { // the package may have moved
+		moved := *before[0]
+		moved.Package, moved.Server.Name = after[0].Package, after[0].Server.Name
+		for _, list := range []*[]Item{&moved.Tools, &moved.Prompts, &moved.Resources} {
+			*list = slices.Clone(*list)
+			for i := range *list {
+				(*list)[i].of = &moved
+			}
+		}
+		c := comparison{before: []*Manifest{&moved}, after: after, roles: map[roleKey][]string{}}
+		return c.compare(before[0])
+	}
+	c := comparison{before: before, after: after, roles: map[roleKey][]string{}}
+	return c.compare(nil)
+}
+
+func (c *comparison) compare(original *Manifest) []Change {
+	for _, m := range c.after {
+		if i := slices.IndexFunc(c.before, func(o *Manifest) bool {
+			return o.Package == m.Package
+		}); i >= 0 {
+			old := c.before[i]
+			if original != nil {
+				old = original
+			}
+			c.server(old, m)
+		}
+	}
+	pairs, added, removed := match(items(c.before), items(c.after))
+	for _, p := range pairs {
+		c.item(p[0], p[1])
+	}
+	for _, i := range added {
+		c.one(Added, i, c.after)
+	}
+	for _, i := range removed {
+		c.one(Removed, i, c.before)
+	}
+	for key, names := range c.roles {
+		what := map[Kind]string{Widened: "a new role, which may use ",
+			Narrowed: "no role of the hierarchy any more, which could use "}[key.kind]
+		names = sorted(names)
+		c.changes = append(c.changes, Change{Kind: key.kind, Subject: "role", Name: key.role,
+			Package: key.pkg, Message: what + strings.Join(names, ", "),
+			Callers: []string{key.role}, Items: names, File: key.file, Line: 1})
+	}
+	slices.SortFunc(c.changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)),
+			strings.Compare(a.Package, b.Package), strings.Compare(a.Subject, b.Subject),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Message, b.Message))
+	})
+	return c.changes
+}
+
+func order(k Kind) int {
+	return slices.Index([]Kind{Widened, Added, Narrowed, Removed, Changed}, k)
+}
+
+// match pairs the items of both sets.
+func match(before, after []*Item) (pairs [][2]*Item, added, removed []*Item) {
+	for _, same := range []func(a, b *Item) bool{
+		func(a, b *Item) bool { return a.of.Package == b.of.Package && a.id() == b.id() },
+		func(a, b *Item) bool { return a.of.Server.Name == b.of.Server.Name && a.id() == b.id() },
+		func(a, b *Item) bool {
+			return a.of.Server.Name == b.of.Server.Name && slices.Contains(b.Aliases, a.id())
+		},
+		func(a, b *Item) bool { return a.of.Package == b.of.Package && a.Handler == b.Handler },
+	} {
+		fits := func(a, b *Item) bool { return a.kind == b.kind && same(a, b) }
+		var rest []*Item
+		for _, a := range before {
+			found := slices.DeleteFunc(slices.Clone(after), func(b *Item) bool {
+				return !fits(a, b)
+			})
+			twins := slices.DeleteFunc(slices.Clone(before), func(o *Item) bool {
+				return len(found) == 0 || !fits(o, found[0])
+			})
+			if len(found) != 1 || len(twins) != 1 {
+				rest = append(rest, a)
+				continue
+			}
+			pairs = append(pairs, [2]*Item{a, found[0]})
+		}
+		before = rest
+		after = slices.DeleteFunc(slices.Clone(after), func(b *Item) bool {
+			return slices.ContainsFunc(pairs, func(p [2]*Item) bool { return p[1] == b })
+		})
+	}
+	return pairs, after, before
+}
+
+func (c *comparison) add(kind Kind, i *Item, breaks, format string, args ...any) {
+	c.changes = append(c.changes, Change{Kind: kind, Subject: i.kind, Name: i.id(),
+		Package: i.of.Package, Message: fmt.Sprintf(format, args...), Breaks: breaks,
+		File: i.of.File, Line: i.line})
+}
+
+// server compares what belongs to no tool, prompt or resource.
+func (c *comparison) server(old, m *Manifest) {
+	change := func(subject, name, format string, args ...any) {
+		c.changes = append(c.changes, Change{Kind: Changed, Subject: subject, Name: name,
+			Package: m.Package, Message: fmt.Sprintf(format, args...), File: m.File, Line: 1})
+	}
+	for _, part := range []struct{ what, old, new string }{
+		{"package", old.Package, m.Package},
+		{"name", old.Server.Name, m.Server.Name}, {"title", old.Server.Title, m.Server.Title},
+		{"version", old.Server.Version, m.Server.Version}, {"app", old.Server.App, m.Server.App},
+		{"website", old.Server.Website, m.Server.Website},
+		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
+		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
+		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
+	} {
+		if part.old != part.new {
+			change("server", m.Server.Name, "%s: %s, now %s", part.what,
+				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
+		}
+	}
+	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
+		maps.Keys(m.Types))) {
+		if old.Types[name] != m.Types[name] {
+			change("server", m.Server.Name, "type %s: %s, now %s", name,
+				cmp.Or(short(old.Types[name]), "none"), cmp.Or(short(m.Types[name]), "none"))
+		}
+	}
+	reasons := func(m *Manifest) map[string]string {
+		all := map[string]string{}
+		for _, i := range m.Ignored {
+			all[i.Handler] = cmp.Or(i.Reason, "no reason")
+		}
+		return all
+	}
+	was, is := reasons(old), reasons(m)
+	for handler, reason := range is {
+		switch old, known := was[handler]; {
+		case !known:
+			change("handler", handler, "now ignored: %s", reason)
+		case old != reason:
+			change("handler", handler, "ignored: %s, now %s", old, reason)
+		}
+	}
+	for handler := range was {
+		if _, known := is[handler]; !known {
+			change("handler", handler, "no longer ignored")
+		}
+	}
+}
+
+// one reports an item that only one set has, with who may use it.
+func (c *comparison) one(kind Kind, i *Item, set []*Manifest) {
+	roles, _ := hierarchies(i.of, i.of, set, set)
+	callers := append([]string{anonymous, noRole}, roles...)
+	by := map[string][]string{}
+	var words []string
+	for _, caller := range callers {
+		if need := i.needs(caller, roles).words(); need != "denied" {
+			if by[need] == nil {
+				words = append(words, need)
+			}
+			by[need] = append(by[need], caller)
+		}
+	}
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, who(by[w], callers)+": "+w)
+	}
+	breaks := ""
+	if kind == Removed {
+		breaks = "callers"
+	}
+	c.add(kind, i, breaks, "%s", cmp.Or(strings.Join(texts, "; "), "no caller may use it"))
+}
+
+// who names callers.
+func who(callers, all []string) string {
+	switch {
+	case len(callers) == len(all):
+		return "every caller"
+	case len(callers) == len(all)-1 && !slices.Contains(callers, anonymous):
+		return "every authenticated caller"
+	}
+	return strings.Join(callers, ", ")
+}
+
+func (c *comparison) item(a, b *Item) {
+	if a.id() != b.id() {
+		breaks := "callers"
+		if slices.Contains(b.Aliases, a.id()) {
+			breaks = ""
+		}
+		c.add(Changed, b, breaks, "renamed from %s", a.id())
+	}
+	before, after := hierarchies(a.of, b.of, c.before, c.after)
+	tool := c.access(b, b.kind, b.id(), before, after,
+		func(caller string) need { return a.sameGrants(b).needs(caller, before) },
+		func(caller string) need { return b.needs(caller, after) }, nil)
+	c.values(a, b, before, after, tool)
+	c.contract(a, b)
+}
+
+// sameGrants returns the item with the grants of a renamed argument under its new name: the old
+// argument does not exist any more, and the new one has a grant of the same kind.
+func (i *Item) sameGrants(b *Item) *Item {
+	same := *i
+	same.Access.Allow = slices.Clone(i.Access.Allow)
+	for at, grant := range same.Access.Allow {
+		kind, argument, _ := strings.Cut(grant, "=")
+		if _, exists := b.Input["/"+escape(strings.Trim(argument, "{}"))]; exists {
+			continue
+		}
+		for _, other := range b.Access.Allow {
+			if strings.HasPrefix(other, kind+"=") && !slices.Contains(i.Access.Allow, other) {
+				same.Access.Allow[at] = other
+			}
+		}
+	}
+	return &same
+}
+
+// access reports which callers gain or lose, one change for all that gain or lose the same. It
+// leaves out what is in seen, and returns what it found.
+func (c *comparison) access(
+	i *Item, subject, name string, before, after []string, old, current func(string) need,
+	seen map[string]bool,
+) map[string]bool {
+	callers := append([]string{anonymous, noRole}, sorted(slices.Concat(before, after))...)
+	slices.SortStableFunc(callers[2:], func(a, b string) int {
+		return position(a, before, after) - position(b, before, after)
+	})
+	type group struct {
+		kind          Kind
+		before, after string
+	}
+	found, by := map[string]bool{}, map[group][]string{}
+	var groups []group
+	for _, caller := range callers {
+		x, y := old(caller), current(caller)
+		for _, kind := range []Kind{Widened, Narrowed} {
+			if kind == Widened && !y.exceeds(x) || kind == Narrowed && !x.exceeds(y) {
+				continue
+			}
+			g := group{kind, x.words(), y.words()}
+			key := fmt.Sprint(caller, g)
+			if found[key] = true; seen[key] {
+				continue
+			}
+			known := caller == anonymous || caller == noRole ||
+				slices.Contains(before, caller) && slices.Contains(after, caller)
+			if !known {
+				where := roleKey{kind, caller, i.of.Package, i.of.File}
+				c.roles[where] = append(c.roles[where], name)
+				continue
+			}
+			if by[g] == nil {
+				groups = append(groups, g)
+			}
+			by[g] = append(by[g], caller)
+		}
+	}
+	common := slices.DeleteFunc(callers, func(caller string) bool {
+		return caller != anonymous && caller != noRole &&
+			(!slices.Contains(before, caller) || !slices.Contains(after, caller))
+	})
+	for _, g := range groups {
+		c.changes = append(c.changes, Change{Kind: g.kind, Subject: subject, Name: name,
+			Package: i.of.Package, Callers: by[g], Before: g.before, After: g.after,
+			Message: fmt.Sprintf("%s: %s, now %s", who(by[g], common), g.before, g.after),
+			File:    i.of.File, Line: i.line})
+	}
+	return found
+}
+
+// position orders roles by the new hierarchy, and those that it lacks by the old one.
+func position(role string, before, after []string) int {
+	if i := slices.Index(after, role); i >= 0 {
+		return i
+	}
+	return len(after) + slices.Index(before, role)
+}
+
+// values compares the rules of values. A value without a rule needs what its tool needs.
+func (c *comparison) values(a, b *Item, before, after []string, tool map[string]bool) {
+	for _, argument := range sorted(slices.Concat(a.ruled(), b.ruled())) {
+		accepted := func(i *Item, value string) bool {
+			return i.value(argument, value) != nil ||
+				slices.Contains(i.Input.values(argument), value)
+		}
+		var values []string
+		for _, v := range slices.Concat(a.Values, b.Values) {
+			if v.Argument == argument {
+				values = append(values, v.Value)
+			}
+		}
+		for _, value := range sorted(values) {
+			name := b.id() + " " + argument + "=" + value
+			needs := func(i *Item, roles []string) func(string) need {
+				return func(caller string) need {
+					if v := i.value(argument, value); v != nil {
+						access := v.Access
+						access.Allow = b.Access.Allow
+						return access.of(caller, roles)
+					}
+					access := i.Access
+					access.Allow = b.Access.Allow
+					return access.of(caller, roles)
+				}
+			}
+			switch was, is := accepted(a, value), accepted(b, value); {
+			case was && is:
+				c.access(b, "value", name, before, after, needs(a, before), needs(b, after), tool)
+			case is:
+				c.value(Added, b, name, needs(b, after), after)
+			default:
+				c.value(Removed, b, name, needs(a, before), before)
+			}
+		}
+	}
+}
+
+func (c *comparison) value(
+	kind Kind, i *Item, name string, needs func(string) need, roles []string,
+) {
+	callers := append([]string{anonymous, noRole}, roles...)
+	may := slices.DeleteFunc(slices.Clone(callers), func(caller string) bool {
+		return len(needs(caller)) == 0
+	})
+	text := "no caller may send it"
+	if len(may) > 0 {
+		text = who(may, callers) + ": " + needs(may[len(may)-1]).words()
+	}
+	c.changes = append(c.changes, Change{Kind: kind, Subject: "value", Name: name,
+		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})
+}
+
+// contract compares all that is no access rule.
+func (c *comparison) contract(a, b *Item) {
+	if a.of.Package != b.of.Package {
+		c.add(Changed, b, "", "moved from package %s", a.of.Package)
+	}
+	list := func(names []string) string { return strings.Join(names, ", ") }
+	for _, part := range []struct{ what, breaks, old, new string }{
+		{"handler", "", a.Handler, b.Handler},
+		{"title", "", a.Title, b.Title},
+		{"description", "", oneLine(a.Description), oneLine(b.Description)},
+		{"denial", "", a.Denial, b.Denial},
+		{"catalogs", "", list(a.Catalogs), list(b.Catalogs)},
+		{"returns", "readers", a.Returns, b.Returns},
+		{"media type", "readers", a.MIMEType, b.MIMEType},
+	} {
+		if part.old != part.new {
+			c.add(Changed, b, part.breaks, "%s: %s, now %s", part.what,
+				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
+		}
+	}
+	if a.Description != b.Description && oneLine(a.Description) == oneLine(b.Description) {
+		c.add(Changed, b, "", "description: different after 80 characters, or in white space")
+	}
+	for _, key := range []string{"timeout", "memory", "output", "concurrency", "rate", "isolate",
+		"capabilities"} {
+		if old, value := a.Limits[key], b.Limits[key]; !equal(old, value) {
+			c.add(Changed, b, "", "%s: %s, now %s", key, text(old), text(value))
+		}
+	}
+	for _, key := range otherFields(a, b) {
+		c.add(Changed, b, "", "%s: %s, now %s", key, text(a.rest[key]), text(b.rest[key]))
+	}
+	for _, alias := range b.Aliases {
+		if !slices.Contains(a.Aliases, alias) && alias != a.id() {
+			c.add(Changed, b, "", "alias %s added", alias)
+		}
+	}
+	for _, alias := range a.Aliases {
+		if !slices.Contains(b.Aliases, alias) && alias != b.id() {
+			c.add(Changed, b, "callers", "alias %s removed", alias)
+		}
+	}
+	if a.kind == "tool" {
+		c.schemas(a, b)
+	}
+	c.arguments(b, "argument", a.Arguments, b.Arguments)
+	c.arguments(b, "variable", a.Variables, b.Variables)
+}
+
+// judged are the fields that have a comparison of their own.
+var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
+	"handler", "input", "limits", "mimeType", "output", "returns", "title", "uri", "values",
+	"variables"}
+
+// otherFields are all other fields that differ, hints and icons for example.
+func otherFields(a, b *Item) (keys []string) {
+	for _, item := range []*Item{a, b} {
+		for key := range item.rest {
+			known := slices.Contains(judged, key) || key == "name" && a.kind != "resource"
+			if !known && !equal(a.rest[key], b.rest[key]) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return sorted(keys)
+}
+
+// oneLine is the start of a text of several lines.
+func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " ")) }
+
+func (c *comparison) schemas(a, b *Item) {
+	for _, e := range edits(a.Input, b.Input) {
+		breaks := ""
+		if e.stricter {
+			breaks = "callers"
+		}
+		c.add(Changed, b, breaks, "input %s", e.text)
+	}
+	switch {
+	case a.Output == nil && b.Output == nil:
+	case a.Output == nil:
+		c.add(Changed, b, "", "output schema added")
+	case b.Output == nil:
+		c.add(Changed, b, "readers", "output schema removed")
+	default:
+		for _, e := range edits(a.Output, b.Output) {
+			breaks := ""
+			if e.absent || e.looser {
+				breaks = "readers"
+			}
+			c.add(Changed, b, breaks, "output %s", e.text)
+		}
+	}
+}
+
+// arguments compares those of a prompt, or the variables of a resource.
+func (c *comparison) arguments(b *Item, what string, before, after []argument) {
+	find := func(list []argument, name string) int {
+		return slices.IndexFunc(list, func(a argument) bool { return a.Name == name })
+	}
+	for _, a := range after {
+		i := find(before, a.Name)
+		if i < 0 {
+			if a.Required {
+				c.add(Changed, b, "callers", "%s %s added, required", what, a.Name)
+			} else {
+				c.add(Changed, b, "", "%s %s added", what, a.Name)
+			}
+			continue
+		}
+		if old := before[i]; !reflect.DeepEqual(old, a) {
+			breaks := ""
+			fewer := len(a.Values) > 0 && (len(old.Values) == 0 ||
+				slices.ContainsFunc(old.Values, func(v string) bool {
+					return !slices.Contains(a.Values, v)
+				}))
+			if a.Required && !old.Required || old.Type != a.Type || fewer {
+				breaks = "callers"
+			}
+			x, _ := json.Marshal(old) // no func and no channel
+			y, _ := json.Marshal(a)
+			c.add(Changed, b, breaks, "%s %s: %s, now %s", what, a.Name, x, y)
+		}
+	}
+	for _, old := range before {
+		if find(after, old.Name) < 0 {
+			c.add(Changed, b, "callers", "%s %s removed", what, old.Name)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package policydiff compares who may do what in two sets of manifests.
+//
+// A manifest is a mcp.manifest.json file. [Compare] evaluates the rules of both sets for each kind
+// of caller: an anonymous one, an authenticated one without a role, and one for each role of either
+// hierarchy. So it reports what callers gain and lose, however the rules are written.
+package policydiff
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// format is the version of the manifest's format that this package reads.
+const format = 2
+
+// Manifest is the part of mcp.manifest.json that Compare reads.
+type Manifest struct {
+	File string `json:"-"` // the path that positions have
+
+	Manifest int    `json:"manifest"`
+	Package  string `json:"package"`
+	Server   struct {
+		Name        string `json:"name"`
+		Title       string `json:"title"`
+		Version     string `json:"version"`
+		App         string `json:"app"`
+		Website     string `json:"website"`
+		Unannotated string `json:"unannotated"`
+
+		Icons json.RawMessage `json:"icons"`
+	} `json:"server"`
+	Roles     []string `json:"roles"`
+	Tools     []Item   `json:"tools"`
+	Prompts   []Item   `json:"prompts"`
+	Resources []Item   `json:"resources"`
+	Ignored   []struct {
+		Handler string `json:"handler"`
+		Reason  string `json:"reason"`
+	} `json:"ignored"`
+	Types map[string]string `json:"types"`
+}
+
+// Item is a tool, a prompt or a resource.
+type Item struct {
+	Name        string                     `json:"name"`
+	URI         string                     `json:"uri"`
+	Title       string                     `json:"title"`
+	Handler     string                     `json:"handler"`
+	Description string                     `json:"description"`
+	Access      Access                     `json:"access"`
+	Values      []Value                    `json:"values"`
+	Denial      string                     `json:"denial"`
+	Limits      map[string]json.RawMessage `json:"limits"`
+	Catalogs    []string                   `json:"catalogs"`
+	Input       schema                     `json:"input"`
+	Output      schema                     `json:"output"`
+	Returns     string                     `json:"returns"`
+	MIMEType    string                     `json:"mimeType"`
+	Aliases     []string                   `json:"aliases"`
+	Arguments   []argument                 `json:"arguments"`
+	Variables   []argument                 `json:"variables"`
+
+	kind string // "tool", "prompt" or "resource"
+	of   *Manifest
+	line int
+	rest map[string]json.RawMessage // all fields
+}
+
+// UnmarshalJSON reads an item, and keeps the text of all its fields.
+func (i *Item) UnmarshalJSON(text []byte) error {
+	type plain Item
+	if err := json.Unmarshal(text, (*plain)(i)); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &i.rest)
+}
+
+type argument struct {
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Type        string   `json:"type"`
+	Required    bool     `json:"required,omitempty"`
+	Values      []string `json:"values,omitempty"`
+	Complete    string   `json:"complete,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+// Access is a rule.
+type Access struct {
+	Public        bool     `json:"public"`
+	Authenticated bool     `json:"authenticated"`
+	MinRole       string   `json:"minRole"`
+	Permission    string   `json:"permission"`
+	Scopes        []string `json:"scopes"`
+	Allow         []string `json:"allow"`
+	Constrained   bool     `json:"constrained"`
+}
+
+// Value is a value of an argument with a rule of its own.
+type Value struct {
+	Argument string `json:"argument"`
+	Value    string `json:"value"`
+	Access   Access `json:"access"`
+}
+
+// Read reads a manifest. The name of the file is for errors and positions.
+func Read(file string, text []byte) (*Manifest, error) {
+	m := &Manifest{File: file}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if m.Manifest != format {
+		return nil, fmt.Errorf("%s has format %d of the manifest, and this command reads format %d: "+
+			"run go generate there with this version of mcpgen", file, m.Manifest, format)
+	}
+	for _, list := range []struct {
+		kind  string
+		items []Item
+	}{{"tool", m.Tools}, {"prompt", m.Prompts}, {"resource", m.Resources}} {
+		for i := range list.items {
+			item := &list.items[i]
+			item.kind, item.of = list.kind, m
+			item.line = lineOf(text, list.kind, item.id())
+		}
+	}
+	return m, nil
+}
+
+// id is the name of a tool or prompt, or the URI of a resource.
+func (i *Item) id() string {
+	if i.kind == "resource" {
+		return i.URI
+	}
+	return i.Name
+}
+
+// lineOf returns the line of an item in the layout that mcpgen writes, or 1.
+func lineOf(text []byte, kind, id string) int {
+	key := "name"
+	if kind == "resource" {
+		key = "uri"
+	}
+	var value bytes.Buffer
+	encoder := json.NewEncoder(&value)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(id) // a string has no error
+	want := "      \"" + key + "\": " + strings.TrimSpace(value.String()) + ","
+	within := false
+	for n, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "  \"") {
+			within = strings.HasPrefix(line, "  \""+kind+"s\"")
+		}
+		if within && line == want {
+			return n + 1
+		}
+	}
+	return 1
+}
+
+// items are the tools, prompts and resources of manifests.
+func items(set []*Manifest) (all []*Item) {
+	for _, m := range set {
+		for _, list := range [][]Item{m.Tools, m.Prompts, m.Resources} {
+			for i := range list {
+				all = append(all, &list[i])
+			}
+		}
+	}
+	return all
+}
+
+// hierarchies returns the roles of a package in both sets, lowest first. A package without roles
+// has those of its server: of a package with the same server name, or of the other set. Without
+// any, only the lowest and the highest role are known.
+func hierarchies(old, current *Manifest, before, after []*Manifest) (b, a []string) {
+	roles := func(m *Manifest, set []*Manifest) []string {
+		if m == nil {
+			return nil
+		}
+		if len(m.Roles) > 0 {
+			return m.Roles
+		}
+		for _, other := range set {
+			if other.Server.Name == m.Server.Name && len(other.Roles) > 0 {
+				return other.Roles
+			}
+		}
+		return nil
+	}
+	b, a = roles(old, before), roles(current, after)
+	switch {
+	case b == nil && a == nil:
+		b = []string{"lowest role", "highest role"}
+		return b, b
+	case b == nil:
+		return a, a
+	case a == nil:
+		return b, b
+	}
+	return b, a
+}
+
+// sorted returns a copy in order, without duplicates.
+func sorted[T cmp.Ordered](list []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(list)))
+}

@@ -1,0 +1,190 @@
+package policydiff
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The callers below every role.
+const (
+	anonymous = "anonymous"
+	noRole    = "no role" // authenticated, without a role of the hierarchy
+)
+
+// unconstrained ends a permission that counts only if the host gives it without constraints.
+const unconstrained = " without constraints"
+
+// need is what a caller with a certain role needs for an item beside that role: one of the terms,
+// and of a term everything, as in "scope write". No term denies, and an empty term allows. No term
+// contains another one.
+type need [][]string
+
+// allows reports whether a caller that has certain scopes and permissions is admitted.
+func (n need) allows(held []string) bool {
+	return slices.ContainsFunc(n, func(term []string) bool { return contains(held, term) })
+}
+
+// exceeds reports whether n admits a caller that the other need refuses.
+func (n need) exceeds(other need) bool {
+	return slices.ContainsFunc(n, func(term []string) bool { return !other.allows(term) })
+}
+
+// and returns the terms that satisfy both.
+func (n need) and(other need) need {
+	var all need
+	for _, a := range n {
+		for _, b := range other {
+			all = append(all, sorted(slices.Concat(a, b)))
+		}
+	}
+	return all.least()
+}
+
+// or returns the terms that satisfy one of both.
+func (n need) or(other need) need { return slices.Concat(n, other).least() }
+
+// least removes the terms that contain another one.
+func (n need) least() need {
+	var least need
+	for i, term := range n {
+		if !slices.ContainsFunc(n[:i], func(o []string) bool { return contains(term, o) }) &&
+			!slices.ContainsFunc(n[i+1:], func(o []string) bool {
+				return contains(term, o) && len(o) < len(term)
+			}) {
+			least = append(least, term)
+		}
+	}
+	return least
+}
+
+func contains(list, part []string) bool {
+	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(list, s) })
+}
+
+// words describe a need.
+func (n need) words() string {
+	if len(n) == 0 {
+		return "denied"
+	}
+	var terms []string
+	for _, term := range n {
+		if len(term) == 0 {
+			return "allowed"
+		}
+		shown := slices.DeleteFunc(slices.Clone(term), func(part string) bool {
+			return slices.Contains(term, part+unconstrained)
+		})
+		terms = append(terms, strings.Join(shown, " and "))
+	}
+	slices.Sort(terms)
+	return "needs " + strings.Join(terms, ", or ")
+}
+
+// of returns what a caller needs by a rule. The caller is a role of any hierarchy, or one of those
+// below every role.
+func (a Access) of(caller string, roles []string) need {
+	switch {
+	case a.Public:
+		return need{{}}
+	case caller == anonymous, !a.enforced():
+		return nil
+	case a.MinRole != "" && slices.Index(roles, caller) < rank(a.MinRole, roles):
+		return nil
+	}
+	var term []string
+	for _, scope := range a.Scopes {
+		term = append(term, "scope "+scope)
+	}
+	if a.asks() {
+		term = append(term, "permission "+a.Permission)
+		if !a.Constrained {
+			term = append(term, "permission "+a.Permission+unconstrained)
+		}
+	}
+	for _, grant := range a.Allow {
+		term = append(term, "grant "+grant)
+	}
+	return need{sorted(term)}
+}
+
+// enforced reports whether the rule admits any caller.
+func (a Access) enforced() bool {
+	return a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.asks()
+}
+
+func (a Access) asks() bool { return a.Permission != "" && a.Permission != "none" }
+
+// rank is the position of a minimum role. It is beyond the last role if the hierarchy lacks it.
+func rank(role string, roles []string) int {
+	switch i := slices.Index(roles, role); {
+	case i >= 0:
+		return i
+	case role == "lowest":
+		return 0
+	case role == "highest":
+		return len(roles) - 1
+	}
+	return len(roles)
+}
+
+// needs returns what a caller needs for an item: the rule, and a value of each argument all of
+// whose values have rules.
+func (i *Item) needs(caller string, roles []string) need {
+	all := i.Access.of(caller, roles)
+	for _, argument := range i.ruled() {
+		if !i.closed(argument) {
+			continue // a value without a rule needs no more than the tool
+		}
+		var one need
+		for _, v := range i.Values {
+			if v.Argument == argument {
+				one = one.or(v.Access.of(caller, roles))
+			}
+		}
+		all = all.and(one)
+	}
+	return all
+}
+
+// ruled are the arguments that have values with rules.
+func (i *Item) ruled() []string {
+	var names []string
+	for _, v := range i.Values {
+		names = append(names, v.Argument)
+	}
+	return sorted(names)
+}
+
+// closed reports whether all values of an argument have rules.
+func (i *Item) closed(argument string) bool {
+	values := i.Input.values(argument)
+	return len(values) > 0 && !slices.ContainsFunc(values, func(value string) bool {
+		return i.value(argument, value) == nil
+	})
+}
+
+func (i *Item) value(argument, value string) *Value {
+	for at := range i.Values {
+		if v := &i.Values[at]; v.Argument == argument && v.Value == value {
+			return v
+		}
+	}
+	return nil
+}
+
+// values are the strings of an enum, and none for any other argument.
+func (s schema) values(argument string) (values []string) {
+	line := s["/"+escape(argument)]
+	var ref string
+	if json.Unmarshal(line["$ref"], &ref) == nil {
+		line = s[strings.TrimPrefix(ref, "#/")]
+	}
+	_ = json.Unmarshal(line["enum"], &values) // not a list of strings: no values with rules
+	return values
+}
+
+// escape writes a name as a token of a JSON Pointer (RFC 6901).
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}

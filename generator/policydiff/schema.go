@@ -1,0 +1,222 @@
+package policydiff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// schema is a JSON Schema as the manifest has it: the keywords of each property by its pointer.
+type schema map[string]keywords
+
+type keywords map[string]json.RawMessage
+
+// closedObject is the root that the manifest leaves out.
+var closedObject = keywords{
+	"type": json.RawMessage(`"object"`), "additionalProperties": json.RawMessage("false"),
+}
+
+func (s schema) at(pointer string) (line keywords, known bool) {
+	line, known = s[pointer]
+	if !known && pointer == "" {
+		return closedObject, true
+	}
+	return line, known
+}
+
+// edit is a difference between two schemas.
+type edit struct {
+	text string
+	// stricter means that the new schema may refuse what the old one accepts, and looser that it
+	// may accept what the old one refuses. A new property that is not required is neither.
+	stricter, looser bool
+	// absent means that a value no longer has this property.
+	absent bool
+}
+
+// edits compares two schemas.
+func edits(before, after schema) (list []edit) {
+	pointers := map[string]bool{"": true}
+	for p := range before {
+		pointers[p] = true
+	}
+	for p := range after {
+		pointers[p] = true
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(pointers)) {
+		old, was := before.at(pointer)
+		line, is := after.at(pointer)
+		switch {
+		case !was:
+			e := edit{text: pointer + " added"}
+			// A property of a new object breaks nothing by itself.
+			if _, known := before.at(parent(pointer)); known && required(line) {
+				e.text, e.stricter = pointer+" added, required", true
+			}
+			list = append(list, e)
+		case !is:
+			list = append(list, edit{text: pointer + " removed", stricter: true, absent: true})
+		default:
+			list = append(list, lineEdits(pointer, old, line)...)
+		}
+	}
+	return list
+}
+
+func required(line keywords) bool { return string(line["required"]) == "true" }
+
+// parent is the pointer of the object that has a property.
+func parent(pointer string) string {
+	return pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]
+}
+
+func lineEdits(pointer string, before, after keywords) (list []edit) {
+	at := strings.TrimSpace(pointer + " ")
+	if at != "" {
+		at += ": "
+	}
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		old, value := before[key], after[key]
+		if equal(old, value) {
+			continue
+		}
+		e := edit{text: fmt.Sprintf("%s%s: %s, now %s", at, key, text(old), text(value))}
+		switch {
+		case key == "required":
+			e.stricter, e.looser = required(after), !required(after)
+			e.text = at + map[bool]string{true: "now required", false: "no longer required"}[e.stricter]
+		case slices.Contains(annotations, key):
+		case key == "items" || key == "additionalProperties":
+			e.stricter, e.looser = compareSchemas(old, value)
+		default:
+			e.stricter, e.looser = keyword(key, old, value)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// annotations are keywords that accept and refuse nothing.
+var annotations = []string{"$comment", "$schema", "default", "deprecated", "description",
+	"examples", "readOnly", "title", "writeOnly"}
+
+// compareSchemas compares schemas that have no lines of their own.
+func compareSchemas(before, after json.RawMessage) (stricter, looser bool) {
+	var old, current keywords
+	oldObject := before != nil && json.Unmarshal(before, &old) == nil
+	object := after != nil && json.Unmarshal(after, &current) == nil
+	no := func(text json.RawMessage) bool { return string(text) == "false" }
+	switch {
+	case oldObject && object:
+		for _, e := range lineEdits("", old, current) {
+			stricter, looser = stricter || e.stricter, looser || e.looser
+		}
+	case no(before):
+		looser = true
+	case no(after), object:
+		stricter = true
+	case oldObject:
+		looser = true
+	}
+	return stricter, looser
+}
+
+// keyword compares the values of a keyword; nil is a missing one. What it cannot judge may be both
+// stricter and looser.
+func keyword(key string, before, after json.RawMessage) (stricter, looser bool) {
+	switch {
+	case key == "type":
+		old, current := types(before), types(after)
+		return !accepts(current, old), !accepts(old, current)
+	case before == nil:
+		return true, false
+	case after == nil:
+		return false, true
+	case key == "enum" || key == "anyOf":
+		var old, current []any
+		if decode(before, &old) != nil || decode(after, &current) != nil {
+			return true, true
+		}
+		return !covers(current, old), !covers(old, current)
+	}
+	var old, current float64
+	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &current) != nil {
+		return true, true
+	}
+	switch {
+	case strings.HasPrefix(key, "max"), key == "exclusiveMaximum":
+		return current < old, current > old
+	case strings.HasPrefix(key, "min"), key == "exclusiveMinimum":
+		return current > old, current < old
+	}
+	return true, true
+}
+
+// types are the types that a value of the keyword type allows.
+func types(value json.RawMessage) (list []string) {
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		return []string{one}
+	}
+	if json.Unmarshal(value, &list) != nil || value == nil {
+		return []string{"array", "boolean", "null", "number", "object", "string"}
+	}
+	return list
+}
+
+// accepts reports whether a list of types has each of some types. Each integer is a number.
+func accepts(list, some []string) bool {
+	return !slices.ContainsFunc(some, func(t string) bool {
+		return !slices.Contains(list, t) && (t != "integer" || !slices.Contains(list, "number"))
+	})
+}
+
+func covers(list, part []any) bool {
+	return !slices.ContainsFunc(part, func(v any) bool {
+		return !slices.ContainsFunc(list, func(o any) bool { return reflect.DeepEqual(o, v) })
+	})
+}
+
+func equal(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return (a == nil) == (b == nil)
+	}
+	var x, y any
+	if decode(a, &x) != nil || decode(b, &y) != nil {
+		return bytes.Equal(a, b)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// decode keeps numbers as they are written.
+func decode(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// text is a value of a keyword, for messages.
+func text(value json.RawMessage) string {
+	if value == nil {
+		return "none"
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value)
+	}
+	return short(b.String())
+}
+
+// short is at most 80 characters of a text.
+func short(s string) string {
+	if runes := []rune(s); len(runes) > 80 {
+		return string(runes[:80]) + "…"
+	}
+	return s
+}
