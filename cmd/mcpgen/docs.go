@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/document"
+	"github.com/mcpgen/mcpgen/internal/commandline"
 )
 
 func newDocs() *cobra.Command {
@@ -32,7 +33,7 @@ docs reads the source, not the generated files. It writes only the file of --htm
 			if err != nil {
 				return err
 			}
-			if err := report(cmd, result); err != nil {
+			if err := commandline.Report(cmd, result); err != nil {
 				return err
 			}
 			if file == "" {

@@ -21,6 +21,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/starter"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
+	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/internal/report"
 )
 
 const ownModule = "github.com/mcpgen/mcpgen"
@@ -77,7 +79,7 @@ Exit codes: 0 done; 2 usage error or failure.`,
 			if text, err := tidy.CombinedOutput(); err != nil {
 				return fmt.Errorf("go mod tidy: %v: run it again, and then go generate\n%s", err, text)
 			}
-			if err := generate(cmd, nil); err != nil {
+			if err := generate(cmd, &commandline.Reporter{Format: report.Text}, nil); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "Start the server with go run . or call a tool with\n"+

@@ -20,10 +20,12 @@ import (
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/vet"
+	"github.com/mcpgen/mcpgen/internal/commandline"
 )
 
 func newVet() *cobra.Command {
 	var fix bool
+	var reporter commandline.Reporter
 	command := &cobra.Command{
 		Use:   "vet [packages]",
 		Short: "Report findings of each package, and fix them",
@@ -45,7 +47,9 @@ go vet reads packages only if they compile, and has -fix, -diff and -json.
 Exit codes: 0 no findings; 1 findings; 2 usage error or failure.`,
 		Example: `  mcpgen vet ./...
   mcpgen vet --fix ./...    correct what has one correction, and review the changes`,
-		RunE: func(cmd *cobra.Command, patterns []string) error {
+		RunE: func(cmd *cobra.Command, patterns []string) (err error) {
+			defer func() { err = reporter.Close(cmd, err) }()
+			reporter.Text(cmd) // before all output
 			found, err := vetted(cmd.Context(), patterns)
 			if err != nil {
 				return err
@@ -65,9 +69,10 @@ Exit codes: 0 no findings; 1 findings; 2 usage error or failure.`,
 			if len(found.list) == 0 {
 				return nil
 			}
-			return report(cmd, generator.Result{Diagnostics: found.list})
+			return reporter.Result(cmd, generator.Result{Diagnostics: found.list})
 		},
 	}
+	reporter.Flag(command)
 	command.Flags().BoolVar(&fix, "fix", false, "apply the first fix of each finding")
 	return command
 }
