@@ -95,12 +95,13 @@ func Serve(ctx context.Context, listener net.Listener, s *Server, opts ...Listen
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
+	url := "http://" + listener.Addr().String() + s.Path()
+	if web.TLSConfig != nil {
+		url = strings.Replace(url, "http", "https", 1)
+	}
+	s.opts.Logger.Info("listening", "url", url)
 	if c.listening != nil {
-		scheme := "http://"
-		if web.TLSConfig != nil {
-			scheme = "https://"
-		}
-		c.listening(scheme + listener.Addr().String() + s.Path())
+		c.listening(url)
 	}
 	failed := make(chan error, 1)
 	go func() {

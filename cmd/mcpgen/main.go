@@ -55,8 +55,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mcpgen [packages]",
-		Short: "Generate MCP servers whose authority is compiled",
+		Use:     "mcpgen [packages]",
+		Version: version(),
+		Short:   "Generate MCP servers whose authority is compiled",
 		Long: `mcpgen reads //mcp: directives on ordinary Go handlers and writes, beside the source,
 typed registration code, JSON schemas, a static permission table, a manifest for
 review and the role matrix as a document.
@@ -87,6 +88,7 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 	root.RunE = func(cmd *cobra.Command, patterns []string) error {
 		return findings.Close(cmd, generate(cmd, &findings, patterns))
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(),
 		newImport(), newDiff(), newVet(), newInit(), newCall(), newDocs(), newVersion())
 	return root

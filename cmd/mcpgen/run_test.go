@@ -64,6 +64,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{args: "explain //mcp:roles", stdout: []string{"hierarchy"}},
 		{args: "explain nonsense", exit: 2, stderr: []string{`no code or directive "nonsense"`}},
 		{args: "version", stdout: []string{"mcpgen"}},
+		{args: "--version", stdout: []string{"mcpgen"}},
 		{args: "--help", stdout: []string{"Examples:"}},
 		{args: "--nonsense", exit: 2, stderr: []string{"--nonsense"}},
 		{args: "matirx", exit: 2, stderr: []string{`did you mean "matrix"?`}},

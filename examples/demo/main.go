@@ -28,7 +28,7 @@ import (
 
 // callers are those of examples/team, by role.
 var callers = []struct{ role, token string }{
-	{"nobody", ""},
+	{"anonymous", ""},
 	{"Viewer", "demo-vera"},
 	{"Member", "demo-mel"},
 	{"Manager", "demo-mara"},
@@ -81,7 +81,7 @@ func (d demo) team() (err error) {
 		if err = errors.Join(err, session.Close()); err != nil {
 			return err
 		}
-		fmt.Fprintf(d, "  %-8s %s\n", c.role, tools)
+		fmt.Fprintf(d, "  %-9s %s\n", c.role, tools)
 	}
 
 	fmt.Fprintln(d, "\n1. A Viewer calls a hidden tool and a tool that does not exist, over HTTP:")
