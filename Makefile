@@ -31,6 +31,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 # The modules of go.work without the root, and those of testdata, which are in no workspace, since
 # they would lift the versions of all others. ./... of the root contains none of these.
 NESTED = $(shell sed -n 's,^	\./,,p' go.work)
+ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
 APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPTERS)
 # mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
 SERVED = ./... ./examples/... ./runtime/sandbox/...

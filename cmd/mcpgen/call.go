@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -102,7 +103,7 @@ func printTools(w io.Writer, list toollist.List) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, t := range list.Tools {
 		description, _, _ := strings.Cut(t.Description, "\n")
-		fmt.Fprintf(table, "%s\t%s\t%s\n", toollist.Printable(t.Name), t.Usage(),
+		fmt.Fprintf(table, "%s\t%s\t%s\n", strings.Trim(strconv.QuoteToASCII(t.Name), `"`), t.Usage(),
 			toollist.Printable(description))
 	}
 	return table.Flush()

@@ -43,7 +43,7 @@ func newDiff() *cobra.Command {
 	var remote remote
 	p := policy{format: report.Text}
 	command := &cobra.Command{
-		Use:   "diff [--base REF|FILE] [--head REF|FILE] [packages] | diff --lists OLD NEW",
+		Use:   "diff [--base REF|FILE.json] [--head REF|FILE.json] [packages] | diff --lists OLD NEW",
 		Short: "Show how authority changes between commits, or compare the tools of two servers",
 		Long: `diff compares the mcp.manifest.json files of two git commits, of two files, or of a commit
 and the working tree. It prints a line for each change, which begins with its kind:

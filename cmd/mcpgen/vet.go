@@ -33,10 +33,10 @@ func newVet() *cobra.Command {
 never generated. It also reads bodies, and reports tools that are added to a server without the
 guard (MCP048). It does not compare packages or generated files: run check in CI.
 
-With --fix, vet corrects misspelt directives, keys and roles, inserts missing directives, and
-removes directives without a declaration and hidden characters. It then reports what remains. It
-chooses no access rule: an inserted directive has minrole=FILL_IN, which is an error until you write
-the role.
+With --fix, vet corrects misspelt directives and keys, and roles with one wrong letter. It inserts
+missing directives, and removes hidden characters and directives without a declaration, except those
+that restrict a handler. It then reports what remains. It chooses no access rule: an inserted
+directive has minrole=FILL_IN, which is an error until you write the role.
 
 mcpgen is also a tool of go vet:
 

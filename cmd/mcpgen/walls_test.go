@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
 	"generator/prove":      {"generator/diag", "generator/model"},
 	"generator/vet": {"generator/check", "generator/diag", "generator/directive",
-		"generator/load", "generator/model", "generator/scan"},
+		"generator/load", "generator/model", "generator/scan", "internal/editdistance"},
 	"generator/vet/golangci": {"generator/vet"},
 
 	"generator/compileguard":  {"generator/gotype", "generator/model"},

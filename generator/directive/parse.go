@@ -70,13 +70,16 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 	return d, l.bad
 }
 
-// Nearest suggests the candidate that was probably meant, or lists all of them when none is near.
+// Nearest suggests the candidate that was probably meant. It lists all of them if none is near, or
+// if several are equally near.
 func Nearest(prefix, wrong string, candidates []string) string {
 	best, distance := "", math.MaxInt
 	for _, c := range candidates {
-		d := editdistance.Between(strings.ToLower(wrong), strings.ToLower(c))
-		if d < distance {
+		switch d := editdistance.Between(strings.ToLower(wrong), strings.ToLower(c)); {
+		case d < distance:
 			best, distance = c, d
+		case d == distance && c != best:
+			best = ""
 		}
 	}
 	if best != "" && distance <= max(2, len(best)/3) && distance < len(best) {

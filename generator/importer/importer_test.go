@@ -145,8 +145,8 @@ func TestEachToolNeedsARule(t *testing.T) {
 			Description: "Gets.\n\n//mcp:tool public\nmcp:tool public",
 			Input: json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#",
 				"properties":{"id":{"type":"integer"},"a-b":{"type":"string"},"a_b":{"type":["null",
-				"number"]},"list":{"type":"array","items":{"type":"string"}},"deep":{"$ref":
-				"#/properties/deep"},"on":{"type":"boolean","default":true}},"required":["id"],
+				"number"]},"list":{"type":"array","items":{"type":"string"}},"deep":{"items":
+				{"$ref":"#/properties/deep"}},"on":{"type":"boolean","default":true}},"required":["id"],
 				"additionalProperties":false}`), Output: object, ReadOnly: &yes},
 		{Name: "get.by.id", Input: object, Output: object},
 		{Name: "GetByID", Input: object, Output: object},

@@ -26,7 +26,7 @@ func ReadAllowed(file string, r io.Reader) (Allowed, error) {
 			return nil, fmt.Errorf("%s:%d: this entry has no reason: write # and the reason after "+
 				"the change", file, n)
 		}
-		allowed[strings.TrimSpace(line[:at])] = strings.TrimSpace(line[at+3:])
+		allowed[strings.TrimSpace(line[:at])] = printable(strings.TrimSpace(line[at+3:]))
 	}
 	return allowed, lines.Err()
 }

@@ -116,9 +116,13 @@ func (c *comparison) compare(original *Manifest) []Change {
 	pairs, added, removed := match(items(c.before), items(c.after))
 	for _, p := range pairs {
 		c.item(p[0], p[1])
+		if p[0].Handler != p[1].Handler {
+			c.taken(p[1])
+		}
 	}
 	for _, i := range added {
 		c.one(Added, i, c.after)
+		c.taken(i)
 	}
 	for _, i := range removed {
 		c.one(Removed, i, c.before)
@@ -194,6 +198,7 @@ func (c *comparison) server(old, m *Manifest) {
 		{"version", old.Server.Version, m.Server.Version}, {"app", old.Server.App, m.Server.App},
 		{"website", old.Server.Website, m.Server.Website},
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
+		{"client", old.Server.Client, m.Server.Client},
 		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
 		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
 	} {
@@ -284,19 +289,35 @@ func (c *comparison) item(a, b *Item) {
 	c.contract(a, b)
 }
 
+// taken compares an item with the one that had its handler before, under another name.
+func (c *comparison) taken(b *Item) {
+	for _, a := range items(c.before) {
+		if a.kind != b.kind || a.of.Package != b.of.Package || a.Handler != b.Handler {
+			continue
+		}
+		before, after := hierarchies(a.of, b.of, c.before, c.after)
+		c.access(b, b.kind, b.id()+" with the handler of "+a.id(), before, after,
+			func(caller string) need { return a.sameGrants(b).needs(caller, before) },
+			func(caller string) need { return b.needs(caller, after) }, nil)
+	}
+}
+
 // sameGrants returns the item with the grants of a renamed argument under its new name: the old
 // argument does not exist any more, and the new one has a grant of the same kind.
 func (i *Item) sameGrants(b *Item) *Item {
 	same := *i
 	same.Access.Allow = slices.Clone(i.Access.Allow)
+	used := map[string]bool{}
 	for at, grant := range same.Access.Allow {
 		kind, argument, _ := strings.Cut(grant, "=")
 		if _, exists := b.Input["/"+escape(strings.Trim(argument, "{}"))]; exists {
 			continue
 		}
 		for _, other := range b.Access.Allow {
-			if strings.HasPrefix(other, kind+"=") && !slices.Contains(i.Access.Allow, other) {
-				same.Access.Allow[at] = other
+			if strings.HasPrefix(other, kind+"=") && !slices.Contains(i.Access.Allow, other) &&
+				!used[other] {
+				same.Access.Allow[at], used[other] = other, true
+				break
 			}
 		}
 	}
@@ -367,10 +388,6 @@ func position(role string, before, after []string) int {
 // values compares the rules of values. A value without a rule needs what its tool needs.
 func (c *comparison) values(a, b *Item, before, after []string, tool map[string]bool) {
 	for _, argument := range sorted(slices.Concat(a.ruled(), b.ruled())) {
-		accepted := func(i *Item, value string) bool {
-			return i.value(argument, value) != nil ||
-				slices.Contains(i.Input.values(argument), value)
-		}
 		var values []string
 		for _, v := range slices.Concat(a.Values, b.Values) {
 			if v.Argument == argument {
@@ -379,7 +396,8 @@ func (c *comparison) values(a, b *Item, before, after []string, tool map[string]
 		}
 		for _, value := range sorted(values) {
 			name := b.id() + " " + argument + "=" + value
-			needs := func(i *Item, roles []string) func(string) need {
+			later, earlier := a.follows(b, argument, value), b.follows(a, argument, value)
+			needs := func(i *Item, argument string, roles []string) func(string) need {
 				return func(caller string) need {
 					if v := i.value(argument, value); v != nil {
 						access := v.Access
@@ -391,13 +409,14 @@ func (c *comparison) values(a, b *Item, before, after []string, tool map[string]
 					return access.of(caller, roles)
 				}
 			}
-			switch was, is := accepted(a, value), accepted(b, value); {
+			switch was, is := a.accepts(earlier, value), b.accepts(later, value); {
 			case was && is:
-				c.access(b, "value", name, before, after, needs(a, before), needs(b, after), tool)
+				c.access(b, "value", name, before, after, needs(a, earlier, before),
+					needs(b, later, after), tool)
 			case is:
-				c.value(Added, b, name, needs(b, after), after)
+				c.value(Added, b, name, needs(b, later, after), after)
 			default:
-				c.value(Removed, b, name, needs(a, before), before)
+				c.value(Removed, b, name, needs(a, earlier, before), before)
 			}
 		}
 	}

@@ -30,6 +30,7 @@ type Manifest struct {
 		App         string `json:"app"`
 		Website     string `json:"website"`
 		Unannotated string `json:"unannotated"`
+		Client      string `json:"client"`
 
 		Icons json.RawMessage `json:"icons"`
 	} `json:"server"`

@@ -36,6 +36,9 @@ func Markdown(changes []Change, reasons Allowed) string {
 
 // codeSpan is a text as code in a cell of a table.
 func codeSpan(text string) string {
+	if strings.Contains(text, `\`) {
+		return escaped(text) // code has no escape of a backslash before |
+	}
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(printable(text)) + "`"
 }
 

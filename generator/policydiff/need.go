@@ -2,6 +2,7 @@ package policydiff
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -187,4 +188,32 @@ func (s schema) values(argument string) (values []string) {
 // escape writes a name as a token of a JSON Pointer (RFC 6901).
 func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// open reports whether an argument accepts any string.
+func (s schema) open(argument string) bool {
+	line, known := s["/"+escape(argument)]
+	return known && line["enum"] == nil && line["$ref"] == nil &&
+		slices.Contains(types(line["type"]), "string")
+}
+
+// accepts reports whether an argument may have a value.
+func (i *Item) accepts(argument, value string) bool {
+	return i.value(argument, value) != nil || i.Input.open(argument) ||
+		slices.Contains(i.Input.values(argument), value)
+}
+
+// follows returns the argument of the later item that has a value of this one: the same one, or a
+// new one if that no longer exists.
+func (i *Item) follows(b *Item, argument, value string) string {
+	if _, exists := b.Input["/"+escape(argument)]; exists {
+		return argument
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(b.Input)) {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(pointer, "/"))
+		if _, had := i.Input[pointer]; !had && "/"+escape(name) == pointer && b.accepts(name, value) {
+			return name
+		}
+	}
+	return argument
 }

@@ -118,7 +118,7 @@ func TestTwoManifestsOfOnePackageAreAnError(t *testing.T) {
 	}
 	_, err := policydiff.Load(context.Background(), policydiff.Source{})
 	if err == nil ||
-		err.Error() != "a/mcp.manifest.json and b/mcp.manifest.json are both of package p" {
+		err.Error() != "a/mcp.manifest.json and b/mcp.manifest.json are both of package \"p\"" {
 		t.Error(err)
 	}
 }

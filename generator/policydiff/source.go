@@ -40,17 +40,14 @@ func Load(ctx context.Context, s Source) (set []*Manifest, err error) {
 			return nil, fmt.Errorf("package %s: diff takes folders, such as ./%s", dir, dir)
 		}
 	}
-	info, statErr := os.Stat(s.From)
 	switch {
 	case s.From == "":
 		set, err = tree(dirs)
-	case statErr == nil && info.Mode().IsRegular():
+	case strings.HasSuffix(s.From, ".json"): // another file must not shadow a git ref
 		var m *Manifest
 		if m, err = readFile(s.From); err == nil {
 			set = []*Manifest{m}
 		}
-	case strings.HasSuffix(s.From, ".json"):
-		err = statErr
 	default:
 		set, err = ref(ctx, s.From, dirs)
 	}
@@ -60,7 +57,7 @@ func Load(ctx context.Context, s Source) (set []*Manifest, err error) {
 	seen := map[string]string{}
 	for _, m := range set {
 		if first, twice := seen[m.Package]; twice {
-			return nil, fmt.Errorf("%s and %s are both of package %s", first, m.File, m.Package)
+			return nil, fmt.Errorf("%s and %s are both of package %q", first, m.File, m.Package)
 		}
 		seen[m.Package] = m.File
 	}

@@ -161,7 +161,7 @@ func ofModule(name string) bool {
 
 // most is how many files and directories are visited: with more, the visit takes as long as the run
 // that it saves.
-const most = 20_000
+const most = 40_000
 
 // again reads the tree as it is now. It visits directories that the pattern ... leaves out, since
 // they can still be imported by name, but not .git. It fails at a link to a directory, since the

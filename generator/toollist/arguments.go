@@ -97,7 +97,7 @@ func (input *property) value(schema *property, text string) (any, error) {
 	}
 	if err != nil || types[kind] == nil {
 		names := slices.Sorted(maps.Keys(types))
-		return nil, fmt.Errorf("%q is not of type %s", text, strings.Join(names, " or "))
+		return nil, fmt.Errorf("%q is not of type %s", text, plain(strings.Join(names, " or ")))
 	}
 	return value, nil
 }

@@ -36,8 +36,17 @@ func Dial(ctx context.Context, endpoint string, headers http.Header) (*Session, 
 	}
 	tap := &tap{}
 	return tap.open(ctx, &mcp.StreamableClientTransport{
-		Endpoint:             endpoint,
-		HTTPClient:           &http.Client{Transport: &httpTap{ctx, tap, u, headers}},
+		Endpoint: endpoint,
+		HTTPClient: &http.Client{
+			Transport: &httpTap{ctx, tap, u, headers},
+			CheckRedirect: func(r *http.Request, via []*http.Request) error {
+				// A redirect repeats the arguments of a call.
+				if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host || len(via) >= 10 {
+					return http.ErrUseLastResponse
+				}
+				return nil
+			},
+		},
 		MaxRetries:           -1,
 		DisableStandaloneSSE: true,
 	})

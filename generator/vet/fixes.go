@@ -3,13 +3,16 @@ package vet
 import (
 	"go/ast"
 	"go/token"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // fixes returns the changes that a finding proposes. Drivers apply the first one. No fix chooses an
@@ -20,12 +23,15 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		return annotate(file, pos)
 	case diag.UnknownDirective, diag.Malformed, diag.UnknownKey, diag.UnknownRole,
 		diag.UnknownParameter, diag.Unbindable:
-		if text, ok := d.Meant(); ok && end > pos && file.line(pos)[:end-pos] != directive.FillIn {
+		if text, ok := d.Meant(); ok && end > pos && !grants(d.Code, file.line(pos)[:end-pos], text) {
 			return fix("Write "+text, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 		}
 	case diag.NearMiss:
 		return rewrite(file, pos)
 	case diag.Dangling:
+		if restricts.MatchString(file.line(pos)) {
+			return nil // without it, a handler would admit more than its author has written
+		}
 		return fix("Remove the directive", removal(file, pos))
 	case diag.HiddenText:
 		if edits := visible(file, pos); len(edits) > 0 {
@@ -33,6 +39,17 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		}
 	}
 	return nil
+}
+
+// restricts matches the directives that restrict a handler of another comment.
+var restricts = regexp.MustCompile(`^//mcp:(allow|default|limit|param|roles|rule|server)\b`)
+
+// grants reports whether a correction would choose who may call: a role that differs in more than
+// one letter, or public.
+func grants(code diag.Code, wrong, text string) bool {
+	apart := editdistance.Between(strings.ToLower(wrong), strings.ToLower(text))
+	return wrong == directive.FillIn || code == diag.UnknownRole && apart > 1 ||
+		text == "public" && apart > 0
 }
 
 func fix(message string, edits ...analysis.TextEdit) []analysis.SuggestedFix {
@@ -92,6 +109,9 @@ func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
 		(!strings.HasPrefix(strings.ToLower(text), "mcp:") ||
 			directive.Is(&ast.Comment{Text: "//" + text})) {
 		return nil
+	}
+	if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(body, " ")); !strings.ContainsRune("mM", first) {
+		return nil // as in //-mcp:tool, which is disabled
 	}
 	misses := directive.Misses(comment)
 	if len(misses) != 1 || !misses[0].Sure {

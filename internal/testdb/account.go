@@ -47,7 +47,7 @@ func (r Right) on() string {
 
 var (
 	comments = regexp.MustCompile(`(?m)^//\s*`)
-	granting = regexp.MustCompile(`GRANT SELECT (?:\(([^)]*)\) )?ON ([^;]*?) TO mcp_reader;`)
+	granting = regexp.MustCompile(`GRANT SELECT (?:\(([^)]*)\) )?ON ([^;]*?)\s+TO mcp_reader;`)
 )
 
 // Documented are the rights that a document, Markdown or Go, gives the account mcp_reader by the

@@ -32,6 +32,9 @@ func Roles(roles ...string) Identities {
 
 // Identify implements identity.Source.
 func (ids Identities) Identify(r *http.Request) (identity.Identity, error) {
+	if !testing.Testing() {
+		return identity.Identity{}, errors.New("mcptest.Identities is for tests only")
+	}
 	if c, ok := r.Context().Value(callerKey{}).(*caller); ok {
 		c.identify()
 		if c.principal.IsZero() {

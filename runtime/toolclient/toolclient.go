@@ -16,6 +16,7 @@ import (
 // Session calls tools. A *mcp.ClientSession of go-sdk is one. It is called from as many goroutines
 // as the client.
 type Session interface {
+	// CallTool sends one call, and returns the result of the tool.
 	CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error)
 }
 
