@@ -238,7 +238,8 @@ func (a adopted) names(k access.Kind) []string {
 // replace removes what toolsets have as well, by the tools that they had before they were narrowed:
 // narrowing one does not bring the server's tool back, nor one that it lists to some clients only.
 // It returns the removed names.
-func (a adopted) replace(toolsets []toolset.Toolset, conditional []string) map[access.Kind][]string {
+func (a adopted) replace(toolsets []toolset.Toolset,
+	conditional []string) map[access.Kind][]string {
 	replaced := map[access.Kind][]string{}
 	for _, set := range toolsets {
 		g := set.Generated()
@@ -275,7 +276,8 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 		delete(a.tools, name)
 		a.listed[access.Tools] = append(a.listed[access.Tools], name)
 		if rule, ok := rules[name]; !ok || rule.Kind() != access.Tools {
-			bad("Options.Adopt.Conditional has tool %q without a rule: correct the name, or give it a rule", name)
+			bad("Options.Adopt.Conditional has tool %q without a rule: correct the name, or give it a rule",
+				name)
 		}
 	}
 	var all []access.Rule

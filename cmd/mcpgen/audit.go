@@ -98,11 +98,15 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 			return nil
 		},
 	}
-	command.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key (default: the value of $"+keyVariable+")")
-	command.Flags().StringArrayVar(&checkpoints, "checkpoint", nil, "file of checkpoints: all records up to them must exist (may be repeated)")
-	command.Flags().StringArrayVar(&since, "since", nil, "file of checkpoints: records up to them may be missing (may be repeated)")
+	command.Flags().StringVar(&keyFile, "key-file", "",
+		"file with the server's key (default: the value of $"+keyVariable+")")
+	command.Flags().StringArrayVar(&checkpoints, "checkpoint", nil,
+		"file of checkpoints: all records up to them must exist (may be repeated)")
+	command.Flags().StringArrayVar(&since, "since", nil,
+		"file of checkpoints: records up to them may be missing (may be repeated)")
 	findings.Flag(command)
-	command.Flags().BoolVar(&unchained, "unchained", false, "accept records without a chain, for example older ones")
+	command.Flags().BoolVar(&unchained, "unchained", false,
+		"accept records without a chain, for example older ones")
 	return command
 }
 
@@ -126,7 +130,8 @@ func auditKey(file string) ([]byte, error) {
 	if key := os.Getenv(keyVariable); key != "" {
 		return []byte(key), nil
 	}
-	return nil, errors.New("no key: name the file of the server's key with --key-file, or set $" + keyVariable)
+	return nil, errors.New("no key: name the file of the server's key with --key-file, or set $" +
+		keyVariable)
 }
 
 func readCheckpoints(files []string) (all []chain.Checkpoint, err error) {

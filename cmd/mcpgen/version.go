@@ -9,9 +9,10 @@ import (
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this command",
-		Long:    "version prints the version of this command and that of Go, as recorded by the go command.",
+		Use:   "version",
+		Short: "Print the version of this command",
+		Long: "version prints the version of this command and that of Go, as recorded by the " +
+			"go command.",
 		Example: `  mcpgen version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -212,9 +212,9 @@ package sites`,
 	{
 		Code:  NoVerb,
 		Title: "object without action",
-		Cause: "A permission needs an action. mcpgen derives it if the handler's name begins with list, " +
-			"retrieve, get, create, add, update, partial_update, set, delete, remove or destroy. This " +
-			"name begins with none of these.",
+		Cause: "A permission needs an action. mcpgen derives it if the handler's name begins with " +
+			"list, retrieve, get, create, add, update, partial_update, set, delete, remove or destroy. " +
+			"This name begins with none of these.",
 		Example: `//mcp:tool minrole=Member object=device
 func Reboot(ctx context.Context, in RebootInput) error`,
 		Cure: "Write action=, for example action=reboot, or action=none to exclude the tool from the " +
@@ -263,8 +263,8 @@ func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
 	{
 		Code:  BuildConstraint,
 		Title: "tool under a build constraint",
-		Cause: "The tool, or a type of its schema, is in a file with a build constraint or an operating " +
-			"system in its file name. The generated files are the same for every system, so the " +
+		Cause: "The tool, or a type of its schema, is in a file with a build constraint or an " +
+			"operating system in its file name. The generated files are the same for every system, so the " +
 			"declarations that they use must exist in every build.",
 		Example: `//go:build linux
 
@@ -297,9 +297,9 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  DoesNotCheck,
 		Title: "declaration does not type-check",
-		Cause: "A declaration does not compile, in a package with directives or in one that it imports. " +
-			"An example is a constraint interface as the type of a parameter, a result or a field. " +
-			"mcpgen does not check function bodies.",
+		Cause: "A declaration does not compile, in a package with directives or in one that it " +
+			"imports. An example is a constraint interface as the type of a parameter, a result or a " +
+			"field. mcpgen does not check function bodies.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Cure: "Fix the error; `go build` reports it too.",
@@ -433,8 +433,8 @@ func Person(ctx context.Context, id int) (string, error)`,
 	{
 		Code:  Unbound,
 		Title: "variable without parameter, or parameter without variable",
-		Cause: "Each variable in a resource's URI needs a handler parameter, and each parameter needs a " +
-			"variable. They match by the property name of the parameter: userID matches {user_id}.",
+		Cause: "Each variable in a resource's URI needs a handler parameter, and each parameter needs " +
+			"a variable. They match by the property name of the parameter: userID matches {user_id}.",
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
 func Person(ctx context.Context, name string) (string, error)`,
 		Cure: "Give both the same name.",
@@ -464,8 +464,8 @@ func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 	{
 		Code:  Unbindable,
 		Title: "argument that cannot be bound",
-		Cause: "//mcp:allow KIND={argument} binds an existing property of the tool's input, by the name " +
-			"that clients use. Its type is a string type; for system.command it is []string or " +
+		Cause: "//mcp:allow KIND={argument} binds an existing property of the tool's input, by the " +
+			"name that clients use. Its type is a string type; for system.command it is []string or " +
 			"grant.Argv. An argument has one kind, or both file.read and file.write. A bound plain " +
 			"parameter needs a string type that no other parameter of the handler has, so that swapping " +
 			"two arguments does not compile. A single string parameter is fine.\n\n" +
@@ -482,9 +482,9 @@ func Read(ctx context.Context, path, encoding string) (string, error)`,
 	{
 		Code:  NotOpened,
 		Title: "file that the handler never takes",
-		Cause: "The server opens the file before the handler runs, checks the grant on the opened file, " +
-			"and hands that file to the handler. A handler that opens the name again may open another " +
-			"file, which nobody checked.\n\n" +
+		Cause: "The server opens the file before the handler runs, checks the grant on the opened " +
+			"file, and hands that file to the handler. A handler that opens the name again may open " +
+			"another file, which nobody checked.\n\n" +
 			"mcpgen looks for a call of grant.File, grant.Dir or grant.TruePath with the argument's " +
 			"name, which is a literal or a constant of the package. It searches the handler's body, and " +
 			"funcs and methods of the same package that receive the context or one derived from it. It " +
@@ -531,17 +531,17 @@ func Read(ctx context.Context, name string) (string, error) {
 	{
 		Code:  Unprovable,
 		Title: "code with unknown capabilities, and capabilities=",
-		Cause: "`mcpgen prove` found code that it cannot follow. Examples: C, assembly, unsafe.Pointer, " +
-			"a system call, a call by reflection, an interface method that no type of the module " +
-			"implements, and a func value that no visible code sets. mcpgen cannot check capabilities= " +
-			"then.",
+		Cause: "`mcpgen prove` found code that it cannot follow. Examples: C, assembly, " +
+			"unsafe.Pointer, a system call, a call by reflection, an interface method that no type of the " +
+			"module implements, and a func value that no visible code sets. mcpgen cannot check " +
+			"capabilities= then.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit capabilities=files
 func (s *Service) Render(ctx context.Context, page string) (string, error) {
 	return s.render(page) // a func value, set elsewhere
 }`,
-		Cure: "Call the func by name, or import the implementing package from the handler's package. Or " +
-			"remove capabilities=: mcpgen then records the known and unknown code capabilities and " +
+		Cure: "Call the func by name, or import the implementing package from the handler's package. " +
+			"Or remove capabilities=: mcpgen then records the known and unknown code capabilities and " +
 			"reports none.",
 	},
 	{
@@ -576,8 +576,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  StrayConstant,
 		Title: "constant outside its enum",
-		Cause: "The enum of a string type is the const block with the most constants of the type, if it " +
-			"has two or more. This constant of the type is in another block, and its value is not in " +
+		Cause: "The enum of a string type is the const block with the most constants of the type, if " +
+			"it has two or more. This constant of the type is in another block, and its value is not in " +
 			"the enum, so the server would reject it as an argument. A constant that repeats a value of " +
 			"the enum is not reported.",
 		Example: `type Color string
@@ -588,8 +588,8 @@ const (
 )
 
 const Green Color = "green"`,
-		Cure: "Move the constant into the block with the others, or declare it without the type. If any " +
-			"text is valid, use string instead of the type.",
+		Cure: "Move the constant into the block with the others, or declare it without the type. If " +
+			"any text is valid, use string instead of the type.",
 	},
 	{
 		Code:  Unguarded,

@@ -30,7 +30,8 @@ func (l *lexer) bindings() {
 		l.binding(w)
 	}
 	if len(l.d.Args) == 0 && !l.d.Broken {
-		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos), "write KIND={argument}, for example "+l.d.Spec.Example,
+		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos),
+			"write KIND={argument}, for example "+l.d.Spec.Example,
 			"//mcp:"+l.d.Name+" has no permission")
 	}
 }

@@ -55,7 +55,8 @@ func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	}
 	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
 	if first {
-		fmt.Fprintf(b, "The tools, prompts and resources of package `%s`, and who may use them.\n\n", s.Package)
+		fmt.Fprintf(b, "The tools, prompts and resources of package `%s`, and who may use them.\n\n",
+			s.Package)
 		if s.Server.Unannotated != "" {
 			b.WriteString("The package has `unannotated=ignore`: mcpgen does not report handlers " +
 				"without a directive.\n\n")
@@ -205,7 +206,8 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 		for _, c := range l.Capabilities {
 			reach = append(reach, words[c])
 		}
-		fmt.Fprintf(b, "- Capabilities: of files, network and programs, its code may use only %s.\n", sentenceList(reach))
+		fmt.Fprintf(b, "- Capabilities: of files, network and programs, its code may use only %s.\n",
+			sentenceList(reach))
 	}
 }
 

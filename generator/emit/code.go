@@ -80,7 +80,8 @@ func (p *plan) writeToolset(f file) {
 	}
 	generated = append(generated, p.offers()...)
 
-	f.Comment(fmt.Sprintf("Toolset returns the tools, prompts and resources of package %s%s.", p.Name, receiversText(answers)))
+	f.Comment(fmt.Sprintf("Toolset returns the tools, prompts and resources of package %s%s.", p.Name,
+		receiversText(answers)))
 	f.Func().Id("Toolset").Params(params...).Qual(toolsetPath, "Toolset").Block(
 		jen.Return(jen.Qual(toolsetPath, "NewToolset").Call(
 			jen.Qual(toolsetPath, "Generated").Add(rows(generated...)),

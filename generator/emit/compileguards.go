@@ -38,7 +38,8 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 	if len(guards) == 0 {
 		return
 	}
-	f.Comment("These lines check that the source is unchanged. If one does not compile, run go generate.")
+	f.Comment("These lines check that the source is unchanged. If one does not compile, run " +
+		"go generate.")
 	var calls, types, codecs, constants []jen.Code
 	var groups []*codecGroup
 	for _, g := range guards {

@@ -124,7 +124,8 @@ func usable(p *packages.Package) error {
 		return advised(firstLine(p.Errors[0].Msg))
 	}
 	if !local(p) {
-		return fmt.Errorf("%s is not part of the main module: run mcpgen in the directory of its go.mod", p.PkgPath)
+		return fmt.Errorf("%s is not part of the main module: run mcpgen in the directory of its go.mod",
+			p.PkgPath)
 	}
 	return nil
 }

@@ -131,7 +131,8 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 	var known []string
 	switch {
 	case t.Input.Kind == model.NoInput:
-		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind", handlerName(d))
+		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind",
+			handlerName(d))
 	case t.Input.Kind == model.PlainInput:
 		for _, p := range t.Input.Params {
 			if p.Name == value.Text {
@@ -178,7 +179,8 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 	for i, step := range path {
 		if step.Pointer && i < len(path)-1 {
 			s.report(diag.Unbindable, value.Pos, value.End, "declare the field in the input struct itself",
-				"the argument %s of %s is a field of an embedded pointer, which can be nil", value.Text, handlerName(d))
+				"the argument %s of %s is a field of an embedded pointer, which can be nil", value.Text,
+				handlerName(d))
 			return nil, nil
 		}
 		of, ok := pointee(typ).Underlying().(*types.Struct)
@@ -216,7 +218,8 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 			reported[v] = true
 			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
 			if typeFor(b.Kinds[0]) == ownType {
-				fix = "give " + v.Name() + " a string type that no other parameter has, for example type " + named(v.Name()) + " string"
+				fix = "give " + v.Name() + " a string type that no other parameter has, for example type " +
+					named(v.Name()) + " string"
 			}
 			if !b.Plain {
 				fix = "give each its own type, for example type Target string, or use a struct"
@@ -244,8 +247,10 @@ func (s *scanner) opened(d *decl, t *model.Tool) {
 				"%s is an interface method, so mcpgen cannot check whether it takes the file of %s from "+
 					"package grant", handlerName(d), a.Argument)
 		case !s.takes(d, a.Argument):
-			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
-				"%s never takes the file of the argument %s, which the server checks and opens before the call", handlerName(d), a.Argument)
+			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
+				a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
+				"%s never takes the file of the argument %s, which the server checks and opens before the call",
+				handlerName(d), a.Argument)
 		}
 	}
 }

@@ -75,7 +75,8 @@ func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Reso
 		if errors.As(err, &bad) {
 			fix, err = bad.Cure, errors.New(bad.Message)
 		}
-		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v", r.URI, err)
+		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v",
+			r.URI, err)
 		return
 	}
 	parameters := r.Variables
@@ -114,7 +115,8 @@ func (s *scanner) returns(d *decl, out []*types.Var, sdkResult, cure string) (mo
 			return model.ReturnsBytes, true
 		}
 	}
-	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return a result for a %s", handlerName(d), d.serving().Name)
+	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return a result for a %s",
+		handlerName(d), d.serving().Name)
 	return 0, false
 }
 
@@ -133,7 +135,8 @@ func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) 
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
 			s.report(diag.BadShape, d.name.Pos(), d.name.End(), "give it the type "+strings.Join(kinds, " or ")+", or that of an enum",
-				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key, handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
+				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
+				handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
 			continue
 		}
 		a := model.Argument{

@@ -160,7 +160,8 @@ func (s *scanner) scan() {
 			lacks = "the number of a manifest's format"
 		}
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
-			"rename the file, or delete it if it was generated", "%s is not a file of mcpgen: it lacks %s", name, lacks)
+			"rename the file, or delete it if it was generated", "%s is not a file of mcpgen: it lacks %s",
+			name, lacks)
 	}
 	s.header()
 	s.hierarchy()

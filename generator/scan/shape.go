@@ -268,7 +268,8 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", name)
 		return
 	case len(out) > 1:
-		bad(diag.BadShape, "return one result and an error; use a struct for several values", "%s returns %d results and an error", name, len(out))
+		bad(diag.BadShape, "return one result and an error; use a struct for several values",
+			"%s returns %d results and an error", name, len(out))
 		return
 	}
 	s.input(d, t, in)

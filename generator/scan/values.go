@@ -69,7 +69,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 			continue
 		case isContext(v.Type()) || isRequest(v.Type()):
 			pos, end := s.placeOf(d, v)
-			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is not a plain value", v.Name(), handlerName(d))
+			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is not a plain value",
+				v.Name(), handlerName(d))
 			continue
 		}
 		p := model.Param{
@@ -80,7 +81,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		if other := owners[p.Name]; other != nil {
 			pos, end := s.placeOf(d, v)
 			s.report(diag.UnnamedParameter, pos, end, "rename one of the two",
-				"the parameters %s and %s of %s are the same property, %s", other.Name(), v.Name(), handlerName(d), p.Name)
+				"the parameters %s and %s of %s are the same property, %s", other.Name(), v.Name(),
+				handlerName(d), p.Name)
 			continue
 		}
 		owners[p.Name] = v
@@ -165,7 +167,8 @@ func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 	}
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types),
-		Outside: s.typeForClient(out.Type()), Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
+		Outside: s.typeForClient(out.Type()), Name: s.base("out ", d, out.Type(), sch, "Result"),
+		Schema: sch,
 	}
 	if wrapped {
 		t.Output.Kind = model.WrappedOutput
@@ -278,7 +281,8 @@ func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 	if t.Output.Kind == model.WrappedOutput {
 		pos, end := s.placeOf(d, out)
 		s.report(diag.BadShape, pos, end, "return a struct or a map, or write the handler without *mcp.CallToolRequest",
-			"the Out of %s is not a JSON object, and the server does not wrap results of go-sdk's shape", handlerName(d))
+			"the Out of %s is not a JSON object, and the server does not wrap results of go-sdk's shape",
+			handlerName(d))
 	}
 }
 

@@ -100,8 +100,10 @@ func (s *scanner) isolated(d *decl, t *model.Tool) {
 	if m == nil {
 		if !s.unmade {
 			s.report(diag.NoWorker, arg.Pos, arg.End,
-				"write //mcp:worker on a func that creates the receiver, for example func New"+upperFirst(d.recv.Name())+"() (*"+d.recv.Name()+", error), or serve a func",
-				"%s is a method, and no //mcp:worker creates its receiver %s in the process of a call", handlerName(d), d.recv.Name())
+				"write //mcp:worker on a func that creates the receiver, for example func New"+
+					upperFirst(d.recv.Name())+"() (*"+d.recv.Name()+", error), or serve a func",
+				"%s is a method, and no //mcp:worker creates its receiver %s in the process of a call",
+				handlerName(d), d.recv.Name())
 		}
 		return
 	}

@@ -48,7 +48,8 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	path, err := s.withinModule(w.file)
 	if err != nil {
 		s.report(diag.BadSchemaFile, arg.Pos, arg.End,
-			"write the name of a file in this module, relative to the package's directory", "%s=%s: %s", key, d.Text(key), err)
+			"write the name of a file in this module, relative to the package's directory", "%s=%s: %s", key,
+			d.Text(key), err)
 		return w
 	}
 	text, err := os.ReadFile(path)
@@ -169,8 +170,8 @@ func (s *scanner) handOutput(d *decl, t *model.Tool, out types.Type) bool {
 	}
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: gotype.Expr(out, s.pkg.Types),
-		Outside: s.typeForClient(out), Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known, Written: w.Text,
-		File: w.file,
+		Outside: s.typeForClient(out), Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known,
+		Written: w.Text, File: w.file,
 	}
 	if !w.Object {
 		t.Output.Kind = model.WrappedOutput

@@ -117,7 +117,8 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 	case isBasic && basic.Info()&types.IsInteger != 0:
 		return SignedPattern
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON representation", gotype.Plain(key)),
+	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON representation",
+		gotype.Plain(key)),
 		"use a string, an integer or a type with text methods as key")
 	return ""
 }

@@ -192,7 +192,8 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 			}
 			c := Rational(lower.value.String()).Cmp(Rational(upper.value.String()))
 			if c > 0 || c == 0 && (lower.strict || upper.strict) {
-				k.bad("change one of the two", "%s=%s and %s=%s exclude every value", lower.key, lower.value, upper.key, upper.value)
+				k.bad("change one of the two", "%s=%s and %s=%s exclude every value", lower.key, lower.value,
+					upper.key, upper.value)
 			}
 		}
 	}
@@ -204,7 +205,8 @@ func (k keywords) lengths(s *jsonschema.Schema) {
 		from, to    *uint64
 	}{{"minLength", "maxLength", s.MinLength, s.MaxLength}, {"minItems", "maxItems", s.MinItems, s.MaxItems}} {
 		if pair.from != nil && pair.to != nil && *pair.from > *pair.to {
-			k.bad("change one of the two", "%s=%d and %s=%d exclude every value", pair.least, *pair.from, pair.most, *pair.to)
+			k.bad("change one of the two", "%s=%d and %s=%d exclude every value", pair.least, *pair.from,
+				pair.most, *pair.to)
 		}
 	}
 	if a, ok := k.typ.Underlying().(*types.Array); ok && s.Type == "array" {

@@ -176,7 +176,8 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {
-		p.problem(UnsupportedType, at, "the type refers to itself without end", "break the cycle with a struct, a slice or a map")
+		p.problem(UnsupportedType, at, "the type refers to itself without end",
+			"break the cycle with a struct, a slice or a map")
 		return &jsonschema.Schema{}
 	}
 	p.depth++

@@ -152,7 +152,8 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
-		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s", e.key, applied(kind))
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
+			e.key, applied(kind))
 	default:
 		v.unknown(e)
 	}
@@ -227,7 +228,8 @@ func (v *values) value(s *jsonschema.Schema, kind string, e element) {
 		s.Examples = append(s.Examples, value)
 	case "enum":
 		if len(v.named) > 0 && !slices.Contains(v.named, value) {
-			v.bad("use the values of its constants", "enum=%s is not a constant of %s", e.value, gotype.Plain(v.typ))
+			v.bad("use the values of its constants", "enum=%s is not a constant of %s", e.value,
+				gotype.Plain(v.typ))
 			return
 		}
 		if len(v.named) > 0 && len(s.Enum) == len(v.named) && slices.Equal(s.Enum, v.named) {
@@ -256,7 +258,8 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		}
 	default:
 		if v.dir != reflecting {
-			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s", e.key, applied(kind))
+			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
+				e.key, applied(kind))
 		}
 		return nil, false
 	}

@@ -131,7 +131,8 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 		for _, prop := range props {
 			at := place{path: prop.Name}
 			if met[prop.Name] {
-				q.problem(UnsupportedType, at, fmt.Sprintf("two parameters have the property name %q", prop.Name), "rename one of them")
+				q.problem(UnsupportedType, at, fmt.Sprintf("two parameters have the property name %q",
+					prop.Name), "rename one of them")
 				continue
 			}
 			met[prop.Name] = true

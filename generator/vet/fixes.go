@@ -110,7 +110,8 @@ func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
 			directive.Is(&ast.Comment{Text: "//" + text})) {
 		return nil
 	}
-	if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(body, " ")); !strings.ContainsRune("mM", first) {
+	if first, _ := utf8.DecodeRuneInString(
+		strings.TrimLeft(body, " ")); !strings.ContainsRune("mM", first) {
 		return nil // as in //-mcp:tool, which is disabled
 	}
 	misses := directive.Misses(comment)

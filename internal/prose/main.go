@@ -209,7 +209,8 @@ func sentences(t text) []text {
 	}
 	for row := range strings.SplitSeq(plain(t.words), "\n") {
 		for word := range strings.FieldsSeq(row) {
-			if !strings.ContainsFunc(word, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+			if !strings.ContainsFunc(word,
+				func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
 				continue
 			}
 			if len(words) == 0 {

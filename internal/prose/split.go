@@ -12,8 +12,9 @@ import (
 )
 
 var (
-	code    = regexp.MustCompile("(``+)[^`](?s:.*?)``+|`[^`]*`")
-	link    = regexp.MustCompile(`!?\[((?:[^\[\]]|\[[^\]]*\])*)\](?:\([^)\s]*(?:\s"[^"]*")?\)|\[[^\]]*\])`)
+	code = regexp.MustCompile("(``+)[^`](?s:.*?)``+|`[^`]*`")
+	link = regexp.MustCompile(
+		`!?\[((?:[^\[\]]|\[[^\]]*\])*)\](?:\([^)\s]*(?:\s"[^"]*")?\)|\[[^\]]*\])`)
 	tag     = regexp.MustCompile(`<[/!a-zA-Z][^>]*>`)
 	note    = regexp.MustCompile(`(?s)<!--.*?-->`)
 	item    = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+`)
@@ -200,7 +201,8 @@ var output = regexp.MustCompile(`^(?:Unordered o|O)utput:`)
 var unbroken = regexp.MustCompile(`^//(?:[a-z]+:\S| \S+$)`)
 
 // statement matches SQL and source code, which are no sentences.
-var statement = regexp.MustCompile(`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP)\b|[;{]\n|:= `)
+var statement = regexp.MustCompile(
+	`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP)\b|[;{]\n|:= `)
 
 // literal is the value of a string literal, or of a sum of them. A part that is no literal counts
 // as one word.

@@ -152,7 +152,8 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	}
 	switch {
 	case rule.Name() == "":
-		bad("a rule without the name of its %s admits no caller: remove it, or add the name of its %s", k, k)
+		bad("a rule without the name of its %s admits no caller: remove it, or add the name of its %s",
+			k, k)
 	case !rule.of(k):
 		bad("a rule of another kind among those of %ss: run go generate", k)
 	}

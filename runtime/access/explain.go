@@ -55,8 +55,8 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	switch {
 	case rule.Permission == Permission{}:
 	case !t.aware:
-		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(), Has: "not " +
-			"checked: the table does not enforce permissions"})
+		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(),
+			Has: "not checked: the table does not enforce permissions"})
 	default:
 		all = append(all, t.explainPermission(&p, i)...)
 	}

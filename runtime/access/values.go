@@ -142,7 +142,8 @@ func (t *Table) checkValues() (errs []error) {
 			errs = append(errs,
 				fmt.Errorf("%s %q does not belong to a tool: run go generate", Values, v.Name()))
 		case !v.narrows(&t.Rules[at]):
-			errs = append(errs, fmt.Errorf("%s %q is less strict than the rule of its tool: run go generate", Values, v.Name()))
+			errs = append(errs, fmt.Errorf("%s %q is less strict than the rule of its tool: run go generate",
+				Values, v.Name()))
 		}
 	}
 	return errs

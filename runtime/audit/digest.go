@@ -37,7 +37,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), digestPrefix)
 	sum, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(sum) != len(d) {
-		return fmt.Errorf("%.100q is not a digest: write %q and %d hexadecimal digits", text, digestPrefix, hex.EncodedLen(len(d)))
+		return fmt.Errorf("%.100q is not a digest: write %q and %d hexadecimal digits", text,
+			digestPrefix, hex.EncodedLen(len(d)))
 	}
 	copy(d[:], sum)
 	return nil

@@ -33,7 +33,8 @@ func (m MAC) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, m[:]),
 func (m *MAC) UnmarshalText(text []byte) error {
 	sum, err := hex.DecodeString(string(text))
 	if err != nil || len(sum) != len(m) {
-		return fmt.Errorf("%.100q is not a MAC: write %d hexadecimal digits", text, hex.EncodedLen(len(m)))
+		return fmt.Errorf("%.100q is not a MAC: write %d hexadecimal digits", text,
+			hex.EncodedLen(len(m)))
 	}
 	copy(m[:], sum)
 	return nil

@@ -90,7 +90,8 @@ func (l *lexer) escape() *fault {
 			return nil
 		}
 	}
-	return &fault{rule: notUTF8, says: fmt.Sprintf(`has half of a surrogate pair, \u%04x at byte %d`, unit, at)}
+	return &fault{rule: notUTF8,
+		says: fmt.Sprintf(`has half of a surrogate pair, \u%04x at byte %d`, unit, at)}
 }
 
 // hex4 reads a u and four hexadecimal digits.

@@ -59,7 +59,8 @@ func (s static) Check() error {
 			continue
 		}
 		if s.principals[key].Anonymous() {
-			errs = append(errs, fmt.Errorf("identity.Static: the principal of %s has no Subject: set it", key))
+			errs = append(errs,
+				fmt.Errorf("identity.Static: the principal of %s has no Subject: set it", key))
 		}
 	}
 	return errors.Join(errs...)

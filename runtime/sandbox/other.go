@@ -14,7 +14,8 @@ type Pool struct{ options Options }
 
 // unsupported says that this is not Linux.
 var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on "+
-	"Linux (also in a container or virtual machine), or remove isolate=process from its tools", runtime.GOOS)
+	"Linux (also in a container or virtual machine), or remove isolate=process from its tools",
+	runtime.GOOS)
 
 // NewPool returns an error, also with [Options].BestEffort: only Linux has the parts of
 // isolation, and a handler must not run with less isolation than its directive requires.

@@ -128,7 +128,8 @@ type tooMany int
 
 func (n tooMany) Error() string {
 	return fmt.Sprintf(
-		"all clients together have %d open requests, which is the maximum: approve or deny some first", int(n))
+		"all clients together have %d open requests, which is the maximum: approve or deny some first",
+		int(n))
 }
 
 func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }

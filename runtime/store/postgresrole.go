@@ -65,7 +65,8 @@ func postgresServes(ctx context.Context, db *sql.DB) error {
 	if n := len(lacking) - 3; n > 0 {
 		lacking, more = lacking[:3], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("the role %q has no %s%s: as the owner of the tables, run %s", role, strings.Join(lacking, ", "), more, postgresGrants(schema, role))
+	return fmt.Errorf("the role %q has no %s%s: as the owner of the tables, run %s", role,
+		strings.Join(lacking, ", "), more, postgresGrants(schema, role))
 }
 
 // postgresNoSchema says why there is no schema to work in, by search_path and what that means for
@@ -84,7 +85,8 @@ func postgresNoSchema(ctx context.Context, c driver.Conn) error {
 		schema = "NAME"
 	}
 	return fmt.Errorf("search_path (%[1]s) has no existing schema that the role may use: create "+
-		"it with CREATE SCHEMA %[2]s AUTHORIZATION %[3]s, or GRANT USAGE ON SCHEMA %[2]s TO %[3]s", path, schema, role)
+		"it with CREATE SCHEMA %[2]s AUTHORIZATION %[3]s, or GRANT USAGE ON SCHEMA %[2]s TO %[3]s", path,
+		schema, role)
 }
 
 // unreached is why no connection could be made, in one line.

@@ -44,7 +44,8 @@ const pruned = 5_000
 func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (deleted int64, err error) {
 	const doing = "prune audit events"
 	if time.Since(before) < youngest {
-		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep younger events: %w", before.UTC().Format(time.RFC3339), ErrInvalid))
+		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep younger events: %w",
+			before.UTC().Format(time.RFC3339), ErrInvalid))
 	}
 	var upto, cut int64
 	err = say(`SELECT coalesce((SELECT min(id) - 1 FROM audit_events WHERE at >= ?), (SELECT max(id) FROM audit_events), 0), coalesce((SELECT max(upto) FROM audit_cuts), 0)`,

@@ -214,7 +214,8 @@ func sqliteCured(path string, err error) error {
 	case code&0xff == sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w; make room on the disk of %s", err, path)
 	case code&0xff == sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w; %s is not a database: use another file in the URL, or move this one away", err, path)
+		return fmt.Errorf("%w; %s is not a database: use another file in the URL, or move this one away",
+			err, path)
 	}
 	return err
 }

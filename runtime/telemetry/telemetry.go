@@ -65,7 +65,8 @@ func New(opts Options) (observe.Observer, error) {
 	}
 	for name, given := range map[string]any{"TracerProvider": opts.TracerProvider, "MeterProvider": opts.MeterProvider, "Propagator": opts.Propagator} {
 		if v := reflect.ValueOf(given); v.Kind() == reflect.Pointer && v.IsNil() {
-			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass another value, or remove it", name, given)
+			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass another value, or remove it",
+				name, given)
 		}
 	}
 	o := &observer{

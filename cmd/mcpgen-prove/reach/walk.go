@@ -127,7 +127,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if !common.IsInvoke() {
 		if len(callees) == 0 {
-			w.note(model.Unknown, "a func value that no visible code sets", common.Signature().String(), call{f, site.Pos()})
+			w.note(model.Unknown, "a func value that no visible code sets", common.Signature().String(),
+				call{f, site.Pos()})
 		}
 		for _, callee := range ordered(callees) {
 			w.step(callee, common, call{f, site.Pos()}, false)
@@ -146,7 +147,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 		callees = w.implementing(common)
 	}
 	if len(callees) == 0 && !ofStandard && w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
-		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(), call{f, site.Pos()})
+		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(),
+			call{f, site.Pos()})
 	}
 	for _, callee := range ordered(callees) {
 		// What the standard library's types work on was opened by name, and counted there.

@@ -37,7 +37,8 @@ func matchOf(r *http.Request) (match, error) {
 		m.any = true
 		return m, nil
 	}
-	malformed := problem(http.StatusBadRequest, `If-Match must be * or a list of entity tags, for example "3"`)
+	malformed := problem(http.StatusBadRequest,
+		`If-Match must be * or a list of entity tags, for example "3"`)
 	for tags := 0; m.sent; tags++ {
 		rest = strings.TrimLeft(rest, " \t,")
 		if rest == "" {

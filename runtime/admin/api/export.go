@@ -29,11 +29,13 @@ var errExporting = problem(http.StatusTooManyRequests,
 // that fails on the way is cut off, and what came of it is no whole answer.
 func (a *API) export() {
 	op := everywhere.operation(http.MethodGet, "export-audit-events", auditPath+"/export",
-		"Export the audit trail as lines of JSON, in the order of the records", http.StatusTooManyRequests)
+		"Export the audit trail as lines of JSON, in the order of the records",
+		http.StatusTooManyRequests)
 	op.Description = "mcpgen audit verify can verify a complete export with the key of its " +
 		"chains; a partial export has gaps. A response without its last chunk is incomplete: discard " +
 		"it. The trail also records each export."
-	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one on each line", Content: map[string]*huma.MediaType{ndjson: {}}}}
+	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one on each line",
+		Content: map[string]*huma.MediaType{ndjson: {}}}}
 	type output struct{ Body func(huma.Context) }
 	register(a, op, auditors, func(ctx context.Context, r *request, i *EventFilter) (*output, error) {
 		chosen, err := i.of(r)

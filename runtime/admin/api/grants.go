@@ -83,7 +83,9 @@ func (a *API) ownGrants() {
 			if strings.HasPrefix(i.Resource, "[") {
 				ask.Argv = nil
 				if err := json.Unmarshal([]byte(i.Resource), &ask.Argv); err != nil {
-					return nil, misfit(http.StatusUnprocessableEntity, "query.resource", `it begins like a JSON array, but is not an array of strings: write ["git","log"], or only the words`)
+					return nil, misfit(http.StatusUnprocessableEntity, "query.resource",
+						`it begins like a JSON array, but is not an array of strings: write ["git","log"], or `+
+							`only the words`)
 				}
 			}
 		}

@@ -88,7 +88,8 @@ func (a *API) members() {
 				access.Standing(i.Body.Standing), r.by())
 			err = taken(
 				err, "body.subject",
-				"%q of issuer %q is already a member of %s: PATCH the membership to change the standing", i.Body.Subject, i.Body.Issuer, scope)
+				"%q of issuer %q is already a member of %s: PATCH the membership to change the standing",
+				i.Body.Subject, i.Body.Issuer, scope)
 			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err, p)
 		})
 	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership",

@@ -51,7 +51,8 @@ func (a *API) orgs() {
 			all, more, err := a.store.Orgs(ctx, page)
 			return paged(r, all, more, orgOf, func(o store.Org) string { return cursorOf(byID, textOf(o.ID)) }), err
 		})
-	register(a, in.operation(http.MethodPost, "create-org", path, "Create an organization", http.StatusConflict), in.gate,
+	register(a, in.operation(http.MethodPost, "create-org", path, "Create an organization",
+		http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body Naming }) (*made[Org], error) {
 			o, err := a.store.CreateOrg(ctx, i.Body.Name, r.by())
 			return created(r, textOf(o.ID), orgOf(o), o.Version), taken(err, "body.name", orgTaken, i.Body.Name)

@@ -119,8 +119,8 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	}
 	if outage := front.Outage(ctx, err, r.Method == http.MethodGet ||
 		r.Method == http.MethodHead); outage != "" {
-		a.log.ErrorContext(ctx, "the admin API returned no response", "request_id", r.id, "outage", outage,
-			"error", err)
+		a.log.ErrorContext(ctx, "the admin API returned no response", "request_id", r.id,
+			"outage", outage, "error", err)
 		return problem(http.StatusServiceUnavailable, "%s", outage)
 	}
 	a.log.ErrorContext(ctx, "the admin API failed", "request_id", r.id, "error", err)

@@ -71,7 +71,8 @@ func (a *API) switches() {
 				}
 				// It stands, and the server will hear of it in any case.
 				if err := a.server.ReloadSwitches(ctx); err != nil {
-					a.log.WarnContext(ctx, "the switch takes effect here when the server receives the change", "request_id", r.id, "error", err)
+					a.log.WarnContext(ctx, "the switch takes effect here when the server receives the change",
+						"request_id", r.id, "error", err)
 				}
 				return &switchOutput{Switch{i.Name, i.Body.Enabled, a.served(i.Name)}}, nil
 			})

@@ -35,8 +35,8 @@ type Own struct {
 // whoami registers what callers may know of themselves.
 func (a *API) whoami() {
 	op := huma.Operation{
-		OperationID: "whoami", Method: http.MethodGet, Path: runtime.PathAPI + "whoami", Tags: []string{"caller"}, Summary: "Read " +
-			"the caller's identity and its standings",
+		OperationID: "whoami", Method: http.MethodGet, Path: runtime.PathAPI + "whoami",
+		Tags: []string{"caller"}, Summary: "Read the caller's identity and its standings",
 	}
 	type output struct{ Body Whoami }
 	register(a, op, anybody, func(ctx context.Context, r *request, _ *struct{}) (*output, error) {

@@ -29,8 +29,9 @@ func (v *visit) exportTrail() error {
 	}
 	end, ok := v.exports.Begin()
 	if !ok {
-		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "The " +
-			"maximum number of downloads is running. Try again when one has ended."}})
+		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now",
+			Data: message{Text: "The maximum number of downloads is running. Try again when one " +
+				"has ended."}})
 	}
 	defer end()
 	out := &download{w: v.w, control: http.NewResponseController(v.w)}

@@ -102,7 +102,8 @@ func (f faults) name(field, text string, needed bool) {
 		f.add(
 			field,
 			fmt.Sprintf(
-				"Write at most %d bytes of visible characters, without a space at the start or end.", grant.MaxIdentity))
+				"Write at most %d bytes of visible characters, without a space at the start or end.",
+				grant.MaxIdentity))
 	}
 }
 

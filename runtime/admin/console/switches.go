@@ -65,7 +65,8 @@ func (v *visit) switchTool() error {
 	if err == nil {
 		// It stands, and the server will hear of it in any case.
 		if err := v.server.ReloadSwitches(v.ctx); err != nil {
-			v.log.WarnContext(v.ctx, "the switch takes effect here when the server receives the change", "request_id", runtime.RequestID(v.ctx), "error", err)
+			v.log.WarnContext(v.ctx, "the switch takes effect here when the server receives the change",
+				"request_id", runtime.RequestID(v.ctx), "error", err)
 		}
 	}
 	if err == nil {

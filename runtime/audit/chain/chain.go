@@ -112,7 +112,8 @@ func New(sink audit.Sink, options Options) (*Chain, error) {
 	case !replicaName.MatchString(options.Replica):
 		return nil,
 			fmt.Errorf(
-				"chain.New: %.100q is not a replica name: use 1 to 64 letters, digits, hyphens and underscores", options.Replica)
+				"chain.New: %.100q is not a replica name: use 1 to 64 letters, digits, hyphens and underscores",
+				options.Replica)
 	case options.Every < 0 || options.Interval < 0:
 		return nil, errors.New("chain.New: Every or Interval is negative: use a positive value, or 0 " +
 			"for the default")

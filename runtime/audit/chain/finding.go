@@ -89,7 +89,8 @@ const (
 	cureTorn   = "none needed: the record was never acknowledged"
 	cureForged = "compare it with another copy of the trail; pruning and deleting old files leave " +
 		"no such record, so it may be forged"
-	cureEmpty     = "check the input: an earlier verified trail has records, and a failed export has none"
+	cureEmpty = "check the input: an earlier verified trail has records, and a failed " +
+		"export has none"
 	cureNoOutcome = "the server was killed, its sink failed, or the call is still running: find " +
 		"out its effects before you repeat it"
 	cureUnproven = "none needed, or pass an earlier checkpoint and the earlier files"

@@ -63,7 +63,8 @@ const (
 // with the findings so far.
 func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, error) {
 	if len(options.Key) < MinKey {
-		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, but a key has at least %d", len(options.Key), MinKey)
+		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, but a key has at least %d",
+			len(options.Key), MinKey)
 	}
 	v := &verifier{
 		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
@@ -502,7 +503,8 @@ func (v *verifier) gaps(h *history) {
 				Cure: cureForged})
 		case r.pending:
 			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id,
-				Seq: r.first, What: "the record before it is missing, so this one cannot be verified", Cure: cureUnproven})
+				Seq: r.first, What: "the record before it is missing, so this one cannot be verified",
+				Cure: cureUnproven})
 		}
 		if r.sure {
 			held = r
@@ -513,7 +515,8 @@ func (v *verifier) gaps(h *history) {
 		v.find(Finding{
 			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last +
 				1,
-			What: fmt.Sprintf("the deleted part ends with record %d, but the deletion was recorded up to %d", held.last, cut), Cure: cureMissing,
+			What: fmt.Sprintf("the deleted part ends with record %d, but the deletion was recorded up to %d",
+				held.last, cut), Cure: cureMissing,
 		})
 	}
 }

@@ -173,7 +173,8 @@ func (s *Source) MapAction(permission string) (string, error) {
 		return "",
 			fmt.Errorf(
 				"django: %q is not a Django permission: write app.codename, for example "+
-					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
+					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool",
+				permission)
 	}
 	return permission, nil
 }

@@ -60,7 +60,8 @@ func isPermission(name string) bool { return permissionName.MatchString(name) }
 const (
 	permissionForm = `write app.action_object, app.action without an object, or action without ` +
 		`an app, in letters, digits and underscores, for example "dcim.view_device"`
-	objectForm = `write app.object, for example "dcim.device", only the app for actions without an object, or "*" for all`
+	objectForm = `write app.object, for example "dcim.device", only the app for actions without ` +
+		`an object, or "*" for all`
 	actionForm = `write an action, for example "view", or "*" for all`
 )
 

@@ -187,7 +187,8 @@ func (s *Source) account(p access.Principal) (account, error) {
 	if p.User == "" {
 		return account{},
 			fmt.Errorf(
-				"static: the principal has no user (set the user claim of its tokens, or ServiceUsers): %w", capability.ErrNoUser)
+				"static: the principal has no user (set the user claim of its tokens, or ServiceUsers): %w",
+				capability.ErrNoUser)
 	}
 	a, ok := s.now.Load().active[p.User]
 	if !ok {

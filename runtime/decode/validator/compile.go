@@ -102,7 +102,8 @@ func (c *contract) checkDefaults() error {
 	for _, at := range slices.Sorted(maps.Keys(c.at)) {
 		s := c.at[at]
 		if s.Default != nil && s.Validate(*s.Default) != nil {
-			return fmt.Errorf("the schema cannot be used: the default at %s does not match its schema", strings.TrimPrefix(at, location))
+			return fmt.Errorf("the schema cannot be used: the default at %s does not match its schema",
+				strings.TrimPrefix(at, location))
 		}
 	}
 	return nil

@@ -52,9 +52,11 @@ func says(v *jsonschema.ValidationError, got any) string {
 	case *kind.Contains:
 		return "has no item that matches contains"
 	case *kind.MinContains:
-		return fmt.Sprintf("has %s that match contains, fewer than the minimum %d", decode.Count(len(k.Got), "item"), k.Want)
+		return fmt.Sprintf("has %s that match contains, fewer than the minimum %d",
+			decode.Count(len(k.Got), "item"), k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("has %s that match contains, more than the maximum %d", decode.Count(len(k.Got), "item"), k.Want)
+		return fmt.Sprintf("has %s that match contains, more than the maximum %d",
+			decode.Count(len(k.Got), "item"), k.Want)
 	case *kind.FalseSchema:
 		return "is not allowed here"
 	case *kind.Not:

@@ -55,7 +55,8 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 				`grant one pattern for each, or write \`+string(r)+" for the character itself")
 		case '*':
 			if i < len(text) && text[i] == '*' {
-				return fail(at, `"**" must be a whole segment or word`, `write "*" for any number of characters`)
+				return fail(at, `"**" must be a whole segment or word`,
+					`write "*" for any number of characters`)
 			}
 			g.exact, g.any = false, text == "*"
 			g.atoms = append(g.atoms, atom{star: true})

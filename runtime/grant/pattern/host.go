@@ -118,7 +118,8 @@ func ParseHost(text string) (*Host, error) {
 		clean, problem := hostName(name)
 		if problem != "" {
 			return fail(start, problem,
-				`write a name: example.com, *.example.com (one more label) or **.example.com (any number of labels)`)
+				`write a name: example.com, *.example.com (one more label) or **.example.com (any number `+
+					`of labels)`)
 		}
 		p.name = clean
 	}

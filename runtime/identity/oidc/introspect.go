@@ -195,7 +195,8 @@ func (n *introspector) endpoint(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if m.value.introspection == "" {
-		return "", fmt.Errorf("the metadata of %s has no introspection_endpoint: set Introspection.URL", n.issuer.settings.URL)
+		return "", fmt.Errorf("the metadata of %s has no introspection_endpoint: set Introspection.URL",
+			n.issuer.settings.URL)
 	}
 	return m.value.introspection, nil
 }

@@ -235,7 +235,8 @@ func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature,
 		}
 		if newer.loaded.Equal(held.loaded) {
 			if newer.failure != nil {
-				return nil, fmt.Errorf("the key of a token is unknown, and fetching the keys failed: %w", newer.failure)
+				return nil, fmt.Errorf("the key of a token is unknown, and fetching the keys failed: %w",
+					newer.failure)
 			}
 			break
 		}

@@ -105,7 +105,8 @@ func (c *Catalogs) reload(ctx context.Context, onSwitches func()) {
 		if err == nil || errors.Is(err, catalog.ErrClosed) {
 			return
 		}
-		c.Log.Error("cannot read which tools are switched off; the server keeps the last state", "error", err)
+		c.Log.Error("cannot read which tools are switched off; the server keeps the last state",
+			"error", err)
 		pause(ctx)
 	}
 }

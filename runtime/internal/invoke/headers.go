@@ -47,7 +47,8 @@ func parseInput(schema string) ([]headerBinding, error) {
 	}
 	var root headerSchema
 	if err := json.Unmarshal([]byte(schema), &root); err != nil {
-		return nil, fmt.Errorf("its input schema has a malformed x-mcp-header (%w): write it as a string", err)
+		return nil, fmt.Errorf("its input schema has a malformed x-mcp-header (%w): write it as a string",
+			err)
 	}
 	found := map[string]headerBinding{}
 	if err := root.bind(found, nil); err != nil {

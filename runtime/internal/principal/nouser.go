@@ -54,7 +54,8 @@ func (h *Host) noUser(p access.Principal, itself bool, err error) string {
 		if _, mapped := h.serviceUser(p); mapped && !itself {
 			return fmt.Sprintf("Options.ServiceUsers has client %q, but this is not the client's own "+
 				"token. For a client's own token, have the verifier set identity.Identity.ClientItself, or "+
-				"write a principal whose Subject is its Client. For users of the client, set Delegated", p.Client)
+				"write a principal whose Subject is its Client. For users of the client, set Delegated",
+				p.Client)
 		}
 		text = "it has no user of the host"
 		if strings.Contains(reason, "has no user") {

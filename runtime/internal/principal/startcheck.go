@@ -33,7 +33,8 @@ func CheckOptions(aware bool, source capability.Source, users []access.ServiceUs
 	switch {
 	case source == nil:
 	case request.IsNil(source):
-		found.add("Options.Capabilities is a nil %T: pass an adapter that works, or remove the option", source)
+		found.add("Options.Capabilities is a nil %T: pass an adapter that works, or remove the option",
+			source)
 	case !aware:
 		found.add(unaware, "Capabilities", "permission would be checked")
 	}
@@ -62,7 +63,8 @@ func CheckOptions(aware bool, source capability.Source, users []access.ServiceUs
 // NoAdapterError is the error for a table whose permissions no adapter can read.
 func NoAdapterError(table access.Table) error {
 	return fmt.Errorf("Options.PermissionAware is set without Options.Capabilities, so no caller "+
-		"could use %s: set Capabilities to the adapter of the host, or remove PermissionAware", list(rulesOf(table, asksHost)))
+		"could use %s: set Capabilities to the adapter of the host, or remove PermissionAware",
+		list(rulesOf(table, asksHost)))
 }
 
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.

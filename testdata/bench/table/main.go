@@ -41,7 +41,8 @@ func main() {
 	}
 }
 
-func run(pattern string, count int, duration, keep, from string, markdown bool, page string, out io.Writer) error {
+func run(pattern string, count int, duration, keep, from string, markdown bool, page string,
+	out io.Writer) error {
 	if from == "" {
 		if err := measure(pattern, count, duration, keep); err != nil {
 			return err

@@ -24,7 +24,8 @@ func Read(ctx context.Context, db *sql.DB, host, statement, name string, row fun
 	}
 	// PostgreSQL fails on these, though all that they say is that it is nobody's name.
 	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return capability.User{}, fmt.Errorf("%s: %q cannot be a user name: %w", host, name, capability.ErrNoUser)
+		return capability.User{}, fmt.Errorf("%s: %q cannot be a user name: %w", host, name,
+			capability.ErrNoUser)
 	}
 	rows, err := db.QueryContext(ctx, statement, name)
 	if err != nil {
