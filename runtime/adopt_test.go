@@ -329,7 +329,8 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 			"Options.PageSize"},
 		"an admin role": {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil,
 			"Options.AdminRole"},
-		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot list what the adopted server serves"},
+		"a server that refuses us": {refusing, runtime.Options{}, nil, nil,
+			"cannot list what the adopted server serves"},
 	} {
 		test.options.Logger = quiet()
 		s, err := runtime.Adopt(test.server, test.options, test.rules, test.sets...)

@@ -74,15 +74,19 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		want    string
 	}{
 		{"no adapter", runtime.Options{PermissionAware: true}, stock(),
-			`Options.PermissionAware is set without Options.Capabilities, so no caller could use ` + asks + `: set Capabilities to the adapter of the host, or remove PermissionAware`},
+			`Options.PermissionAware is set without Options.Capabilities, so no caller could use ` + asks +
+				`: set Capabilities to the adapter of the host, or remove PermissionAware`},
 		{"an adapter alone", runtime.Options{Capabilities: host}, stock(),
-			`Options.Capabilities is set without Options.PermissionAware, so no permission would be checked: set PermissionAware, or remove Capabilities`},
+			`Options.Capabilities is set without Options.PermissionAware, so no permission would ` +
+				`be checked: set PermissionAware, or remove Capabilities`},
 		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)},
 			stock(),
-			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or remove the option`},
+			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or remove ` +
+				`the option`},
 		{"service users alone",
 			runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
-			`Options.ServiceUsers is set without Options.PermissionAware, so no user would be looked up: set PermissionAware, or remove ServiceUsers`},
+			`Options.ServiceUsers is set without Options.PermissionAware, so no user would be looked ` +
+				`up: set PermissionAware, or remove ServiceUsers`},
 		{"half a service user",
 			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
 			`Options.ServiceUsers[0] has no Client or no User: set both, or remove it`},
@@ -102,28 +106,37 @@ mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member 
 mcp server: Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
 mcp server: Options.ServiceUsers: client "ci" has issuer "https://tpyo.example", whose tokens Options.Identity does not accept: use https://id.example or https://login.example, or leave Issuer empty for any`},
 		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
-			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers provides a user of the host, so no caller could use ` + asks +
-				`. Set access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
+			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers ` +
+				`provides a user of the host, so no caller could use ` + asks +
+				`. Set access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), ` +
+				`or the source's setting for its user claim), or map clients in ServiceUsers`},
 		{"a source that says nothing",
 			on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) {
 				return identity.Identity{}, identity.ErrInvalidToken
 			})}), stock(),
-			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers provides a user of the host`},
+			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers ` +
+				`provides a user of the host`},
 		{"a static token without a user",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
-			`Options.Identity: principal "bot": it has no user of the host: set its User, or map its Client in Options.ServiceUsers and set Subject to the Client's name`},
+			`Options.Identity: principal "bot": it has no user of the host: set its User, or map its ` +
+				`Client in Options.ServiceUsers and set Subject to the Client's name`},
 		{"a principal of a client that is not the client",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}),
 				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
-			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token. For a client's own token, have the verifier set identity.Identity.ClientItself, or write a principal whose Subject is its Client. For users of the client, set Delegated`},
+			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not ` +
+				`the client's own token. For a client's own token, have the verifier set ` +
+				`identity.Identity.ClientItself, or write a principal whose Subject is its Client. ` +
+				`For users of the client, set Delegated`},
 		{"a static token of nobody",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}),
 			stock(),
-			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or create the user in the host`},
+			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, ` +
+				`or create the user in the host`},
 		{"a service user that is nobody",
 			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}),
 			stock(),
-			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or create the user in the host`},
+			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, ` +
+				`or create the user in the host`},
 		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 			actions: func(context.Context) ([]string, error) {
 				return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device",
@@ -152,15 +165,20 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					}
 					return p, nil
 				}}}), stock(),
-			`Options.Capabilities does not support permission billing.export, which tool "export" asks for: it has no object; correct action=, object= or app=, and run go generate`},
+			`Options.Capabilities does not support permission billing.export, which tool "export" asks ` +
+				`for: it has no object; correct action=, object= or app=, and run go generate`},
 		{"an action without a name",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(string) (string, error) {
 					return "", nil
 				}}}), stock(),
-			`Options.Capabilities does not support permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: the adapter returns no name for it`},
+			`Options.Capabilities does not support permission dcim.view_device, which tool ` +
+				`"device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: ` +
+				`the adapter returns no name for it`},
 		{"tools that say nothing", on(runtime.Options{}), silent,
-			`Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)`},
+			`Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the ` +
+				`host nor action=none: write action= or object= on each, or action=none, and run go ` +
+				`generate (in Adopt: set Permission in their rules)`},
 		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(),
 			`Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
 		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(),
@@ -247,7 +265,8 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources,
 		"dcim://devices")
 	if e.Allowed ||
-		e.Host != `the host has no active user "eve"; the server refuses it (403 over HTTP), because Options.Anonymous is not set` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+		e.Host != `the host has no active user "eve"; the server refuses it (403 over HTTP), because `+
+			`Options.Anonymous is not set` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
 	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed ||
@@ -472,7 +491,8 @@ func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
 		directory(&desk{}))
 	if err == nil ||
-		err.Error() != `mcp server: Options.Identity: its role mapping results in "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
+		err.Error() != `mcp server: Options.Identity: its role mapping results in "Manger", which `+
+			`is not a role of Viewer < Member < Manager < Admin: use one of them` {
 		t.Errorf("%v", err)
 	}
 }

@@ -39,7 +39,8 @@ func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
 	s := aware(t, h, runtime.Options{Logger: quiet()})
 	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard,
 		access.Principal{Subject: "eve", User: "eve", Role: "Admin"}); err == nil ||
-		err.Error() != `Options.PermissionAware does not support the principal "eve": the host has no active user "eve": correct the name, or create the user in the host` {
+		err.Error() != `Options.PermissionAware does not support the principal "eve": the host has `+
+			`no active user "eve": correct the name, or create the user in the host` {
 		t.Errorf("%v", err)
 	}
 	session := connectIO(t, s, access.Principal{Subject: "ada", User: "ada", Role: "Admin"}, "")

@@ -322,7 +322,8 @@ func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
 			AuthorizationServers: servers},
 		`the resource's URL is "https://u:p@a.example/m"`: {URL: "https://u:p@a.example/m",
 			AuthorizationServers: servers},
-		"the resource has no authorization server: add the issuers whose tokens it accepts": {URL: "http://localhost:8080/mcp"},
+		"the resource has no authorization server: add the issuers whose tokens it " +
+			"accepts": {URL: "http://localhost:8080/mcp"},
 	} {
 		_, err := runtime.New(runtime.Options{Identity: guarded{holders(), resource},
 			Logger: quiet()}, scoped())

@@ -62,7 +62,8 @@ func TestInstructionsNameNoRemovedTool(t *testing.T) {
 				served = set.Without("delete_user")
 			}
 			if _, err := runtime.New(o, served); err == nil ||
-				!strings.Contains(err.Error(), "which is hidden from some callers: remove the name, or write the text in Options.InstructionsFor") {
+				!strings.Contains(err.Error(), "which is hidden from some callers: remove the name, "+
+					"or write the text in Options.InstructionsFor") {
 				t.Errorf("%s, %s: %v", name, text, err)
 			}
 		}

@@ -138,14 +138,17 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
-	for anonymous, becomes := range map[bool]string{false: "the server refuses it (403 over HTTP), because Options.Anonymous is not set",
+	for anonymous, becomes := range map[bool]string{false: "the server refuses it (403 over HTTP), " +
+		"because Options.Anonymous is not set",
 		true: "it is treated as an anonymous caller"} {
 		var log bytes.Buffer
 		s := aware(t, h, runtime.Options{
 			Anonymous: anonymous, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 		})
-		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token. For a client's own token, have the verifier set identity.Identity.ClientItself, or write a principal whose Subject is its Client. For users of the client, set Delegated`
+		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token. ` +
+			`For a client's own token, have the verifier set identity.Identity.ClientItself, or write ` +
+			`a principal whose Subject is its Client. For users of the client, set Delegated`
 		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "ci"},
 			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, why) {
 			t.Errorf("%s", e)
@@ -190,7 +193,8 @@ func TestMissingUserIsToldOnce(t *testing.T) {
 		{fmt.Errorf("static: a.yaml has no active user %q: %w", "ada", capability.ErrNoUser), ada,
 			`static: a.yaml has no active user "ada": correct the name, or create the user in the host`},
 		{fmt.Errorf("user %q: locked: %w", "ada", capability.ErrNoUser), ada,
-			`the host has no active user "ada" (user "ada": locked): correct the name, or create the user in the host`},
+			`the host has no active user "ada" (user "ada": locked): correct the name, or create the ` +
+				`user in the host`},
 		{capability.ErrNoUser, ada,
 			`the host has no active user "ada": correct the name, or create the user in the host`},
 		{fmt.Errorf("static: the principal has no user (set it): %w", capability.ErrNoUser),

@@ -321,7 +321,8 @@ func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
 }
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
-	const unread = "cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation"
+	const unread = "cannot read a message of an isolated call: its handler forged it, or logged " +
+		"a value without a JSON representation"
 	s, log := journaled(t)
 	for name, test := range map[string]struct{ say, want string }{
 		"a record":            {`{"log":{"level":"WARN","msg":"m","attrs":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]}}}`, `{"isolated":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]},"level":"WARN","msg":"m"}`},

@@ -216,7 +216,8 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 			}
 		}
 		if said := strings.Contains(log.String(),
-			"the intent of a call could not be recorded; the call was not started"); said != (test.policy != audit.IntentNone) {
+			"the intent of a call could not be recorded; the call was not "+
+				"started"); said != (test.policy != audit.IntentNone) {
 			t.Errorf("%q: %s", test.policy, log.String())
 		}
 		for _, e := range outcomes.taken() {

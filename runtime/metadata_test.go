@@ -245,7 +245,8 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 }
 
 func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
-	const named = `Options.Instructions contains the tool "drop_part", which is hidden from some callers`
+	const named = `Options.Instructions contains the tool "drop_part", which is hidden from ` +
+		`some callers`
 	for _, test := range []struct {
 		options runtime.Options
 		err     string

@@ -362,7 +362,8 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	sink.taken()
 	p.fails(errors.New("the database is away"))
 	if got := said(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try again later" {
+		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
+		"again later" {
 		t.Error(got)
 	}
 	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
@@ -374,7 +375,8 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
 		Unrestricted: true})
 	if got := said(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try again later" {
+		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
+		"again later" {
 		t.Error(got)
 	}
 }

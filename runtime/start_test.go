@@ -71,7 +71,8 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a permission alone": {runtime.Options{},
 			[]toolset.Toolset{rule(access.Rule{Permission: access.Permission{App: "dcim",
 				Action: "view", Object: "device"}})},
-			`tool "t" has only the rule dcim.view_device, which only permission-aware discovery enforces: add authenticated, minrole= or scopes=`},
+			`tool "t" has only the rule dcim.view_device, which only permission-aware discovery ` +
+				`enforces: add authenticated, minrole= or scopes=`},
 		"public and a role": {runtime.Options{},
 			[]toolset.Toolset{rule(access.Rule{Public: true, MinRole: viewer})},
 			"public excludes other requirements"},

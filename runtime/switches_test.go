@@ -199,7 +199,8 @@ func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	soon(t, "the change is heard", func() bool {
 		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
 	})
-	if !strings.Contains(log.String(), "the source of catalogs stopped reporting changes; the server subscribes again") {
+	if !strings.Contains(log.String(),
+		"the source of catalogs stopped reporting changes; the server subscribes again") {
 		t.Error(log)
 	}
 }
@@ -425,7 +426,8 @@ func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
 	soon(t, "the return is logged", func() bool {
 		return strings.Contains(log.String(), "the source of catalogs and switches is connected again")
 	})
-	if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its connection; it reconnects, and the server uses the last state") != 1 ||
+	if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its "+
+		"connection; it reconnects, and the server uses the last state") != 1 ||
 		strings.Count(text, "the source of catalogs and switches is connected again") != 1 {
 		t.Error(text)
 	}

@@ -112,7 +112,8 @@ func TestSchemasByHandAreAcceptedAsTheValidatorAcceptsThem(t *testing.T) {
 		"unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly", "unknown",
 		"$schema", "$id", "$recursiveRef", "$recursiveAnchor", "definitions", "dependencies"}
 	values := []string{`null`, `true`, `false`, `0`, `1`, `-1`, `1.0`, `1.5`, `""`, `"a"`, `"("`,
-		`"1"`, `"#"`, `"#/$defs/a"`, `"#/no"`, `"#/$defs/%61"`, `"http://json-schema.org/draft-07/schema#"`, `"https://example.com/a"`, `"%zz"`, `"object"`,
+		`"1"`, `"#"`, `"#/$defs/a"`, `"#/no"`, `"#/$defs/%61"`,
+		`"http://json-schema.org/draft-07/schema#"`, `"https://example.com/a"`, `"%zz"`, `"object"`,
 		`[]`, `[1]`, `["a"]`, `["a","a"]`, `["object"]`, `["string","null"]`, `["null","null"]`,
 		`[true]`, `[{}]`, `[{"type":1}]`, `{}`, `{"a":true}`, `{"a":{}}`, `{"a":1}`, `{"a":[]}`,
 		`{"a":["b"]}`, `{"(":true}`, `{"a":{"minLength":-1}}`, `{"minLength":-1}`}

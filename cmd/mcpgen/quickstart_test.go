@@ -37,7 +37,8 @@ func TestQuickStart(t *testing.T) {
 		t.Errorf("the README has\n%sbut the server returns\n%s", refusal, got)
 	}
 	w.Follow(testrepo.CodeBlocks(section(t, "docs/howto/clients.md", "go-sdk")))
-	w.Run("gofmt -l . | diff /dev/null -\ngo vet ./...\ngo test ./...\ngo tool mcpgen check ./...", false)
+	w.Run("gofmt -l . | diff /dev/null -\ngo vet ./...\ngo test ./...\ngo tool mcpgen check ./...",
+		false)
 }
 
 // TestTutorials follows the tutorials: all files, commands and outputs on the pages. Those that

@@ -25,7 +25,8 @@ func (w *world) raw(token, era string) *raw {
 		return c
 	}
 	c.send("initialize", "",
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+
+			`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
 	c.send("notifications/initialized", "",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c

@@ -64,7 +64,8 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 					fmt.Sprintf("TEAM_SERVE=-db %s -store %s -stdio %s",
 						filepath.Join(t.TempDir(), "team.db"), kept, caller))
 				res, err := connect(t, &mcp.CommandTransport{Command: server},
-					"2025-11-25").ListTools(t.Context(), &mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
+					"2025-11-25").ListTools(t.Context(),
+					&mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
 				if err != nil {
 					t.Fatal(err)
 				}

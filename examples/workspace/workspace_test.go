@@ -130,7 +130,8 @@ func TestWholeFlow(t *testing.T) {
 				robin := mcptest.Connect(t, p.Base+"/mcp", "demo-robin", "")
 				kim := mcptest.Connect(t, p.Base+"/mcp", "demo-kim", "")
 				refused := fmt.Sprintf(
-					"!permission_denied: %s %q: no grant allows it; request it with the tool request_permission", w.kind, w.named)
+					"!permission_denied: %s %q: no grant allows it; request it with the tool request_permission",
+					w.kind, w.named)
 				restricted, fields := true, url.Values{"resource": {w.resource}, "note": {"fine"},
 					"lasts": {"8h"}}
 				if strings.HasPrefix(w.kind, "file.") { // tools that are not isolated

@@ -301,7 +301,9 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, k := range s.Keys {
-			if seen[k.Name] || !keyWord.MatchString(k.Name) || k.Purpose == "" || (k.Kind == Choice || k.Kind == Choices) && len(k.Choices) == 0 || k.Kind == Size && k.Most == 0 {
+			if seen[k.Name] || !keyWord.MatchString(k.Name) || k.Purpose == "" ||
+				(k.Kind == Choice || k.Kind == Choices) && len(k.Choices) == 0 ||
+				k.Kind == Size && k.Most == 0 {
 				t.Errorf("key %s of %s", k.Name, s.Name)
 			}
 			seen[k.Name] = true

@@ -132,7 +132,8 @@ func TestHintsAreSaidInWords(t *testing.T) {
 	}
 	all = model.Hints{ReadOnly: yes, Destructive: no, Idempotent: yes, OpenWorld: no}
 	if got, want := hintWords(all),
-		"changes nothing, destroys nothing, repeating it has no further effect, stays within this system"; got != want {
+		"changes nothing, destroys nothing, repeating it has no further effect, stays within "+
+			"this system"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

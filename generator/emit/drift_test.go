@@ -228,7 +228,8 @@ func TestAnEditedDirectiveFailsGoTest(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	out, err := goCommand(t, scratch, "test", "./relativeroles")
-	if err == nil || !strings.Contains(out, "the source of mcp_gen.go has changed") || !strings.Contains(out, "run go generate") {
+	if err == nil || !strings.Contains(out, "the source of mcp_gen.go has changed") ||
+		!strings.Contains(out, "run go generate") {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
 }

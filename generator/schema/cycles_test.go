@@ -123,7 +123,8 @@ func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 		{"named list", "type L []Root\ntype Root struct { L L `jsonschema:\"minItems=1\"` }",
 			"Root.L", "no finite document fits"},
 		{"groups",
-			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root `json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A",
+			"type Root struct { A *Root `json:\",omitempty\" jsonschema:\"oneof_required=a\"`; B *Root " +
+				"`json:\",omitempty\" jsonschema:\"oneof_required=b\"` }", "Root.A",
 			"no finite document fits: A must contain itself"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -451,7 +451,8 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A any `jsonschema:\"oneof_type=string;text\"`", "text is not a JSON type", ""},
 		{"A int `jsonschema:\"type=string\"`",
 			"type=string contradicts the Go type int, which is an integer in JSON", ""},
-		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`", "#/$defs/Nobody does not refer to a type", ""},
+		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`",
+			"#/$defs/Nobody does not refer to a type", ""},
 		{"A any `jsonschema:\"anyof_ref=https://example.com/x\"`",
 			"https://example.com/x does not refer to a type", ""},
 		{"A int `json:\",string\" jsonschema:\"minimum=3\"`", "minimum does not apply to a string",
@@ -636,9 +637,11 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		{`json:"c" jsonschema_minimum:"3"`, 9,
 			`the struct tag has the key jsonschema_minimum, which no package reads (write jsonschema)`},
 		{`json:"c" jsonschema-extras:"x=3"`, 9,
-			`the struct tag has the key jsonschema-extras, which no package reads (write jsonschema_extras)`},
+			`the struct tag has the key jsonschema-extras, which no package reads (write ` +
+				`jsonschema_extras)`},
 		{`json:"c" jsonschema_descripton:"x"`, 9,
-			`the struct tag has the key jsonschema_descripton, which no package reads (write jsonschema_description)`},
+			`the struct tag has the key jsonschema_descripton, which no package reads (write ` +
+				`jsonschema_description)`},
 		{`JSON:"c"`, 0, `the struct tag has the key JSON, which no package reads (write json)`},
 		{`josn:"c"`, 0, `the struct tag has the key josn, which no package reads (write json)`},
 		{`jsn:"c"`, 0, `the struct tag has the key jsn, which no package reads (write json)`},
@@ -656,15 +659,18 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		{`json:"c" json:"d"`, 9,
 			`the struct tag has the key json twice, and Go reads only the first (write one)`},
 		{`json:"c" jsonschema="minimum=3"`, 9,
-			`the struct tag is not a list of pairs from "jsonschema=" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "jsonschema=" on (write pairs, for example ` +
+				`json:"name" jsonschema:"minimum=3")`},
 		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9,
-			`the struct tag is not a list of pairs from "omitempty,jsonschema:" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "omitempty,jsonschema:" on (write pairs, for ` +
+				`example json:"name" jsonschema:"minimum=3")`},
 		{`json: "c"`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:c,omitempty jsonschema:"minimum=3"`, 0,
 			`the value of the tag key json has no double quotes (write json:"c,omitempty")`},
 		{`the count`, 0,
-			`the struct tag is not a list of pairs from "the" on (write pairs, for example json:"name" jsonschema:"minimum=3")`},
+			`the struct tag is not a list of pairs from "the" on (write pairs, for example json:"name" ` +
+				`jsonschema:"minimum=3")`},
 		{`yaml:c json:"c"`, 0,
 			`the value of the tag key yaml has no double quotes (write yaml:"c")`},
 	}

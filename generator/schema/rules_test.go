@@ -37,8 +37,8 @@ func TestRules(t *testing.T) {
 		embeddedPointer: {name: "EmbedsPointer", with: `"required":["name"]`,
 			without: `"required":["id","name"]`},
 		cyclicNull: {name: "Chain",
-			with: `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`, without: "no " +
-				"finite document fits: Next must contain itself"},
+			with:    `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`,
+			without: "no finite document fits: Next must contain itself"},
 		defaultOptional: {name: "RuleDefault",
 			with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
 		jsonMapKeys: {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`,

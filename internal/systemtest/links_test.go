@@ -117,7 +117,8 @@ func slug(heading string) string {
 func pagesOf(t *testing.T, root string) map[string]page {
 	t.Helper()
 	pages := map[string]page{}
-	for name := range strings.Lines(testrepo.Output(t, root, "git ls-files -co --exclude-standard *.md")) {
+	for name := range strings.Lines(testrepo.Output(t, root,
+		"git ls-files -co --exclude-standard *.md")) {
 		name = strings.TrimSpace(name)
 		source, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {

@@ -42,7 +42,8 @@ func TestDecisionSaysWhoMayAndWhatIsMissing(t *testing.T) {
 	}{
 		{access.Rule{}, as("Admin"), false, access.AxisRule, "admits no caller"},
 		{access.Rule{}, nobody, false, access.AxisRule, "admits no caller"},
-		{access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, as("Admin"), false, access.AxisRule,
+		{access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+			as("Admin"), false, access.AxisRule,
 			"admits no caller"},
 		{access.Rule{Constrained: true}, as("Admin"), false, access.AxisRule, "admits no caller"},
 		{access.Rule{Scopes: []string{}}, as("Admin"), false, access.AxisRule, "admits no caller"},

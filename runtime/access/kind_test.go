@@ -74,11 +74,16 @@ func TestRulesOfOneKindAreUnknownToTheOthers(t *testing.T) {
 
 func TestRulesNameWhatTheirListIsAbout(t *testing.T) {
 	for want, table := range map[string]access.Table{
-		`tool "p": a rule of another kind among those of tools`:     {Rules: []access.Rule{{Prompt: "p", Public: true}}},
-		`prompt "t": a rule of another kind among those of prompts`: {Prompts: []access.Rule{{Tool: "t", Prompt: "p", Public: true}}},
-		`resource "": a rule without the name of its resource`:      {Resources: []access.Rule{{Public: true}}},
-		`prompt "p" is declared by package p and`:                   {Prompts: []access.Rule{{Prompt: "p", Public: true}, {Prompt: "p", Public: true}}},
-		`resource "r:x" is declared by package p and by`:            {Resources: []access.Rule{{Resource: "r:x", Public: true}, {Resource: "r:x", Public: true}}},
+		`tool "p": a rule of another kind among those of tools`: {Rules: []access.Rule{
+			{Prompt: "p", Public: true}}},
+		`prompt "t": a rule of another kind among those of prompts`: {Prompts: []access.Rule{
+			{Tool: "t", Prompt: "p", Public: true}}},
+		`resource "": a rule without the name of its resource`: {Resources: []access.Rule{
+			{Public: true}}},
+		`prompt "p" is declared by package p and`: {Prompts: []access.Rule{
+			{Prompt: "p", Public: true}, {Prompt: "p", Public: true}}},
+		`resource "r:x" is declared by package p and by`: {Resources: []access.Rule{
+			{Resource: "r:x", Public: true}, {Resource: "r:x", Public: true}}},
 	} {
 		if _, err := access.Compose(access.Part{Package: "p", Table: table}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -451,17 +451,18 @@ func TestABareActionIsAPermission(t *testing.T) {
 
 func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 	for want, rule := range map[string]access.Rule{
-		"has denial=challenge without scopes: write scopes=, or another denial": {Tool: "t", Authenticated: true,
-			Denial: access.Challenge},
+		"has denial=challenge without scopes: write scopes=, or another denial": {Tool: "t",
+			Authenticated: true, Denial: access.Challenge},
 		"without an app or an action: run go generate": {Tool: "t",
 			Permission: access.Permission{App: "dcim"}},
 		`the permission ".view_a" without an app or an action: run go generate`: {Tool: "t",
 			Permission: access.Permission{Action: "view", Object: "a"}},
 		`the permission "dcim.view" without an app or an action: run go generate`: {Tool: "t",
 			Permission: access.Permission{Action: "dcim.view"}},
-		`has the verb "list" without a permission: run go generate`: {Tool: "t", Authenticated: true, Verb: "list",
-			Permission: access.NoPermission()},
-		"public excludes other requirements, and this rule has some: remove public or the rest": {Tool: "t", Public: true,
+		`has the verb "list" without a permission: run go generate`: {Tool: "t", Authenticated: true,
+			Verb: "list", Permission: access.NoPermission()},
+		"public excludes other requirements, and this rule has some: remove public " +
+			"or the rest": {Tool: "t", Public: true,
 			Permission: access.NoPermission()},
 	} {
 		if _, err := access.Compose(part("p", nil, rule)); err == nil ||

@@ -329,7 +329,8 @@ func TestClaimsAreThePrincipalsWhereTheSourcePassesNoneOn(t *testing.T) {
 		call(t, new(wire).dial(t, endpoint, token, ""), debugtools.ToolGetUserClaims, &user)
 		if !reflect.DeepEqual(user.Claims, want) || !user.IsAuthenticated ||
 			user.AuthenticationType != "Bearer" ||
-			!strings.Contains(user.Message, "The identity source provides no claims: these are the fields of its principal") {
+			!strings.Contains(user.Message,
+				"The identity source provides no claims: these are the fields of its principal") {
 			t.Errorf("%s: %+v", token, user)
 		}
 	}

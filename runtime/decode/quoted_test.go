@@ -66,7 +66,8 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 		{"text keys", `{"A-1":true,"b-2":false}`, tried(plates, `{"A-1":true,"b-2":false}`), `{"a-1":true,"b-2":false}`},
 		{"refused key", `{"x":true}`, tried(plates, `{"x":true}`), `/x: has a name that cannot be decoded: a plate without a dash`},
 		{"secret key", `{"password":true}`, tried(plates, `{"password":true}`), `/password: has a name that cannot be decoded`},
-		{"equal keys", `{"a-1":true,"A-1":true}`, tried(plates, `{"a-1":true,"A-1":true}`), `(root): has two names that decode to the same key`},
+		{"equal keys", `{"a-1":true,"A-1":true}`, tried(plates, `{"a-1":true,"A-1":true}`),
+			`(root): has two names that decode to the same key`},
 		{"a string of two types", `"x"`, tried(either, `"x"`), `"x"`},
 		{"an integer of two types", `10e-1`, tried(either, `10e-1`), `1`},
 		{"neither of two types", `1.5`, tried(either, `1.5`), `(root): 1.5 is a number, expected a string or an integer`},
@@ -76,7 +77,8 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 		{"raw null", `null`, tried(some, `null`), `null`},
 		{"raw of another type", `{}`, tried(some, `{}`), `(root): is an object, expected an array or null`},
 		{"default", `{}`, tried(standing, `{}`), `"a-1"`},
-		{"has a default that its type does not accept", `{}`, tried(broken, `{}`), `/p: has a default that its type does not accept`},
+		{"has a default that its type does not accept", `{}`, tried(broken, `{}`),
+			`/p: has a default that its type does not accept`},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", test.name, test.doc, test.got, test.want)

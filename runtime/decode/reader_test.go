@@ -68,7 +68,10 @@ func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
 		{`{"id":1,"name":"a","by_name":{"x":0.05,"y":0.3}}`,
 			`/by_name/x: 0.05 is less than the minimum 0.1; /by_name/x: 0.05 is not a multiple of 0.1`},
 		{`{"id":1,"name":"a","comment":1}`, `/comment: 1 is a number, expected a string or null`},
-		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`, `/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: is null, expected a string; /limit: is null, expected an integer: omit it instead; /tags/0: is null, expected a string`},
+		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`,
+			`/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: ` +
+				`is null, expected a string; /limit: is null, expected an integer: omit it instead; ` +
+				`/tags/0: is null, expected a string`},
 		{`{"id":1,"name":"a","inner":{"id":0}}`,
 			`/inner/id: 0 is less than the minimum 1; /inner/name: is required`},
 		{`{"id":9999,"id":1}`, `/id: is twice in its object`},

@@ -88,15 +88,18 @@ func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant,
 			`permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
 		{Ask{Kind: SystemCommand}, Malformed,
-			`permission_denied: system.command "": write the program as a bare name or an absolute path`, ""},
+			`permission_denied: system.command "": write the program as a bare name or an absolute path`,
+			""},
 		{Ask{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed,
-			`permission_denied: system.command "./git": write the program as a bare name or an absolute path`, ""},
+			`permission_denied: system.command "./git": write the program as a bare name or ` +
+				`an absolute path`, ""},
 		{Ask{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed,
 			`permission_denied: system.command "git a\x00b": an argument contains NUL`, ""},
 		{Ask{Kind: FileRead, Resource: "old/../x"}, Malformed,
 			`permission_denied: file.read "old/../x": it is not a path below a root`, ""},
 		{Ask{Kind: NetConnect, Resource: "127.1"}, Malformed,
-			`permission_denied: net.connect "127.1": some programs parse a name that ends in a number as an address`, ""},
+			`permission_denied: net.connect "127.1": some programs parse a name that ends in a number ` +
+				`as an address`, ""},
 		{Ask{Kind: "db.read"}, Malformed, `permission_denied: db.read "": it is empty`, ""},
 	} {
 		d := set.Decide(noon, c.ask)

@@ -353,14 +353,17 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		{"speak and spin", "timed out after 500ms", lines{"what was said before": 1}},
 		{"speak and explode", "internal error", lines{"what was said before": 1}},
 		{"speak and fail", "no such customer\ntry another name", nil},
-		{"flood with emissions", "internal error", lines{"the helper sent more than allowed: a handler forged it": 1}},
+		{"flood with emissions", "internal error",
+			lines{"the helper sent more than allowed: a handler forged it": 1}},
 		{"forge emissions", "null", lines{
-			"cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation": 1,
-			" principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged":                            1,
+			"cannot read a message of an isolated call: its handler forged it, or logged a value without " +
+				"a JSON representation": 1,
+			" principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged": 1,
 		}},
 		{"emit too long", "reached its limit on output", nil},
 		{"emit half", "internal error", lines{"an isolated call returned no result": 1}},
-		{"emit after its journal", "internal error", lines{"the helper sent an unexpected frame of kind": 1}},
+		{"emit after its journal", "internal error",
+			lines{"the helper sent an unexpected frame of kind": 1}},
 		{"emit after its result", "null", nil},
 	} {
 		t.Run(test.tool, func(t *testing.T) {

@@ -47,7 +47,8 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 		{"file", 0o777, 0o444, "must be writable for the server's user"},
 		{"directory", 0o555, 0o600, "must be writable for the server's user"},
 		{"others", 0o777, 0o666,
-			"users other than its owner can write to it (-rw-rw-rw-): make the server's user its owner with chown"},
+			"users other than its owner can write to it (-rw-rw-rw-): make the server's user its owner " +
+				"with chown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := filepath.Join(dir, tt.name)

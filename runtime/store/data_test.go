@@ -93,7 +93,8 @@ func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 		member := `INSERT INTO memberships (org_id, team_id, issuer, subject, standing, created_at, updated_at) VALUES (%s, %s, '', %s, %s, NOW, NOW)`
 		for _, statement := range []string{
 			// duplicates
-			fmt.Sprintf(catalog, "NULL", "NULL"), fmt.Sprintf(catalog, "1", "NULL"), fmt.Sprintf(catalog, "NULL", "1"),
+			fmt.Sprintf(catalog, "NULL", "NULL"), fmt.Sprintf(catalog, "1", "NULL"),
+			fmt.Sprintf(catalog, "NULL", "1"),
 			fmt.Sprintf(catalog, "1", "1"), fmt.Sprintf(catalog, "7", "NULL"), fmt.Sprintf(catalog, "NULL", "7"),
 			fmt.Sprintf(member, "NULL", "1", "'bob'", "'owner'"), // a duplicate
 			fmt.Sprintf(member, "NULL", "NULL", "'x'", "'owner'"), fmt.Sprintf(member, "1", "1", "'x'", "'owner'"),

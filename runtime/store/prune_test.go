@@ -222,7 +222,8 @@ func TestPruneThatEndsEarlyIsGoneOnWith(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := hasty(t, open(t, url), url)
 		// a checkpoint is young
-		c := must(chain.New(s.Audit(), chain.Options{Key: key, Replica: "web-1", Every: 1 << 30, Interval: time.Hour}))
+		c := must(chain.New(s.Audit(), chain.Options{Key: key, Replica: "web-1", Every: 1 << 30,
+			Interval: time.Hour}))
 		var all sync.WaitGroup
 		for range 96 {
 			all.Go(func() {

@@ -44,7 +44,9 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	}
 	must(db.Exec("GRANT USAGE ON SCHEMA s1 TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA s1 TO " + role))
 	s, err = store.Open(t.Context(), reader)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 23 more: as the owner of the tables, run", role)) {
+	if err == nil || !strings.Contains(err.Error(),
+		fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on "+
+			"organizations and 23 more: as the owner of the tables, run", role)) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	cure := grants(t, err)
@@ -60,7 +62,8 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "permission denied for table audit_events") || grants(t, err) != cure {
 		t.Fatal(err)
 	}
-	if other, err := store.Open(t.Context(), reader); err == nil || !strings.Contains(err.Error(), "has no INSERT on audit_events: as the owner") {
+	if other, err := store.Open(t.Context(), reader); err == nil ||
+		!strings.Contains(err.Error(), "has no INSERT on audit_events: as the owner") {
 		t.Fatalf("%v, %v", other, err)
 	}
 	must(db.Exec(cure))
@@ -79,7 +82,8 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	if err == nil {
 		t.Fatal("opened")
 	}
-	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/howto/postgresql.md"))), "GRANT USAGE ON SCHEMA public TO mcp;\n")
+	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/howto/postgresql.md"))),
+		"GRANT USAGE ON SCHEMA public TO mcp;\n")
 	documented, _, found := strings.Cut("GRANT USAGE ON SCHEMA public TO mcp;\n"+documented, "```")
 	plain := strings.NewReplacer(`"public".`, "", `"`, "", role, "mcp").Replace(grants(t, err))
 	if documented = strings.Join(strings.Fields(documented), " "); !found || documented != plain {
@@ -198,12 +202,17 @@ func TestServerThatLetsNobodyInIsToldInOneLineWithACureAndWithoutThePassword(t *
 		host, options string
 		want          []string
 	}{
-		{nobody, "", []string{"connection refused", "check that the server is running and reachable; host and port are from the URL, or from PGHOST and PGPORT"}},
-		{nobody, "?sslmode=disable", []string{"connection refused", "check that the server is running and reachable; host and port are from the URL, or from PGHOST and PGPORT"}},
+		{nobody, "", []string{"connection refused",
+			"check that the server is running and reachable; host and port are from the URL, or from " +
+				"PGHOST and PGPORT"}},
+		{nobody, "?sslmode=disable",
+			[]string{"connection refused", "check that the server is running and reachable; host and " +
+				"port are from the URL, or from PGHOST and PGPORT"}},
 		{wrong, "", []string{"password authentication failed", "PGPASSWORD or ~/.pgpass", "sslmode"}},
 		{wrong, "?sslmode=require", []string{"server refused TLS connection", "sslmode=disable"}},
 		{refusing(t, "3D000", `database "d" does not exist`), "", []string{"does not exist", "CREATE DATABASE"}},
-		{refusing(t, "53300", "too many clients"), "", []string{"too many clients", "the server returned this error"}},
+		{refusing(t, "53300", "too many clients"), "",
+			[]string{"too many clients", "the server returned this error"}},
 	} {
 		s, err := store.Open(t.Context(), "postgres://ada:hunter2@"+tt.host+"/d"+tt.options)
 		if err == nil {

@@ -22,7 +22,8 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		t.Errorf("a stranger is led to %s", at)
 	}
 	b.signIn("demo-wrong-0123456789")
-	b.reads("The server rejects this token: it has expired, is for another server, or is incomplete. Copy the whole token again, without \"Bearer\" in front, or get a new one.")
+	b.reads("The server rejects this token: it has expired, is for another server, or " +
+		"is incomplete. Copy the whole token again, without \"Bearer\" in front, or get a new one.")
 	b.signIn(tokenAda)
 	if at := b.at(); at != "/console/catalogs" {
 		t.Errorf("signing in leads to %s", at)
@@ -155,7 +156,8 @@ func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
 	b.leave(other)
 	b.keys(kb.Tab)
 	b.enter()
-	b.reads("You came from another site, and browsers do not send the console's cookie then. Already signed in?")
+	b.reads("You came from another site, and browsers do not send the console's cookie then. " +
+		"Already signed in?")
 	b.tab(`main a[href="/console/tools"]`)
 	b.enter()
 	b.reads("Signed in as ada", "Tools on and off")

@@ -23,7 +23,8 @@ func documentation(t *testing.T, packages ...string) (url string) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "docs.html")
-	cmd := exec.Command("go", append([]string{"run", "./cmd/mcpgen", "docs", "--html", file}, packages...)...)
+	cmd := exec.Command("go", append([]string{"run", "./cmd/mcpgen", "docs", "--html", file},
+		packages...)...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(root, "go.work"))
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -39,7 +40,8 @@ func documentation(t *testing.T, packages ...string) (url string) {
 // shown are the names of the sections, or of the rows of the matrix, that the page shows.
 func (b *browser) shown(elements string) []string {
 	b.t.Helper()
-	return eval[[]string](b, `[...document.querySelectorAll("`+elements+`")].filter(e => e.checkVisibility()).map(e => e.textContent)`)
+	return eval[[]string](b, `[...document.querySelectorAll("`+elements+
+		`")].filter(e => e.checkVisibility()).map(e => e.textContent)`)
 }
 
 // The page of mcpgen docs is searched and filtered by role, by the keyboard alone. The browser
@@ -77,7 +79,8 @@ func TestDocumentationIsSearchedAndFiltered(t *testing.T) {
 	b.keys(kb.Home)
 	b.keys(kb.ArrowDown) // anonymous
 	hold()
-	eval[bool](b, `(s => { s.value = ""; return s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#search"))`)
+	eval[bool](b,
+		`(s => { s.value = ""; return s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#search"))`)
 	if got := b.shown("section h3 code"); !slices.Contains(got, "get_public_info") ||
 		slices.Contains(got, "create") {
 		t.Errorf("an anonymous caller may use %q", got)
@@ -86,7 +89,8 @@ func TestDocumentationIsSearchedAndFiltered(t *testing.T) {
 	hold(all...)
 	b.tab(`a[href="#1-tool-create"]`)
 	b.keys("\r")
-	if got := eval[string](b, `document.querySelector(":target h3 code").textContent`); got != "create" {
+	if got := eval[string](b,
+		`document.querySelector(":target h3 code").textContent`); got != "create" {
 		t.Errorf("the link leads to %q", got)
 	}
 	count(eval[string](b, `(n => n + " of " + n)(document.querySelectorAll("section").length)`))

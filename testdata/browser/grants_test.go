@@ -41,7 +41,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.reads("Requests for permissions", "file.read", "reports/**", "reporting-agent", "read_file")
 	b.tab(fmt.Sprintf(`main a[href="/console/requests/%s"]`, asked.ID))
 	b.enter()
-	b.reads("In the client's own words", words, "It is unverified, and it is not an instruction.", "mel", "public/**")
+	b.reads("In the client's own words", words, "It is unverified, and it is not an instruction.",
+		"mel", "public/**")
 	if apart := eval[bool](
 		b,
 		`(e => getComputedStyle(e).backgroundColor !== getComputedStyle(document.body).backgroundColor && getComputedStyle(e).borderTopStyle === "dashed")(document.querySelector("blockquote.words"))`); !apart {
@@ -55,7 +56,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.tab(button)
 	b.expect(422)
 	b.enter()
-	b.reads("Nothing was changed. See the messages at the fields below.", "This is more than the request")
+	b.reads("Nothing was changed. See the messages at the fields below.",
+		"This is more than the request")
 	b.tab(field)
 	b.run(chromedp.KeyEvent("reports/may/*"))
 	b.tab(`#unrestricted`)

@@ -110,7 +110,8 @@ func TestConsoleOfAServer(t *testing.T) {
 		}
 	}
 	says(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "MCP server", `value="/console/matrix"`)
-	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))), "The server rejects this token: it has expired, is for another server, or is incomplete.")
+	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))),
+		"The server rejects this token: it has expired, is for another server, or is incomplete.")
 	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {token}, "next": {"/console/matrix"}}))), "Signed in as <b>ada</b>", "promote_to_manager", "401 over HTTP")
 	for _, at := range []string{"/console", "/console/"} {
 		says(read(must(client.Get(web.URL+at))), "<h1>Overview</h1>")
@@ -137,7 +138,9 @@ func TestConsoleOfAServer(t *testing.T) {
 		t.Errorf("%d rows", drawn)
 	}
 
-	says(read(must(client.PostForm(web.URL+"/console/catalogs", url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))), "The catalog is created. Add tools to it.", `<option value="update">`)
+	says(read(must(client.PostForm(web.URL+"/console/catalogs",
+		url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))),
+		"The catalog is created. Add tools to it.", `<option value="update">`)
 	says(read(must(client.Get(web.URL+"/console/catalogs"))), "kit", "onboarding")
 	says(read(must(client.Get(web.URL+"/console/declared?name=onboarding"))), "code:onboarding", "get_by_id")
 	says(read(must(client.PostForm(web.URL+"/console/tools", url.Values{"tool": {"update"}, "off": {"yes"}}))), "The tool is switched off")
@@ -157,9 +160,16 @@ func TestConsoleOfAServer(t *testing.T) {
 	}
 
 	for want, make := range map[string]func() (http.Handler, error){
-		"console: the server is missing: pass the one of Options.Admin":       func() (http.Handler, error) { return console.New(nil, s, a, console.Options{}) },
-		"console: the store is missing: pass the result of store.Open":        func() (http.Handler, error) { return console.New(server, nil, a, console.Options{}) },
-		"console: the authority is missing: pass the result of authority.New": func() (http.Handler, error) { return console.New(server, s, nil, console.Options{}) },
+		"console: the server is missing: pass the one of Options.Admin": func() (http.Handler, error) {
+			return console.New(nil, s, a, console.Options{})
+		},
+		"console: the store is missing: pass the result of store.Open": func() (http.Handler, error) {
+			return console.New(server, nil, a, console.Options{})
+		},
+		"console: the authority is missing: pass the result of " +
+			"authority.New": func() (http.Handler, error) {
+			return console.New(server, s, nil, console.Options{})
+		},
 	} {
 		if h, err := make(); h != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want %s", h, err, want)

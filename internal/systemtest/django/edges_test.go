@@ -218,7 +218,8 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 		noEngine: func() (*django.Source, error) {
 			return django.New(db, 0, django.Options{})
 		},
-		`django: Options.UserModel "Member" is not a model: write AUTH_USER_MODEL of the host's settings, for example "accounts.Member"`: func() (*django.Source, error) {
+		`django: Options.UserModel "Member" is not a model: write AUTH_USER_MODEL of the host's ` +
+			`settings, for example "accounts.Member"`: func() (*django.Source, error) {
 			return django.New(db, dialect.SQLite, django.Options{UserModel: "Member"})
 		},
 	} {

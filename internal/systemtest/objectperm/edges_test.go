@@ -236,24 +236,30 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 		noEngine: func() (*objectperm.Source, error) {
 			return objectperm.New(db, 0, objectperm.NetBox(), objectperm.Options{})
 		},
-		"objectperm: Layout.Users is empty: start from objectperm.NetBox() or objectperm.Nautobot()": func() (*objectperm.Source, error) {
+		"objectperm: Layout.Users is empty: start from objectperm.NetBox() or " +
+			"objectperm.Nautobot()": func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.Layout{}, objectperm.Options{})
 		},
-		`objectperm: Options.ExemptView: "site" is not a model: write it as in EXEMPT_VIEW_PERMISSIONS, for example "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {
+		`objectperm: Options.ExemptView: "site" is not a model: write it as in ` +
+			`EXEMPT_VIEW_PERMISSIONS, for example "dcim.site", or ` +
+			`"*" for all`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{ExemptView: []string{"site"}})
 		},
-		`objectperm: DefaultPermissions: "token" is not a permission: write it as in DEFAULT_PERMISSIONS, for example "users.view_token"`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: "token" is not a permission: write it as in ` +
+			`DEFAULT_PERMISSIONS, for example "users.view_token"`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"token": nil}})
 		},
-		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is not a JSON object`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is not ` +
+			`a JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"users.view_token": {capability.Constraint("7")}}})
 		},
-		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is not a JSON object`: func() (*objectperm.Source, error) {
+		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is not ` +
+			`a JSON object`: func() (*objectperm.Source, error) {
 			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
 				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{
 					"users.view_token": {capability.Constraint("{")}}})
@@ -283,7 +289,8 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 	for _, permission := range []string{"dcim.view_dns_record", "dcim.change_dns_record",
 		"dcim.add_x_y", "dcim.delete_x_y"} {
 		if got, err := s.MapAction(permission); got != "" || err == nil ||
-			!strings.Contains(err.Error(), "because the model follows the last underscore: use a model without underscores") {
+			!strings.Contains(err.Error(),
+				"because the model follows the last underscore: use a model without underscores") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}
@@ -313,7 +320,8 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	}
 	for p, says := range map[access.Permission]string{
 		{App: "dcim", Action: "view",
-			Object: "dns_record"}: `parses "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", but you wrote "view" on "dcim.dns_record"`,
+			Object: "dns_record"}: `parses "dcim.view_dns_record" as the action "view_dns" on the model ` +
+			`"dcim.record", but you wrote "view" on "dcim.dns_record"`,
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
 		{App: "dcim", Action: "napalm_read"}:                `but you wrote "napalm_read" on "dcim"`,
 		{App: "dcim", Action: "export"}:                     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
@@ -333,7 +341,9 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	}
 	err = serve(s, access.Permission{Action: "napalm_read"})
 	if err == nil || !strings.Contains(err.Error(), `permission napalm_read, which tool "records" `+
-		`asks for: objectperm: "napalm_read" is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example "dcim.napalm_read_device". Write app= in //mcp:server, and action= and object= on the tool`) {
+		`asks for: objectperm: "napalm_read" is not a permission of this host. The form `+
+		`is app.action_model, with the model in lower case and without underscores, for example `+
+		`"dcim.napalm_read_device". Write app= in //mcp:server, and action= and object= on the tool`) {
 		t.Errorf("a server with a bare action: %v", err)
 	}
 	err = serve(s, access.Permission{App: "dcim", Action: "sync_dns", Object: "record"})

@@ -318,7 +318,8 @@ func (s *valued) lateLine() {
 		5 * time.Millisecond) {
 		s.mu.Lock()
 		b := s.out["log as JSON"]
-		found := b != nil && strings.Contains(b.String(), "a handler panicked after the response to its call")
+		found := b != nil &&
+			strings.Contains(b.String(), "a handler panicked after the response to its call")
 		s.mu.Unlock()
 		if found {
 			return

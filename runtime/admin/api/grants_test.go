@@ -181,9 +181,11 @@ func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 			{"me", "kim", "net.connect", "",
 				`client "kim" of me has no grant of net.connect; it has file.read files/4.md, db.read prices`},
 			{"", "kim", "file.read", "files/4.md",
-				`client "kim" has no grant of file.read files/4.md, nor any other; a client with grants is client "kim" of me`},
+				`client "kim" has no grant of file.read files/4.md, nor any other; a client with grants ` +
+					`is client "kim" of me`},
 			{"me", "robbin", "file.read", "",
-				`client "robbin" of me has no grant of file.read, nor any other: check the spelling in the list of grants`},
+				`client "robbin" of me has no grant of file.read, nor any other: check the spelling in the ` +
+					`list of grants`},
 			{"me", "robin", "file.read", "public/**",
 				`all clients have file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
 		} {
@@ -374,7 +376,8 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 				"body.parameters", "key"},
 			{"member", ownRequests,
 				`{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`,
-				"body.parameters", "parameters: permissions on files, commands and hosts have none: remove them"},
+				"body.parameters",
+				"parameters: permissions on files, commands and hosts have none: remove them"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`,
 				"body.resource", ""},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose +
@@ -384,9 +387,11 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose +
 				`,"expires_at":"soon"}`, "body.expires_at", ""},
 			{"root", adminGrants,
-				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "U+0000 at byte 1 is invisible: remove it"},
+				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`,
+				"body.client", "U+0000 at byte 1 is invisible: remove it"},
 			{"root", adminGrants,
-				`{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "U+200B at byte 0 is invisible: remove it"},
+				`{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`,
+				"body.issuer", "U+200B at byte 0 is invisible: remove it"},
 			{"root", adminGrants,
 				`{"type":"file.read","resource":"docs/a","issuer":"","client":"a","reason":"\u0007"}`, "body.reason", "U+0007"},
 			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"docs/\u0000",` +
@@ -479,7 +484,8 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 		}
 	}
 	for kind, says := range map[string]string{
-		"file.raed": "the only kinds of file. are file.read and file.write", "net.listen": "the only kind of net. is net.connect",
+		"file.raed":    "the only kinds of file. are file.read and file.write",
+		"net.listen":   "the only kind of net. is net.connect",
 		"system.shell": "the only kind of system. is system.command"} {
 		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+
 			`","resource":"files/a","reason":"x"}`)

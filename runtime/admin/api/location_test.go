@@ -43,13 +43,16 @@ func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
 				"body.name", `a catalog "kit" already exists there: use another name, or change that catalog`},
 			{"POST", admin + "/mcp/tool_catalogs", `{"name":"kit"}`, 409, "body.name",
 				`the source of the server declares a catalog "kit"`},
-			{"POST", theirs, `{"name":"kit"}`, 409, "body.name", `a catalog "kit" already exists there: use another name, or change that catalog`},
+			{"POST", theirs, `{"name":"kit"}`, 409, "body.name",
+				`a catalog "kit" already exists there: use another name, or change that catalog`},
 			{"PATCH", ofKit, `{"name":"other"}`, 409, "body.name",
 				`a catalog "other" already exists there: use another name, or change that catalog`},
 			{"POST", ofKit + "/entries", `{"tool_name":"ask"}`, 409, "body.tool_name",
 				`"ask" is already in the catalog`},
 			{"POST", admin + "/members",
-				`{"org_id":"ORG","issuer":"https://id.example","subject":"owner","standing":"lead"}`, 409, "body.subject", `"owner" of issuer "https://id.example" is already a member of organization ORG`},
+				`{"org_id":"ORG","issuer":"https://id.example","subject":"owner","standing":"lead"}`, 409,
+				"body.subject", `"owner" of issuer "https://id.example" is already a member of ` +
+					`organization ORG`},
 			// No such place.
 			{"POST", admin + "/teams", `{"org_id":"999","name":"x"}`, 422, "body.org_id",
 				"unknown organization id: GET"},

@@ -235,13 +235,16 @@ func TestWhatIsAnotherTenantsIsWhatNeverWas(t *testing.T) {
 func TestWhoManagesNothingIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	page(t, w.get("token-member", "/console"), http.StatusForbidden, "Sign out",
-		"Nothing to manage", "You are signed in, but you have nothing to manage.", "Ask an admin of this server", "mel",
+		"Nothing to manage", "You are signed in, but you have nothing to manage.",
+		"Ask an admin of this server", "mel",
 		"Issuer", issuer)
 	w.machine.callers = map[string]access.Principal{"token-bare": {Subject: "<b>bo</b>"}}
 	page(t, w.get("token-bare", "/console"), http.StatusForbidden, "&lt;b&gt;bo&lt;/b&gt;",
 		"none: leave the field empty")
 	w.machine.callers = callers
-	page(t, w.get("token-lead", "/console/matrix"), http.StatusForbidden, "Only admins of the server may open this page. The catalogs of your organisations and teams are under Catalogs.")
+	page(t, w.get("token-lead", "/console/matrix"), http.StatusForbidden,
+		"Only admins of the server may open this page. The catalogs of your organisations and teams "+
+			"are under Catalogs.")
 }
 
 func TestLeadsSeeTheirOwnAndNoMore(t *testing.T) {

@@ -116,7 +116,8 @@ func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind
 	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
 		Missing: d.Missing(), Verdicts: table.Explain(p, name)}
 	if p.Anonymous() {
-		e.Host = "the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous is not set"
+		e.Host = "the server refuses a caller without an identity (401 over HTTP), because " +
+			"Options.Anonymous is not set"
 	}
 	return e
 }

@@ -34,8 +34,11 @@ func recorded(w *world) *[]audit.Event {
 func TestRequestIsShownAndApproved(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
-	page(t, w.get("token-admin", "/console"), http.StatusOK, `href="/console/requests"`, `href="/console/grants"`, `<span class="n">0</span>open requests`, "No client is waiting for a decision.")
-	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "No client is waiting for a decision.")
+	page(t, w.get("token-admin", "/console"), http.StatusOK, `href="/console/requests"`,
+		`href="/console/grants"`, `<span class="n">0</span>open requests`,
+		"No client is waiting for a decision.")
+	page(t, w.get("token-admin", "/console/requests"), http.StatusOK,
+		"No client is waiting for a decision.")
 	r := w.requestPermission("desk", "file.read", "reports/**", "The numbers of May.\nPlease.")
 	w.gives("desk", "file.read", "public/a")
 	w.gives("desk", "file.write", "never/shown")
@@ -46,7 +49,8 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 		"file.read|reports/** also outside isolation|desk|read_file|The numbers of May. Please.|" + r.Created.Format("2006-01-02 15:04 UTC"),
 	})
 	body := page(t, w.get("token-admin", at), http.StatusOK, "reports/**", "also outside isolation", "desk", issuer, "vera", "read_file",
-		"In the client's own words", "It is unverified, and it is not an instruction.", `<blockquote class="words"`, "<p>The numbers of May.</p><p>Please.</p>",
+		"In the client's own words", "It is unverified, and it is not an instruction.",
+		`<blockquote class="words"`, "<p>The numbers of May.</p><p>Please.</p>",
 		`name="resource" class="name" value="reports/**"`, `<option value="7d" selected>`, `name="unrestricted" type="checkbox" checked>`, `action="`+at+`/deny"`)
 	equal(t, rows(t, body)[1:], []string{"public/** isolated only everybody|never|",
 		"public/a also outside isolation|never|because"})
@@ -60,7 +64,8 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	if g.By != "ada" || g.Reason != "May alone" || g.Issuer != issuer || g.Expires.Before(before.Add(24*time.Hour-2*time.Second)) || g.Expires.After(time.Now().Add(24*time.Hour)) {
 		t.Errorf("%+v", g)
 	}
-	page(t, w.get("token-admin", "/console/requests?done=request-approved"), http.StatusOK, "The request is approved", "No client is waiting for a decision.")
+	page(t, w.get("token-admin", "/console/requests?done=request-approved"), http.StatusOK,
+		"The request is approved", "No client is waiting for a decision.")
 	page(t, w.get("token-admin", "/console/requests?status=approved"), http.StatusOK, `aria-current="true">Approved`, at, "reports/**", "by ada")
 	body = page(t, w.get("token-admin", at), http.StatusOK, "<b>approved</b>", "by <span "+
 		"class=\"name\">ada</span>", "May alone")
@@ -79,7 +84,9 @@ func TestRequestIsDenied(t *testing.T) {
 	events := recorded(w)
 	at := "/console/requests/" + w.requestPermission("desk", "system.command", "rm **", "").ID
 	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "no reason given")
-	page(t, w.post("token-admin", at+"/deny", form("note", " ")), http.StatusUnprocessableEntity, "Nothing was changed. See the messages at the fields below.", `id="why" name="note" value=" "`, `aria-describedby="why-wrong"`, "Write a reason")
+	page(t, w.post("token-admin", at+"/deny", form("note", " ")), http.StatusUnprocessableEntity,
+		"Nothing was changed. See the messages at the fields below.", `id="why" name="note" value=" "`,
+		`aria-describedby="why-wrong"`, "Write a reason")
 	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", grant.MaxReason+1))), http.StatusUnprocessableEntity, "1001 bytes are more than 1000")
 	led(t, w.post("token-admin", at+"/deny", form("note", "not that one")), "/console/requests?done=request-denied")
 	page(t, w.get("token-admin", at), http.StatusOK, "<b>denied</b>", "not that one")
@@ -109,7 +116,8 @@ func TestWhoDecidesLateIsToldSo(t *testing.T) {
 			}
 			had := w.has("desk")
 			body := page(t, w.post("token-admin", "/console/requests/"+r.ID+"/"+how, form("resource", r.Resource, "lasts", "ever", "note", "mine")), http.StatusConflict,
-				`role="alert"`, "already has a decision, shown below. Nothing was changed.", "<b>denied</b>", "mara", "theirs")
+				`role="alert"`, "already has a decision, shown below. Nothing was changed.", "<b>denied</b>",
+				"mara", "theirs")
 			if strings.Contains(body, "mine") || strings.Contains(body, "<button>Approve") || !slices.Equal(w.has("desk"), had) {
 				t.Errorf("%s, %t: %s", how, between, body)
 			}
@@ -130,23 +138,37 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 		{"more than was asked for", at, []any{"resource", "**", "lasts", "1d"}, "resource", []string{"This is more than the request, which is reports/**"}},
 		{"a pattern that is none", at, []any{"resource", "reports/[a", "lasts", "1d"}, "resource", []string{`<span class="name">reports/[a<mark>◂</mark>`, "At byte 10: a class is not closed"}},
 		{"nothing", at, []any{"lasts", "1d"}, "resource", []string{"it is empty"}},
-		{"no time", at, []any{"resource", "reports/**", "lasts", "soon"}, "lasts", []string{"Choose the duration of the grant."}},
-		{"a time that is none", at, []any{"resource", "reports/**", "lasts", "1d", "until", "soon"}, "until", []string{"This is not a time. Write it in UTC, for example 2026-05-04 16:00."}},
+		{"no time", at, []any{"resource", "reports/**", "lasts", "soon"}, "lasts",
+			[]string{"Choose the duration of the grant."}},
+		{"a time that is none", at, []any{"resource", "reports/**", "lasts", "1d", "until", "soon"},
+			"until", []string{"This is not a time. Write it in UTC, for example 2026-05-04 16:00."}},
 		{"a time that has passed", at, []any{"resource", "reports/**", "lasts", "1d", "until", "2001-01-01T00:00"}, "until", []string{"This time has passed"}},
 		{"too many words", at, []any{"resource", "reports/**", "lasts", "1d", "note", strings.Repeat("x", 1001)}, "note", []string{"1001 bytes are more than 1000"}},
-		{"words that cannot be seen", at, []any{"resource", "reports/**", "lasts", "1d", "note", "a\u202eb"}, "note", []string{"U&#43;202E at byte 1 is invisible: remove it"}},
+		{"words that cannot be seen", at, []any{"resource", "reports/**", "lasts", "1d", "note",
+			"a\u202eb"}, "note", []string{"U&#43;202E at byte 1 is invisible: remove it"}},
 
 		{"a type that is none", "/console/grants", []any{"client", "desk", "type", "files", "resource", "a", "lasts", "1d", "reason", "r"}, "type", []string{"no dot"}},
 		{"a pattern", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a/../b", "lasts", "1d", "reason", "r"}, "resource", []string{`<mark>../b</mark>`, "At byte 2"}},
-		{"no client", "/console/grants", []any{"type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"Choose the owner."}},
-		{"a client that cannot be seen", "/console/grants", []any{"client", "desk\u3164", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"U&#43;3164 at byte 4 is invisible: remove it"}},
-		{"a resource that cannot be seen", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a\u2800b", "lasts", "1d", "reason", "r"}, "resource", []string{`a<mark>\u2800b</mark>`, "U&#43;2800 at byte 1 is invisible: remove it"}},
-		{"a client with a space", "/console/grants", []any{"client", "desk ", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"bytes of visible characters, without a space at the start or end."}},
+		{"no client", "/console/grants", []any{"type", "file.read", "resource", "a", "lasts", "1d",
+			"reason", "r"}, "client", []string{"Choose the owner."}},
+		{"a client that cannot be seen", "/console/grants",
+			[]any{"client", "desk\u3164", "type", "file.read", "resource", "a", "lasts", "1d", "reason",
+				"r"}, "client", []string{"U&#43;3164 at byte 4 is invisible: remove it"}},
+		{"a resource that cannot be seen", "/console/grants",
+			[]any{"client", "desk", "type", "file.read", "resource", "a\u2800b", "lasts", "1d", "reason",
+				"r"}, "resource", []string{`a<mark>\u2800b</mark>`,
+				"U&#43;2800 at byte 1 is invisible: remove it"}},
+		{"a client with a space", "/console/grants",
+			[]any{"client", "desk ", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"},
+			"client", []string{"bytes of visible characters, without a space at the start or end."}},
 		{"an issuer that is too long", "/console/grants", []any{"client", "desk", "issuer", strings.Repeat("i", 513), "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "issuer", []string{"at most 512 bytes"}},
-		{"no reason", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a", "lasts", "1d"}, "reason", []string{"Write a reason"}},
-		{"no term", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a", "reason", "r"}, "lasts", []string{"Choose the duration of the grant."}},
+		{"no reason", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a",
+			"lasts", "1d"}, "reason", []string{"Write a reason"}},
+		{"no term", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a",
+			"reason", "r"}, "lasts", []string{"Choose the duration of the grant."}},
 	} {
-		body := page(t, w.post("token-admin", c.at, form(c.pairs...)), http.StatusUnprocessableEntity, "Nothing was changed. See the messages at the fields below.")
+		body := page(t, w.post("token-admin", c.at, form(c.pairs...)), http.StatusUnprocessableEntity,
+			"Nothing was changed. See the messages at the fields below.")
 		for _, s := range append(c.says, fmt.Sprintf(`aria-describedby="%s-wrong"`, c.field), fmt.Sprintf(`id="%s-wrong"`, c.field)) {
 			if !strings.Contains(body, s) {
 				t.Errorf("%s: %q is not there: %s", c.name, s, body)
@@ -173,7 +195,9 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 		{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: "public/\u202etxt.terces", Unrestricted: true}, Client: "de\u200bsk", Status: grant.Open, Reason: "a\u202eb\x00\xff" + strings.Repeat("\n", 500) + "END"},
 		{ID: "odd-2", Permission: grant.Permission{Type: "file.read", Resource: "public/a", Unrestricted: true}, Client: "desk", Status: grant.Open, Reason: strings.Repeat("ö", 5000)},
 	}
-	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that are invisible", `public/\u202etxt.terces`, `de\u200bsk`, `a\u202eb\x00\xff`, "and more, which is not shown")
+	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK,
+		"characters that are invisible", `public/\u202etxt.terces`, `de\u200bsk`, `a\u202eb\x00\xff`,
+		"and more, which is not shown")
 	if strings.Contains(body, "END") || strings.Count(body, "<p></p>") > 20 {
 		t.Errorf("all of it is shown: %s", body)
 	}
@@ -193,11 +217,15 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	w := onSQLite(t)
 	const hangul = "public/\u3164/**"
 	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul, Unrestricted: true}, Issuer: issuer, Client: "desk", Status: grant.Open}}
-	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that are invisible", `public/\u3164/**`, `name="resource" class="name" value=""`, "write the resource to grant, or deny the request")
+	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK,
+		"characters that are invisible", `public/\u3164/**`, `name="resource" class="name" value=""`,
+		"write the resource to grant, or deny the request")
 	if strings.Contains(body, "\u3164") {
 		t.Errorf("it stands in the page: %s", body)
 	}
-	body = page(t, w.post("token-admin", "/console/requests/odd-1/approve", form("resource", hangul, "lasts", "1d")), http.StatusUnprocessableEntity, `public/<mark>\u3164/**</mark>`, "U&#43;3164 at byte 7 is invisible: remove it", `value=""`)
+	body = page(t, w.post("token-admin", "/console/requests/odd-1/approve",
+		form("resource", hangul, "lasts", "1d")), http.StatusUnprocessableEntity,
+		`public/<mark>\u3164/**</mark>`, "U&#43;3164 at byte 7 is invisible: remove it", `value=""`)
 	if strings.Contains(body, "\u3164") || len(w.has("desk")) > 0 {
 		t.Errorf("%v, %s", w.has("desk"), body)
 	}
@@ -205,7 +233,8 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 		t.Error("names turn what stands around them, or lose their spaces")
 	}
 	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"x": []byte(`"y\u2800"`)}, Unrestricted: true}
-	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that are invisible", `y\u2800`)
+	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK,
+		"characters that are invisible", `y\u2800`)
 }
 
 // Nor does anybody pass for somebody else in the lists of who manages what.
@@ -234,7 +263,8 @@ func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
 	ask := func(by, client, principal string) string {
 		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a", Unrestricted: true}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
 	}
-	const told = "This is your own request. You can approve it yourself. Your decision is recorded like any other."
+	const told = "This is your own request. You can approve it yourself. Your decision is recorded " +
+		"like any other."
 	own := ask(issuer, "ada", "ada")
 	for at, want := range map[string]bool{
 		own: true, ask(issuer, "desk", "ada"): true, ask(issuer, "desk-2", "vera"): false, ask("https://elsewhere.example", "ada", "ada"): false, ask(issuer, "desk-3", ""): false,
@@ -295,14 +325,17 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	equal(t, rows(t, body)[1:], []string{"file.read|public/a also outside isolation|" + at +
 		"|for May"})
 	fields := must(url.ParseQuery(one))
-	page(t, w.post("token-admin", "/console/grants/revoke", fields), http.StatusUnprocessableEntity, "Nothing was changed. See the messages at the fields below.", `aria-describedby="reason-wrong"`, "Write a reason")
+	page(t, w.post("token-admin", "/console/grants/revoke", fields), http.StatusUnprocessableEntity,
+		"Nothing was changed. See the messages at the fields below.", `aria-describedby="reason-wrong"`,
+		"Write a reason")
 	fields.Set("reason", "May is over")
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked"))
 	equal(t, w.has("desk"), []string{"file.read public/b unrestricted",
 		"net.connect api.example.com:443 unrestricted"})
 	// Again: somebody else was faster.
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
-	page(t, w.get("token-admin", list("revoked-before")), http.StatusOK, "There was no permission to revoke: it was already revoked or deleted.")
+	page(t, w.get("token-admin", list("revoked-before")), http.StatusOK,
+		"There was no permission to revoke: it was already revoked or deleted.")
 	page(t, w.get("token-admin", "/console/grants/revoke?"+one), http.StatusNotFound)
 	// At the last moment.
 	fields.Set("resource", "public/b")
@@ -354,7 +387,8 @@ func TestKeeperThatTakesNothing(t *testing.T) {
 	w.gives("desk", "file.read", "public/a")
 	revoke := "/console/grants/revoke?client=desk&type=file.read&issuer=" + url.QueryEscape(issuer)
 	w.keeper.meanwhile = func() { w.keeper.failure = grant.ErrFull }
-	page(t, w.post("token-admin", "/console/grants", given), http.StatusConflict, "The client has the largest allowed number of grants", `value="typed"`)
+	page(t, w.post("token-admin", "/console/grants", given), http.StatusConflict,
+		"The client has the largest allowed number of grants", `value="typed"`)
 	w.keeper.failure = nil
 	w.keeper.meanwhile = func() { w.keeper.failure = fmt.Errorf("grant: it is odd: %w", grant.ErrInvalid) }
 	page(t, w.post("token-admin", approve, form("resource", "reports/**", "lasts", "1d", "note", "typed")), http.StatusUnprocessableEntity, "It is odd: not valid.", `value="typed"`)
@@ -415,7 +449,8 @@ func TestGrantsOfADatabase(t *testing.T) {
 			at := "/console/requests/" + r.ID
 			page(t, w.get("token-admin", "/console/requests"), http.StatusOK, at, "The numbers.")
 			led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May")), "/console/requests?done=request-approved")
-			page(t, w.post("token-admin", at+"/deny", form("note", "late")), http.StatusConflict, "already has a decision, shown below. Nothing was changed.")
+			page(t, w.post("token-admin", at+"/deny", form("note", "late")), http.StatusConflict,
+				"already has a decision, shown below. Nothing was changed.")
 			page(t, w.get("token-admin", "/console/grants?client=desk&issuer="+url.QueryEscape(issuer)), http.StatusOK, "reports/may/*", "May")
 			led(t, w.post("token-admin", "/console/grants/revoke", form("client", "desk", "issuer", issuer, "type", "file.read", "resource", "reports/may/*", "reason", "over")), "/console/grants?*")
 			led(t, w.post("token-admin", "/console/grants", form("client", "desk", "type", "net.connect", "resource", "example.com:443", "lasts", "1h", "reason", "typed")), "/console/grants?*")

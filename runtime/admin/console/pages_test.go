@@ -66,13 +66,15 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := page(t, w.get("token-admin", "/console/matrix"), http.StatusOK,
-		"anonymous: the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous is not set")
+		"anonymous: the server refuses a caller without an identity (401 over HTTP), because "+
+			"Options.Anonymous is not set")
 	equal(t, rows(t, body), []string{
 		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
 		"7 tools",
 		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|scope write",
 		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
-		"free|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|no permission of the host",
+		"free|-(needs an authenticated caller and role Viewer)|-(needs role " +
+			"Viewer)|yes|yes|yes|yes|no permission of the host",
 		"host|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with PermissionAware)",
 		"known|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
 		"open|yes|yes|yes|yes|yes|yes|",
@@ -137,7 +139,8 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 		}
 	}
 	page(t, w.get("token-admin", "/console/principal?show=1"), http.StatusOK,
-		"an anonymous caller: 0 of 7 tools", "the server refuses a caller without an identity (401 over HTTP), because Options.Anonymous is not set")
+		"an anonymous caller: 0 of 7 tools", "the server refuses a caller without an identity (401 "+
+			"over HTTP), because Options.Anonymous is not set")
 }
 
 func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
@@ -279,7 +282,8 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 			"subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
 		page(t, w.post(token, at+"/members", form(
 			"subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict,
-			"This member already exists. Open it in the list to change its standing.", `value="zoe"`, "<option selected>member</option>")
+			"This member already exists. Open it in the list to change its standing.", `value="zoe"`,
+			"<option selected>member</option>")
 		body := page(t, w.get(token, at), http.StatusOK, "zoe")
 		_, rest, _ := strings.Cut(body, `href="/console/members/`)
 		id, _, _ := strings.Cut(rest, `"`)
@@ -427,7 +431,8 @@ func TestListsGoOnOnTheNextPage(t *testing.T) {
 	}
 	last := must(w.store.CreateOrg(ctx, "the last one", by))
 	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/new?scope=org-%d", last.ID)),
-		http.StatusOK, "Organisation the last one", "The list is incomplete: start from the page of the organisation or the team.")
+		http.StatusOK, "Organisation the last one",
+		"The list is incomplete: start from the page of the organisation or the team.")
 	// Nonsense is the first page.
 	for _, after := range []string{"x", "-7", "99999999999999999999"} {
 		page(t, w.get("token-admin", "/console/orgs?after="+url.QueryEscape(after)), http.StatusOK,
@@ -510,5 +515,6 @@ func TestPlaceThatIsFullSaysSo(t *testing.T) {
 	}
 	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID),
 		form("name", "one too many")), http.StatusConflict,
-		"The maximum number is reached. Remove one that you no longer need, and try again.", `value="one too many"`)
+		"The maximum number is reached. Remove one that you no longer need, and try again.",
+		`value="one too many"`)
 }

@@ -86,7 +86,9 @@ func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	old := must(w.store.CreateCatalog(t.Context(), store.Global, "kit", "", true, by))
 	at = fmt.Sprint("/console/catalogs/", old.ID)
 	led(t, w.post("token-admin", at, form("version", old.Version, "name", "kit", "description", "shadowed")), at+"?done=catalog-saved")
-	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "everything")), http.StatusConflict, "A catalog with this name already exists there. Choose another name, or open that catalog.")
+	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "everything")),
+		http.StatusConflict,
+		"A catalog with this name already exists there. Choose another name, or open that catalog.")
 }
 
 // TestChangeThatMayHaveBeenMadeIsNotDenied: what is said is about the change, and not about the
@@ -96,7 +98,8 @@ func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 	for _, c := range []struct {
 		method, says string
 	}{{"GET", "No response in time: try again; nothing was changed."}, {"POST",
-		"No response in time: try again; the change may have been made: check before you send it again."}} {
+		"No response in time: try again; the change may have been made: check before you send " +
+			"it again."}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		rec := httptest.NewRecorder()

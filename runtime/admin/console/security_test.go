@@ -340,10 +340,13 @@ func TestSessionEndsWithItsCredential(t *testing.T) {
 	w.machine.refusal = &runtime.Refusal{Status: http.StatusTooManyRequests, RetryAfter: 7}
 	rec = w.get("token-admin", "/console/tools")
 	page(t, rec, http.StatusTooManyRequests, "Sign in", `role="alert"`,
-		"The server rejects this token, after too many invalid ones from your address. Wait before you try another. A valid token is accepted at once.", `value="/console/tools"`)
+		"The server rejects this token, after too many invalid ones from your address. Wait before "+
+			"you try another. A valid token is accepted at once.", `value="/console/tools"`)
 	cleared(rec)
 	signIn := w.post("", "/console/sign-in", form("token", "token-x", "next", "/console/tools"))
-	page(t, signIn, http.StatusTooManyRequests, "Sign in", "The server rejects this token, after too many invalid ones from your address. Wait before you try another. A valid token is accepted at once.",
+	page(t, signIn, http.StatusTooManyRequests, "Sign in",
+		"The server rejects this token, after too many invalid ones from your address. Wait before "+
+			"you try another. A valid token is accepted at once.",
 		`value="/console/tools"`)
 	if rec.Header().Get("Retry-After") != "7" || signIn.Header().Get("Retry-After") != "7" ||
 		len(signIn.Result().Cookies()) > 0 {

@@ -96,7 +96,8 @@ func TestTrailIsSearched(t *testing.T) {
 				"changed", "create catalog: ")
 			for _, at := range []string{"/console/audit", "/console/audit/export"} {
 				page(t, w.get("token-admin", at+"?from=soon&client=desk"),
-					http.StatusUnprocessableEntity, "This is not a time. Write it in UTC, for example 2026-05-04 16:00.", `value="desk"`)
+					http.StatusUnprocessableEntity,
+					"This is not a time. Write it in UTC, for example 2026-05-04 16:00.", `value="desk"`)
 			}
 		})
 	}

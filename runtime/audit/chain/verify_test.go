@@ -582,7 +582,8 @@ func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
 			text, more := strings.Join(left, ""), strings.Join(put, "")
 			for where, texts := range map[string][]string{
 				"behind": {text + more}, "in front": {more + text}, "another file": {text, more},
-				"none needed, or pass an earlier checkpoint and the earlier files": append(slices.Clone(put), text),
+				"none needed, or pass an earlier checkpoint and the earlier files": append(
+					slices.Clone(put), text),
 			} {
 				got := verified(t, chain.VerifyOptions{}, texts...)
 				if got.Sound() || slices.ContainsFunc(got.Findings,

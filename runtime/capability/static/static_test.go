@@ -249,7 +249,8 @@ var mistakes = []struct{ name, file, text, want string }{
 		"static: a.json:2: /users/ada/grups: is not a known key: use permissions, constrained, " +
 			"exempt, groups, active, superuser"},
 	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n",
-		"static: a.yaml:1: /groups/g/superuser: is not a known key: use permissions, constrained, exempt"},
+		"static: a.yaml:1: /groups/g/superuser: is not a known key: use permissions, " +
+			"constrained, exempt"},
 	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not a known key: use"},
 	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n",
 		"static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them"},
@@ -283,7 +284,8 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 		"static: a.yaml:1: /users/7: has a name that is not clearly a string: quote it"},
 	{"a merge", "a.yaml", "users: {ada: {<<: {superuser: true}}}",
 		"static: a.yaml:1: /users/ada/<<: has a name that is not clearly a string: quote it"},
-	{"a list that names", "a.yaml", "users: {? [a] : {}}", "has a name that is not clearly a string: quote it"},
+	{"a list that names", "a.yaml", "users: {? [a] : {}}",
+		"has a name that is not clearly a string: quote it"},
 	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}",
 		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out its content, or use a " +
 			"group\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
@@ -292,11 +294,13 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 	{"a name of nothing", "a.yaml", "users: {'': {}}",
 		"static: a.yaml:1: /users/: is not a name: write one without control characters, and without " +
 			"white space at its ends"},
-	{"a name with a blank", "a.yaml", "users: {'ada ': {}}", "/users/ada : is not a name: write one without control characters"},
+	{"a name with a blank", "a.yaml", "users: {'ada ': {}}",
+		"/users/ada : is not a name: write one without control characters"},
 	{"a name with a control character", "a.json", `{"users": {"a\nb": {}}}`,
 		`static: a.json:1: /users/a\nb: is not a name: write one without control characters`},
 	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n",
-		`static: a.yaml:4: /users/ada/groups/0: has the group "admins", which is not in groups: correct the name, or add the group`},
+		`static: a.yaml:4: /users/ada/groups/0: has the group "admins", which is not in groups: ` +
+			`correct the name, or add the group`},
 	{"a permission without its app", "a.yaml", "users: {ada: {permissions: [.view_device]}}",
 		"/users/ada/permissions/0: is not a permission: write app.action_object"},
 	{"a permission that is a pattern", "a.yaml", "users: {ada: {permissions: ['dcim.*']}}",
@@ -316,7 +320,8 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 	{"no constraint", "a.yaml", "users: {ada: {constrained: {a.b: []}}}",
 		"/users/ada/constrained/a.b: has no constraint: write one, or move the permission to permissions if it covers all objects"},
 	{"a constraint on nothing", "a.yaml", "users: {ada: {constrained: {a.b: [{}]}}}",
-		"/users/ada/constrained/a.b/0: has no condition: write which objects it covers, or move the permission to permissions if it covers all"},
+		"/users/ada/constrained/a.b/0: has no condition: write which objects it covers, or move the " +
+			"permission to permissions if it covers all"},
 	{"a constraint that is null", "a.yaml", "users: {ada: {constrained: {a.b: [null]}}}",
 		"/users/ada/constrained/a.b/0: is nothing: write a mapping"},
 	{"constraints that are one", "a.yaml", "users: {ada: {constrained: {a.b: {site: x}}}}",
@@ -333,7 +338,8 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 	{"everything for everybody", "a.yaml", "exempt: {'*': ['*']}\nusers: {}",
 		"/exempt/*/0: allows everything: write superuser: true for each such user instead"},
 	{"a pattern of objects", "a.yaml", "exempt: {'dcim.*': [view]}\nusers: {}",
-		`/exempt/dcim.*: is not an object type: write app.object, for example "dcim.device", only the app for actions without an object, or "*" for all`},
+		`/exempt/dcim.*: is not an object type: write app.object, for example "dcim.device", only ` +
+			`the app for actions without an object, or "*" for all`},
 	{"a pattern of actions", "a.yaml", "exempt: {dcim.device: ['v*']}\nusers: {}",
 		`/exempt/dcim.device/0: is not an action: write an action, for example "view", or "*" for all`},
 	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200),

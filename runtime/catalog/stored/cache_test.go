@@ -52,7 +52,8 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 		large, small := map[string]*stored.Source{}, map[string]*stored.Source{}
 		for kind, memberships := range kinds {
 			// which is full all the time
-			large[kind], small[kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4)
+			large[kind], small[kind] = stored.New(replica, memberships),
+				stored.NewKeeping(replica, memberships, 2, 4)
 		}
 		scopes := slices.Sorted(maps.Keys(w.scopes))
 		found, notes := 0, 0

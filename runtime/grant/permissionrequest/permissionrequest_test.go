@@ -168,7 +168,8 @@ func TestRefusalsOfInputNameTheProblem(t *testing.T) {
 		}
 	}
 	if got := call(t, desk, "request_permission",
-		input); got != "!too many of your requests are open: wait until an administrator decides on some" {
+		input); got != "!too many of your requests are open: wait until an administrator "+
+		"decides on some" {
 		t.Error(got)
 	}
 }

@@ -300,7 +300,8 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 				!strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", says, err)
 			}
-			if says == "the granting administrator: U+FFFD at byte 0" || strings.HasPrefix(says, "has passed") {
+			if says == "the granting administrator: U+FFFD at byte 0" ||
+				strings.HasPrefix(says, "has passed") {
 				continue // requests have neither
 			}
 			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer,

@@ -268,7 +268,8 @@ func TestQuestionsThatWaitAreBounded(t *testing.T) {
 			wait.Go(func() {
 				if _, err := s.Verify(ctx, fmt.Sprint("opaque", i)); err == nil || isInvalid(err) {
 					t.Errorf("%v", err)
-				} else if strings.Contains(err.Error(), "too many introspection requests are waiting: find out why the server is slow, or which client sends so many tokens") {
+				} else if strings.Contains(err.Error(), "too many introspection requests are waiting: find "+
+					"out why the server is slow, or which client sends so many tokens") {
 					refused.Add(1)
 				}
 			})

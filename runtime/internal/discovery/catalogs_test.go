@@ -485,7 +485,8 @@ func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
 		time.Sleep(retryPause)
 		synctest.Wait()
 		if len(source.channels) != 2 ||
-			strings.Count(log.String(), "the source of catalogs stopped reporting changes; the server subscribes again") != 1 ||
+			strings.Count(log.String(),
+				"the source of catalogs stopped reporting changes; the server subscribes again") != 1 ||
 			!strings.Contains(log.String(), errNoMoreChanges.Error()) {
 			t.Fatalf("%d channels: %s", len(source.channels), log)
 		}
@@ -522,7 +523,9 @@ func TestLossOfTheConnectionIsLoggedOnceAndSoIsItsReturn(t *testing.T) {
 		source.send(catalog.Change{Tools: true, Catalogs: true})
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
-		if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its connection; it reconnects, and the server uses the last state") != 1 ||
+		if text := log.String(); strings.Count(text,
+			"the source of catalogs and switches lost its connection; it reconnects, and the server uses "+
+				"the last state") != 1 ||
 			strings.Count(text, "the source of catalogs and switches is connected again") != 1 {
 			t.Error(text)
 		}

@@ -198,16 +198,18 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 	handle := returns(toolset.Done(nil))
 	for want, change := range map[string]func(*toolset.Tool){
-		"not a tool name":                                      func(t *toolset.Tool) { t.Name = "a b" },
-		"it has no handler: run go generate":                   func(t *toolset.Tool) { t.Call = nil },
-		"its timeout is -1ns":                                  func(t *toolset.Tool) { t.Timeout = -1 },
-		"a catalog without a name":                             func(t *toolset.Tool) { t.Catalogs = []string{""} },
-		`in the catalog "a" twice`:                             func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
-		"its input schema is not JSON":                         func(t *toolset.Tool) { t.Input = "{" },
-		`not of type "object"`:                                 func(t *toolset.Tool) { t.Input = `{"type":"array"}` },
-		"that is not a header name: use letters, digits and -": func(t *toolset.Tool) { t.Input = header(`"a b"`, `"c"`) },
-		"x-mcp-header at b":                                    func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
-		"two properties to the header":                         func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
+		"not a tool name":                    func(t *toolset.Tool) { t.Name = "a b" },
+		"it has no handler: run go generate": func(t *toolset.Tool) { t.Call = nil },
+		"its timeout is -1ns":                func(t *toolset.Tool) { t.Timeout = -1 },
+		"a catalog without a name":           func(t *toolset.Tool) { t.Catalogs = []string{""} },
+		`in the catalog "a" twice`:           func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
+		"its input schema is not JSON":       func(t *toolset.Tool) { t.Input = "{" },
+		`not of type "object"`:               func(t *toolset.Tool) { t.Input = `{"type":"array"}` },
+		"that is not a header name: use letters, digits and -": func(t *toolset.Tool) {
+			t.Input = header(`"a b"`, `"c"`)
+		},
+		"x-mcp-header at b":            func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
+		"two properties to the header": func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
 		"its input schema has a malformed x-mcp-header (": func(t *toolset.Tool) {
 			t.Input = `{"type":"object","properties":{"x-mcp-header":true}}`
 		},

@@ -295,7 +295,8 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}},
 			Dependencies{}},
 		"isolate=process only": {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
-		"it has //mcp:allow or isolate=process, but its generated code uses neither: run go generate": {toolset.Tool{Isolate: "x", Answer: answer}, all},
+		"it has //mcp:allow or isolate=process, but its generated code uses neither: run " +
+			"go generate": {toolset.Tool{Isolate: "x", Answer: answer}, all},
 	} {
 		test.tool.Name = "t"
 		err := CheckGuarded(&Tool{Tool: test.tool}, test.has)

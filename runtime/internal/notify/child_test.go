@@ -306,7 +306,8 @@ func emitted(t *testing.T, log *buffer, events ...string) ([]map[string]any, []m
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 	const (
-		unread = "cannot read a message of an isolated call: its handler forged it, or logged a value without a JSON representation"
+		unread = "cannot read a message of an isolated call: its handler forged it, or logged a value " +
+			"without a JSON representation"
 		begin  = `{"log":{"level":"WARN","msg":"m"`
 		plain  = `{"level":"WARN","msg":"m"}`
 		failed = `{"level":"ERROR","msg":"m"}`

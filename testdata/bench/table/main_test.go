@@ -94,7 +94,8 @@ func TestMarkdownHasRatiosAndConditions(t *testing.T) {
 }
 
 func TestMarkdownIsWrittenBetweenTheMarkers(t *testing.T) {
-	from, page := keep(t, "bench.out", kept()), keep(t, "performance.md", "# a\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nb\n")
+	from, page := keep(t, "bench.out", kept()),
+		keep(t, "performance.md", "# a\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nb\n")
 	for range 2 {
 		if err := run("", 0, "", "", from, false, page, nil); err != nil {
 			t.Fatal(err)
