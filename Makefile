@@ -257,7 +257,7 @@ adopters: ## compare public servers and services with their ports
 	@export GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) $(UNOPTIMIZED)"; \
 	for module in $(ADOPTERS); do \
 		echo "$$module"; \
-		(cd $$module && $(GO) test -count=1 -vet=all ./...) || exit 1; \
+		(cd $$module && $(GO) tool mcpgen check ./... && $(GO) test -count=1 -vet=all ./...) || exit 1; \
 	done
 
 # The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
