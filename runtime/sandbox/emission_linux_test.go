@@ -384,6 +384,9 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 				}
 			}
 			for _, line := range all {
+				if strings.Contains(line, "a handler returned after the response to its call") {
+					continue // of an earlier call, which timed out
+				}
 				whose := strings.Contains(line, " request_id=") &&
 					strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_"))
 				if !whose && !strings.Contains(line, "msg=\"sandbox: ") { // which knows the handler
