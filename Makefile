@@ -192,7 +192,7 @@ race-runtime:
 race-generator: race-runtime
 	$(RUN) $(COVER)/generator ./cmd/... ./generator/... ./sourcehash
 race-nested: race-runtime
-	$(RUN) $(COVER)/nested ./runtime/store ./internal/systemtest/... $(patsubst %,./%/...,$(NESTED))
+	$(RUN) $(COVER)/nested ./runtime/store ./runtime/sandbox ./internal/systemtest/... $(patsubst %,./%/...,$(NESTED))
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
