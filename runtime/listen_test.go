@@ -10,10 +10,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -219,6 +221,54 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+}
+
+// A client without a credential can fail any number of handshakes, so they are no warnings.
+func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	certText, keyText := certificate(t, 1)
+	for name, text := range map[string][]byte{cert: certText, key: keyText} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log lines
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)}, newHeld().tools())
+	urls := make(chan string, 1)
+	_, ended := serving(t, ctx, s, runtime.TLSFiles(cert, key),
+		runtime.OnListen(func(url string) { urls <- url }))
+	address, err := url.Parse(<-urls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", address.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("no handshake\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, conn) // until the server ends the connection
+	conn.Close()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(log.String(), "TLS handshake error") && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "TLS handshake error") {
+			if !strings.Contains(line, `"level":"DEBUG"`) {
+				t.Errorf("%s", line)
+			}
+			return
+		}
+	}
+	t.Errorf("no handshake failed: %s", log.String())
 }
 
 func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {

@@ -65,6 +65,11 @@ func TestArgumentsHaveTheTypesOfTheSchema(t *testing.T) {
 		!strings.Contains(err.Error(), "write one of none, or a:=JSON") {
 		t.Errorf("without a schema: %v", err)
 	}
+	hostile := json.RawMessage(`{"properties":{"a":{"type":"\u001b]0;x\u0007"}}}`)
+	if _, err := Arguments(hostile, []string{"a=1"}); err == nil ||
+		strings.ContainsAny(err.Error(), "\x1b\x07") {
+		t.Errorf("a terminal would interpret %q", err)
+	}
 }
 
 func TestUsageNamesEachArgument(t *testing.T) {

@@ -99,9 +99,10 @@ func (e unreached) Error() string { return e.text }
 
 func (e unreached) Unwrap() error { return e.error }
 
-// postgresUnreached says why no connection could be made, and what to do. The driver tries with TLS
-// and then without, unless sslmode says otherwise, at each address of each host: of what it met
-// only what it says of the server counts. Other errors stay as they are.
+// postgresUnreached describes why no connection was made, and the cure. The driver tries each
+// address of each host, with TLS and then without, unless sslmode forbids one of these. The text has
+// each error once. Refusals of TLS count only if there is no other error, and a response of the
+// server decides the cure. Errors of another kind are returned unchanged.
 func postgresUnreached(err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
