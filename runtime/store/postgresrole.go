@@ -100,9 +100,9 @@ func (e unreached) Error() string { return e.text }
 func (e unreached) Unwrap() error { return e.error }
 
 // postgresUnreached describes why no connection was made, and the cure. The driver tries each
-// address of each host, with TLS and then without, unless sslmode forbids one of these. The text has
-// each error once. Refusals of TLS count only if there is no other error, and a response of the
-// server decides the cure. Errors of another kind are returned unchanged.
+// address of each host, with TLS and then without, unless sslmode forbids one of these. The text
+// has each error once. Refusals of TLS count only if there is no other error, and a response of
+// the server decides the cure. Errors of another kind are returned unchanged.
 func postgresUnreached(err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
