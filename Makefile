@@ -14,12 +14,19 @@ SEED ?= 1
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 # The official conformance suite. Only the 0.2 alphas contain the scenarios of 2026-07-28.
 CONFORMANCE = @modelcontextprotocol/conformance@0.2.0-alpha.12
-# The TypeScript SDK: version 1, and the client of version 2, which supports 2026-07-28.
-TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
+# The TypeScript SDK: version 1, and the client of version 2, which supports 2026-07-28, with tasks.
+TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
+	@modelcontextprotocol/ext-tasks@0.2.2
+# The libraries that translate the schemas of tools for OpenAI, Anthropic and Gemini, and clients on
+# top of the TypeScript SDK.
+LIBRARIES = openai@7.57.0 @openai/agents@0.20.0 @anthropic-ai/sdk@1.13.0 @google/genai@3.3.0 \
+	@ai-sdk/mcp@2.0.99 mcp-remote@0.15.1
 # A real OpenID provider, for the tests of runtime/identity/oidc.
 PROVIDER = oidc-provider@9.13.3
 # The JSON schema of SARIF 2.1.0, in a package of Microsoft.
 SARIF = @microsoft/jest-sarif@1.0.0-beta.0
+# The schema of server.json, in a Go module that no package imports.
+REGISTRY = github.com/modelcontextprotocol/registry@v1.8.8
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 # The tests of the host adapters run against Django and PostgreSQL, those of the console drive a
@@ -63,8 +70,12 @@ test: ## run all tests
 	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
 # The last steps wait a lot and write no file that another reads, so they go beside the tests.
+# A checkout in a new folder finds in Go's build cache what an earlier one compiled only if no path
+# of the folder is compiled in. Binaries without paths find GOROOT in the environment alone.
 ci: export CI = true
 ci: export FUZZTIME = 1000x
+ci: export GOROOT = $(shell $(GO) env GOROOT)
+ci: export GOFLAGS = -trimpath
 ci: ## everything that must hold before a change lands
 	@step() { \
 		start=$$(date +%s); \
@@ -73,21 +84,31 @@ ci: ## everything that must hold before a change lands
 		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
 	}; \
 	steps() { for each; do step $$each || return 1; done; }; \
-	steps setup fmt modules vet staticcheck check prove demo docs prose site decoderoracle || exit 1; \
+	steps space setup fmt modules vet staticcheck check prove demo docs prose site decoderoracle || exit 1; \
 	steps corpus benchtest browser clients adopters fuzz & \
 	step cover; covered=$$?; \
 	wait $$! && exit $$covered
 
-setup: ## download what later targets need
+# Go deletes entries of its build cache by age alone, so many checkouts can fill a disk with them.
+.PHONY: space
+space: ## empty Go's build cache where the disk has less than 15 GiB left
+	@cache=$$($(GO) env GOCACHE) && mkdir -p "$$cache" && \
+		free=$$(df -Pk "$$cache" | awk 'NR == 2 { print int($$4 / 1048576) }') && \
+		echo "$$free GiB are free" && { test "$$free" -ge 15 || $(GO) clean -cache; }
+
+setup: npm ## download what later targets need
 	@for module in . $(NESTED) $(APART); do (cd $$module && GOWORK=off $(GO) mod download) || exit 1; done
+	$(GO) mod download $(REGISTRY)
 	$(GO) run $(STATICCHECK) -version
 	$(GO) run $(GOFUMPT) -version
-	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
-		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(SARIF) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
 	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
+
+npm: ## download the packages of npm, node included, into .tools
+	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
+		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(LIBRARIES) $(PROVIDER) $(SARIF) $(NODE)
 
 site: ## write the documentation as a site into bin/site, and llms.txt
 	cd internal/site && $(GO) run . -root ../.. -o ../../bin/site
@@ -186,7 +207,7 @@ race-detected:
 race-slow: race-detected
 	$(RUN) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
 race-nocgo: race-slow
-	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox
+	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox/...
 race-runtime:
 	$(RUN) $(COVER)/runtime ./runtime/... ./internal/...
 race-generator: race-runtime
@@ -206,11 +227,12 @@ benchtest: ## vet and test the benchmarks against other servers, without measuri
 browser: ## drive the console and the page of mcpgen docs in headless Chromium
 	cd testdata/browser && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
-clients: ## drive examples/conformance with stock clients: go-sdk, mcp-go, TypeScript SDK, Inspector
-	cd testdata/clients && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
+clients: ## run stock clients against the servers of examples, and write docs/reference/clients.md
+	cd testdata/clients && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 . $(if $(CHECK),,-args -write)
 
-conformance: ## count the checks of the official conformance suite that examples/conformance passes
-	$(GO) test -count=1 -v -run TestConformance ./examples/conformance
+conformance: ## count the checks of the official conformance suite that servers of mcpgen pass
+	@test -e .tools/node_modules/@modelcontextprotocol/conformance || $(MAKE) npm
+	$(GO) test -count=1 -v -run 'Conformance|Adopted' ./examples/conformance
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/bench && GOWORK=off $(GO) run ./table -o bench.out $(BENCHFLAGS)

@@ -19,7 +19,9 @@ import (
 // leftover returns what a run without findings removes: error files, and the generated files of a
 // package that has no directive any more. Of a document that holds other text as well, the rest
 // stays.
-func leftover(program *load.Program, services []model.Service) (rest []emit.File, remove []string, err error) {
+func leftover(program *load.Program, services []model.Service) (
+	rest []emit.File, remove []string, err error,
+) {
 	for _, p := range program.Roots {
 		client, err := oldClient(p, services)
 		if err != nil {

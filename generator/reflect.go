@@ -34,8 +34,9 @@ func Reflect(
 		if err != nil {
 			return reflection.Result{}, err
 		}
-		generated = slices.DeleteFunc(generated, func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code })
-		found := scan.ReflectedTypes(program, s)
+		other := func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code }
+		generated = slices.DeleteFunc(generated, other)
+		found := reflection.TypesOf(program, s)
 		for i := range found {
 			found[i].RequiredFromTags = requiredFromTags
 			for _, path := range found[i].Reflect(nil) {

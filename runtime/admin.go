@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -100,13 +101,13 @@ type ListedTool struct {
 // and those that are refused and not concealed. Admins get concealed tools too. With
 // Options.CatalogStrict a catalog that cannot be found is an error, which wraps catalog.ErrUnknown
 // if it does not exist. Without an admitted request the list is empty.
-func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error) {
+func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
 	info := request.From(ctx)
 	if info == nil {
 		return Listing{}, nil
 	}
 	filter, err := s.catalogs.Filter(ctx, &request.Info{
-		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Masker, ask)})
+		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Masker, ref)})
 	if err != nil {
 		return Listing{}, err
 	}
@@ -166,6 +167,26 @@ func (s *Server) Info() toolset.ServerInfo { return s.info }
 
 // Path returns Options.Path, or its default.
 func (s *Server) Path() string { return s.opts.Path }
+
+// Manifest identifies the mcp.manifest.json of a toolset's package. It covers what is compiled:
+// options of the server, narrowed toolsets and the rules of [Adopt] do not change it.
+type Manifest struct {
+	Package string // import path
+	// Digest is "sha256:" and hexadecimal digits. It is empty in code of earlier versions of mcpgen,
+	// and for a toolset that code made of the description of another one.
+	Digest string
+}
+
+// String returns the package and the digest.
+func (m Manifest) String() string { return m.Package + " " + cmp.Or(m.Digest, "unknown") }
+
+// Manifests returns the manifests of the toolsets, in the order of [New]. No MCP message contains
+// a digest, because it changes with each tool, concealed ones included. Show it to admins only.
+func (s *Server) Manifests() []Manifest { return slices.Clone(s.manifests) }
+
+// Adopted reports whether the server is one of [Adopt]: no manifest describes the adopted
+// server's own tools.
+func (s *Server) Adopted() bool { return s.own.info != nil }
 
 // Table returns a copy of the rules of the server. A change of the copy changes no decision.
 func (s *Server) Table() access.Table { return s.table.Clone() }

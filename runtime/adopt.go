@@ -28,24 +28,31 @@ import (
 //     that of this prompt, or of the resource or template with this URI, whatever the key.
 //   - MinRole is a position in the hierarchy of the toolsets, or else in access.DefaultRoles;
 //     [access.ParseRules] takes the names of roles. [RulesByHint] makes rules of the tools' hints.
-//   - A rule of a tool that the server does not list is an error, unless Options.Adopt.Conditional
-//     has the tool. If a toolset has it as well, Options.Adopt.Replace is the cure.
+//   - A rule of what the server does not list is an error, unless Options.Adopt.Conditional has its
+//     key. If a toolset has it as well, Options.Adopt.Replace is the cure.
+//   - A list contains what the server lists to this client now. If the server declares listChanged,
+//     clients are notified of changes of what they see, and of nothing else.
 //   - A completion has the rule of its reference. Custom methods are refused.
 //   - Without a rule, a tool, prompt or resource is refused, also if it is added later.
 //   - If a URI matches several resources, an exact one comes first, then a template of a toolset,
-//     then the first of the server's own templates in the order of their text, as in go-sdk.
+//     then the first of the server's own templates in the order of their text, as in go-sdk. A
+//     template matches no URI of more than 8000 bytes.
 //
 // Your program keeps control of the server, so there are limits:
 //
 //   - Middleware that is added after Adopt runs outside the guard and can answer first.
 //   - A tool that is replaced later runs once it is allowed; one of a toolset cannot be replaced.
-//     A template that is added later may answer for a URI that has a rule.
+//     A resource or template that is added later may answer for a URI that has the rule of a
+//     template.
 //   - A tool counts as readonly by the readOnlyHint that it has when Adopt is called.
-//   - Its own tools, prompts and resources are decided once, and not again when go-sdk runs them
-//     anew for a multi-round-trip request. They have no time limit but the end of the caller's
-//     credential. Its prompts and resources cannot ask for input.
+//   - Clients subscribe to its resources by its SubscribeHandler and UnsubscribeHandler. Its
+//     ResourceUpdated notifies the subscribers that may read the resource, of this process only;
+//     [Server.ResourceUpdated] notifies those of every replica.
+//   - Its own tools, prompts and resources have no time limit but the end of the caller's
+//     credential. It has 10 seconds to list, and a list that fails is an error for the client.
 //   - go-sdk checks a schema with x-mcp-header before the guard, which distinguishes such a tool
-//     from an unknown one. The same holds for a refused custom method.
+//     from an unknown one. The same holds for a refused custom method. The time for a long URI
+//     distinguishes a hidden template of the server from an unknown one.
 //   - Its instructions are sent like Options.Instructions, which replace them. They are not checked
 //     before the first handshake.
 //   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
@@ -61,11 +68,10 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	if err != nil {
 		return nil, startError{errors.Join(optsErr, err)}
 	}
+	conditionalErr := own.conditionally(opts.Adopt.Conditional, rules)
 	var replaced map[access.Kind][]string
 	if opts.Adopt.Replace {
-		replaced = own.replace(toolsets, opts.Adopt.Conditional)
-		opts.Adopt.Conditional = slices.DeleteFunc(slices.Clone(opts.Adopt.Conditional),
-			func(name string) bool { return slices.Contains(replaced[access.Tools], name) })
+		replaced = own.replace(toolsets)
 	}
 	part, rulesErr := own.part(rules, opts, replaced)
 	part.Table.Roles = access.DefaultRoles()
@@ -77,7 +83,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	}
 	c, err := compose(opts, toolsets, part)
 	c.own = own
-	err = errors.Join(optsErr, rulesErr, err, own.clashes(c, replaced),
+	err = errors.Join(optsErr, conditionalErr, rulesErr, err, own.clashes(c, replaced),
 		c.describe(opts.Descriptions))
 	if err != nil {
 		return nil, startError{err}
@@ -104,7 +110,8 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 		})
 		if len(refused) > 0 {
 			opts.Logger.Warn(k.String()+"s of the adopted server have no rule, so the server refuses "+
-				"them: give each a rule in Adopt", k.String()+"s", refused)
+				"them: give each a rule in Adopt, with its name in Rule.Tool or Rule.Prompt, or its URI in "+
+				"Rule.Resource", k.String()+"s", refused)
 		}
 	}
 	return s, nil
@@ -119,7 +126,9 @@ type adopted struct {
 	resources map[string]*mcp.Resource
 	templates map[string]*mcp.ResourceTemplate
 
-	listed map[access.Kind][]string // names of all of these at adoption, and of conditional tools
+	listed map[access.Kind][]string // names of all of these at adoption, and of conditional ones
+	// conditional are the names that Options.Adopt.Conditional means, apart from replaced ones.
+	conditional map[access.Kind][]string
 }
 
 // RulesByHint returns the rules of the tools that a go-sdk server lists, for [Adopt]: readOnly is
@@ -238,27 +247,27 @@ func (a adopted) names(k access.Kind) []string {
 // replace removes what toolsets have as well, by the tools that they had before they were narrowed:
 // narrowing one does not bring the server's tool back, nor one that it lists to some clients only.
 // It returns the removed names.
-func (a adopted) replace(toolsets []toolset.Toolset,
-	conditional []string) map[access.Kind][]string {
+func (a adopted) replace(toolsets []toolset.Toolset) map[access.Kind][]string {
 	replaced := map[access.Kind][]string{}
+	replace := func(k access.Kind, name string, listed bool) {
+		if listed || slices.Contains(a.conditional[k], name) {
+			replaced[k] = append(replaced[k], name)
+		}
+		a.conditional[k] = slices.DeleteFunc(a.conditional[k],
+			func(c string) bool { return c == name })
+	}
 	for _, set := range toolsets {
 		g := set.Generated()
 		for _, t := range append(g.Tools, set.Removed()...) {
-			if a.tools[t.Name] != nil || slices.Contains(conditional, t.Name) {
-				replaced[access.Tools] = append(replaced[access.Tools], t.Name)
-			}
+			replace(access.Tools, t.Name, a.tools[t.Name] != nil)
 			delete(a.tools, t.Name)
 		}
 		for _, p := range g.Prompts {
-			if a.prompts[p.Name] != nil {
-				replaced[access.Prompts] = append(replaced[access.Prompts], p.Name)
-			}
+			replace(access.Prompts, p.Name, a.prompts[p.Name] != nil)
 			delete(a.prompts, p.Name)
 		}
 		for _, r := range g.Resources {
-			if a.resources[r.URI] != nil || a.templates[r.URI] != nil {
-				replaced[access.Resources] = append(replaced[access.Resources], r.URI)
-			}
+			replace(access.Resources, r.URI, a.resources[r.URI] != nil || a.templates[r.URI] != nil)
 			delete(a.resources, r.URI)
 			delete(a.templates, r.URI)
 		}
@@ -266,20 +275,34 @@ func (a adopted) replace(toolsets []toolset.Toolset,
 	return replaced
 }
 
-// part checks the rules of Adopt and makes a table of them. It removes the tools that do not count
-// as the server's: conditional ones, and with Options.ReadOnly those that may write.
+// conditionally notes the names that Options.Adopt.Conditional means by keys of rules. A tool of
+// them counts as not listed, so that its hints do not.
+func (a *adopted) conditionally(keys []string, rules map[string]access.Rule) error {
+	var errs []error
+	a.conditional = map[access.Kind][]string{}
+	for _, key := range keys {
+		rule, ok := rules[key]
+		k, name := rule.Kind(), rule.Name()
+		if k == access.Tools {
+			name = key
+			delete(a.tools, key)
+		}
+		if !ok {
+			errs = append(errs, fmt.Errorf("Options.Adopt.Conditional has %q, which is not a key of the "+
+				"rules: correct it, or give it a rule", key))
+		}
+		a.conditional[k] = append(a.conditional[k], name)
+		a.listed[k] = append(a.listed[k], name)
+	}
+	return errors.Join(errs...)
+}
+
+// part checks the rules of Adopt and makes a table of them. With Options.ReadOnly it removes the
+// tools that may write.
 func (a adopted) part(rules map[string]access.Rule, o Options,
 	replaced map[access.Kind][]string) (access.Part, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, name := range o.Adopt.Conditional {
-		delete(a.tools, name)
-		a.listed[access.Tools] = append(a.listed[access.Tools], name)
-		if rule, ok := rules[name]; !ok || rule.Kind() != access.Tools {
-			bad("Options.Adopt.Conditional has tool %q without a rule: correct the name, or give it a rule",
-				name)
-		}
-	}
 	var all []access.Rule
 	for _, key := range slices.Sorted(maps.Keys(rules)) {
 		rule := rules[key]
@@ -289,17 +312,15 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 		} else if kind == access.Tools {
 			rule.Tool = key
 		}
-		name, cure := rule.Name(), "correct the name, or remove the rule"
-		conditional := kind == access.Tools && slices.Contains(o.Adopt.Conditional, name)
+		name := rule.Name()
+		conditional := slices.Contains(a.conditional[kind], name)
 		switch {
 		case slices.Contains(replaced[kind], name):
 			continue
 		case !conditional && !slices.Contains(a.names(kind), name):
-			if kind == access.Tools {
-				cure += "; if the server lists the tool to some clients only, add it to " +
-					"Options.Adopt.Conditional"
-			}
-			bad("the adopted server has no %s %q, which has a rule: %s", kind, name, cure)
+			bad("the adopted server has no %s %q, which has a rule: correct the name, or remove the "+
+				"rule; if the server lists it later, or to some clients only, add %q to "+
+				"Options.Adopt.Conditional", kind, name, key)
 		case !o.PermissionAware && rule.PermissionOnly():
 			bad("%s %q has only the rule %s, which only permission-aware discovery enforces: add "+
 				"Authenticated, MinRole or Scopes", kind, name, rule.Permission)
@@ -341,21 +362,91 @@ func (a adopted) clashes(c composed, replaced map[access.Kind][]string) error {
 	return errors.Join(errs...)
 }
 
+// updates reports whether the server lets clients subscribe to its resources.
+func (a adopted) updates() bool {
+	return a.has != nil && a.has.Resources != nil && a.has.Resources.Subscribe
+}
+
+// changes reports whether the server declares that its list of a kind may change.
+func (a adopted) changes(k access.Kind) bool {
+	has := a.has
+	if has == nil {
+		return false
+	}
+	switch k {
+	case access.Tools:
+		return has.Tools != nil && has.Tools.ListChanged
+	case access.Prompts:
+		return has.Prompts != nil && has.Prompts.ListChanged
+	}
+	return has.Resources != nil && has.Resources.ListChanged
+}
+
+// isAdopted returns the func of [discovery.ListsConfig].
+func (s *Server) isAdopted() func(access.Kind, string) bool {
+	if s.own.info == nil {
+		return nil
+	}
+	return func(k access.Kind, name string) bool {
+		switch k {
+		case access.Tools:
+			return s.tools[name] == nil
+		case access.Prompts:
+			return s.prompts[name] == nil
+		}
+		r := s.resources.Named(name)
+		return r != nil && r.Adopted
+	}
+}
+
+// listedByAdopted returns the func of [discovery.ListChangedConfig] for some kinds.
+func (s *Server) listedByAdopted(kinds []access.Kind) func(context.Context, request.Session,
+	map[string]any) (*discovery.Items, bool) {
+	if len(kinds) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, to request.Session, meta map[string]any) (*discovery.Items,
+		bool) {
+		return s.bridge.Listed(ctx, to, meta, kinds)
+	}
+}
+
+// ownChanges returns the kinds whose lists an adopted server changes.
+func (s *Server) ownChanges() (kinds []access.Kind) {
+	for _, k := range request.Kinds {
+		if s.own.changes(k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
 // resolve adds the resources of the server. go-sdk takes the first match, so that one without a
 // rule has to be found here too.
 func (a adopted) resolve(rs *invoke.Resources) error {
-	for uri := range a.resources {
-		rs.Add(invoke.NewAdoptedResource(uri, nil))
+	add := func(r *invoke.Resource) {
+		r.Subscribe = a.updates()
+		rs.Add(r)
 	}
-	for uri := range a.templates {
+	for uri := range a.resources {
+		add(invoke.NewAdoptedResource(uri, nil))
+	}
+	templates := slices.Collect(maps.Keys(a.templates))
+	for _, uri := range a.conditional[access.Resources] {
+		if a.resources[uri] == nil && a.templates[uri] == nil {
+			templates = append(templates, uri)
+		}
+	}
+	for _, uri := range templates {
 		template, err := uritemplate.New(uri)
-		if err != nil { // go-sdk has parsed it before
+		if err != nil { // of a conditional one, as go-sdk has parsed the others before
 			return fmt.Errorf("resource template %q of the adopted server: %w", uri, err)
 		}
-		pattern := template.Regexp()
-		rs.Add(invoke.NewAdoptedResource(uri, func(uri string) (map[string]string, bool) {
-			return map[string]string{"uri": uri}, pattern.MatchString(uri)
-		}))
+		if len(template.Varnames()) == 0 && a.templates[uri] == nil {
+			add(invoke.NewAdoptedResource(uri, nil))
+			continue
+		}
+		add(invoke.NewAdoptedResource(uri, template.Regexp()))
 	}
 	return nil
 }

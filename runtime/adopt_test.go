@@ -184,14 +184,14 @@ func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
 			}
 		}
 		caps := connectHTTP(t, url, tokens["Viewer"], era).InitializeResult().Capabilities
-		if caps.Prompts.ListChanged || caps.Resources.ListChanged || caps.Resources.Subscribe ||
-			caps.Tools.ListChanged {
+		if !caps.Prompts.ListChanged || !caps.Resources.ListChanged || caps.Resources.Subscribe ||
+			!caps.Tools.ListChanged {
 			t.Errorf("%s: %+v", era, caps)
 		}
 	}
 }
 
-func TestChangesOfAnAdoptedServerAreNotTold(t *testing.T) {
+func TestChangesOfAnAdoptedServerAreNotSent(t *testing.T) {
 	server := existing("ruled")
 	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
 	told := make(chan string, 10)

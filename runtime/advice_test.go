@@ -18,8 +18,11 @@ import (
 )
 
 func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
+	type named string
+	text := &mcp.TextContent{Text: "b", Annotations: &mcp.Annotations{
+		LastModified: "2026-01-01T00:00:00Z"}}
 	for _, test := range []struct {
-		content *mcp.TextContent
+		content mcp.Content
 		want    string
 	}{
 		{runtime.ForModel(0.5, "a"),
@@ -35,10 +38,36 @@ func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
 			`{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
 		{runtime.ForModel(math.NaN(), "a"),
 			`{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
+		{runtime.ForPerson(1, named("a")),
+			`{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
+		{runtime.ForModel(1, text),
+			`{"type":"text","text":"b","annotations":{"audience":["assistant"],` +
+				`"lastModified":"2026-01-01T00:00:00Z","priority":1}}`},
+		{runtime.ForModel(1, &mcp.ImageContent{Data: []byte("a"), MIMEType: "image/png"}),
+			`{"type":"image","mimeType":"image/png","data":"YQ==",` + toModel + `}`},
+		{runtime.ForModel(1, &mcp.AudioContent{Data: []byte("a"), MIMEType: "audio/wav"}),
+			`{"type":"audio","mimeType":"audio/wav","data":"YQ==",` + toModel + `}`},
+		{runtime.ForModel(1, &mcp.ResourceLink{URI: "a:b", Name: "b"}),
+			`{"type":"resource_link","uri":"a:b","name":"b",` + toModel + `}`},
+		{runtime.ForModel(1, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "a:b",
+			Text: "c"}}),
+			`{"type":"resource","resource":{"uri":"a:b","text":"c"},` + toModel + `}`},
 	} {
 		if got := marshalled(t, test.content); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
 		}
+	}
+}
+
+// A shared content keeps its own audience, and a nil one stays nil.
+func TestAContentForAnAudienceIsACopy(t *testing.T) {
+	shared := &mcp.ImageContent{Annotations: &mcp.Annotations{}}
+	if c := runtime.ForPerson(1, shared); c == mcp.Content(shared) ||
+		len(shared.Annotations.Audience) > 0 {
+		t.Errorf("%+v", shared.Annotations)
+	}
+	if c := runtime.ForPerson(1, (*mcp.ImageContent)(nil)); c != nil {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -48,7 +77,7 @@ const (
 )
 
 // contents are those of an answer.
-func contents(m spoken) (all []string) {
+func contents(m serverMessage) (all []string) {
 	for _, c := range m.Result.Content {
 		all = append(all, string(c))
 	}
@@ -110,7 +139,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			"percent": {`{"type":"text","text":"100 % done, password=***MASKED***",` + toModel +
 				`}`},
 		} {
-			got := l.call(t, name, `{}`).answer(t)
+			got := l.call(t, name, `{}`).response(t)
 			if !reflect.DeepEqual(contents(got), want) ||
 				got.Result.IsError != (name == "failing") {
 				t.Errorf("%s: %s", name, got.text)
@@ -121,7 +150,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 				t.Errorf("%s: structured content %s", name, got.Result.StructuredContent)
 			}
 		}
-		if got := l.call(t, "many", `{}`).answer(t); len(got.Result.Content) != 16 {
+		if got := l.call(t, "many", `{}`).response(t); len(got.Result.Content) != 16 {
 			t.Errorf("%s", got.text)
 		}
 	})
@@ -183,7 +212,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 			"handler":   {"no such thing", false, nil},
 			"panic":     {"internal error", false, nil},
 		} {
-			got := l.call(t, name, `{}`).answer(t)
+			got := l.call(t, name, `{}`).response(t)
 			all := contents(got)
 			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
 				strings.Contains(all[0], toModel) != test.toModel {
@@ -192,7 +221,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 				t.Errorf("%s: %s", name, got.text)
 			}
 		}
-		if got := l.call(t, "fits", `{}`).answer(t); got.Result.IsError {
+		if got := l.call(t, "fits", `{}`).response(t); got.Result.IsError {
 			t.Error(got.text)
 		}
 	})
@@ -200,7 +229,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 
 // A handler that asks the caller first is run twice for one message of an older client. What it
 // advised before it asked is not said twice, and an answer that asks holds none.
-func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
+func TestAdviceOfAHandlerThatAsksIsSentOnce(t *testing.T) {
 	s := newServer(t, runtime.Options{},
 		toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {

@@ -62,17 +62,17 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 			asked = append(asked, message)
 			return answer
 		})
-		if got := said(t, session, "read", call); got != refused || len(open()) != 0 ||
+		if got := callText(t, session, "read", call); got != refused || len(open()) != 0 ||
 			len(asked) != 1 ||
 			asked[0] != `read needs file.read of "docs/./a[1].md", which is not granted for calls that are not isolated. Ask an administrator for it?` {
 			t.Errorf("%s, declined: %s %q", era, got, asked)
 		}
-		if got := said(t, eliciting(t, url, "Member", era, nil), "read", call); got != refused {
+		if got := callText(t, eliciting(t, url, "Member", era, nil), "read", call); got != refused {
 			t.Errorf("%s, without elicitation: %s", era, got)
 		}
 		answer = &mcp.ElicitResult{Action: "accept",
 			Content: map[string]any{"reason": "to index it"}}
-		if got := said(t, session, "read", call); got != refused+
+		if got := callText(t, session, "read", call); got != refused+
 			"; the server sent an administrator the request 1" {
 			t.Errorf("%s, accepted: %s", era, got)
 		}
@@ -91,7 +91,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 			Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := said(t, session, "read", call); got != `{"result":"A"}` {
+		if got := callText(t, session, "read", call); got != `{"result":"A"}` {
 			t.Errorf("%s, approved: %s", era, got)
 		}
 	}
@@ -122,7 +122,7 @@ func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T
 	for _, era := range eras {
 		for _, test := range []struct{ user, host string }{{"Member", "127.0.0.1:9"},
 			{"Member", "no host at all"}, {"", "127.0.0.1:9"}} {
-			if got := said(t, eliciting(t, url, test.user, era, never), "call",
+			if got := callText(t, eliciting(t, url, test.user, era, never), "call",
 				fmt.Sprintf(`{"host":%q}`, test.host)); !strings.HasPrefix(got,
 				"!permission_denied: net.connect") {
 				t.Errorf("%s: %v: %s", era, test, got)
@@ -159,7 +159,7 @@ func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 					return &mcp.ElicitResult{Action: "accept",
 						Content: map[string]any{"reason": "x"}}
 				})
-			if got := said(t, session, "look", `{}`); !strings.HasPrefix(got, "!") || runs > 1 {
+			if got := callText(t, session, "look", `{}`); !strings.HasPrefix(got, "!") || runs > 1 {
 				t.Errorf("%s, %s: %s after %d runs", name, era, got, runs)
 			}
 			for _, e := range sink.taken() {

@@ -282,7 +282,7 @@ func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
 	one("a session", func() { session.call(t, "device_get", `,"arguments":{}`, nil) })
 	for _, era := range eras {
 		one("stdio, "+era, func() {
-			if got := stdio[era].call(t, "device_get", "{}").answer(t); got.Error == nil {
+			if got := stdio[era].call(t, "device_get", "{}").response(t); got.Error == nil {
 				t.Errorf("%s: %s", era, got.text)
 			}
 		})
@@ -311,7 +311,7 @@ func TestRevokedPermissionIsGoneWithTheNextMessage(t *testing.T) {
 						{"prompts/get", "triage", `"name":"triage"`},
 						{"resources/read", "dcim://devices", `"uri":"dcim://devices"`},
 					} {
-						got := c.ask(t, m.method, m.name, m.params).answer(t)
+						got := c.ask(t, m.method, m.name, m.params).response(t)
 						if may := got.Error == nil && (m.method != "tools/list" ||
 							strings.Contains(got.text, "device_get")); may != held {
 							t.Errorf("%s, %s, SDKOnly %v: held %v: %s", era, name, sdkOnly, held,
@@ -604,7 +604,7 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
+func TestHostThatFailsDeniesAndIsReportedInLogAndAuditOnly(t *testing.T) {
 	for name, fail := range map[string]func(context.Context) error{
 		"an error":              func(context.Context) error { return errors.New("secret reason") },
 		"a panic":               func(context.Context) error { panic("secret reason") },
@@ -663,7 +663,7 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		h.failing(nil)
-		for runtime.Asking(s) > 0 { // a question from before may still take until its end
+		for runtime.HostQueries(s) > 0 { // a question from before may still take until its end
 			time.Sleep(time.Millisecond)
 		}
 		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,

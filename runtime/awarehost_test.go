@@ -153,10 +153,10 @@ func stockGenerated() toolset.Generated {
 		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: anyInput, Call: call})
 	}
 	g.Prompts = []toolset.Prompt{{Name: "triage",
-		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText("look", nil)
 		}}}
-	read := func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+	read := func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
 		return toolset.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
 	}
 	g.Resources = []toolset.Resource{

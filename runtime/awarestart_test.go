@@ -151,7 +151,7 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 				}}}), stock(),
 			`Options.Capabilities cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
 		{"a host that does not come back with a spelling",
-			on(runtime.Options{CapabilityTimeout: time.Millisecond,
+			on(runtime.Options{CapabilityTimeout: 200 * time.Millisecond,
 				Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
 					time.Sleep(time.Second)
 					return p, nil
@@ -444,8 +444,12 @@ func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
 		of + `it panicked: boom`:                                          crash,
 		`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
 	} {
+		timeout := runtime.DefaultCapabilityTimeout
+		if strings.Contains(want, "in time") {
+			timeout = 200 * time.Millisecond
+		}
 		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
-			CapabilityTimeout: 20 * time.Millisecond, Capabilities: verbHost{h, verb},
+			CapabilityTimeout: timeout, Capabilities: verbHost{h, verb},
 			Logger: quiet()}, crud())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant\n%s", err, want)

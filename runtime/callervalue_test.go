@@ -40,8 +40,9 @@ func valueIn(ctx context.Context) string {
 	return fmt.Sprintf("%v <%s>", ok, token.Reveal())
 }
 
-// teller tells the caller's value by a tool of each door, a prompt, a resource and completions.
-func teller(left chan<- context.Context) toolset.Toolset {
+// valueToolset returns the caller's value by a tool of each door, a prompt, a
+// resource and completions.
+func valueToolset(left chan<- context.Context) toolset.Toolset {
 	tell := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		if left != nil {
 			left <- ctx
@@ -63,12 +64,12 @@ func teller(left chan<- context.Context) toolset.Toolset {
 			{Name: "sdk", Input: `{"type":"object"}`, Call: tell, SDK: true}},
 		Prompts: []toolset.Prompt{{Name: "p",
 			Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
-			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
 				return toolset.PromptText(valueIn(ctx), nil)
 			}}},
 		Resources: []toolset.Resource{{URI: "value://{of}", Name: "v", MIMEType: "text/plain",
 			Variables: []toolset.Variable{{Name: "of"}},
-			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
 				return toolset.ResourceText(valueIn(ctx), nil)
 			}}},
 	})
@@ -86,7 +87,7 @@ var tellings = []struct{ method, name, params string }{
 
 func TestCallerValueIsThatOfTheMessageAtHand(t *testing.T) {
 	for _, sdkOnly := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly}, teller(nil))
+		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly}, valueToolset(nil))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, "ada-creator", era)
@@ -152,7 +153,7 @@ func TestCallerValueOnStdio(t *testing.T) {
 	for _, sdkOnly := range []bool{false, true} {
 		number, fails = 0, false
 		s := newServer(t, runtime.Options{StdioValue: value, SDKOnly: sdkOnly,
-			Logger: log.logger()}, teller(nil))
+			Logger: log.logger()}, valueToolset(nil))
 		talk := stdioTalk(t, s, principalOf("Admin"))
 		ask := func(i int) string {
 			m := tellings[i]
@@ -181,7 +182,7 @@ func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
 	if _, ok := runtime.CallerValue[any](t.Context()); ok {
 		t.Error("outside of a call")
 	}
-	none := newServer(t, runtime.Options{}, teller(nil))
+	none := newServer(t, runtime.Options{}, valueToolset(nil))
 	got := newRaw(t, serve(t, none), tokens["Admin"], "2026-07-28").call(t, "direct", "", nil)
 	if !strings.Contains(got.body, "false") {
 		t.Errorf("of a source without one: %s", got)
@@ -190,7 +191,7 @@ func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
 		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
 			Value: identity.NewValue("text")}, nil
 	})
-	s := newServer(t, runtime.Options{Identity: other}, teller(nil))
+	s := newServer(t, runtime.Options{Identity: other}, valueToolset(nil))
 	got = newRaw(t, serve(t, s), "x", "2026-07-28").call(t, "direct", "", nil)
 	if !strings.Contains(got.body, "of another type: text") {
 		t.Errorf("of another type: %s", got)
@@ -217,7 +218,7 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly,
 			StdioValue: func(context.Context) (identity.Value, error) {
 				return identity.NewValue(identity.NewToken("late")), nil
-			}}, teller(left))
+			}}, valueToolset(left))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, "ada-one", era)
@@ -238,7 +239,7 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 func TestAbandonedHandlerHasNoCallerValue(t *testing.T) {
 	answered, seen := make(chan struct{}), make(chan string, 1)
 	set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
-		Timeout: time.Millisecond,
+		Timeout: 200 * time.Millisecond,
 		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			before := valueIn(ctx)
 			<-answered

@@ -66,7 +66,7 @@ var kitTools = []string{"create", "get_all", "get_by_id", "update"}
 
 // askings are the ways to ask for a catalog, each with what it lists to an admin.
 var askings = []struct {
-	says    string
+	name    string
 	params  string // of tools/list
 	header  string
 	query   string
@@ -74,64 +74,64 @@ var askings = []struct {
 	unknown bool
 	note    string // of a list of some of the catalogs
 }{
-	{says: "nothing", want: all},
-	{says: "a name in params", params: `"catalog":"reading"`, want: []string{"get_all",
+	{name: "nothing", want: all},
+	{name: "a name in params", params: `"catalog":"reading"`, want: []string{"get_all",
 		"get_by_id"}},
-	{says: "an id in params", params: `"catalog_id":"2"`, want: []string{"create", "update"}},
-	{says: "a number for an id", params: `"catalog_id":2`, want: []string{"create", "update"}},
-	{says: "both in params: the id counts", params: `"catalog":"reading","catalog_id":"2"`,
+	{name: "an id in params", params: `"catalog_id":"2"`, want: []string{"create", "update"}},
+	{name: "a number for an id", params: `"catalog_id":2`, want: []string{"create", "update"}},
+	{name: "both in params: the id counts", params: `"catalog":"reading","catalog_id":"2"`,
 		want: []string{"create", "update"}},
-	{says: "an unknown id counts before a name", params: `"catalog":"reading","catalog_id":"9"`,
+	{name: "an unknown id counts before a name", params: `"catalog":"reading","catalog_id":"9"`,
 		want: all, unknown: true},
-	{says: "null is not said", params: `"catalog":null,"catalog_id":null`, want: all},
-	{says: "an escaped name", params: `"catalog":"r\u0065ading"`, want: []string{"get_all",
+	{name: "null is not said", params: `"catalog":null,"catalog_id":null`, want: all},
+	{name: "an escaped name", params: `"catalog":"r\u0065ading"`, want: []string{"get_all",
 		"get_by_id"}},
-	{says: "a name in _meta", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
+	{name: "a name in _meta", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
 		want: []string{"get_all", "get_by_id"}},
-	{says: "an id in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":2}`,
+	{name: "an id in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":2}`,
 		want: []string{"create", "update"}},
-	{says: "params before _meta",
+	{name: "params before _meta",
 		params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":"reading"`,
 		want:   []string{"get_all", "get_by_id"}},
-	{says: "an empty name in params asks for all",
+	{name: "an empty name in params asks for all",
 		params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":""`, header: "reading",
 		want: all},
-	{says: "_meta before the header", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
+	{name: "_meta before the header", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
 		header: "writing", want: []string{"get_all", "get_by_id"}},
-	{says: "a header", header: "writing", want: []string{"create", "update"}},
-	{says: "an encoded header", header: "100%25%20K%C3%A4se%2F%C3%98", want: []string{"create"}},
-	{says: "a header that does not decode", header: "100%", want: all, unknown: true},
-	{says: "the header before the query", header: "writing", query: "catalog=reading",
+	{name: "a header", header: "writing", want: []string{"create", "update"}},
+	{name: "an encoded header", header: "100%25%20K%C3%A4se%2F%C3%98", want: []string{"create"}},
+	{name: "a header that does not decode", header: "100%", want: all, unknown: true},
+	{name: "the header before the query", header: "writing", query: "catalog=reading",
 		want: []string{"create", "update"}},
-	{says: "a query", query: "catalog=reading", want: []string{"get_all", "get_by_id"}},
-	{says: "an id in the query", query: "catalog_id=2&catalog=reading", want: []string{"create",
+	{name: "a query", query: "catalog=reading", want: []string{"get_all", "get_by_id"}},
+	{name: "an id in the query", query: "catalog_id=2&catalog=reading", want: []string{"create",
 		"update"}},
-	{says: "an encoded query", query: "catalog=100%25+K%C3%A4se%2F%C3%98",
+	{name: "an encoded query", query: "catalog=100%25+K%C3%A4se%2F%C3%98",
 		want: []string{"create"}},
-	{says: "an empty query", query: "catalog=", want: all},
-	{says: "a catalog with nothing in it", query: "catalog=empty", want: nil},
-	{says: "a name of another case", query: "catalog=Reading", want: all, unknown: true},
-	{says: "somebody else's", query: "catalog=of+ada", want: all, unknown: true},
-	{says: "somebody else's id", query: "catalog_id=3", want: all, unknown: true},
-	{says: "an id that never was", query: "catalog_id=999", want: all, unknown: true},
-	{says: "two names in the query", query: "catalog=reading,writing", want: kitTools},
-	{says: "the parameter twice", query: "catalog=reading&catalog=writing", want: kitTools},
-	{says: "two ids in the query", query: "catalog_id=1,2", want: kitTools},
-	{says: "two names in a header", header: "writing, reading", want: kitTools},
-	{says: "two names in params", params: `"catalog":["reading","writing"]`, want: kitTools},
-	{says: "two ids in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":[1,"2"]}`,
+	{name: "an empty query", query: "catalog=", want: all},
+	{name: "a catalog with nothing in it", query: "catalog=empty", want: nil},
+	{name: "a name of another case", query: "catalog=Reading", want: all, unknown: true},
+	{name: "somebody else's", query: "catalog=of+ada", want: all, unknown: true},
+	{name: "somebody else's id", query: "catalog_id=3", want: all, unknown: true},
+	{name: "an id that never was", query: "catalog_id=999", want: all, unknown: true},
+	{name: "two names in the query", query: "catalog=reading,writing", want: kitTools},
+	{name: "the parameter twice", query: "catalog=reading&catalog=writing", want: kitTools},
+	{name: "two ids in the query", query: "catalog_id=1,2", want: kitTools},
+	{name: "two names in a header", header: "writing, reading", want: kitTools},
+	{name: "two names in params", params: `"catalog":["reading","writing"]`, want: kitTools},
+	{name: "two ids in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":[1,"2"]}`,
 		want: kitTools},
-	{says: "two names before the query", params: `"catalog":["reading","writing"]`,
+	{name: "two names before the query", params: `"catalog":["reading","writing"]`,
 		query: "catalog=empty", want: kitTools},
-	{says: "one of two is unknown", query: "catalog=nonsense,reading",
+	{name: "one of two is unknown", query: "catalog=nonsense,reading",
 		want: []string{"get_all", "get_by_id"}, note: "the catalog does not exist: nonsense"},
-	{says: "one of two is somebody else's", params: `"catalog":["of ada","reading"]`,
+	{name: "one of two is somebody else's", params: `"catalog":["of ada","reading"]`,
 		want: []string{"get_all", "get_by_id"}, note: "the catalog does not exist: of ada"},
-	{says: "both are unknown", query: "catalog=nonsense,of+ada", want: all, unknown: true},
-	{says: "a name that is none", params: `"catalog":"\u0000"`, want: all, unknown: true},
+	{name: "both are unknown", query: "catalog=nonsense,of+ada", want: all, unknown: true},
+	{name: "a name that is none", params: `"catalog":"\u0000"`, want: all, unknown: true},
 }
 
-func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
+func TestCatalogShortensTheListHoweverItIsRequested(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		s := newServer(t, runtime.Options{Catalogs: kits(), CatalogStrict: strict},
 			directory(&desk{}))
@@ -163,7 +163,7 @@ func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 				if strict && test.unknown {
 					if !strings.Contains(got.body, `"code":-32602`) ||
 						!strings.Contains(got.body, "unknown catalog") {
-						t.Errorf("%s, %s: %s", era, test.says, got)
+						t.Errorf("%s, %s: %s", era, test.name, got)
 					}
 					continue
 				}
@@ -173,18 +173,18 @@ func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 					known = test.unknown == strings.Contains(note, "the catalog does not exist")
 				}
 				if !slices.Equal(names, test.want) || !known {
-					t.Errorf("%s, %s: %v, note %q", era, test.says, names, note)
+					t.Errorf("%s, %s: %v, note %q", era, test.name, names, note)
 				}
-				if encoded := strings.Contains(test.says,
+				if encoded := strings.Contains(test.name,
 					"encoded"); encoded != (note == "there are two of this name") {
-					t.Errorf("%s, %s: note %q", era, test.says, note)
+					t.Errorf("%s, %s: note %q", era, test.name, note)
 				}
 			}
 		}
 	}
 }
 
-func TestCatalogIsAskedForOverStdioAsWell(t *testing.T) {
+func TestCatalogIsRequestedOverStdioAsWell(t *testing.T) {
 	s := newServer(t, runtime.Options{Catalogs: kits()}, directory(&desk{}))
 	talk := stdioTalk(t, s, principalOf("Admin"))
 	for _, test := range askings {
@@ -194,7 +194,7 @@ func TestCatalogIsAskedForOverStdioAsWell(t *testing.T) {
 		names, note := listedIn(t, talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+
 			test.params+`}}`))
 		if !slices.Equal(names, test.want) || (test.unknown || test.note != "") != (note != "") {
-			t.Errorf("%s: %v, note %q", test.says, names, note)
+			t.Errorf("%s: %v, note %q", test.name, names, note)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,7 +31,7 @@ func scoped() toolset.Toolset {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]string{"moved": "yes"}, nil)
 	}
-	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 		return toolset.ResourceText("a book", nil)
 	}
 	return toolset.NewToolset(toolset.Generated{
@@ -44,7 +45,7 @@ func scoped() toolset.Toolset {
 			{Name: "look", Input: `{"type":"object"}`, Call: call},
 		},
 		Prompts: []toolset.Prompt{{Name: "ask",
-			Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 				return toolset.PromptText("ask", nil)
 			}}},
 		Resources: []toolset.Resource{
@@ -77,7 +78,7 @@ var uses = []struct{ method, params, unknown, name string }{
 		`"ref":{"type":"ref/prompt","name":"as_"},"argument":{"name":"a","value":"b"}`, "ask"},
 }
 
-func TestWhoLacksScopesOnlyIsToldWhichWouldDo(t *testing.T) {
+func TestWhoLacksScopesOnlyGetsTheirNames(t *testing.T) {
 	for _, server := range []access.Denial{access.Conceal, access.Challenge} {
 		s := newServer(t, runtime.Options{Anonymous: true, Identity: holders(), Denial: server},
 			scoped())
@@ -234,6 +235,19 @@ type guarded struct {
 
 func (g guarded) Resource() identity.Resource { return g.resource }
 
+// oneHiddenScope is a tool whose scope only its callers know.
+func oneHiddenScope() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/secret", Server: toolset.ServerInfo{Name: "secret"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "secret", Scopes: []string{"secret:read"}}}},
+		Tools: []toolset.Tool{{Name: "secret", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}},
+	})
+}
+
 func TestProtectedResourcesSayWhereTheirTokensComeFrom(t *testing.T) {
 	source := guarded{holders(), identity.Resource{
 		URL: "https://mcp.example/mcp", AuthorizationServers: []string{"https://id.example"},
@@ -264,6 +278,20 @@ func TestProtectedResourcesSayWhereTheirTokensComeFrom(t *testing.T) {
 		nil); got.status != http.StatusForbidden ||
 		!strings.HasSuffix(got.header.Get("WWW-Authenticate"), pointer) {
 		t.Errorf("%s", got)
+	}
+	// By default the scopes are those of rules with denial=challenge, which is not that of hush.
+	for want, scopes := range map[string][]string{`["stock:read","stock:write"]`: nil, "": {}} {
+		source.resource.Scopes = scopes
+		c := &raw{url: strings.TrimSuffix(serve(t, newServer(t, runtime.Options{Identity: source},
+			scoped(), oneHiddenScope())), runtime.PathMCP) + runtime.PathResourceMetadata}
+		var published struct {
+			Scopes json.RawMessage `json:"scopes_supported"`
+		}
+		got := c.send(t, http.MethodGet, "", nil)
+		if err := json.Unmarshal([]byte(got.body), &published); err != nil ||
+			string(published.Scopes) != want {
+			t.Errorf("%v: %s, %v", scopes, got, err)
+		}
 	}
 	// Others publish nothing.
 	root = strings.TrimSuffix(serve(t, newServer(t, runtime.Options{Identity: holders()},

@@ -21,6 +21,7 @@ import (
 type composed struct {
 	info      toolset.ServerInfo
 	packages  []string // of the toolsets
+	manifests []Manifest
 	table     access.Table
 	tools     map[string]*invoke.Tool   // of the toolsets, by name
 	aliases   map[string]string         // of tools of the toolsets, to their names
@@ -29,6 +30,8 @@ type composed struct {
 	resources *invoke.Resources         // all that a URI can mean
 	own       adopted                   // of the go-sdk server itself
 	catalogs  map[string][]string       // by tool, and by "" those of removed tools
+	apps      map[string][]string       // the tools of each MCP App, by the URI of its resource
+	declared  declared                  // MCP capabilities by options
 	removed   []string                  // names and aliases of tools that narrowing has removed
 }
 
@@ -43,7 +46,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 	c := composed{
 		tools: map[string]*invoke.Tool{}, aliases: map[string]string{},
 		prompts: map[string]*invoke.Prompt{}, resources: &invoke.Resources{},
-		catalogs: map[string][]string{}}
+		catalogs: map[string][]string{}, apps: map[string][]string{}}
 	var parts []access.Part
 	schemas := invoke.Schemas{}
 	named := false // by one of the runtime's own packages
@@ -67,6 +70,9 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 			names = append(names, t.Name)
 			c.catalogs[""] = append(c.catalogs[""], t.Catalogs...)
 			c.removed = append(append(c.removed, t.Name), t.Aliases...)
+			if t.UI != "" {
+				c.apps[t.UI] = append(c.apps[t.UI], nil...) // that of removed tools alone is hidden
+			}
 		}
 		for _, name := range set.Unknown() {
 			hint := ""
@@ -82,6 +88,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
 		c.packages = append(c.packages, g.Package)
+		c.manifests = append(c.manifests, Manifest{g.Package, set.Manifest()})
 		for i, receiver := range g.Receivers {
 			if request.IsNil(receiver) {
 				bad("package %s: argument %d of Toolset is nil: pass a value that handles the calls",
@@ -91,6 +98,14 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		errs = append(append(errs, g.Check(opts.PermissionAware)), c.add(g, schemas)...)
 	}
 	errs = append(errs, c.addAliases()...)
+	var declareErrs []error
+	c.declared, declareErrs = opts.declares()
+	errs = append(errs, declareErrs...)
+	for _, tools := range c.apps {
+		if len(tools) > 0 && c.declared.extensions[extensionApps] == nil {
+			c.declared.extensions[extensionApps] = struct{}{}
+		}
+	}
 	table, err := access.Compose(append(parts, further...)...)
 	if err != nil {
 		return composed{}, errors.Join(append(errs, err)...)
@@ -115,6 +130,9 @@ func (c *composed) add(g toolset.Generated, schemas invoke.Schemas) []error {
 		built, err := invoke.NewTool(t, schemas)
 		check(access.Tools, t.Name, err)
 		c.tools[t.Name], c.catalogs[t.Name] = built, t.Catalogs
+		if t.UI != "" {
+			c.apps[t.UI] = append(c.apps[t.UI], t.Name)
+		}
 	}
 	for _, p := range g.Prompts {
 		built, err := invoke.NewPrompt(p)
@@ -174,7 +192,7 @@ func (c *composed) describe(texts map[string]string) error {
 }
 
 // capabilities returns the MCP capabilities of the server. They follow what the code serves, and
-// are equal for every caller.
+// are equal for every caller. An adopted server's lists change if it declares that.
 func (c *composed) capabilities(listChanged bool) *mcp.ServerCapabilities {
 	has := c.own.has
 	if has == nil {
@@ -183,13 +201,16 @@ func (c *composed) capabilities(listChanged bool) *mcp.ServerCapabilities {
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	declared := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
 	if len(c.tools) > 0 || has.Tools != nil {
-		declared.Tools = &mcp.ToolCapabilities{ListChanged: listChanged}
+		declared.Tools = &mcp.ToolCapabilities{
+			ListChanged: listChanged || c.own.changes(access.Tools)}
 	}
 	if len(c.prompts) > 0 || has.Prompts != nil {
-		declared.Prompts = &mcp.PromptCapabilities{ListChanged: listChanged}
+		declared.Prompts = &mcp.PromptCapabilities{
+			ListChanged: listChanged || c.own.changes(access.Prompts)}
 	}
 	if len(c.served) > 0 || has.Resources != nil {
-		declared.Resources = &mcp.ResourceCapabilities{ListChanged: listChanged}
+		declared.Resources = &mcp.ResourceCapabilities{
+			ListChanged: listChanged || c.own.changes(access.Resources), Subscribe: c.haveUpdates()}
 	}
 	completes := has.Completions != nil
 	for _, p := range c.prompts {
@@ -205,7 +226,15 @@ func (c *composed) capabilities(listChanged bool) *mcp.ServerCapabilities {
 	if completes {
 		declared.Completions = &mcp.CompletionCapabilities{}
 	}
+	declared.Extensions = joined(has.Extensions, c.declared.extensions)
+	declared.Experimental = joined(has.Experimental, c.declared.experimental)
 	return declared
+}
+
+// haveUpdates reports whether there is a resource whose updates clients can subscribe to.
+func (c *composed) haveUpdates() bool {
+	return c.own.updates() ||
+		slices.ContainsFunc(c.served, func(r *invoke.Resource) bool { return r.Subscribe })
 }
 
 func (c *composed) list(to *discovery.Lists) {

@@ -170,8 +170,14 @@ func TestToolNamesMatchExactly(t *testing.T) {
 }
 
 func TestBoundHeadersAreCheckedOnceTheCallIsAllowed(t *testing.T) {
-	s := newServer(t, runtime.Options{}, headerTool())
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
+	for _, sdkOnly := range []bool{false, true} {
+		s := newServer(t, runtime.Options{SDKOnly: sdkOnly}, headerTool())
+		testBoundHeaders(t, newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28"))
+	}
+}
+
+func testBoundHeaders(t *testing.T, c *raw) {
+	t.Helper()
 	for _, test := range []struct {
 		arguments string
 		headers   map[string]string

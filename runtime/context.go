@@ -2,9 +2,9 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -57,6 +57,14 @@ func RequestID(ctx context.Context) string {
 		return info.ID
 	}
 	return ""
+}
+
+// CompletionArguments returns the other arguments of the prompt, or the other variables of the URI
+// template, that the client has resolved already: context.arguments of completion/complete. A
+// client can invent their values. It is nil without any, and outside of a handler of
+// //mcp:complete.
+func CompletionArguments(ctx context.Context) map[string]string {
+	return maps.Clone(invoke.CompletionArguments(ctx))
 }
 
 // RequestInfo is what a handler can read about its request, besides arguments and [Caller]. Secrets
@@ -149,41 +157,6 @@ func (p *ProgressReporter) Report(done, total float64, message string) {
 	(*notify.Reporter)(p).Report(done, total, message)
 }
 
-// The errors of [Elicit], to compare with errors.Is.
-var (
-	ErrDeclined     = invoke.ErrDeclined     // the person has declined or cancelled
-	ErrCannotElicit = invoke.ErrCannotElicit // the client does not support elicitation
-)
-
-// Elicit asks the person at the client of a tool's call to fill in a form, in every version of MCP.
-// The fields of the form are those of the struct T, of types such as string, int, float64 and bool.
-// A jsonschema tag describes a field, and json:",omitempty" makes it optional.
-//
-// Without an answer Elicit returns an error that the handler has to return, as it is or wrapped.
-// The handler then runs again with the answer, from its beginning and with all checks: change
-// nothing before Elicit. The key distinguishes the questions of one handler. The answer fits the
-// form, but the client can invent it: it is no proof of a person's consent.
-//
-// The tool needs elicits in its //mcp:tool.
-func Elicit[T any](ctx context.Context, key, message string) (answer T, err error) {
-	form, err := invoke.Form(reflect.TypeFor[T]())
-	if err != nil {
-		return answer, err
-	}
-	return ElicitForm[T](ctx, key, message, form)
-}
-
-// ElicitForm is [Elicit] with a schema by hand, which may have enums, formats and limits. T can be
-// any type that the answer decodes into, as map[string]any.
-func ElicitForm[T any](ctx context.Context, key, message string,
-	form json.RawMessage) (answer T, err error) {
-	text, err := invoke.Elicit(ctx, key, message, form)
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
-	return answer, err
-}
-
 // Advise adds a content for the model to the result of a tool's call, formatted as fmt.Sprintf: a
 // hint on the next step, what was left out, why a result is empty. Its secrets are masked. Priority
 // is as in [ForModel]. It reports false without such a call, after its end, and beyond 16 contents.
@@ -191,13 +164,27 @@ func Advise(ctx context.Context, priority float64, format string, args ...any) b
 	return notify.Advise(ctx, priority, fmt.Sprintf(format, args...))
 }
 
-// ForModel returns a text content for the model alone: clients need not show it (specification
-// 2025-11-25, server/resources, annotations). Priority is from 0 (optional) to 1 (essential).
-func ForModel(priority float64, text string) *mcp.TextContent {
-	return wire.ForModel(priority, text)
+// Content is what [ForModel] and [ForPerson] take: a text, or a content of go-sdk's.
+type Content interface {
+	~string | *mcp.TextContent | *mcp.ImageContent | *mcp.AudioContent | *mcp.ResourceLink |
+		*mcp.EmbeddedResource
 }
 
-// ForPerson returns a text content for the person at the client. Priority is as in [ForModel].
-func ForPerson(priority float64, text string) *mcp.TextContent {
-	return wire.ForPerson(priority, text)
+// ForModel returns a copy of a content, or the content of a text, for the model alone: clients need
+// not show it (specification 2025-11-25, server/resources, annotations). Priority is from 0
+// (optional) to 1 (essential). It returns nil for a nil content.
+func ForModel[C Content](priority float64, content C) mcp.Content {
+	return wire.For("assistant", priority, asContent(content))
+}
+
+// ForPerson is [ForModel] for the person at the client.
+func ForPerson[C Content](priority float64, content C) mcp.Content {
+	return wire.For("user", priority, asContent(content))
+}
+
+func asContent(content any) mcp.Content {
+	if c, ok := content.(mcp.Content); ok {
+		return c
+	}
+	return &mcp.TextContent{Text: reflect.ValueOf(content).String()}
 }

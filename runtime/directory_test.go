@@ -64,7 +64,7 @@ func directory(d *desk) toolset.Toolset {
 			Output: personOutput, Timeout: 30 * time.Second, Call: call}
 	}
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/team", Server: toolset.ServerInfo{Name: "team", Version: "1.0.0"},
+		Package: "example.com/team", Manifest: "sha256:1", Server: toolset.ServerInfo{Name: "team", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{

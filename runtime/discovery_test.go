@@ -224,7 +224,7 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 	}
 }
 
-func TestListSaysWhatTheToolsAre(t *testing.T) {
+func TestListDescribesTheTools(t *testing.T) {
 	destructive := false
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{
 		Name: "shout", Title: "Shout", Description: "shout shouts.",

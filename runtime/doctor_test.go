@@ -78,7 +78,7 @@ few (Options.Identity), issuer i, role Member, scopes stock:read
 
 // A caller whose every request is refused sees nothing, and the report says why; so does a role
 // that counts as none.
-func TestDoctorTellsWhoIsRefused(t *testing.T) {
+func TestDoctorReportsWhoIsRefused(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	ctx := context.Background()
@@ -179,7 +179,7 @@ func (h wordyHost) Resolve(context.Context, access.Principal) (capability.User, 
 	return capability.User{}, h.err
 }
 
-func TestMissingUserIsToldOnce(t *testing.T) {
+func TestMissingUserIsReportedOnce(t *testing.T) {
 	host := newHost(nil)
 	host.set("ada", "dcim.view_device")
 	ada, nobody := access.Principal{Subject: "ada", User: "ada"}, access.Principal{Subject: "ada"}

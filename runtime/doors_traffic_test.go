@@ -370,28 +370,42 @@ func doorQuestion(_ context.Context, call toolset.Call) (toolset.Result, error) 
 		nil, nil)
 }
 
+// doorVisit asks twice.
+func doorVisit(ctx context.Context) (string, error) {
+	form, err := runtime.ElicitForm[map[string]any](ctx, "form", "Sure?",
+		json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`))
+	if err != nil {
+		return "", err
+	}
+	roots, err := runtime.Roots(ctx)
+	return fmt.Sprint(form["reason"], len(roots)), err
+}
+
 // addDoorOffers adds prompts and resources.
 func addDoorOffers(g *toolset.Generated, public bool) {
 	question := mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}
-	prompts := map[string]func(context.Context, toolset.Call) (toolset.PromptAnswer, error){
-		"p_fail": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+	prompts := map[string]func(context.Context, toolset.Call) (toolset.PromptResult, error){
+		"p_fail": func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText("", errors.New("no prompt"))
 		},
-		"p_native": func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
+		"p_native": func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
 			runtime.Logger(ctx).Info("prompting")
-			return toolset.PromptResult(&mcp.GetPromptResult{Description: "d",
+			return toolset.PromptNative(&mcp.GetPromptResult{Description: "d",
 				Messages: []*mcp.PromptMessage{{Role: "user",
 					Content: &mcp.TextContent{Text: "x"}}}}, nil)
 		},
-		"p_question": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
-			return toolset.PromptResult(&mcp.GetPromptResult{InputRequests: question,
+		"p_question": func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+			return toolset.PromptNative(&mcp.GetPromptResult{InputRequests: question,
 				RequestState: "s"}, nil)
 		},
-		"p_scoped": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		"p_asks": func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+			return toolset.PromptText(doorVisit(ctx))
+		},
+		"p_scoped": func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText("x", nil)
 		},
-		"p_panics": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		"p_panics": func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			panic("hunter2")
 		},
 	}
@@ -403,31 +417,35 @@ func addDoorOffers(g *toolset.Generated, public bool) {
 		}
 		g.Table.Prompts = append(g.Table.Prompts, rule)
 		g.Prompts = append(g.Prompts, toolset.Prompt{Name: name, Get: prompts[name],
+			Elicits: name == "p_asks",
 			Arguments: []toolset.Argument{{Name: "a", Required: true, Values: []string{"one", "two",
 				"three"}}}})
 	}
-	resources := map[string]func(context.Context, toolset.Call) (toolset.ResourceAnswer, error){
-		"odd://blob/{name}": func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer,
+	resources := map[string]func(context.Context, toolset.Call) (toolset.ResourceResult, error){
+		"odd://blob/{name}": func(_ context.Context, call toolset.Call) (toolset.ResourceResult,
 			error) {
 			return toolset.ResourceBytes(call.Arguments, nil)
 		},
-		"odd://fail": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		"odd://fail": func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 			return toolset.ResourceText("", errors.New("no resource"))
 		},
-		"odd://native": func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+		"odd://native": func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
 			runtime.Logger(ctx).Warn("reading")
-			return toolset.ResourceResult(&mcp.ReadResourceResult{
+			return toolset.ResourceNative(&mcp.ReadResourceResult{
 				Contents: []*mcp.ResourceContents{
 					{Text: "x"}, {URI: "odd://other", MIMEType: "a/b", Blob: []byte{1}}}}, nil)
 		},
-		"odd://none": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceResult(nil, nil)
+		"odd://none": func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+			return toolset.ResourceNative(nil, nil)
 		},
-		"odd://question": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceResult(&mcp.ReadResourceResult{InputRequests: question,
+		"odd://question": func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+			return toolset.ResourceNative(&mcp.ReadResourceResult{InputRequests: question,
 				RequestState: "s"}, nil)
 		},
-		"odd://scoped": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		"odd://asks": func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+			return toolset.ResourceText(doorVisit(ctx))
+		},
+		"odd://scoped": func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 			return toolset.ResourceText("x", nil)
 		},
 	}
@@ -437,7 +455,8 @@ func addDoorOffers(g *toolset.Generated, public bool) {
 			rule = access.Rule{Resource: uri, MinRole: viewer, Scopes: []string{"stock:write"},
 				Denial: access.Challenge}
 		}
-		resource := toolset.Resource{URI: uri, Name: "odd", Read: resources[uri]}
+		resource := toolset.Resource{URI: uri, Name: "odd", Read: resources[uri],
+			Elicits: uri == "odd://asks"}
 		if strings.Contains(uri, "{name}") {
 			resource.MIMEType, resource.Variables = "image/png",
 				[]toolset.Variable{{Name: "name", Values: []string{"x", "xy"}}}
@@ -653,7 +672,8 @@ func (e *episode) draft(method, name string) *draft {
 		version: `"2.0"`}
 	d.kind, d.verb = method, "POST"
 	d.header = http.Header{"Content-Type": {"application/json"},
-		"Accept": {"application/json, text/event-stream"}}
+		"Accept": {pick(e, "application/json, text/event-stream",
+			"text/event-stream, application/json")}}
 	// Each message has its own address, so that failed authentications do not add up.
 	d.header.Set("X-Forwarded-For", fmt.Sprintf("10.%d.%d.%d", e.number>>8&255, e.number&255,
 		e.count&255))
@@ -753,6 +773,7 @@ func (e *episode) withResponses() *draft {
 		`{"elicitation":`+accept+
 			`,"sampling":{"role":"assistant","model":"m","content":{"type":"text","text":"x"}},"roots":{"roots":[]}}`,
 		`{"elicitation":`+accept+`}`, `{"elicitation":`+accept+`}`, `{"sure":`+accept+`}`,
+		`{"form":`+accept+`}`, `{"form":`+accept+`}`, `{"mcpgen.roots":{"roots":[]}}`,
 		`{"elicitation":{"action":"decline"}}`,
 		`{}`, `null`, `{"roots":{"roots":[{"uri":"file:///a"}]}}`, `{"elicitation":7}`))
 	d.params = setMember(d.params, "requestState", pick(e, `"@state@"`, `"@state@"`, `"@state@"`,
@@ -810,10 +831,6 @@ func (e *episode) callOf(name string) *draft {
 		`{"a":[{"b":[1,2,{"c":null}]}]}`, `{"unrecorded":1}`}
 	if own := argumentsOf[name]; own != nil && e.chance(80) {
 		choices = own
-	}
-	if name == "question" && e.era != modern {
-		// go-sdk makes several requests of a session in any order
-		choices = choices[:min(3, len(choices))]
 	}
 	d.params = []property{{"name", quote(name)}}
 	d.params = setMember(d.params, "arguments", pick(e, choices...))

@@ -232,7 +232,7 @@ func TestProgressOfAProcessOfItsOwnIsSentAsOftenAsAnybodyCanSee(t *testing.T) {
 	})
 }
 
-func TestAProcessOfItsOwnIsToldWhatIsWanted(t *testing.T) {
+func TestAProcessOfItsOwnGetsWhatIsWanted(t *testing.T) {
 	at := func(level slog.Level) *slog.Logger {
 		return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: level}))
 	}
@@ -284,7 +284,7 @@ func emitted(t *testing.T, s *runtime.Server, log *lockedBuffer,
 	log.mu.Lock()
 	log.b.Reset()
 	log.mu.Unlock()
-	advice = runtime.Hear(t.Context(), s, principalOf("Member"), "look", say...)
+	advice = runtime.ChildAdvice(t.Context(), s, principalOf("Member"), "look", say...)
 	for line := range strings.Lines(log.String()) {
 		var fields map[string]any
 		d := json.NewDecoder(strings.NewReader(line))
@@ -320,7 +320,7 @@ func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
 		Sandbox: &box{}}, apart(toolset.Tool{Name: "look"})), log
 }
 
-func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
+func TestNothingThatAProcessOfItsOwnSendsIsTrusted(t *testing.T) {
 	const unread = "cannot read a message of an isolated call: its handler forged it, or logged " +
 		"a value without a JSON representation"
 	s, log := journaled(t)

@@ -43,7 +43,7 @@ func Carrier(p access.Principal) *mcp.RequestExtra {
 // Visible is what a principal is shown, by way of the views that are kept.
 func (s *Server) Visible(p access.Principal) (names []string) {
 	for params := (&mcp.ListToolsParams{}); ; {
-		res, _, err := s.lists.Answer(p, discovery.Filter{}, params)
+		res, _, err := s.lists.Result(p, discovery.Filter{}, params)
 		if err != nil {
 			panic(err)
 		}
@@ -60,8 +60,8 @@ func (s *Server) Visible(p access.Principal) (names []string) {
 // Watched is how many clients are notified when their lists change.
 func Watched(s *Server) int { return s.changes.Count() }
 
-// Asking is how many queries wait for the host.
-func Asking(s *Server) int { return s.host.Queries() }
+// HostQueries is how many queries wait for the host.
+func HostQueries(s *Server) int { return s.host.Queries() }
 
 // ParamsTypes are the params that messages are checked for, by method.
 var ParamsTypes = wire.ParamsTypes()
@@ -81,9 +81,9 @@ func (s *Server) Hasten(timeout time.Duration) { s.transport.BodyReadTimeout = t
 // busy with other tests.
 func (s *Server) Linger() { s.bridge.Guard.Notify.FlushTimeout = time.Hour }
 
-// Hear takes events of an isolated call of a principal's as the server's process does, and returns
-// the advice among them.
-func Hear(ctx context.Context, s *Server, p access.Principal, tool string,
+// ChildAdvice takes events of an isolated call of a principal's as the server's process does, and
+// returns the advice among them.
+func ChildAdvice(ctx context.Context, s *Server, p access.Principal, tool string,
 	events ...string) []mcp.Content {
 	info := request.New(identity.Identity{Principal: p}, nil)
 	info.Server = &request.Server{Log: s.opts.Logger, Masker: s.opts.Masker}
@@ -102,3 +102,9 @@ func Hear(ctx context.Context, s *Server, p access.Principal, tool string,
 
 // VersionOf is the version of a build.
 var VersionOf = versionOf
+
+// KeptEvents is how many sessions have events that are kept, and their bytes.
+func KeptEvents(s *Server) (sessions, bytes int) { return s.transport.Events.Size() }
+
+// Subscriptions is how many subscriptions to resources all clients have.
+func Subscriptions(s *Server) int { return s.updates.Count() }

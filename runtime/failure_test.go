@@ -46,12 +46,12 @@ func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.To
 				}},
 		},
 		Prompts: []toolset.Prompt{{Name: "greet", Timeout: timeout,
-			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
 				return toolset.PromptText("hello", fail(ctx))
 			}}},
 		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout,
 			Variables: []toolset.Variable{{Name: "id"}},
-			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
 				return toolset.ResourceText("book", fail(ctx))
 			}}},
 	})

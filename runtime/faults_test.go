@@ -322,7 +322,7 @@ func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
 			t.Fatalf("%d: %s", i, got)
 		}
 		p.write(t, c.request("tools/call", `"name":"`+tool+`"`))
-		if got := p.until(t, 7); got.answer(t).Error != nil {
+		if got := p.until(t, 7); got.response(t).Error != nil {
 			t.Fatalf("%d: %s", i, got)
 		}
 	}
@@ -492,7 +492,7 @@ func (c *raw) wanting(t *testing.T) reply {
 }
 
 // events are the messages of an event stream.
-func (r reply) events(t *testing.T) (all heard) {
+func (r reply) events(t *testing.T) (all serverMessages) {
 	t.Helper()
 	if r.status != 200 || r.header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("no stream: %s", r)
@@ -502,7 +502,7 @@ func (r reply) events(t *testing.T) (all heard) {
 		if !ok {
 			t.Errorf("no event: %q", event)
 		}
-		all = append(all, hear(t, data))
+		all = append(all, parseMessage(t, data))
 	}
 	return all
 }
@@ -575,7 +575,7 @@ func TestEventsArriveBeforeTheAnswer(t *testing.T) {
 	})
 	inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
 		all := c.wanting(t).events(t)
-		if got := all.answer(t); strings.Join(all.logs(), ",") != "info one,info two" ||
+		if got := all.response(t); strings.Join(all.logs(), ",") != "info one,info two" ||
 			len(all.progress()) != 2 || len(all) != 5 || got.Error != nil {
 			t.Errorf("%s", all)
 		}
@@ -590,7 +590,7 @@ func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
 	})
 	inBubble(t, panicking, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
 		all := c.wanting(t).events(t)
-		if got := all.answer(t); len(all) != 2 || got.Error == nil && !got.Result.IsError ||
+		if got := all.response(t); len(all) != 2 || got.Error == nil && !got.Result.IsError ||
 			strings.Contains(all.String(), "hunter2") {
 			t.Errorf("%s", all)
 		}
@@ -617,7 +617,7 @@ func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
 			all := c.wanting(t).events(t)
 			time.Sleep(time.Minute) // the handler ends
 			text := all.String()
-			if got := all.answer(t); got.Error == nil ||
+			if got := all.response(t); got.Error == nil ||
 				got.Error.Message != "the credential has expired" ||
 				strings.Contains(text, "late") || strings.Contains(text, "hunter2") ||
 				strings.Contains(text, "early") != early {

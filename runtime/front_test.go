@@ -308,7 +308,7 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 	}
 }
 
-func TestHealthAsksForNoCredential(t *testing.T) {
+func TestHealthRequiresNoCredential(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
@@ -501,7 +501,7 @@ func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
 	}
 }
 
-func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
+func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
@@ -585,7 +585,7 @@ func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsHearNothing(t *testing.T) {
+func TestSubscriptionsReceiveNothing(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 	// It ends at once, since there is nothing to wait for.

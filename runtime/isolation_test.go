@@ -161,7 +161,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second,
 		Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := said(t, session, "look",
+	if got := callText(t, session, "look",
 		`{"path":"docs/a","argv":["echo","x"],"host":"127.0.0.1:9"}`); got != `{"result":"A docs/a [echo x] true"}` {
 		t.Error(got)
 	}
@@ -219,7 +219,7 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 			Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
 				return json.RawMessage(test.answer), test.err
 			}}}, apart(toolset.Tool{Name: "look", Allow: everyFamily}))
-		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look",
+		if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look",
 			`{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got,
 			test.want) {
 			t.Errorf("%s: %s", name, got)
@@ -283,7 +283,7 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 				ran = true
 				return toolset.Done(nil)
 			}}}))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran ||
+	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran ||
 		got != "!the tool reached its limit on rate" {
 		t.Error(ran, got)
 	}
@@ -302,7 +302,7 @@ func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
 				}
 				panic("while it is inside")
 			}}}))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a",
+	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a",
 		`{}`); got != "!internal error" {
 		t.Error(got)
 	}
@@ -334,11 +334,11 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 					return answer(size)
 				}}}))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-		if got := said(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
+		if got := callText(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
 			t.Errorf("%s at its limit: %s", name, got)
 		}
 		size++
-		if got := said(t, session, "a",
+		if got := callText(t, session, "a",
 			`{}`); got != "!the tool reached its limit on output (2 KiB): request less" {
 			t.Errorf("%s beyond it: %.80s", name, got)
 		}
@@ -361,7 +361,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 				[]capability.Constraint{one})))
 		}}
 	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{tool}))
-	said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
+	callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
 	ctx, err := invoke.ChildContext(t.Context(), caller, nil)
 	if got := capability.Constraints(ctx); err != nil || len(got) != 1 ||
 		string(got[0]) != string(one) {
@@ -369,7 +369,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 	}
 }
 
-func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
+func TestProcessThatGetsNonsenseRunsNothing(t *testing.T) {
 	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`,
 		`{"bound":{"path":{"path":"docs/a"}}}`} {
 		if _, err := invoke.ChildContext(t.Context(), json.RawMessage(caller),

@@ -47,7 +47,7 @@ func cuts() toolset.Toolset {
 				`"properties":{"tags":{"type":"array","items":{"type":"string"}},` +
 				`"size":{"type":"integer","minimum":0,"maximum":9,"default":3},` +
 				`"deep":{"type":"boolean"}}}`}
-		t.Answer = func(_ context.Context, r *decode.Reader) (any, error) {
+		t.Handle = func(_ context.Context, r *decode.Reader) (any, error) {
 			var in cut
 			readCut(r, &in)
 			if err := r.Finish(); err != nil {
@@ -56,7 +56,7 @@ func cuts() toolset.Toolset {
 			return in, nil
 		}
 		if name == "called" {
-			t.Answer, t.Call = nil, func(_ context.Context, c toolset.Call) (
+			t.Handle, t.Call = nil, func(_ context.Context, c toolset.Call) (
 				toolset.Result, error) {
 				in, err := decode.Arguments(c.Arguments, readCut)
 				if err != nil {

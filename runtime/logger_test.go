@@ -42,7 +42,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 		l.wants(t, "info", traceparent)
 		for _, use := range everyUse {
 			got := l.ask(t, use.method, use.name, use.params)
-			if answer := got.answer(t); answer.Error != nil {
+			if answer := got.response(t); answer.Error != nil {
 				t.Fatal(answer.text)
 			}
 			if len(got) != 5 { // the messages come before the answer
@@ -60,7 +60,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 				"failing ": {"msg": "failing " + id, "request_id": id,
 					"g": map[string]any{"error": "no such page"}},
 			} {
-				data := got.told(text + id)
+				data := got.logData(text + id)
 				if data["time"] == nil || !reflect.DeepEqual(without(data, "time"), want) {
 					t.Errorf("%s: the client heard %v, want %v", use.method, data, want)
 				}
@@ -77,7 +77,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 				t.Errorf("%s: the server's log lacks a line", use.method)
 			}
 			for _, m := range got[:4] {
-				id := got.answer(t).ID
+				id := got.response(t).ID
 				if len(m.Params.Meta) != 1 ||
 					string(m.Params.Meta["io.github.mcpgen/requestId"]) != string(id) {
 					t.Errorf("%s: _meta %s, want the id %s", use.method, m.Params.Meta, id)
@@ -131,7 +131,7 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 					for _, id := range ids {
 						got := l.askAs(t, id, "tools/call", tool,
 							fmt.Sprintf(`"name":%q,"arguments":{}`, tool))
-						if len(got) != 2 || string(got.answer(t).ID) != id {
+						if len(got) != 2 || string(got.response(t).ID) != id {
 							t.Fatalf("%s, %s: %s", tool, id, got)
 						}
 						m := got[0].Params
@@ -172,7 +172,7 @@ func TestLogMessagesToOtherSessionsNameNoTool(t *testing.T) {
 	viewer.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel",`+
 		`"params":{"level":"debug"}}`)
 	viewer.until(t, 1)
-	received := make(chan heard)
+	received := make(chan serverMessages)
 	go func() { received <- viewer.until(t, "") }() // until the first notification
 	own := admin.askAs(t, `"mine"`, "tools/call", "broadcast", `"name":"broadcast","arguments":{}`)
 	got := <-received
@@ -226,7 +226,7 @@ func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
 	}
 }
 
-func TestClientHearsFromTheLevelOnThatItHasSet(t *testing.T) {
+func TestClientReceivesFromTheLevelOnThatItHasSet(t *testing.T) {
 	// At any level: those below and above the protocol's own as well.
 	all := []slog.Level{slog.LevelDebug - 10, slog.LevelDebug, slog.LevelDebug + 1, slog.LevelInfo,
 		mcp.LevelNotice, slog.LevelWarn, slog.LevelError,
@@ -274,7 +274,7 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 		}
 		for _, level := range []string{"loud", "", "Error", "WARN"} {
 			if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+
-				`"`).answer(t); got.Error == nil || got.Error.Code != -32602 {
+				`"`).response(t); got.Error == nil || got.Error.Code != -32602 {
 				t.Errorf("%q: %s", level, got.text)
 			}
 			if got := l.call(t, "work", `{}`).logs(); got != nil {
@@ -298,7 +298,7 @@ func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 		runtime.Logger(ctx).Error("m")
 	}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
-		got := l.ask(t, "logging/setLevel", "", `"level":"debug"`).answer(t)
+		got := l.ask(t, "logging/setLevel", "", `"level":"debug"`).response(t)
 		if refused := got.Error != nil &&
 			got.Error.Code == -32601; refused != (l.era == "2026-07-28") {
 			t.Error(got.text)
@@ -653,7 +653,7 @@ func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
 	l := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug",
 		`"progressToken":1`)
 	if got := l.call(t, "work",
-		`{}`); string(got.answer(t).Result.StructuredContent) != `{"done":true}` {
+		`{}`); string(got.response(t).Result.StructuredContent) != `{"done":true}` {
 		t.Errorf("%s", got)
 	}
 }

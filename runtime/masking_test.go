@@ -41,19 +41,19 @@ func fallible(tool func() (toolset.Result, error), other error) toolset.Toolset 
 				}},
 		},
 		Prompts: []toolset.Prompt{{Name: "greet",
-			Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
-				return toolset.PromptAnswer{}, other
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptResult{}, other
 			}}},
 		Resources: []toolset.Resource{{URI: "lib://book", Name: "book",
-			Read: func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
-				return toolset.ResourceAnswer{}, other
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceResult{}, other
 			}}},
 	})
 }
 
 // What is wrong with arguments names members before colons, which elsewhere are names of secrets.
 // It is said as it is.
-func TestWhatIsWrongWithASecretArgumentIsSaidInFull(t *testing.T) {
+func TestProblemOfASecretArgumentIsReportedInFull(t *testing.T) {
 	malformed := func() error {
 		return decode.NewError([]decode.Problem{
 			{Pointer: "/password", Message: "must have at least 8 characters"},

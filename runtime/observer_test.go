@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -137,21 +138,26 @@ func outcome(o observe.Outcome) string {
 	return said
 }
 
-func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
+func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
 	answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
 		return func(context.Context, toolset.Call) (toolset.Result,
 			error) {
 			return toolset.Done(err)
 		}
 	}
+	limit := func(name string) time.Duration {
+		if strings.HasSuffix(name, "long") {
+			return 50 * time.Millisecond
+		}
+		return time.Minute
+	}
 	tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result,
 		error)) toolset.Tool {
-		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call,
-			Timeout: 50 * time.Millisecond}
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: limit(name)}
 	}
 	apart := func(name string) toolset.Tool {
 		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." +
-			name, Timeout: 50 * time.Millisecond,
+			name, Timeout: limit(name),
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				return toolset.Wrapped(call.Isolated(ctx))
 			}}
@@ -273,7 +279,7 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 }
 
 // A client that goes away is no failure of the handler's.
-func TestObserverHearsThatACallWasCancelled(t *testing.T) {
+func TestObserverGetsThatACallWasCancelled(t *testing.T) {
 	begun, ended := make(chan struct{}, 1), make(chan observe.Outcome, 1)
 	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o observe.Outcome) {
 		if o.Name != "" {
@@ -309,7 +315,7 @@ func TestObserverHearsThatACallWasCancelled(t *testing.T) {
 }
 
 // What a message asks for is named to the observer where the guard knows it, and only there.
-func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
+func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
 	var seen watched
 	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()},
 		working(func(context.Context) {})))
@@ -354,7 +360,11 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 				Params: &mcp.CompleteParams{}}
 		}
 		name, out := ask(method, req)
-		if refused := out.Code == jsonrpc.CodeMethodNotFound; refused != (name == "") ||
+		refused := out.Code == jsonrpc.CodeMethodNotFound
+		if strings.HasSuffix(method, "subscribe") { // known, but the server has no updates
+			refused = !refused
+		}
+		if refused != (name == "") ||
 			name != "" && name != method {
 			t.Errorf("%s: named %q, %s", method, name, outcome(out))
 		}
@@ -367,7 +377,7 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 	}
 }
 
-func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
+func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
 	var seen watched
 	var identify atomic.Pointer[func() (identity.Identity, error)]
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
@@ -627,7 +637,7 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 	}
 }
 
-func TestMessageOverStdioSaysSo(t *testing.T) {
+func TestMessageOverStdioIsMarked(t *testing.T) {
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer()}, directory(&desk{}))
 	for _, era := range eras {
@@ -643,7 +653,7 @@ func TestMessageOverStdioSaysSo(t *testing.T) {
 	}
 }
 
-func TestObserverHearsWhatWasKept(t *testing.T) {
+func TestObserverGetsWhatWasKept(t *testing.T) {
 	var seen watched
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
@@ -664,11 +674,12 @@ func TestObserverHearsWhatWasKept(t *testing.T) {
 
 func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
 	var none *nobody
+	var noTasks *task.Memory
 	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none,
-		Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}},
+		Tasks: noTasks, Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}},
 		directory(&desk{}))
 	for _, want := range []string{
-		"Options.Observer is a nil *runtime_test.nobody",
+		"Options.Observer is a nil *runtime_test.nobody", "Options.Tasks is a nil *task.Memory",
 		`Options.Readiness["db"] is nil: give it a check, or remove it`,
 		`Options.Readiness has a check named "": give it a name`,
 	} {

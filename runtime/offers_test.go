@@ -22,10 +22,10 @@ import (
 
 // library is a toolset of prompts and resources as mcpgen writes them.
 func library() toolset.Toolset {
-	get := func(_ context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+	get := func(_ context.Context, call toolset.Call) (toolset.PromptResult, error) {
 		return toolset.PromptText("secret "+string(call.Arguments), nil)
 	}
-	read := func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+	read := func(_ context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 		return toolset.ResourceText("secret "+string(call.Arguments), nil)
 	}
 	complete := func(_ context.Context, begun string) ([]string, error) {
@@ -109,6 +109,67 @@ func TestListAndUseAgreeForEveryRolePromptAndResource(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestACompletionKnowsTheOtherArguments uses a client of go-sdk's in each era.
+func TestACompletionKnowsTheOtherArguments(t *testing.T) {
+	resolved := func(ctx context.Context, _ string) ([]string, error) {
+		var values []string
+		for name, value := range runtime.CompletionArguments(ctx) {
+			values = append(values, name+"="+value)
+		}
+		return values, nil
+	}
+	trail := &keeper{}
+	url := serve(t, newServer(t, runtime.Options{Audit: trail}, toolset.NewToolset(toolset.Generated{
+		Package: "example.com/trips", Server: toolset.ServerInfo{Name: "trips", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Prompts:   []access.Rule{{Prompt: "trip", MinRole: viewer}},
+			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: viewer}}},
+		Prompts: []toolset.Prompt{{Name: "trip", Arguments: []toolset.Argument{
+			{Name: "from", Complete: resolved}, {Name: "to", Complete: resolved}},
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText("go", nil)
+			}}},
+		Resources: []toolset.Resource{{URI: "trip:{from}/{to}", Name: "trip",
+			Variables: []toolset.Variable{{Name: "from"}, {Name: "to", Complete: resolved}},
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("go", nil)
+			}}},
+	})))
+	for _, era := range eras {
+		session := connectHTTP(t, url, tokens["Member"], era)
+		for _, ref := range []*mcp.CompleteReference{{Type: "ref/prompt", Name: "trip"},
+			{Type: "ref/resource", URI: "trip:{from}/{to}"}} {
+			for _, test := range []struct {
+				sent map[string]string
+				want []string
+			}{
+				{nil, []string{}},
+				{map[string]string{"from": "Oslo", "to": "Rome", "none": "x"}, []string{"from=Oslo"}},
+			} {
+				params := &mcp.CompleteParams{Ref: ref,
+					Argument: mcp.CompleteParamsArgument{Name: "to", Value: "P"}}
+				if test.sent != nil {
+					params.Context = &mcp.CompleteContext{Arguments: test.sent}
+				}
+				res, err := session.Complete(t.Context(), params)
+				if err != nil || !slices.Equal(res.Completion.Values, test.want) {
+					t.Errorf("%s, %v with %v: %+v, %v", era, ref, test.sent, res, err)
+				}
+			}
+		}
+	}
+	if got := runtime.CompletionArguments(t.Context()); got != nil {
+		t.Errorf("outside of a call there is %v", got)
+	}
+	named := 0
+	for _, e := range trail.taken() {
+		named = max(named, len(e.Arguments))
+	}
+	if named != 3 { // to, from and none
+		t.Errorf("the audit has %d arguments of a completion", named)
 	}
 }
 
@@ -311,8 +372,8 @@ func TestForbiddenPromptsAndResourcesNameWhatIsMissing(t *testing.T) {
 }
 
 // odd is a toolset of one prompt and one resource, open to authenticated callers.
-func odd(get func(context.Context, toolset.Call) (toolset.PromptAnswer, error),
-	read func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)) toolset.Toolset {
+func odd(get func(context.Context, toolset.Call) (toolset.PromptResult, error),
+	read func(context.Context, toolset.Call) (toolset.ResourceResult, error)) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"},
 		Table: access.Table{
@@ -371,11 +432,11 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 	} {
 		sink := &keeper{}
 		s := newServer(t, runtime.Options{Audit: sink}, odd(
-			func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
-				return toolset.PromptResult(test.prompt())
+			func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptNative(test.prompt())
 			},
-			func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
-				return toolset.ResourceResult(test.resource())
+			func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceNative(test.resource())
 			}))
 		url := serve(t, s)
 		for _, era := range eras {
@@ -585,10 +646,10 @@ func TestAdoptedPromptsAndResourcesGoByTheirRules(t *testing.T) {
 }
 
 func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
-	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+	get := func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 		return toolset.PromptText("", nil)
 	}
-	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 		return toolset.ResourceText("", nil)
 	}
 	base := func(change func(*toolset.Generated)) toolset.Toolset {
@@ -656,13 +717,13 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 	}
 }
 
-func TestResourceHandlerSaysNotFoundAsAnUnknownURIDoes(t *testing.T) {
+func TestResourceHandlerReportsNotFoundAsAnUnknownURIDoes(t *testing.T) {
 	answer := errors.New("no shelf 7")
 	s := newServer(t, runtime.Options{}, odd(
-		func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText("", nil)
 		},
-		func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 			return toolset.ResourceText("", answer)
 		}))
 	for _, era := range eras {

@@ -32,6 +32,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -47,6 +48,8 @@ const (
 	DefaultMaxBodyBytes      = 4 << 20
 	DefaultSessionTimeout    = 30 * time.Minute
 	DefaultMaxSessions       = 1024
+	DefaultTaskTTL           = 30 * time.Minute
+	DefaultMaxTasks          = 1024
 )
 
 // Options configure a server. The zero value is the safe one: no caller is admitted over HTTP, and
@@ -162,8 +165,20 @@ type Options struct {
 	// [toolset.Toolset.ReadOnly] does, and with [Adopt] those whose annotations have readOnlyHint.
 	// All others are unknown to everybody. Prompts and resources stay.
 	ReadOnly bool
+	// Extensions are extensions of the protocol that the server declares to every caller, with
+	// their settings, which may be nil. The server adds that of MCP Apps if a tool has one, and
+	// those that an adopted server declares. Nil declares no other.
+	Extensions map[string]map[string]any
+	// Experimental are experimental MCP capabilities, declared as Extensions are. Nil declares
+	// none but those of an adopted server.
+	Experimental map[string]map[string]any
 	// Adopt has the options of [Adopt]; [New] refuses them. Zero has none.
 	Adopt AdoptOptions
+
+	// ResourceUpdates passes updates of resources between replicas; see [Server.ResourceUpdated].
+	// A *store.Store on PostgreSQL, or on one SQLite file, is one. Nil notifies the clients of this
+	// process only.
+	ResourceUpdates ResourceUpdates
 
 	// Grants has the resources that clients may use. Each call of a tool with //mcp:allow reads it,
 	// within the time limit of the tool, and an error denies. Package grant/stored keeps grants in
@@ -186,6 +201,22 @@ type Options struct {
 	// SandboxBestEffort starts the server without the parts of the isolation that the system lacks,
 	// and logs them. Without it New fails.
 	SandboxBestEffort bool
+
+	// Tasks keeps the tasks of tools with task in their //mcp:tool: calls that go on after their
+	// request, for clients of MCP 2026-07-28. With a database (Store.Tasks of package store), all
+	// replicas serve a task, and a task of a dead replica fails. Nil keeps tasks in memory: they end
+	// with the process, and replicas need requests routed by the Mcp-Name header. With Middleware,
+	// SDKOnly or [Adopt] there are no tasks: clients wait for the result of each call.
+	Tasks task.Store
+	// TaskTTL is how long a task is kept beyond the time limit of its handler, from its creation
+	// on. Clients read results until then. Zero is DefaultTaskTTL.
+	TaskTTL time.Duration
+	// MaxTasks bounds the tasks that are kept, ended ones included; a call that exceeds it waits for
+	// its result, and gets an error result with task=required. Zero is DefaultMaxTasks.
+	MaxTasks int
+	// MaxUserTasks bounds the tasks of one user; all anonymous callers are one. Zero is an eighth of
+	// MaxTasks.
+	MaxUserTasks int
 
 	// Admin makes the handler below [PathAPI] and [PathConsole]; see package admin. It is called
 	// once, when the server has been made. Its handler runs behind the checks of Host and Origin,
@@ -221,6 +252,9 @@ type Options struct {
 	Middleware []mcp.Middleware
 	// PageSize is the number of entries of one page of a list. Zero is DefaultPageSize.
 	PageSize int
+	// ListTTL is how long a client of 2026-07-28 may keep a list (ttlMs). For that long it may show a
+	// tool that the caller may no longer use; a call of it is refused at once. Zero keeps none.
+	ListTTL time.Duration
 	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
 	// lists itself, which is faster. The answers are equal, but for HTTP framing. A later
 	// release removes this option: if you need it, report the reason.
@@ -260,10 +294,9 @@ type Options struct {
 
 // AdoptOptions are the options of [Adopt] about the tools, prompts and resources of the server.
 type AdoptOptions struct {
-	// Conditional names tools that the server lists to some clients only, as to those that support
-	// elicitation. Each needs a rule. Each list asks the server, and a caller is listed such a tool
-	// if the server lists it and the rule admits the caller. The tool need not be listed when Adopt
-	// is called. It counts as a tool without readOnlyHint. Empty names none.
+	// Conditional has the keys of rules for tools, prompts and resources that the server need not
+	// list when Adopt is called. It adds them later, or lists them to some clients only, as to those
+	// that support elicitation. Such a tool counts as one without readOnlyHint. Empty has none.
 	Conditional []string
 	// Replace removes from the server what a toolset has as well: a tool or prompt of this name, or
 	// a resource of this URI. The toolset's rule counts, and one in the rules of Adopt is dropped.
@@ -293,7 +326,9 @@ func (o Options) withDefaults() (Options, error) {
 	}{
 		{"Identity", o.Identity, "a source that works"}, {"Audit", o.Audit, "a sink that works"},
 		{"Catalogs", o.Catalogs, "a source that works"},
+		{"ResourceUpdates", o.ResourceUpdates, "one that works"},
 		{"Grants", o.Grants, "a source that works"},
+		{"Tasks", o.Tasks, "a store that works"},
 		{"Sandbox", o.Sandbox, "one that works"}, {"Observer", o.Observer, "one that works"},
 	} {
 		if option.value != nil && request.IsNil(option.value) {
@@ -335,6 +370,10 @@ func (o Options) withDefaults() (Options, error) {
 		bound("PageSize", number, &o.PageSize, DefaultPageSize),
 		bound("MaxBodyBytes", number, &o.MaxBodyBytes, DefaultMaxBodyBytes),
 		bound("MaxSessions", number, &o.MaxSessions, DefaultMaxSessions))
+	if o.ListTTL < 0 || o.ListTTL > 24*time.Hour {
+		bad("Options.ListTTL is %v: use a duration of at most 24h, or 0 so that clients keep no list",
+			o.ListTTL)
+	}
 	if o.CapabilityTTL < 0 {
 		bad("Options.CapabilityTTL is %v: use a positive duration, or 0 to read the permissions "+
 			"for each message", o.CapabilityTTL)
@@ -349,6 +388,14 @@ func (o Options) withDefaults() (Options, error) {
 	} else if o.MaxUserSessions == 0 {
 		o.MaxUserSessions = max(1, o.MaxSessions/8)
 	}
+	if o.MaxUserTasks < 0 {
+		bad("Options.MaxUserTasks is %d: use a positive number, or 0 for an eighth of MaxTasks",
+			o.MaxUserTasks)
+	}
+	errs = append(errs,
+		bound("TaskTTL", duration, &o.TaskTTL, DefaultTaskTTL),
+		bound("MaxTasks", number, &o.MaxTasks, DefaultMaxTasks))
+	o.MaxUserTasks = cmp.Or(o.MaxUserTasks, max(1, o.MaxTasks/8))
 	errs = append(errs,
 		bound("IdentityTimeout", duration, &o.IdentityTimeout, DefaultIdentityTimeout),
 		bound("CapabilityTimeout", duration, &o.CapabilityTimeout, DefaultCapabilityTimeout),

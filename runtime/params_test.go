@@ -288,7 +288,7 @@ func TestSecretsInAnswersToQuestionsThatDoNotFitStayOutOfAnswersAndLogs(t *testi
 	}
 }
 
-func TestParamsThatDoNotFitAreToldByPlaceAndKind(t *testing.T) {
+func TestParamsThatDoNotFitAreReportedByPlaceAndKind(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}), library())
 	url := serve(t, s)
 	for _, test := range []struct{ method, params, want string }{

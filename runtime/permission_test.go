@@ -151,8 +151,8 @@ func client(user string) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
-// said is what a call came to: its text, and "!" before it where it is an error.
-func said(t testing.TB, session *mcp.ClientSession, tool, arguments string) string {
+// callText is the result of a call: its text, and "!" before it where it is an error.
+func callText(t testing.TB, session *mcp.ClientSession, tool, arguments string) string {
 	t.Helper()
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool,
 		Arguments: json.RawMessage(arguments)})
@@ -181,7 +181,7 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 		nobody := connectHTTP(t, url, "", era)
 		step := func(who *mcp.ClientSession, arguments, want string) {
 			t.Helper()
-			if got := said(t, who, "read", arguments); got != want {
+			if got := callText(t, who, "read", arguments); got != want {
 				t.Errorf("%s: %s: %s, want %s", era, arguments, got, want)
 			}
 		}
@@ -245,7 +245,7 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 		permitting(reading, readAll))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
-	if got := said(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
+	if got := callText(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
 		t.Error(got)
 	}
 	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
@@ -278,7 +278,7 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 		return in.Queue, err
 	}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := said(t, session, "copy",
+	if got := callText(t, session, "copy",
 		`{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
 		t.Fatal(got)
 	}
@@ -294,11 +294,11 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	// One that is lacking refuses the call, and what was opened by then is closed.
 	before := descriptors(t)
 	for range 20 {
-		if got := said(t, session, "copy",
+		if got := callText(t, session, "copy",
 			`{"path":"docs/a.md","to":"docs/new","queue":"post"}`); got != `!permission_denied: queue.push "post": no grant allows it` {
 			t.Fatal(got)
 		}
-		if got := said(t, session, "copy",
+		if got := callText(t, session, "copy",
 			`{"path":"docs/a.md","to":"docs/other","queue":"mail"}`); !strings.HasPrefix(got,
 			`!permission_denied: file.write "docs/other"`) {
 			t.Fatal(got)
@@ -325,10 +325,12 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 		Unrestricted: true})
 	files := make(chan *os.File, 3)
 	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
-		"is late": func() { time.Sleep(400 * time.Millisecond) }}
+		"is late": func() { time.Sleep(3 * time.Second) }}
 	for name, end := range ends {
 		tool := reading
-		tool.Timeout = 50 * time.Millisecond
+		if name == "is late" {
+			tool.Timeout = time.Second // in which the file is opened
+		}
 		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
 			Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
 			f, err := grant.File(ctx, "path")
@@ -336,7 +338,7 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 			end()
 			return "", err
 		}))
-		said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{"path":"docs/a"}`)
+		callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{"path":"docs/a"}`)
 		f := <-files
 		deadline := time.Now().Add(5 * time.Second)
 		for _, err := f.Stat(); err == nil; _, err = f.Stat() {
@@ -356,12 +358,12 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
 		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := said(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
+	if got := callText(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
 		t.Fatal(got)
 	}
 	sink.taken()
 	p.fails(errors.New("the database is away"))
-	if got := said(t, session, "read",
+	if got := callText(t, session, "read",
 		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
 		"again later" {
 		t.Error(got)
@@ -374,14 +376,14 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	p.fails(nil)
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
 		Unrestricted: true})
-	if got := said(t, session, "read",
+	if got := callText(t, session, "read",
 		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
 		"again later" {
 		t.Error(got)
 	}
 }
 
-func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
+func TestSourceIsQueriedWithEachCallThatNeedsIt(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
 		Unrestricted: true})
@@ -390,10 +392,10 @@ func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 	url := serve(t, s)
 	session := connectHTTP(t, url, tokens["Member"], "")
 	for range 5 {
-		said(t, session, "read", `{"path":"docs/a"}`)
+		callText(t, session, "read", `{"path":"docs/a"}`)
 	}
 	// nobody's grants are no question
-	said(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`)
+	callText(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`)
 	if got := p.questions(); got != 5 {
 		t.Errorf("asked %d times for 5 calls", got)
 	}
@@ -432,13 +434,13 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 		`{"argv":["/bin/echo","a"],"host":"127.0.0.1:9"}`:  `!permission_denied: system.command "/bin/echo a": no grant allows it`,
 		`{"argv":["sh","-c","echo"],"host":"127.0.0.1:9"}`: `!permission_denied: system.command "sh -c echo": no grant allows it`,
 	} {
-		if got := said(t, session, "run", arguments); got != want {
+		if got := callText(t, session, "run", arguments); got != want {
 			t.Errorf("%s: %s, want %s", arguments, got, want)
 		}
 	}
 }
 
-func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
+func TestToolThatIsNotRequestedAsItWasDeclaredIsRefused(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
 		Unrestricted: true})
@@ -467,7 +469,7 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 		}
 		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})},
 			toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
-		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran ||
+		if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran ||
 			!strings.Contains(got, "run go generate") {
 			t.Errorf("%s: %v %s", name, ran, got)
 		}
@@ -651,12 +653,15 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		"an error": {func() error { return errors.New("no") }, audit.Errored},
 		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
 			audit.Errored},
-		"no end in time": {func() error { time.Sleep(600 * time.Millisecond); return nil },
+		"no end in time": {func() error { time.Sleep(3 * time.Second); return nil },
 			audit.Timeout},
 	} {
 		sink := &keeper{}
-		tool := toolset.Tool{Name: "write", Timeout: 50 * time.Millisecond,
+		tool := toolset.Tool{Name: "write",
 			Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+		if end.status == audit.Timeout {
+			tool.Timeout = time.Second // in which the grants are decided on
+		}
 		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
 			permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
 		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
@@ -677,7 +682,7 @@ func TestRefusedCallMakesNoFile(t *testing.T) {
 		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
 			{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
 		}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy",
+	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy",
 		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got,
 		"!permission_denied: queue.push") {
 		t.Error(got)

@@ -27,7 +27,7 @@ func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
 			}
 			for _, use := range everyUse {
 				got := l.ask(t, use.method, use.name, use.params)
-				if got.answer(t).Error != nil {
+				if got.response(t).Error != nil {
 					t.Fatalf("%s: %s", token, got)
 				}
 				if !echoed {
@@ -132,7 +132,7 @@ func TestProgressIsSentWhileTheCallLastsAndNotTooOften(t *testing.T) {
 	c.write(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":1}}}`)
 	reports := 0
 	for c.lines.Scan() {
-		if reports++; hear(t, c.lines.Text()).Params.Progress == 99 {
+		if reports++; parseMessage(t, c.lines.Text()).Params.Progress == 99 {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,13 @@ func (r reply) String() string {
 	}
 	return b.String() + "\n" + r.body
 }
+
+// abilities are the MCP capabilities of a raw client of 2026-07-28. Older ones have none: nobody
+// would respond on their session.
+const abilities = `{"elicitation":{},"sampling":{},"roots":{}}`
+
+// eventIDs are the events that only name their place in a stream, and the ids of the others.
+var eventIDs = regexp.MustCompile(`event: prime\nid: \S+\ndata: \n\n|(?m:^id: \S+\n)`)
 
 // newRaw opens a session where the era has sessions.
 func newRaw(t testing.TB, url, token, era string) *raw {
@@ -94,13 +102,14 @@ func (c *raw) send(t testing.TB, method, body string, further map[string]string)
 		t.Fatal(err)
 	}
 	res.Header.Del("Date")
-	return reply{res.StatusCode, res.Header, string(text)}
+	return reply{res.StatusCode, res.Header, eventIDs.ReplaceAllString(string(text), "")}
 }
 
 // request is a message of the era, with _meta where the era wants it.
 func (c *raw) request(method, params string) string {
 	if c.era == "2026-07-28" {
-		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":` + abilities + `}`
 		if params != "" {
 			meta += ","
 		}

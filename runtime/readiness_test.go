@@ -62,7 +62,7 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 			{999 * time.Millisecond, broken, 200, 1, 0, 0}, // an answer counts for a second
 			{time.Millisecond, broken, 503, 2, 1, 0},
 			{0, broken, 503, 2, 1, 0},
-			{time.Second, broken, 503, 3, 1, 0}, // said once
+			{time.Second, broken, 503, 3, 1, 0}, // callText once
 			{0, nil, 503, 3, 1, 0},
 			{time.Second, nil, 200, 4, 1, 1},
 			{time.Second, nil, 200, 5, 1, 1},
@@ -136,7 +136,7 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 
 // A check that never returns keeps one goroutine, however often anybody asks, and counts again once
 // it has returned.
-func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
+func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, others atomic.Int32
 		hold := make(chan struct{})

@@ -35,7 +35,7 @@ func depot() toolset.Toolset {
 		access.Rule{Tool: "edit", MinRole: member}, access.Rule{Tool: "drop", MinRole: admin},
 		access.Rule{Tool: "shout", MinRole: member}).Generated()
 	g.Prompts = []toolset.Prompt{{Name: "greet",
-		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText("hello", nil)
 		}}}
 	g.Table.Prompts = []access.Rule{{Prompt: "greet", Authenticated: true}}

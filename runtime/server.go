@@ -32,6 +32,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
+	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -55,6 +57,7 @@ type Server struct {
 	catalogs      *discovery.Catalogs
 	lists         *discovery.Lists
 	changes       *discovery.ListChanged // nil if lists do not change
+	updates       *discovery.Updates     // nil if no resource has updates
 	instructions  *discovery.Instructions
 	guard         *guard.Guard
 	bridge        *bridge.Bridge
@@ -150,7 +153,11 @@ func (s *Server) build(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	s.buildBridge(server)
+	tasks, err := s.buildTasks()
+	if err != nil {
+		return err
+	}
+	s.buildBridge(server, tasks)
 	s.buildTransport()
 	if names := s.table.RecordedPermissions(); len(names) > 0 {
 		opts.Logger.Info("action= is recorded and not enforced: "+
@@ -169,6 +176,9 @@ func (s *Server) build(server *mcp.Server) error {
 		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) },
 			s.changes.RecheckCatalogs)
 	}
+	if opts.ResourceUpdates != nil && s.updates != nil {
+		go s.followUpdates()
+	}
 	return nil
 }
 
@@ -185,7 +195,7 @@ func (s *Server) hiddenNames(k access.Kind) []string {
 // buildIdentity checks Options.Identity, and makes the authenticator of callers over HTTP.
 func (s *Server) buildIdentity() error {
 	opts := s.opts
-	metadata, err := principal.MetadataOf(opts.Identity)
+	metadata, err := principal.MetadataOf(opts.Identity, s.table)
 	s.authenticator = principal.NewAuthenticator(principal.Config{
 		Identity: opts.Identity, Timeout: opts.IdentityTimeout, Table: s.table,
 		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker,
@@ -311,20 +321,32 @@ func (s *Server) buildDiscovery() error {
 		}
 	}
 	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Denial, ListAll: opts.ListAll,
-		ReadOnly: s.table.Named(readOnly)}
+		ReadOnly: s.table.Named(readOnly), Apps: s.apps}
 	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
 		Source: opts.Catalogs, Declared: s.composed.catalogs, Policy: s.policy,
 		Strict: opts.CatalogStrict, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
-		Policy: s.policy, PageSize: opts.PageSize, Clone: opts.hasMiddleware(),
-		Looked: s.observer.Cached()})
+		Policy: s.policy, PageSize: opts.PageSize, TTLMs: int(opts.ListTTL.Milliseconds()),
+		Clone:  opts.hasMiddleware(),
+		Looked: s.observer.Cached(), Adopted: s.isAdopted()})
 	s.list(s.lists)
-	if opts.listsChange() {
+	if all, own := request.Kinds[:], s.ownChanges(); opts.listsChange() || len(own) > 0 {
+		if !opts.listsChange() {
+			all = own
+		}
 		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
 			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.CapabilityRecheck,
-			Log: opts.Logger,
+			Log: opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own),
 			Send: func(ctx context.Context, to request.Session, k access.Kind, id any) error {
 				return s.bridge.SendListChanged(ctx, to, k, id)
+			},
+		})
+	}
+	if s.haveUpdates() {
+		s.updates = discovery.NewUpdates(discovery.UpdatesConfig{
+			Policy: s.policy, Host: s.host, Log: opts.Logger,
+			Send: func(ctx context.Context, to request.Session, uri string, id any) error {
+				return s.bridge.SendResourceUpdated(ctx, to, uri, id)
 			},
 		})
 	}
@@ -353,7 +375,7 @@ func (s *Server) guardedTools() func(access.Principal, bool) []toolset.GuardedTo
 }
 
 // buildBridge makes the runner of handlers and the guard, and puts it around the go-sdk server.
-func (s *Server) buildBridge(server *mcp.Server) {
+func (s *Server) buildBridge(server *mcp.Server, registry *tasks.Registry) {
 	opts, adopted := s.opts, s.own.info != nil
 	var requests grant.Requests
 	if opts.OfferRequests {
@@ -368,7 +390,7 @@ func (s *Server) buildBridge(server *mcp.Server) {
 		facts.Protocols = mcp.SupportedProtocolVersions()
 	}
 	s.guard = guard.New(guard.Config{
-		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,
+		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes, Updates: s.updates,
 		Host: s.host, Authenticator: s.authenticator,
 		Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
 		Tools: s.tools, Aliases: s.aliases, Prompts: s.prompts, Resources: s.resources,
@@ -378,7 +400,8 @@ func (s *Server) buildBridge(server *mcp.Server) {
 		Pool:    s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
 		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
 		Instructions: s.instructions, Capabilities: s.capabilities(opts.listsChange()),
-		Server: identity,
+		Server: identity, Tasks: registry, TasksLocal: opts.Tasks == nil,
+		TaskRequest: bridge.TaskRequest,
 		Runner: invoke.NewRunner(invoke.Config{
 			Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
 			Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
@@ -389,7 +412,7 @@ func (s *Server) buildBridge(server *mcp.Server) {
 	})
 	s.bridge = bridge.New(bridge.Config{
 		Server: server, Facts: facts, Guard: s.guard, Middleware: opts.Middleware,
-		Conditional: opts.Adopt.Conditional})
+		Descriptions: opts.Descriptions})
 }
 
 // buildTransport configures the transports; [Server.Handler] and [Server.RunIO] make them.
@@ -406,8 +429,8 @@ func (s *Server) buildTransport() {
 		Sessions: transport.SessionLimits{
 			Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
 		Ready: transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
-		Guard: s.guard, Facts: s.bridge.Facts}
-	if !opts.SDKOnly && len(opts.Middleware) == 0 && s.own.info == nil {
+		Guard: s.guard, Facts: s.bridge.Facts, Events: resume.NewStore()}
+	if s.servesDirectly() {
 		s.transport.Direct = s.guard.Chain(s.guard.Invoke)
 	}
 }
@@ -423,16 +446,19 @@ func (e startError) Error() string {
 func (e startError) Unwrap() error { return e.error }
 
 // Shutdown ends the server gracefully. It refuses new requests with 503, /readyz included, waits
-// for running calls, and closes all sessions and streams, stdio included. If ctx ends first, it
-// cancels running calls, waits up to two seconds until they are answered with an error, and returns
-// ctx's error. A client that has not read for two seconds is not waited for. Call Shutdown before
-// http.Server.Shutdown, which waits for open streams and does not close them, and give that a
-// context of its own: responses may still be leaving.
+// for running calls, and closes all sessions and streams, stdio included. A call that waits for its
+// client ends with an error. If ctx ends first, Shutdown cancels running calls, waits up to two
+// seconds until they are answered with an error, and returns ctx's error. A client that has not
+// read for two seconds is not waited for. Call Shutdown before http.Server.Shutdown, which waits
+// for open streams and does not close them, and give that a context of its own: responses may still
+// be leaving.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.authenticator.ReportFailures()
 	var err error
+	drained := s.active.Drain()
+	s.bridge.EndAllQuestions() // no client can respond any more
 	select {
-	case <-s.active.Drain():
+	case <-drained:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

@@ -16,7 +16,7 @@ type shelf struct {
 	catalogs map[string]shelved // by id
 	off      []string
 	fail     func(context.Context) error
-	heard    []chan catalog.Change
+	channels []chan catalog.Change
 }
 
 type shelved struct {
@@ -36,7 +36,7 @@ func (s *shelf) put(id string, c shelved) {
 		delete(s.catalogs, id)
 	}
 	s.mu.Unlock()
-	s.tell(catalog.Change{Catalogs: true})
+	s.send(catalog.Change{Catalogs: true})
 }
 
 // turnOff says all that is off.
@@ -44,7 +44,7 @@ func (s *shelf) turnOff(tools ...string) {
 	s.mu.Lock()
 	s.off = tools
 	s.mu.Unlock()
-	s.tell(catalog.Change{Tools: true})
+	s.send(catalog.Change{Tools: true})
 }
 
 func (s *shelf) failing(fail func(context.Context) error) {
@@ -53,11 +53,11 @@ func (s *shelf) failing(fail func(context.Context) error) {
 	s.fail = fail
 }
 
-func (s *shelf) tell(c catalog.Change) {
+func (s *shelf) send(c catalog.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, heard := range s.heard {
-		heard <- c
+	for _, channel := range s.channels {
+		channel <- c
 	}
 }
 
@@ -65,10 +65,10 @@ func (s *shelf) tell(c catalog.Change) {
 func (s *shelf) silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, heard := range s.heard {
-		close(heard)
+	for _, channel := range s.channels {
+		close(channel)
 	}
-	s.heard = nil
+	s.channels = nil
 }
 
 func (s *shelf) failed(ctx context.Context) error {
@@ -82,14 +82,14 @@ func (s *shelf) failed(ctx context.Context) error {
 }
 
 func (s *shelf) Catalog(ctx context.Context, caller access.Principal,
-	ask catalog.Ask) (catalog.Found, error) {
+	ref catalog.Ref) (catalog.Found, error) {
 	if err := s.failed(ctx); err != nil {
 		return catalog.Found{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, c := range s.catalogs {
-		if (ask.ID == id || ask.ID == "" && ask.Name == c.name) &&
+		if (ref.ID == id || ref.ID == "" && ref.Name == c.name) &&
 			(c.owner == "" || c.owner == caller.Subject) {
 			return catalog.Found{ID: id, Name: c.name, Global: c.owner == "", Tools: c.tools,
 				Note: c.note}, nil
@@ -110,8 +110,8 @@ func (s *shelf) ToolsOff(ctx context.Context) ([]string, error) {
 func (s *shelf) Changes(ctx context.Context) <-chan catalog.Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	heard := make(chan catalog.Change, 1000)
-	heard <- catalog.Change{Tools: true, Catalogs: true}
-	s.heard = append(s.heard, heard)
-	return heard
+	channel := make(chan catalog.Change, 1000)
+	channel <- catalog.Change{Tools: true, Catalogs: true}
+	s.channels = append(s.channels, channel)
+	return channel
 }

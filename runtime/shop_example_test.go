@@ -25,7 +25,7 @@ func (shopPackage) Toolset() toolset.Toolset {
 		return toolset.Tool{
 			Name: name, Input: `{"type":"object","additionalProperties":false}`,
 			Output: `{"type":"object","properties":{"result":` + output + `},"required":["result"]}`,
-			Answer: func(_ context.Context, r *decode.Reader) (any, error) {
+			Handle: func(_ context.Context, r *decode.Reader) (any, error) {
 				for o := r.Object(0); o.Next(); {
 				}
 				return result, r.Finish()

@@ -23,11 +23,15 @@ func (s *Server) logStart() {
 	list := func(key string, of []string) slog.Attr {
 		return slog.Any(key, append([]string{}, of...))
 	}
+	var digests []string
+	for _, m := range s.manifests {
+		digests = append(digests, m.String())
+	}
 	tools, prompts, resources := s.lists.Totals()
 	o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "MCP server",
 		slog.String("name", s.info.Name), slog.String("version", s.info.Version),
-		list("packages", s.packages), slog.Int("tools", tools), slog.Int("prompts", prompts),
-		slog.Int("resources", resources), list("roles", roles),
+		list("packages", s.packages), list("manifests", digests), slog.Int("tools", tools),
+		slog.Int("prompts", prompts), slog.Int("resources", resources), list("roles", roles),
 		slog.String("admin_role", roles[s.admin-1]), slog.Bool("admin", o.Admin != nil),
 		slog.String("identity", kind(o.Identity)), slog.Bool("anonymous", o.Anonymous),
 		slog.String("audit", kind(o.Audit)), slog.String("audit_intent", string(o.AuditIntent)),
@@ -42,7 +46,7 @@ func (s *Server) logStart() {
 		list("readiness", slices.Sorted(maps.Keys(o.Readiness))),
 		slog.String("observer", kind(o.Observer)),
 		slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),
-		slog.Bool("adopted", s.own.info != nil), slog.String("path", o.Path),
+		slog.Bool("adopted", s.Adopted()), slog.String("path", o.Path),
 		list("allowed_origins", o.AllowedOrigins),
 		list("allowed_hosts", o.AllowedHosts),
 		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.TrustedProxies...)),

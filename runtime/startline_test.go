@@ -15,21 +15,21 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// telling is a source that exposes its secret when printed.
-type telling struct{ Secret string }
+// leaky is a source that exposes its secret when printed.
+type leaky struct{ Secret string }
 
-func (telling) Identify(*http.Request) (identity.Identity, error) {
+func (leaky) Identify(*http.Request) (identity.Identity, error) {
 	return identity.Identity{}, identity.ErrNoCredentials
 }
-func (s telling) String() string               { return s.Secret }
-func (s telling) GoString() string             { return s.Secret }
-func (s telling) LogValue() slog.Value         { return slog.StringValue(s.Secret) }
-func (s telling) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
+func (s leaky) String() string               { return s.Secret }
+func (s leaky) GoString() string             { return s.Secret }
+func (s leaky) LogValue() slog.Value         { return slog.StringValue(s.Secret) }
+func (s leaky) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
 
 func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 	var log lines
 	_, err := runtime.New(runtime.Options{
-		Identity: telling{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
+		Identity: leaky{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
 		AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
 		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck,
 			"a": nothingToCheck},
@@ -45,10 +45,11 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0,
 		"prompts": 4.0, "resources": 6.0,
 		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager",
-		"identity": "runtime_test.telling", "anonymous": true, "admin": false,
+		"identity": "runtime_test.leaky", "anonymous": true, "admin": false,
 		"catalog_strict": false, "read_only": false, "masker": false,
-		"packages": []any{"example.com/team", "example.com/library"},
-		"audit":    "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
+		"packages":  []any{"example.com/team", "example.com/library"},
+		"manifests": []any{"example.com/team sha256:1", "example.com/library unknown"},
+		"audit":     "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
 		"list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
 		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0,
 		"readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,

@@ -190,7 +190,7 @@ func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	receives := func(n int) bool {
 		source.mu.Lock()
 		defer source.mu.Unlock()
-		return len(source.heard) == n
+		return len(source.channels) == n
 	}
 	soon(t, "the server listens", func() bool { return receives(1) })
 	source.silence()
@@ -208,7 +208,7 @@ func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 // quietFor is how long a client that must hear nothing is listened to.
 const quietFor = 300 * time.Millisecond
 
-func (c *told) silent(t testing.TB, who string) {
+func (c *watchClient) silent(t testing.TB, who string) {
 	t.Helper()
 	select {
 	case kind := <-c.kinds:
@@ -218,7 +218,7 @@ func (c *told) silent(t testing.TB, who string) {
 }
 
 // receives waits until a client receives notifications, by a switch that concerns it.
-func (c *told) receives(t testing.TB, source *shelf, tool string) {
+func (c *watchClient) receives(t testing.TB, source *shelf, tool string) {
 	t.Helper()
 	for n := range 400 {
 		if n%2 == 0 {
@@ -237,7 +237,7 @@ func (c *told) receives(t testing.TB, source *shelf, tool string) {
 	t.Fatal("the client receives nothing")
 }
 
-func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
+func TestSessionsThatASwitchConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		source := &shelf{}
@@ -246,10 +246,10 @@ func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
 		endpoint := serve(t, s)
 		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era),
 			listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
-		for _, c := range []*told{admin, viewer, nobody} {
+		for _, c := range []*watchClient{admin, viewer, nobody} {
 			c.receives(t, source, "get_public_info")
 		}
-		for _, c := range []*told{admin, viewer, nobody} {
+		for _, c := range []*watchClient{admin, viewer, nobody} {
 			c.drain()
 		}
 		source.turnOff("update")
@@ -266,7 +266,7 @@ func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
+func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		source := kits()
@@ -277,7 +277,7 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 			listening(t, s, endpoint+"?catalog=writing", "token-admin", era)
 		whole, viewer := listening(t, s, endpoint, "token-admin", era),
 			listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)
-		everybody := map[string]*told{"reader": reader, "writer": writer, "whole": whole,
+		everybody := map[string]*watchClient{"reader": reader, "writer": writer, "whole": whole,
 			"viewer": viewer}
 		for who, c := range everybody {
 			c.receives(t, source, map[string]string{"reader": "get_all", "writer": "create",
@@ -310,9 +310,9 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 	}
 }
 
-// TestChangeThatTheSourceCannotBeAskedAboutIsToldLater holds that nothing is lost while a source
+// TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater holds that nothing is lost while a source
 // does not answer.
-func TestChangeThatTheSourceCannotBeAskedAboutIsToldLater(t *testing.T) {
+func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
 	t.Parallel()
 	source := kits()
 	s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
@@ -344,7 +344,7 @@ func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 var _ catalog.Source = (*shelf)(nil)
 
 // What changes while no credential of a session is valid is notified once there is one again.
-func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
+func TestChangeBetweenTwoTokensIsSent(t *testing.T) {
 	t.Parallel()
 	source := &shelf{}
 	var ends atomic.Int64 // of the first token, in Unix milliseconds
@@ -383,9 +383,9 @@ type counted struct {
 }
 
 func (a *counted) Catalog(ctx context.Context, p access.Principal,
-	ask catalog.Ask) (catalog.Found, error) {
+	ref catalog.Ref) (catalog.Found, error) {
 	a.n.Add(1)
-	return a.shelf.Catalog(ctx, p, ask)
+	return a.shelf.Catalog(ctx, p, ref)
 }
 
 func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
@@ -418,11 +418,11 @@ func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
 	soon(t, "the server listens", func() bool {
 		source.mu.Lock()
 		defer source.mu.Unlock()
-		return len(source.heard) == 1
+		return len(source.channels) == 1
 	})
-	source.tell(catalog.Change{Deaf: true})
-	source.tell(catalog.Change{Tools: true, Catalogs: true})
-	source.tell(catalog.Change{Tools: true})
+	source.send(catalog.Change{Deaf: true})
+	source.send(catalog.Change{Tools: true, Catalogs: true})
+	source.send(catalog.Change{Tools: true})
 	soon(t, "the return is logged", func() bool {
 		return strings.Contains(log.String(), "the source of catalogs and switches is connected again")
 	})

@@ -30,7 +30,7 @@ type ruled struct {
 	values         []string
 	may            map[string]string
 	standard       string // the default of the argument; empty if it is required
-	form           int    // of its handler: 0 has Answer, 1 has Call, 2 has go-sdk's shape
+	form           int    // of its handler: 0 has Handle, 1 has Call, 2 has go-sdk's shape
 }
 
 var crewTools = []ruled{
@@ -93,7 +93,7 @@ func (r ruled) tool() toolset.Tool {
 	handle := func(in crewInput) (any, error) { return map[string]string{"did": in.value}, nil }
 	switch r.form {
 	case 0:
-		t.Answer = func(_ context.Context, reader *decode.Reader) (any, error) {
+		t.Handle = func(_ context.Context, reader *decode.Reader) (any, error) {
 			var in crewInput
 			r.read(reader, &in)
 			if err := reader.Finish(); err != nil {
@@ -367,7 +367,7 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beside, err := s.ListTools(ctx, catalog.Ask{})
+	beside, err := s.ListTools(ctx, catalog.Ref{})
 	if err != nil {
 		t.Fatal(err)
 	}

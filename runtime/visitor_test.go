@@ -52,7 +52,7 @@ func desktop(s *runtime.Server) (http.Handler, error) {
 			return
 		}
 		query := r.URL.Query()
-		list, err := s.ListTools(ctx, catalog.Ask{ID: query.Get("catalog_id"),
+		list, err := s.ListTools(ctx, catalog.Ref{ID: query.Get("catalog_id"),
 			Name: query.Get("catalog")})
 		if err != nil {
 			http.Error(w, err.Error(), 404)
@@ -188,7 +188,7 @@ func TestStrangersToTheHostAreNotLetInBesideMCP(t *testing.T) {
 	}
 }
 
-func TestListingSaysWhatCanBeExecuted(t *testing.T) {
+func TestListingReportsWhatCanBeExecuted(t *testing.T) {
 	source := kits()
 	source.off = []string{"get_by_id"}
 	for _, test := range []struct {
@@ -238,7 +238,7 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := s.ListTools(ctx, catalog.Ask{})
+			list, err := s.ListTools(ctx, catalog.Ref{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 		}
 	}
 	if list, err := newServer(t, runtime.Options{}, directory(&desk{})).ListTools(t.Context(),
-		catalog.Ask{}); err != nil || list.Tools != nil {
+		catalog.Ref{}); err != nil || list.Tools != nil {
 		t.Errorf("outside of a request: %+v, %v", list, err)
 	}
 }

@@ -20,24 +20,24 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-// told is a client that notes which lists it was told have changed.
-type told struct {
+// watchClient is a client that notes which lists have changed for it.
+type watchClient struct {
 	*mcp.ClientSession
 	kinds chan string
 	token atomic.Value // string; sent with each request over HTTP
 }
 
 // RoundTrip sends the token along.
-func (c *told) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *watchClient) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+c.token.Load().(string))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
 // listening opens a session that listens, over HTTP, or over pipes where url is empty.
-func listening(t testing.TB, s *runtime.Server, url, token, era string) *told {
+func listening(t testing.TB, s *runtime.Server, url, token, era string) *watchClient {
 	t.Helper()
-	c := &told{kinds: make(chan string, 100)}
+	c := &watchClient{kinds: make(chan string, 100)}
 	c.token.Store(token)
 	client := mcp.NewClient(&mcp.Implementation{Name: "told", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
@@ -79,7 +79,7 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *told {
 }
 
 // next waits for the next notification of a client.
-func (c *told) next(t testing.TB) string {
+func (c *watchClient) next(t testing.TB) string {
 	t.Helper()
 	select {
 	case kind := <-c.kinds:
@@ -92,7 +92,7 @@ func (c *told) next(t testing.TB) string {
 
 // ready waits until a client receives notifications: its stream opens by itself, some time after
 // the session.
-func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
+func (c *watchClient) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
 	permissions ...string) {
 	t.Helper()
 	for n := range 400 {
@@ -117,7 +117,7 @@ func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
 	t.Fatal("the client receives nothing")
 }
 
-func (c *told) drain() {
+func (c *watchClient) drain() {
 	for {
 		select {
 		case <-c.kinds:
@@ -127,7 +127,7 @@ func (c *told) drain() {
 	}
 }
 
-func TestOnlySessionsWhoseSurfaceChangedAreTold(t *testing.T) {
+func TestOnlySessionsWhoseSurfaceChangedAreNotified(t *testing.T) {
 	for _, era := range eras {
 		for _, transport := range []string{"http", "stdio"} {
 			t.Run(era+"/"+transport, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestOnlySessionsWhoseSurfaceChangedAreTold(t *testing.T) {
 	}
 }
 
-func TestAnotherTokenOfTheSameUserThatSeesMoreIsTold(t *testing.T) {
+func TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	s := aware(t, h, runtime.Options{})
@@ -188,7 +188,7 @@ func TestAnotherTokenOfTheSameUserThatSeesMoreIsTold(t *testing.T) {
 	}
 }
 
-func TestRefreshedAnswerThatDiffersIsTold(t *testing.T) {
+func TestRefreshedPermissionsThatDifferAreSent(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	for _, period := range []time.Duration{0, 50 * time.Millisecond} {
@@ -231,7 +231,7 @@ func TestClientThatOnlyWaitsIsNotifiedAfterTheInterval(t *testing.T) {
 	}
 }
 
-func TestListeningIsForWhatWasAskedFor(t *testing.T) {
+func TestListeningIsForWhatWasRequested(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true})
@@ -285,7 +285,7 @@ func listen(t testing.TB, url, token, era, session string, id int) *stream {
 		defer close(s.lines)
 		defer res.Body.Close()
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok ||
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && data != "" ||
 				strings.HasPrefix(lines.Text(), "{") {
 				s.lines <- data
 			}
@@ -453,7 +453,7 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 
 // Whatever the host takes and an answer counts for, it is asked because somebody asks for
 // something.
-func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
+func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
@@ -507,10 +507,10 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	})
 	s.InvalidateCapabilities(nil)
 	<-asked
-	most := runtime.Asking(s)
+	most := runtime.HostQueries(s)
 	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(
 		time.Millisecond) {
-		most = max(most, runtime.Asking(s))
+		most = max(most, runtime.HostQueries(s))
 	}
 	if most > 16 {
 		close(release)

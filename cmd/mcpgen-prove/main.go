@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/writefiles"
 	"github.com/mcpgen/mcpgen/internal/commandline"
 	"github.com/mcpgen/mcpgen/internal/report"
 )
@@ -26,11 +26,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return commandline.Run(ctx, newProve(), args, stdout, stderr)
+	os.Exit(commandline.Run(ctx, newProve(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func analyse(
@@ -45,8 +41,8 @@ func newProve() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "mcpgen-prove [packages]",
 		Short: "Compare the code capabilities of handlers with their directives, and record them",
-		Long: `prove follows the calls of each tool's handler, through all packages, to functions that open
-files, use the network or start programs. It reports an error in three cases:
+		Long: `prove follows the calls of each tool's handler, through all packages, to functions that
+open files, use the network or start programs. It reports an error in three cases:
 
   - the handler has a code capability that capabilities= does not list
   - a code capability is unknown, and the tool has capabilities=
@@ -100,7 +96,9 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 				}
 			}
 			if check {
-				err = staleProof(cmd, &findings, proof)
+				var stale []writefiles.Difference
+				stale, err = proof.Stale()
+				findings.Stale(cmd, stale, "run mcpgen prove, then mcpgen, and commit the result")
 			} else {
 				err = commitProof(cmd, proof)
 			}
@@ -151,27 +149,4 @@ func commitProof(cmd *cobra.Command, proof generator.Proof) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", commandline.Relative(path), next)
 	}
 	return err
-}
-
-func staleProof(
-	cmd *cobra.Command, findings *commandline.Reporter, proof generator.Proof,
-) error {
-	differences, err := proof.Stale()
-	if err != nil {
-		return err
-	}
-	for _, d := range differences {
-		path := commandline.Relative(d.Path)
-		findings.Add(report.Finding{Code: "stale", Level: report.Error, File: d.Path,
-			Message: fmt.Sprintf("%s is %s", path, d.State),
-			Cure:    "run mcpgen prove, then mcpgen, and commit the result"})
-		if findings.Text(cmd) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit "+
-				"the result\n%s", path, d.State, d.Diff)
-		}
-	}
-	if len(differences) > 0 {
-		return commandline.ErrFindings
-	}
-	return nil
 }

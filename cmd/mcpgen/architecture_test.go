@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,37 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		if !declared[pkg][name] {
 			t.Errorf("%s is not declared", m[0])
 		}
+	}
+}
+
+// TestArchitectureNamesAllPackagesAndSteps checks that the page has each package of the runtime
+// that the walls order, and each step of the guard in its order.
+func TestArchitectureNamesAllPackagesAndSteps(t *testing.T) {
+	root := testrepo.Root(t)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat(kernel, ground) {
+		if strings.HasPrefix(name, "runtime") && !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("the page has no package %s", name)
+		}
+	}
+	chain, err := os.ReadFile(filepath.Join(root, "runtime", "internal", "guard", "chain.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps, listed []string
+	step := regexp.MustCompile(`(?m)^\t\tg\.(\w+),$`)
+	for _, m := range step.FindAllStringSubmatch(string(chain), -1) {
+		steps = append(steps, m[1])
+	}
+	row := regexp.MustCompile("(?m)^\\| `guard\\.\\(\\*Guard\\)\\.(\\w+)` \\|")
+	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+		listed = append(listed, m[1])
+	}
+	if len(steps) < 10 || !slices.Equal(steps, listed) {
+		t.Errorf("the page lists the steps\n%q, the chain has\n%q", listed, steps)
 	}
 }
 

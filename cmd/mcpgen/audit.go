@@ -60,7 +60,7 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
   set -o pipefail
   curl -fsS -H "Authorization: Bearer $TOKEN" https://mcp.example/api/v1/admin/audit/export |
     mcpgen audit verify --key-file audit.key -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("write the files of a trail, or - for the standard input"),
 		RunE: func(cmd *cobra.Command, files []string) (err error) {
 			defer func() { err = findings.Close(cmd, err) }()
 			text := findings.Text(cmd)

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator/toollist"
@@ -33,11 +27,13 @@ calls a tool. Without a tool, it lists the tools of this caller with their argum
               one element each time
   key:=JSON   any JSON value
 
-It prints the structured content of the result as JSON, or else its text.
+It prints the structured content of the result as JSON, or else its text. If the server runs the
+call as a task, call waits for the result, and prints the messages of the task on the standard
+error.
 
 The server decides on the role of the caller. Over HTTP, it is the role of the token:
---token-env VIEWER_TOKEN sends the token in that environment variable. On stdio, it depends on the
-arguments of the program.
+--token-env VIEWER_TOKEN sends the token in that environment variable, by https or to the same
+machine. On stdio, it depends on the arguments of the program.
 
 Exit codes: 0 done; 1 the result is an error of the tool; 2 usage error or failure. A tool that the
 caller may not use is an unknown tool.`,
@@ -46,10 +42,7 @@ caller may not use is an unknown tool.`,
   mcpgen call count_words text="one two" -- go run . -stdio mel`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			words, program := args, []string(nil)
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				words, program = args[:dash], args[dash:]
-			}
+			words, program := splitAtDash(cmd, args)
 			if (url == "") == (len(program) == 0) {
 				return errors.New("write one server: --url URL, or -- and a command")
 			}
@@ -61,9 +54,9 @@ caller may not use is an unknown tool.`,
 				return err
 			}
 			if tokenEnv != "" {
-				token := os.Getenv(tokenEnv)
-				if token == "" {
-					return fmt.Errorf("--token-env: the variable %s is empty", tokenEnv)
+				token, err := tokenOf(tokenEnv)
+				if err != nil {
+					return err
 				}
 				headers.Set("Authorization", "Bearer "+token)
 			}
@@ -79,7 +72,7 @@ caller may not use is an unknown tool.`,
 				return err
 			}
 			if len(words) == 0 {
-				return printTools(cmd.OutOrStdout(), list)
+				return list.Print(cmd.OutOrStdout())
 			}
 			return callTool(ctx, cmd, session, list, words)
 		},
@@ -99,16 +92,6 @@ func connect(ctx context.Context, stderr io.Writer, program []string, url string
 	return toollist.Dial(ctx, url, headers)
 }
 
-func printTools(w io.Writer, list toollist.List) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, t := range list.Tools {
-		description, _, _ := strings.Cut(t.Description, "\n")
-		fmt.Fprintf(table, "%s\t%s\t%s\n", strings.Trim(strconv.QuoteToASCII(t.Name), `"`), t.Usage(),
-			toollist.Printable(description))
-	}
-	return table.Flush()
-}
-
 func callTool(ctx context.Context, cmd *cobra.Command, session *toollist.Session,
 	list toollist.List, words []string) error {
 	i := slices.IndexFunc(list.Tools, func(t toollist.Tool) bool { return t.Name == words[0] })
@@ -119,40 +102,14 @@ func callTool(ctx context.Context, cmd *cobra.Command, session *toollist.Session
 	if err != nil {
 		return err
 	}
-	result, err := session.Call(ctx, words[0], arguments)
+	result, err := session.Call(ctx, words[0], arguments, func(message string) {
+		fmt.Fprintln(cmd.ErrOrStderr(), toollist.Line(message))
+	})
 	if err != nil {
 		return err
 	}
 	if result.IsError {
-		if err := printResult(cmd.ErrOrStderr(), result); err != nil {
-			return err
-		}
-		return errFindings
+		return cmp.Or(toollist.PrintResult(cmd.ErrOrStderr(), result), errFindings)
 	}
-	return printResult(cmd.OutOrStdout(), result)
-}
-
-// printResult prints the structured content, or each content: text as it is, others as JSON.
-func printResult(w io.Writer, result *mcp.CallToolResult) error {
-	if structured, ok := result.StructuredContent.(json.RawMessage); ok {
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, structured, "", "  "); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(w, toollist.Printable(indented.String()))
-		return err
-	}
-	for _, content := range result.Content {
-		text, ok := content.(*mcp.TextContent)
-		if ok {
-			fmt.Fprintln(w, toollist.Printable(text.Text))
-			continue
-		}
-		encoded, err := json.Marshal(content)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(w, toollist.Printable(string(encoded)))
-	}
-	return nil
+	return toollist.PrintResult(cmd.OutOrStdout(), result)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -107,17 +108,25 @@ with --lists differences; 2 usage error or failure.`,
 	return command
 }
 
+// notEmpty returns an error about a flag with an empty value: a variable of CI without a value must
+// not mean the default, as the working tree is.
+func notEmpty(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty: write a value, or remove it", name)
+		}
+	}
+	return nil
+}
+
 func (p policy) run(cmd *cobra.Command, dirs []string) error {
 	for _, word := range p.failOn {
 		if !slices.Contains([]string{"widen", "add", "break"}, word) {
 			return fmt.Errorf("unknown change --fail-on=%s: write widen, add or break", word)
 		}
 	}
-	for _, flag := range []string{"base", "head", "allow"} {
-		// A variable of CI without a value must not compare the working tree with itself.
-		if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s is empty: write a value, or remove it", flag)
-		}
+	if err := notEmpty(cmd, "base", "head", "allow"); err != nil {
+		return err
 	}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); isURL(dir) || err == nil && !info.IsDir() {
@@ -141,24 +150,27 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errors.New("neither side has a mcp.manifest.json: run mcpgen and commit it")
 	}
 	changes := policydiff.Compare(before, after)
-	if err := p.write(cmd, changes, allowed); err != nil {
+	judged, unused := policydiff.Policy{FailOn: p.failOn, Allowed: allowed}.Judge(changes)
+	switch out := cmd.OutOrStdout(); p.format {
+	case report.Text:
+		err = writeChanges(out, judged)
+	case markdown:
+		_, err = fmt.Fprint(out, policydiff.Markdown(changes, allowed))
+	case report.JSON:
+		err = report.WriteJSON(out, struct {
+			Version int                 `json:"version"`
+			Changes []policydiff.Judged `json:"changes"`
+		}{1, judged})
+	default:
+		err = report.Write(out, p.format, changeFindings(judged))
+	}
+	if err != nil {
 		return err
 	}
-	used, failed := policydiff.Allowed{}, false
-	for _, c := range changes {
-		reason, ok := allowed[c.String()]
-		if ok {
-			used[c.String()] = reason
-		}
-		failed = failed || p.fails(c) && !ok
+	for _, entry := range unused {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s: no change is %q: remove the line\n", p.allow, entry)
 	}
-	for entry := range allowed {
-		if _, ok := used[entry]; !ok {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: %s: no change is %q: remove the line\n", p.allow,
-				entry)
-		}
-	}
-	if failed {
+	if slices.ContainsFunc(judged, func(c policydiff.Judged) bool { return c.Refused }) {
 		return errFindings
 	}
 	return nil
@@ -170,70 +182,39 @@ func (p policy) allowed() (policydiff.Allowed, error) {
 	}
 	file, err := os.Open(p.allow)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--allow: %w: create the file, or remove the flag", err)
 	}
 	defer file.Close()
 	return policydiff.ReadAllowed(p.allow, file)
 }
 
-// fails reports whether --fail-on names the change.
-func (p policy) fails(c policydiff.Change) bool {
-	return slices.ContainsFunc(p.failOn, func(word string) bool {
-		return word == "widen" && c.Kind == policydiff.Widened ||
-			word == "add" && c.Kind == policydiff.Added || word == "break" && c.Breaks != ""
-	})
+func writeChanges(out io.Writer, changes []policydiff.Judged) error {
+	for _, c := range changes {
+		line := c.String()
+		if c.Allowed != "" {
+			line += " # " + c.Allowed
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (p policy) write(
-	cmd *cobra.Command, changes []policydiff.Change, allowed policydiff.Allowed,
-) error {
-	out := cmd.OutOrStdout()
-	type one struct {
-		policydiff.Change
-		Allowed string `json:"allowed,omitempty"` // the reason
-	}
-	list := []one{}
-	var findings []report.Finding
+func changeFindings(changes []policydiff.Judged) (findings []report.Finding) {
 	for _, c := range changes {
-		reason, ok := allowed[c.String()]
-		list = append(list, one{c, reason})
-		level := report.Note
+		f := report.Finding{Code: string(c.Kind), Level: report.Note, Message: c.String(),
+			File: c.File, Line: c.Line}
 		switch {
-		case ok:
-		case p.fails(c):
-			level = report.Error
-		case c.Kind == policydiff.Widened, c.Breaks != "":
-			level = report.Warning
+		case c.Refused:
+			f.Level = report.Error
+			f.Cure = "undo the change, or accept it in the file of --allow with a reason"
+		case c.Allowed == "" && (c.Kind == policydiff.Widened || c.Breaks != ""):
+			f.Level = report.Warning
 		}
-		cure := ""
-		if level == report.Error {
-			cure = "undo the change, or accept it in the file of --allow with a reason"
-		}
-		findings = append(findings, report.Finding{Code: string(c.Kind), Level: level,
-			Message: c.String(), Cure: cure, File: c.File, Line: c.Line})
+		findings = append(findings, f)
 	}
-	switch p.format {
-	case report.Text:
-		for _, c := range list {
-			line := c.String()
-			if c.Allowed != "" {
-				line += " # " + c.Allowed
-			}
-			if _, err := fmt.Fprintln(out, line); err != nil {
-				return err
-			}
-		}
-		return nil
-	case markdown:
-		_, err := fmt.Fprint(out, policydiff.Markdown(changes, allowed))
-		return err
-	case report.JSON:
-		return report.WriteJSON(out, struct {
-			Version int   `json:"version"`
-			Changes []one `json:"changes"`
-		}{1, list})
-	}
-	return report.Write(out, p.format, findings)
+	return findings
 }
 
 // diffLists compares two results of tools/list.
@@ -241,29 +222,18 @@ func diffLists(cmd *cobra.Command, remote *remote, format report.Format, args []
 	if format == markdown {
 		return errors.New("--lists has no format markdown: write text, json, github or sarif")
 	}
-	sources, err := remote.sources(cmd, args)
-	if err != nil {
-		return err
-	}
-	if len(sources) != 2 {
-		return errors.New("write two lists: mcpgen diff --lists OLD NEW")
-	}
-	before, err := sources[0].list(cmd)
-	if err != nil {
-		return err
-	}
-	after, err := sources[1].list(cmd)
+	sides, err := remote.lists(cmd, args, 2, "write two lists: mcpgen diff --lists OLD NEW")
 	if err != nil {
 		return err
 	}
 	if format == report.Text {
-		differ, err := toollist.Diff(cmd.OutOrStdout(), before, after)
+		differ, err := toollist.Diff(cmd.OutOrStdout(), sides[0], sides[1])
 		if err == nil && differ {
 			err = errFindings
 		}
 		return err
 	}
-	lines, err := toollist.Differences(before, after)
+	lines, err := toollist.Differences(sides[0], sides[1])
 	if err != nil {
 		return err
 	}

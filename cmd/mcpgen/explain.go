@@ -13,13 +13,15 @@ import (
 
 func newExplain() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [CODE|DIRECTIVE]",
+		Use:   "explain [CODE|DIRECTIVE|KEY]",
 		Short: "Explain a diagnostic or a directive",
-		Long: `explain prints cause, example and cure of a diagnostic, or the grammar of a directive.
+		Long: `explain prints cause, example and fix of a diagnostic, or the grammar of a directive,
+or the directives that have a key.
 Without an argument it lists all diagnostics and directives.`,
 		Example: `  mcpgen explain              list all diagnostics and directives
   mcpgen explain MCP001       what a diagnostic means and how to fix it
-  mcpgen explain //mcp:tool   the grammar of a directive; also: mcpgen explain tool`,
+  mcpgen explain //mcp:tool   the grammar of a directive; also: mcpgen explain tool
+  mcpgen explain minrole      the directives that have a key, and what it means`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
@@ -35,7 +37,12 @@ Without an argument it lists all diagnostics and directives.`,
 				fmt.Fprint(out, text)
 				return nil
 			}
-			return fmt.Errorf("no code or directive %q; `mcpgen explain` lists them", args[0])
+			if text, ok := directive.ExplainKey(args[0]); ok {
+				fmt.Fprint(out, text)
+				return nil
+			}
+			return fmt.Errorf("no code, directive or key %q; `mcpgen explain` lists codes and directives",
+				args[0])
 		},
 	}
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +15,10 @@ func newImport() *cobra.Command {
 	var dir, name, save string
 	var force bool
 	var remote remote
+	var api openAPIFlags
 	command := &cobra.Command{
-		Use:   "import FILE | URL | -- COMMAND [ARG...]",
-		Short: "Start a package from the tools of another MCP server",
+		Use:   "import FILE | URL | -- COMMAND [ARG...] | --openapi FILE",
+		Short: "Start a package from the tools of another MCP server, or from an OpenAPI document",
 		Long: `import reads the tools of another MCP server and writes, into one directory:
 
   schemas/NAME.input.json    the schema of the arguments of each tool
@@ -37,31 +34,38 @@ with the line of each tool until you write its access rule there. Each handler r
 until you write its body.
 
 import overwrites files only with --force. It writes all files or none. It sends headers to the
-scheme and host of the URL only.
+scheme and host of the URL only, by https or to the same machine.
+
+With --openapi, import runs mcpgen-openapi, which writes a handler for each operation of an HTTP
+API. It never overwrites a file. mcpgen-openapi is a module of its own. Add it to the go.mod that
+has mcpgen as a tool. For tools/go.mod, add -modfile=tools/go.mod:
+
+  go get -tool github.com/mcpgen/mcpgen/cmd/mcpgen-openapi
 
 Exit codes: 0 done; 2 usage error or failure.`,
 		Example: `  mcpgen import tools.json
   mcpgen import --dir ./issues --save tools.json -- npx -y @example/issues-server
-  mcpgen import --header "Authorization: Bearer $TOKEN" https://mcp.example.com/mcp`,
+  mcpgen import --header "Authorization: Bearer $TOKEN" https://mcp.example.com/mcp
+  mcpgen import --openapi petstore.yaml --dir ./petstore --only 'list*,pets'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sources, err := remote.sources(cmd, args)
-			if err != nil {
-				return err
+			if cmd.Flags().Changed("openapi") {
+				return api.run(cmd, args, dir, name)
 			}
-			if len(sources) != 1 {
-				return errors.New("write one source: a file, a URL, or -- and a command")
+			if cmd.Flags().Changed("only") {
+				return errors.New("--only needs --openapi")
 			}
-			list, err := sources[0].list(cmd)
+			lists, err := remote.lists(cmd, args, 1,
+				"write one source: a file, a URL, or -- and a command")
 			if err != nil {
 				return err
 			}
 			if save != "" {
-				if err := saveList(save, list); err != nil {
+				if err := saveList(save, lists[0]); err != nil {
 					return err
 				}
 			}
-			result, err := importer.Import(options(list, importer.Options{
+			result, err := importer.Import(options(lists[0], importer.Options{
 				Dir: dir, Package: name, Force: force,
 			}))
 			for _, note := range result.Notes {
@@ -81,7 +85,8 @@ Exit codes: 0 done; 2 usage error or failure.`,
 				fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(),
-				"Replace minrole=%s in %s with access rules, and run mcpgen.\n",
+				"Replace minrole=%s in %s with access rules, such as public, authenticated or "+
+					"minrole=Member, and run mcpgen.\n",
 				importer.FillIn, importer.File)
 			return nil
 		},
@@ -93,6 +98,7 @@ Exit codes: 0 done; 2 usage error or failure.`,
 		"also write the list to this file, for mcpgen diff --lists")
 	flags.BoolVar(&force, "force", false, "overwrite files that exist")
 	remote.flags(command)
+	api.flags(command)
 	return command
 }
 
@@ -119,99 +125,36 @@ func options(list toollist.List, o importer.Options) importer.Options {
 	return o
 }
 
-// remote are the flags of commands that read lists of tools.
-type remote struct {
-	headers []string
-	timeout time.Duration
+// openAPITool is the command that reads OpenAPI documents. Its module requires a library for them,
+// and only users of import --openapi add it.
+const openAPITool = "mcpgen-openapi"
+
+// openAPIFlags are the flags of import for an OpenAPI document.
+type openAPIFlags struct {
+	file string
+	only []string
 }
 
-func (r *remote) flags(command *cobra.Command) {
-	command.Flags().StringArrayVar(&r.headers, "header", nil,
-		`send this header to the URL, for example "Authorization: Bearer …" (may be repeated)`)
-	command.Flags().DurationVar(&r.timeout, "timeout", 30*time.Second,
-		"end the connection to a server after this time")
+func (o *openAPIFlags) flags(command *cobra.Command) {
+	command.Flags().StringVar(&o.file, "openapi", "",
+		"write handlers that call the HTTP API of this OpenAPI document")
+	command.Flags().StringArrayVar(&o.only, "only", nil,
+		"with --openapi, import only these: an operationId, a tag, or METHOD /path; "+
+			"separated by commas, * matches text without /")
 }
 
-// source is a list of tools: a file or URL, or a command.
-type source struct {
-	name    string
-	command []string
-	headers http.Header
-	timeout time.Duration
-}
-
-// sources reads the arguments: names, and a command after --.
-func (r *remote) sources(cmd *cobra.Command, args []string) ([]source, error) {
-	headers, err := r.parsed()
-	if err != nil {
-		return nil, err
+func (o *openAPIFlags) run(cmd *cobra.Command, args []string, dir, name string) error {
+	if len(args) > 0 {
+		return errors.New("write one source: --openapi FILE takes no other")
 	}
-	names, command := args, []string(nil)
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		names, command = args[:dash], args[dash:]
-	}
-	var list []source
-	urls, files := 0, 0
-	for _, name := range names {
-		if isURL(name) {
-			urls++
+	for _, flag := range []string{"force", "header", "save", "timeout"} {
+		if cmd.Flags().Changed(flag) {
+			return fmt.Errorf("--%s does not apply to --openapi", flag)
 		}
-		if name == "-" {
-			files++
-		}
-		list = append(list, source{name: name, headers: headers, timeout: r.timeout})
 	}
-	if len(command) > 0 {
-		list = append(list, source{command: command, timeout: r.timeout})
+	run := []string{"--dir=" + dir, "--package=" + name}
+	for _, only := range o.only {
+		run = append(run, "--only="+only)
 	}
-	switch {
-	case len(headers) > 0 && urls != 1:
-		return nil, errors.New("--header needs exactly one URL")
-	case files > 1:
-		return nil, errors.New("write - for the standard input once only")
-	}
-	return list, nil
-}
-
-// parsed are the headers of --header.
-func (r *remote) parsed() (http.Header, error) {
-	headers := http.Header{}
-	for _, h := range r.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, errors.New("--header must have the form NAME: VALUE")
-		}
-		headers.Add(name, strings.TrimSpace(value))
-	}
-	return headers, nil
-}
-
-func isURL(name string) bool { return strings.Contains(name, "://") }
-
-func (s source) list(cmd *cobra.Command) (list toollist.List, err error) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), s.timeout)
-	defer cancel()
-	name := s.name
-	switch {
-	case len(s.command) > 0:
-		name = s.command[0]
-		list, err = toollist.Command(ctx, cmd.ErrOrStderr(), s.command[0], s.command[1:]...)
-	case isURL(s.name):
-		name = "the server"
-		list, err = toollist.URL(ctx, s.name, s.headers)
-	case s.name == "-":
-		name = "standard input"
-		list, err = toollist.Read(cmd.InOrStdin())
-	default:
-		var file *os.File
-		if file, err = os.Open(s.name); err != nil {
-			return toollist.List{}, err
-		}
-		defer file.Close()
-		list, err = toollist.Read(file)
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return list, err
+	return runTool(cmd, "import --openapi", openAPITool, append(run, "--", o.file)...)
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,4 +96,32 @@ func section(t *testing.T, name, marker string) string {
 		t.Fatalf("%s has no section %q", name, marker)
 	}
 	return text
+}
+
+// TestManifestPageHasTheQuickStart compares the example of the page with the manifest of the quick
+// start, from which the page leaves out tools.
+func TestManifestPageHasTheQuickStart(t *testing.T) {
+	_, rest, _ := strings.Cut(page(t, "docs/reference/manifest.md"), "```json\n")
+	example, _, _ := strings.Cut(rest, "```")
+	type manifest = map[string]any
+	var shown, served manifest
+	if err := json.Unmarshal([]byte(example), &shown); err != nil {
+		t.Fatal(err)
+	}
+	err := json.Unmarshal([]byte(page(t, "examples/quickstart/mcp.manifest.json")), &served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, all := shown["tools"].([]any), served["tools"].([]any)
+	if len(tools) == 0 {
+		t.Error("the example has no tool")
+	}
+	served["tools"] = slices.DeleteFunc(all, func(tool any) bool {
+		return !slices.ContainsFunc(tools, func(one any) bool {
+			return one.(manifest)["name"] == tool.(manifest)["name"]
+		})
+	})
+	if !reflect.DeepEqual(shown, served) {
+		t.Errorf("the page has\n%v\nand the example\n%v", shown, served)
+	}
 }

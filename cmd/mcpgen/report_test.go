@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/mcpgen/mcpgen/internal/testrepo"
+	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
-// documented returns the JSON schemas of docs/reference/report.md: of findings and of changes.
-func documented(t *testing.T) (schemas []*jsonschema.Schema) {
+// documented returns the JSON schemas of docs/reference/report.md: of findings, changes, lists and
+// matrices.
+func documented(t *testing.T) (schemas []testschema.Schema) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(testrepo.Root(t), "docs", "reference", "report.md"))
 	if err != nil {
@@ -23,25 +23,61 @@ func documented(t *testing.T) (schemas []*jsonschema.Schema) {
 	}
 	for _, block := range regexp.MustCompile("(?ms)^```json\n(.*?)^```$").
 		FindAllStringSubmatch(string(page), -1) {
-		document, err := jsonschema.UnmarshalJSON(strings.NewReader(block[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		compiler := jsonschema.NewCompiler()
-		if err := compiler.AddResource("page.json", document); err != nil {
-			t.Fatal(err)
-		}
-		schema, err := compiler.Compile("page.json")
+		schema, err := testschema.Compile([]byte(block[1]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		schemas = append(schemas, schema)
 	}
-	if len(schemas) != 2 {
+	if len(schemas) != 4 {
 		t.Fatalf("the page has %d schemas", len(schemas))
 	}
 	return schemas
 }
+
+// shop has one item of each kind.
+const shop = `// Package shop sells.
+//
+//mcp:server unannotated=ignore
+package shop
+
+import (
+	"context"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+type Mode string
+
+const (
+	Read  Mode = "read"
+	Write Mode = "write"
+)
+
+//mcp:tool minrole=Member catalog=a
+//mcp:rule mode=write minrole=Admin scopes=s
+func Use(ctx context.Context, mode Mode) error { return nil }
+
+//mcp:tool authenticated
+//mcp:allow file.read={path}
+//mcp:limit isolate=process
+func Open(ctx context.Context, path string) error {
+	_, err := grant.File(ctx, "path")
+	return err
+}
+
+//mcp:prompt public
+func Hello(ctx context.Context, tone string) (string, error) { return "", nil }
+
+//mcp:resource public uri=page://{id}
+func Page(ctx context.Context, id string) (string, error) { return "", nil }
+
+//mcp:complete ref=hello argument=tone
+func Tones(ctx context.Context, begun string) ([]string, error) { return nil, nil }
+
+//mcp:ignore reason="no tool"
+func Other(ctx context.Context) error { return nil }
+`
 
 // TestReportsFitTheirDocumentedSchemas holds the JSON of commands against the schemas of the page.
 func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
@@ -61,8 +97,16 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	old := file("old.json", `{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}`)
 	current := file("new.json", `{"tools": [{"name": "b", "inputSchema": {"type": "object"}}]}`)
 	key := file("key", strings.Repeat("k", 32))
+	listed := t.TempDir()
+	if err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(listed, "shop.go"), []byte(shop), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(listed)
 	for _, test := range []struct {
-		schema *jsonschema.Schema
+		schema testschema.Schema
 		want   int
 		args   []string
 	}{
@@ -71,15 +115,14 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 		{schemas[1], 0, []string{"diff", "--base", before, "--head", before}},
 		{schemas[0], 1, []string{"diff", "--lists", old, current}},
 		{schemas[0], 0, []string{"diff", "--lists", old, old}},
+		{schemas[2], 0, []string{"list"}},
+		{schemas[3], 0, []string{"matrix"}},
 		{schemas[0], 1, []string{"audit", "verify", "--key-file", key, file("no.jsonl", "{}\n")}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(context.Background(), append(test.args, "--format=json"), &stdout, &stderr)
-		document, err := jsonschema.UnmarshalJSON(&stdout)
-		if err == nil {
-			err = test.schema.Validate(document)
-		}
-		if err != nil || code != test.want {
+		document := stdout.Bytes()
+		if err := test.schema.Validate(document); err != nil || code != test.want {
 			t.Errorf("%v: %v, exit code %d, %s", test.args, err, code, stderr.String())
 		}
 		for _, other := range schemas {

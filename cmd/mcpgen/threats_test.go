@@ -66,7 +66,8 @@ func items(text string) []string {
 
 func testsOf(t *testing.T, root string) map[string]bool {
 	t.Helper()
-	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz|Benchmark)[A-Za-z0-9_]+`, "--", "*_test.go")
+	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz|Benchmark)[A-Za-z0-9_]+`,
+		"--", "*_test.go")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

@@ -26,7 +26,8 @@ var mayRequire = map[string][]string{
 		"github.com/spf13/cobra", "go.yaml.in/yaml/v4", "golang.org/x/mod",
 		"pgregory.net/rapid",
 	},
-	"cmd/mcpgen-prove": {"github.com/google/capslock"},
+	"cmd/mcpgen-openapi": {"github.com/getkin/kin-openapi"},
+	"cmd/mcpgen-prove":   {"github.com/google/capslock"},
 	// It requires no golangci-lint: that program is built with the plugin.
 	"generator/vet/golangci": {"github.com/golangci/plugin-module-register"},
 	"runtime/identity/oidc":  {"github.com/go-jose/go-jose/v4"},

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func main() {
@@ -46,9 +47,14 @@ func run(addr string, stdio bool) error {
 func newServer(options runtime.Options) (*runtime.Server, error) {
 	lists := &Lists{host: &host{allows: map[string]bool{}}}
 	options.Identity = everybody{}
+	return serverOf(options, lists, Toolset(lists))
+}
+
+func serverOf(options runtime.Options, lists *Lists,
+	set toolset.Toolset) (*runtime.Server, error) {
 	options.PermissionAware, options.Capabilities = true, lists.host
-	server, err := runtime.New(options, Toolset(lists))
-	lists.changed = func() { server.InvalidateCapabilities(nil) }
+	server, err := runtime.New(options, set)
+	lists.server = server
 	return server, err
 }
 

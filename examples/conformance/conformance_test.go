@@ -1,53 +1,261 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"maps"
+	"net"
+	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// passed are the checks of the suite that have to pass, by protocol version. A check fails only if
+// passed are the checks of the suite that have to pass, by protocol version, out of those that the
+// version requires and those of its extensions. A check that is required fails only if
 // expected-failures.yaml contains it.
-var passed = map[string]int{"2025-11-25": 79, "2026-07-28": 148}
+var passed = map[string]int{"2025-11-25": 84, "2026-07-28": 197}
 
-// TestConformance runs the server scenarios of the official suite, which make setup installs.
-// Without it the test is skipped, and fails in CI.
+// TestConformance runs the server scenarios of the official suite, which make setup installs, on
+// one endpoint for all versions. Without the suite it is skipped, and fails in CI.
 func TestConformance(t *testing.T) {
+	run := suite(t)
+	quiet := runtime.Options{Logger: slog.New(slog.DiscardHandler)}
+	public, err := newServer(quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "a-token-of-the-conformance-suite"
+	lists := &Lists{host: &host{allows: map[string]bool{}}}
+	quiet.Identity = identity.Static(map[string]access.Principal{identity.HashToken(token): {
+		Subject: caller.Subject, User: caller.User, Role: "Member"}})
+	guarded, err := serverOf(quiet, lists, forMembers(Toolset(lists)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, server := range map[string]*runtime.Server{"public": public, "bearer": guarded} {
+		web := httptest.NewServer(server.Handler())
+		defer web.Close()
+		endpoint := web.URL
+		if name == "bearer" {
+			refusesWithoutToken(t, web.URL+"/mcp")
+			endpoint = withToken(t, web.URL, token)
+		}
+		for version, want := range passed {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				var r report
+				for range attempts {
+					r = run(t, endpoint+"/mcp", version, "--expected-failures", "expected-failures.yaml")
+					if r.err == nil && r.passed >= want {
+						t.Logf("%d passed, %d failed", r.passed, r.failed)
+						return
+					}
+				}
+				t.Errorf("%v: %d checks passed, want %d:\n%s", r.err, r.passed, want, r.output)
+			})
+		}
+	}
+}
+
+// forMembers returns a toolset that serves the same to members, and nothing to others.
+func forMembers(set toolset.Toolset) toolset.Toolset {
+	g := set.Generated()
+	g.Table.Roles = access.DefaultRoles()
+	member := g.Table.Rank("Member")
+	for _, rules := range [][]access.Rule{g.Table.Rules, g.Table.Prompts, g.Table.Resources} {
+		for i := range rules {
+			rules[i].Public, rules[i].MinRole = false, member
+			if !rules[i].Permission.Required() {
+				rules[i].Permission = access.NoPermission()
+			}
+		}
+	}
+	return toolset.NewToolset(g)
+}
+
+// withToken returns the URL of a proxy that adds a token: the suite cannot send one.
+func withToken(t *testing.T, target, token string) string {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Host = r.In.Host // the server checks it
+			r.Out.Header.Set("Authorization", "Bearer "+token)
+		}})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+func refusesWithoutToken(t *testing.T, endpoint string) {
+	t.Helper()
+	res, err := http.Post(endpoint, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a caller without a token gets %s", res.Status)
+	}
+}
+
+// TestAdoptedConformance compares go-sdk's own conformance server, which needs two processes for
+// all versions, with the same server behind [runtime.Adopt], on one endpoint. In no scenario may
+// the latter pass fewer checks.
+func TestAdoptedConformance(t *testing.T) {
+	run := suite(t)
+	bin := t.TempDir()
+	const bare = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+	folder, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", bare).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, main := filepath.Join(bin, "server.go"), filepath.Join(bin, "main.go")
+	copied(t, filepath.Join(strings.TrimSpace(string(folder)), "main.go"), server, "sdkMain")
+	copied(t, filepath.Join("testdata", "adopted", "main.go"), main, "main")
+	build(t, filepath.Join(bin, "bare"), bare)
+	build(t, filepath.Join(bin, "adopted"), server, main)
+	adopted := start(t, filepath.Join(bin, "adopted"))
+	for version := range passed {
+		t.Run(version, func(t *testing.T) {
+			stateless := "-stateless=" + strconv.FormatBool(version == "2026-07-28")
+			alone := run(t, start(t, filepath.Join(bin, "bare"), stateless), version)
+			var guarded report
+			var worse []string
+			for range attempts {
+				guarded, worse = run(t, adopted, version), nil
+				for _, name := range slices.Sorted(maps.Keys(alone.scenarios)) {
+					a, g := alone.scenarios[name], guarded.scenarios[name]
+					if g.passed < a.passed || g.failed > a.failed {
+						worse = append(worse, fmt.Sprintf("%s: alone %+v, adopted %+v", name, a, g))
+					}
+				}
+				if worse == nil {
+					break
+				}
+			}
+			if worse != nil {
+				t.Error(strings.Join(worse, "\n"))
+			}
+			t.Logf("alone %d passed, %d failed; adopted %d passed, %d failed", alone.passed, alone.failed,
+				guarded.passed, guarded.failed)
+		})
+	}
+}
+
+// counts are how many checks have passed and failed.
+type counts struct{ passed, failed int }
+
+// report is what the suite reports.
+type report struct {
+	counts
+	scenarios map[string]counts
+	output    string
+	err       error // a check failed or has a warning, and is not an expected failure
+}
+
+// attempts is how often the suite runs at most. Its scenario server-stateless waits one second for
+// events, and reports a warning if a busy machine takes longer.
+const attempts = 3
+
+var scenarioLine = regexp.MustCompile(`(?m)^(?:[✓✗] (\S+)|Total): (\d+) passed, (\d+) failed`)
+
+// suite returns the func that runs the suite. It fails the test if the suite has not run.
+func suite(t *testing.T) func(*testing.T, string, string, ...string) report {
 	modules := filepath.Join("..", "..", ".tools", "node_modules")
 	node, _ := filepath.Glob(filepath.Join(modules, "node-*", "bin", "node"))
-	suite := filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js")
-	if _, err := os.Stat(suite); err != nil || len(node) == 0 {
+	index := filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js")
+	if _, err := os.Stat(index); err != nil || len(node) == 0 {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("no conformance suite: run make setup")
 		}
 		t.Skip("no conformance suite: run make setup, which needs npm")
 	}
-	server, err := newServer(runtime.Options{Logger: slog.New(slog.DiscardHandler)})
+	return func(t *testing.T, endpoint, version string, options ...string) report {
+		cmd := exec.CommandContext(t.Context(), node[0], append([]string{index, "server",
+			"--url", endpoint, "--requirements", version}, options...)...)
+		out, err := cmd.CombinedOutput()
+		r := report{scenarios: map[string]counts{}, output: string(out), err: err}
+		for _, line := range scenarioLine.FindAllStringSubmatch(r.output, -1) {
+			var c counts
+			c.passed, _ = strconv.Atoi(line[2])
+			c.failed, _ = strconv.Atoi(line[3])
+			if line[1] == "" {
+				r.counts = c
+			} else {
+				r.scenarios[line[1]] = c
+			}
+		}
+		if r.passed == 0 {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		return r
+	}
+}
+
+// copied copies a source file, with another name for its function main.
+func copied(t *testing.T, from, to, main string) {
+	t.Helper()
+	source, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.Handler())
-	defer web.Close()
-	for version, want := range passed {
-		t.Run(version, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), node[0], suite, "server",
-				"--url", web.URL+"/mcp", "--suite", "all", "--spec-version", version,
-				"--expected-failures", "expected-failures.yaml")
-			out, err := cmd.CombinedOutput()
-			_, total, _ := strings.Cut(string(out), "\nTotal: ")
-			total, _, _ = strings.Cut(total, "\n")
-			count, _, _ := strings.Cut(total, " passed")
-			if n, _ := strconv.Atoi(count); err != nil || n < want {
-				t.Fatalf("%v, want %d checks passed:\n%s", err, want, out)
-			}
-			t.Log(total)
-		})
+	text := strings.Replace(string(source), "func main() {", "func "+main+"() {", 1)
+	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func build(t *testing.T, out string, packages ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", out}, packages...)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", packages, err, text)
+	}
+}
+
+// start starts a server of go-sdk's until the test ends, and returns its URL.
+func start(t *testing.T, name string, flags ...string) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	cmd := exec.CommandContext(t.Context(), name, append(flags, "-http", address)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for range 200 {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return "http://" + address + "/mcp"
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s does not listen", name)
+	return ""
 }

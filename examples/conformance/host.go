@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
@@ -33,8 +34,8 @@ func (h *host) MapAction(permission string) (string, error) { return permission,
 
 // Lists serves a tool and a prompt that are listed while the host has their permissions.
 type Lists struct {
-	host    *host
-	changed func()
+	host   *host
+	server *runtime.Server
 }
 
 // TestTriggerToolChange changes the list of tools.
@@ -49,11 +50,18 @@ func (l *Lists) TestTriggerPromptChange(context.Context) error {
 	return l.change("suite.use_prompt")
 }
 
+// TestTriggerResourceUpdate reports an update of test://watched-resource.
+//
+//mcp:tool
+func (l *Lists) TestTriggerResourceUpdate(ctx context.Context) error {
+	return l.server.ResourceUpdated(ctx, "test://watched-resource")
+}
+
 func (l *Lists) change(permission string) error {
 	l.host.mu.Lock()
 	l.host.allows[permission] = !l.host.allows[permission]
 	l.host.mu.Unlock()
-	l.changed()
+	l.server.InvalidateCapabilities(nil)
 	return nil
 }
 

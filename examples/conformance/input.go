@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // Prompt is the input of [TestSampling].
@@ -99,19 +100,13 @@ func form(message, schema string) *mcp.ElicitParams {
 
 // TestMissingCapability needs a client with sampling.
 //
-//mcp:tool
-func TestMissingCapability(_ context.Context, req *mcp.CallToolRequest,
-	_ Nothing) (*mcp.CallToolResult, any, error) {
-	if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
-		return contents(text("The client has declared sampling."))
-	}
-	data, err := json.Marshal(mcp.MissingRequiredClientCapabilityData{
-		RequiredCapabilities: &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapabilities{}}})
+//mcp:tool elicits
+func TestMissingCapability(ctx context.Context) (string, error) {
+	answer, err := runtime.Sample(ctx, "any", sampling("Say anything."))
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
-	return nil, nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities,
-		Message: "the client has not declared sampling", Data: data}
+	return "The message is by " + answer.Model + ".", nil
 }
 
 // The tools below request input by their result (SEP-2322). Each returns requests until the
@@ -119,7 +114,6 @@ func TestMissingCapability(_ context.Context, req *mcp.CallToolRequest,
 
 var (
 	askName    = form("What is your name?", oneField("name", "string"))
-	askColor   = form("What is your favorite color?", oneField("color", "string"))
 	askConfirm = form("Please confirm", oneField("ok", "boolean"))
 )
 
@@ -142,38 +136,54 @@ func field(req *mcp.CallToolRequest, key, name string) string {
 	return s
 }
 
-// TestInputRequiredResultElicitation requests a name.
+// TestInputRequiredResultElicitation requests a name. The suite also sends it with the first call.
 //
-//mcp:tool
-func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequest,
-	_ Nothing) (*mcp.CallToolResult, any, error) {
-	if name := field(req, "user_name", "name"); name != "" {
-		return contents(text("Hello, " + name + "!"))
-	}
-	return request("", mcp.InputRequestMap{"user_name": askName})
+//mcp:tool elicits unsolicited
+func TestInputRequiredResultElicitation(ctx context.Context) (string, error) {
+	return greet(ctx, "user_name")
+}
+
+func greet(ctx context.Context, key string) (string, error) {
+	form, err := runtime.Elicit[Name](ctx, key, "What is your name?")
+	return "Hello, " + form.Name + "!", err
+}
+
+// Name is a form.
+type Name struct {
+	Name string `json:"name"`
 }
 
 // TestInputRequiredResultSampling requests a message of the client's model.
 //
-//mcp:tool
-func TestInputRequiredResultSampling(_ context.Context, req *mcp.CallToolRequest,
-	_ Nothing) (*mcp.CallToolResult, any, error) {
-	if _, ok := req.Params.InputResponses["capital_question"]; ok {
-		return contents(text("The model has responded."))
+//mcp:tool elicits
+func TestInputRequiredResultSampling(ctx context.Context) (string, error) {
+	answer, err := runtime.Sample(ctx, "capital_question", sampling("What is the capital of France?"))
+	if err != nil {
+		return "", err
 	}
-	return request("",
-		mcp.InputRequestMap{"capital_question": sampling("What is the capital of France?")})
+	return "The message is by " + answer.Model + ".", nil
 }
 
 // TestInputRequiredResultListRoots requests the roots of the client.
 //
-//mcp:tool
-func TestInputRequiredResultListRoots(_ context.Context, req *mcp.CallToolRequest,
-	_ Nothing) (*mcp.CallToolResult, any, error) {
-	if roots, ok := req.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok {
-		return contents(text(fmt.Sprintf("The client has %d roots.", len(roots.Roots))))
-	}
-	return request("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}})
+//mcp:tool elicits
+func TestInputRequiredResultListRoots(ctx context.Context) (string, error) {
+	roots, err := runtime.Roots(ctx)
+	return fmt.Sprintf("The client has %d roots.", len(roots)), err
+}
+
+// TestInputRequiredResultPrompt requests the context of a prompt.
+//
+//mcp:prompt elicits
+func TestInputRequiredResultPrompt(ctx context.Context) (string, error) {
+	form, err := runtime.Elicit[Context](ctx, "user_context",
+		"What context should the prompt use?")
+	return "The context is " + form.Context, err
+}
+
+// Context is a form.
+type Context struct {
+	Context string `json:"context"`
 }
 
 // TestInputRequiredResultRequestState requests a confirmation, and gets its state back.
@@ -209,16 +219,19 @@ func TestInputRequiredResultMultipleInputs(_ context.Context, req *mcp.CallToolR
 
 // TestInputRequiredResultMultiRound requests a name, and then a color.
 //
-//mcp:tool
-func TestInputRequiredResultMultiRound(_ context.Context, req *mcp.CallToolRequest,
-	_ Nothing) (*mcp.CallToolResult, any, error) {
-	if name := field(req, "step1", "name"); name != "" {
-		return request(name, mcp.InputRequestMap{"step2": askColor})
+//mcp:tool elicits
+func TestInputRequiredResultMultiRound(ctx context.Context) (string, error) {
+	greeting, err := greet(ctx, "step1")
+	if err != nil {
+		return "", err
 	}
-	if color := field(req, "step2", "color"); color != "" {
-		return contents(text(req.Params.RequestState + " likes " + color))
-	}
-	return request("first round", mcp.InputRequestMap{"step1": askName})
+	form, err := runtime.Elicit[Color](ctx, "step2", "What is your favorite color?")
+	return greeting + " Your color is " + form.Color + ".", err
+}
+
+// Color is a form.
+type Color struct {
+	Color string `json:"color"`
 }
 
 // TestInputRequiredResultCapabilities requests what the client has declared.

@@ -20,7 +20,13 @@ const _ = toolset.Contract5_RunGoGenerate
 
 // The tools of this package.
 const (
+	ToolConfirmDelete                         = "confirm_delete"
+	ToolFailingJob                            = "failing_job"
+	ToolGreet                                 = "greet"
 	ToolJSONSchema                            = "json_schema_2020_12_tool"
+	ToolMultiInput                            = "multi_input"
+	ToolProtocolErrorJob                      = "protocol_error_job"
+	ToolSlowCompute                           = "slow_compute"
 	ToolTestAudioContent                      = "test_audio_content"
 	ToolTestElicitation                       = "test_elicitation"
 	ToolTestElicitationSep1034Defaults        = "test_elicitation_sep1034_defaults"
@@ -45,7 +51,9 @@ const (
 	ToolTestStreamingElicitation              = "test_streaming_elicitation"
 	ToolTestToolWithLogging                   = "test_tool_with_logging"
 	ToolTestToolWithProgress                  = "test_tool_with_progress"
+	ToolTestToolWithTask                      = "test_tool_with_task"
 	ToolTestTriggerPromptChange               = "test_trigger_prompt_change"
+	ToolTestTriggerResourceUpdate             = "test_trigger_resource_update"
 	ToolTestTriggerToolChange                 = "test_trigger_tool_change"
 	ToolTestWait                              = "test_wait"
 	ToolTestWaited                            = "test_waited"
@@ -55,6 +63,7 @@ const (
 
 // The prompts of this package.
 const (
+	PromptTestInputRequiredResultPrompt  = "test_input_required_result_prompt"
 	PromptTestPromptWithArguments        = "test_prompt_with_arguments"
 	PromptTestPromptWithEmbeddedResource = "test_prompt_with_embedded_resource"
 	PromptTestPromptWithImage            = "test_prompt_with_image"
@@ -73,11 +82,18 @@ const (
 // Toolset returns the tools, prompts and resources of package main; lists handles the calls.
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/examples/conformance",
-		Server:  toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
+		Package:  "github.com/mcpgen/mcpgen/examples/conformance",
+		Manifest: "sha256:e0af492b2bd433b8d70532b0a372e8195618eb161454a72bb74871fc937251be",
+		Server:   toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
+				{Tool: ToolConfirmDelete, Public: true},
+				{Tool: ToolFailingJob, Public: true},
+				{Tool: ToolGreet, Public: true},
 				{Tool: ToolJSONSchema, Public: true},
+				{Tool: ToolMultiInput, Public: true},
+				{Tool: ToolProtocolErrorJob, Public: true},
+				{Tool: ToolSlowCompute, Public: true},
 				{Tool: ToolTestAudioContent, Public: true},
 				{Tool: ToolTestElicitation, Public: true},
 				{Tool: ToolTestElicitationSep1034Defaults, Public: true},
@@ -102,7 +118,9 @@ func Toolset(lists *Lists) toolset.Toolset {
 				{Tool: ToolTestStreamingElicitation, Public: true},
 				{Tool: ToolTestToolWithLogging, Public: true},
 				{Tool: ToolTestToolWithProgress, Public: true},
+				{Tool: ToolTestToolWithTask, Public: true},
 				{Tool: ToolTestTriggerPromptChange, Public: true},
+				{Tool: ToolTestTriggerResourceUpdate, Public: true},
 				{Tool: ToolTestTriggerToolChange, Public: true},
 				{Tool: ToolTestWait, Public: true},
 				{Tool: ToolTestWaited, Public: true},
@@ -110,6 +128,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				{Tool: ToolTransientTool, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "tool"}},
 			},
 			Prompts: []access.Rule{
+				{Prompt: PromptTestInputRequiredResultPrompt, Public: true},
 				{Prompt: PromptTestPromptWithArguments, Public: true},
 				{Prompt: PromptTestPromptWithEmbeddedResource, Public: true},
 				{Prompt: PromptTestPromptWithImage, Public: true},
@@ -127,8 +146,51 @@ func Toolset(lists *Lists) toolset.Toolset {
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
+				Name:        ToolConfirmDelete,
+				Description: "Deletes a file if the user agrees.",
+				Input:       confirmDeleteInputSchema,
+				Elicits:     true,
+				Task:        "optional",
+				Returns:     toolset.Text,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in confirmDeleteInput
+					decodeConfirmDeleteInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return ConfirmDelete(ctx, in.Filename)
+				},
+			},
+			{
+				Name:        ToolFailingJob,
+				Description: "Fails after a second.",
+				Input:       noInputSchema,
+				Task:        "required",
+				Returns:     toolset.Nothing,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return nil, FailingJob(ctx)
+				},
+			},
+			{
+				Name:        ToolGreet,
+				Description: "Returns a greeting at once.",
+				Input:       greetInputSchema,
+				Returns:     toolset.Text,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in greetInput
+					decodeGreetInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return Greet(ctx, in.Name)
+				},
+			},
+			{
 				Name:        ToolJSONSchema,
-				Description: "JSONSchema has an input schema whose keywords the suite looks for in tools/list.",
+				Description: "Has an input schema whose keywords the suite looks for in tools/list.",
 				Input:       contactSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -142,22 +204,64 @@ func Toolset(lists *Lists) toolset.Toolset {
 				},
 			},
 			{
-				Name:        ToolTestAudioContent,
-				Description: "TestAudioContent returns a sound.",
+				Name:        ToolMultiInput,
+				Description: "Requests two names at once.",
 				Input:       nothingSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Task:        "optional",
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestAudioContent(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return toolset.Native(MultiInput(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+				},
+			},
+			{
+				Name:        ToolProtocolErrorJob,
+				Description: "Fails with an error of JSON-RPC.",
+				Input:       noInputSchema,
+				Task:        "optional",
+				Returns:     toolset.Nothing,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return nil, ProtocolErrorJob(ctx)
+				},
+			},
+			{
+				Name:        ToolSlowCompute,
+				Description: "Waits for some seconds.",
+				Input:       slowComputeInputSchema,
+				Task:        "optional",
+				Timeout:     2 * time.Minute,
+				Returns:     toolset.Text,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in slowComputeInput
+					decodeSlowComputeInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return SlowCompute(ctx, in.Seconds, in.Label)
+				},
+			},
+			{
+				Name:        ToolTestAudioContent,
+				Description: "Returns a sound.",
+				Input:       noInputSchema,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Contents,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return TestAudioContent(ctx)
 				},
 			},
 			{
 				Name:        ToolTestElicitation,
-				Description: "TestElicitation requests data of the person at the client.",
+				Description: "Requests data of the person at the client.",
 				Input:       messageSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -170,7 +274,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestElicitationSep1034Defaults,
-				Description: "TestElicitationSep1034Defaults requests data with defaults (SEP-1034).",
+				Description: "Requests data with defaults (SEP-1034).",
 				Input:       nothingSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -183,7 +287,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestElicitationSep1330Enums,
-				Description: "TestElicitationSep1330Enums requests data with every form of enum (SEP-1330).",
+				Description: "Requests data with every form of enum (SEP-1330).",
 				Input:       nothingSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -196,25 +300,24 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestEmbeddedResource,
-				Description: "TestEmbeddedResource returns a resource.",
-				Input:       nothingSchema,
+				Description: "Returns a resource.",
+				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Contents,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestEmbeddedResource(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestEmbeddedResource(ctx)
 				},
 			},
 			{
 				Name:        ToolTestErrorHandling,
-				Description: "TestErrorHandling always fails.",
+				Description: "Always fails.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -223,21 +326,20 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestImageContent,
-				Description: "TestImageContent returns an image.",
-				Input:       nothingSchema,
+				Description: "Returns an image.",
+				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Contents,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestImageContent(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestImageContent(ctx)
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultCapabilities,
-				Description: "TestInputRequiredResultCapabilities requests what the client has declared.",
+				Description: "Requests what the client has declared.",
 				Input:       nothingSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -250,46 +352,50 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestInputRequiredResultElicitation,
-				Description: "TestInputRequiredResultElicitation requests a name.",
-				Input:       nothingSchema,
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Description: "Requests a name. The suite also sends it with the first call.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Elicits:     true,
+				Unsolicited: true,
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestInputRequiredResultElicitation(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestInputRequiredResultElicitation(ctx)
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultListRoots,
-				Description: "TestInputRequiredResultListRoots requests the roots of the client.",
-				Input:       nothingSchema,
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Description: "Requests the roots of the client.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Elicits:     true,
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestInputRequiredResultListRoots(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestInputRequiredResultListRoots(ctx)
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultMultiRound,
-				Description: "TestInputRequiredResultMultiRound requests a name, and then a color.",
-				Input:       nothingSchema,
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Description: "Requests a name, and then a color.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Elicits:     true,
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestInputRequiredResultMultiRound(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestInputRequiredResultMultiRound(ctx)
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultMultipleInputs,
-				Description: "TestInputRequiredResultMultipleInputs requests a name, a message and the roots at once.",
+				Description: "Requests a name, a message and the roots at once.",
 				Input:       nothingSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -302,7 +408,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestInputRequiredResultRequestState,
-				Description: "TestInputRequiredResultRequestState requests a confirmation, and gets its state back.",
+				Description: "Requests a confirmation, and gets its state back.",
 				Input:       nothingSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -315,15 +421,16 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestInputRequiredResultSampling,
-				Description: "TestInputRequiredResultSampling requests a message of the client's model.",
-				Input:       nothingSchema,
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Description: "Requests a message of the client's model.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Elicits:     true,
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestInputRequiredResultSampling(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestInputRequiredResultSampling(ctx)
 				},
 			},
 			{
@@ -341,12 +448,12 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestLoggingTool,
-				Description: "TestLoggingTool logs a message.",
+				Description: "Logs a message.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -355,34 +462,34 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestMissingCapability,
-				Description: "TestMissingCapability needs a client with sampling.",
-				Input:       nothingSchema,
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Description: "Needs a client with sampling.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Elicits:     true,
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestMissingCapability(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestMissingCapability(ctx)
 				},
 			},
 			{
 				Name:        ToolTestMultipleContentTypes,
-				Description: "TestMultipleContentTypes returns a text, an image and a resource.",
-				Input:       nothingSchema,
+				Description: "Returns a text, an image and a resource.",
+				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Contents,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestMultipleContentTypes(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestMultipleContentTypes(ctx)
 				},
 			},
 			{
 				Name:        ToolTestReconnection,
-				Description: "TestReconnection closes the stream of its call; the client gets the result on another one.",
+				Description: "Closes the stream of its call; the client gets the result on another one.",
 				Input:       nothingSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
@@ -396,7 +503,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestSampling,
-				Description: "TestSampling requests a message of the client's model.",
+				Description: "Requests a message of the client's model.",
 				Input:       promptSchema,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -409,26 +516,25 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestSimpleText,
-				Description: "TestSimpleText returns a text.",
-				Input:       nothingSchema,
+				Description: "Returns a text.",
+				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				SDK:         true,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNothing)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Contents,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Native(TestSimpleText(ctx, toolset.Request[mcp.CallToolRequest](call), in))
+					return TestSimpleText(ctx)
 				},
 			},
 			{
 				Name:        ToolTestStreamingElicitation,
-				Description: "TestStreamingElicitation reports progress and sends no request to the client.",
+				Description: "Reports progress and sends no request to the client.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -437,12 +543,12 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestToolWithLogging,
-				Description: "TestToolWithLogging logs three messages.",
+				Description: "Logs three messages.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -451,12 +557,12 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestToolWithProgress,
-				Description: "TestToolWithProgress reports progress three times.",
+				Description: "Reports progress three times.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -464,11 +570,25 @@ func Toolset(lists *Lists) toolset.Toolset {
 				},
 			},
 			{
+				Name:        ToolTestToolWithTask,
+				Description: "Asks for a name, and then works in a task.",
+				Input:       noInputSchema,
+				Elicits:     true,
+				Task:        "answered",
+				Returns:     toolset.Text,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return TestToolWithTask(ctx)
+				},
+			},
+			{
 				Name:        ToolTestTriggerPromptChange,
-				Description: "TestTriggerPromptChange changes the list of prompts.",
+				Description: "Changes the list of prompts.",
 				Input:       noInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -476,11 +596,23 @@ func Toolset(lists *Lists) toolset.Toolset {
 				},
 			},
 			{
-				Name:        ToolTestTriggerToolChange,
-				Description: "TestTriggerToolChange changes the list of tools.",
+				Name:        ToolTestTriggerResourceUpdate,
+				Description: "Reports an update of test://watched-resource.",
 				Input:       noInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return nil, lists.TestTriggerResourceUpdate(ctx)
+				},
+			},
+			{
+				Name:        ToolTestTriggerToolChange,
+				Description: "Changes the list of tools.",
+				Input:       noInputSchema,
+				Returns:     toolset.Nothing,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -489,11 +621,11 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestWait,
-				Description: "TestWait reports progress, and waits until its call is cancelled.",
+				Description: "Reports progress, and waits until its call is cancelled.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -502,11 +634,11 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestWaited,
-				Description: "TestWaited waits until a call of test_wait has been cancelled.",
+				Description: "Waits until a call of test_wait has been cancelled.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -515,12 +647,12 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestXMcpHeader,
-				Description: "TestXMcpHeader has an argument that clients repeat in the header Mcp-Param-Region.",
+				Description: "Has an argument that clients repeat in the header Mcp-Param-Region.",
 				Input:       mirroredSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in Mirrored
 					decodeMirrored(r, &in)
 					if err := r.Finish(); err != nil {
@@ -534,7 +666,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TransientTool is listed after every other call of test_trigger_tool_change.",
 				Input:       noInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -544,50 +676,61 @@ func Toolset(lists *Lists) toolset.Toolset {
 		},
 		Prompts: []toolset.Prompt{
 			{
+				Name:        PromptTestInputRequiredResultPrompt,
+				Description: "Requests the context of a prompt.",
+				Elicits:     true,
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
+					if err := decode.Nothing(call.Arguments); err != nil {
+						return toolset.PromptResult{}, err
+					}
+					return toolset.PromptText(TestInputRequiredResultPrompt(ctx))
+				},
+			},
+			{
 				Name:        PromptTestPromptWithArguments,
-				Description: "TestPromptWithArguments contains its arguments.",
+				Description: "Contains its arguments.",
 				Arguments: []toolset.Argument{
 					{Name: "arg1", Required: true, Complete: CompleteArg1},
-					{Name: "arg2", Required: true},
+					{Name: "arg2", Required: true, Complete: CompleteArg2},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeTestPromptWithArgumentsInput)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(TestPromptWithArguments(ctx, in.Arg1, in.Arg2))
 				},
 			},
 			{
 				Name:        PromptTestPromptWithEmbeddedResource,
-				Description: "TestPromptWithEmbeddedResource contains a resource.",
+				Description: "Contains a resource.",
 				Arguments: []toolset.Argument{
 					{Name: "resourceUri", Required: true},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeResourceURI)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
-					return toolset.PromptResult(TestPromptWithEmbeddedResource(ctx, in))
+					return toolset.PromptNative(TestPromptWithEmbeddedResource(ctx, in))
 				},
 			},
 			{
 				Name:        PromptTestPromptWithImage,
-				Description: "TestPromptWithImage contains an image.",
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Description: "Contains an image.",
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
-					return toolset.PromptResult(TestPromptWithImage(ctx))
+					return toolset.PromptNative(TestPromptWithImage(ctx))
 				},
 			},
 			{
 				Name:        PromptTestSimplePrompt,
-				Description: "TestSimplePrompt has no arguments.",
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Description: "Has no arguments.",
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(TestSimplePrompt(ctx))
 				},
@@ -595,9 +738,9 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				Name:        PromptTransientPrompt,
 				Description: "TransientPrompt is listed after every other call of test_trigger_prompt_change.",
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(lists.TransientPrompt(ctx))
 				},
@@ -607,11 +750,11 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				URI:         ResourceStaticBinary,
 				Name:        "static_binary",
-				Description: "StaticBinary is an image.",
+				Description: "An image.",
 				MIMEType:    "image/png",
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceBytes(StaticBinary(ctx))
 				},
@@ -619,11 +762,11 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				URI:         ResourceStaticText,
 				Name:        "static_text",
-				Description: "StaticText is a text.",
+				Description: "A text.",
 				MIMEType:    "text/plain",
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(StaticText(ctx))
 				},
@@ -631,15 +774,15 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				URI:         ResourceTemplate,
 				Name:        "template",
-				Description: "Template contains the variable of its URI.",
+				Description: "Contains the variable of its URI.",
 				MIMEType:    "application/json",
 				Variables: []toolset.Variable{
 					{Name: "id"},
 				},
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeTemplateInput)
 					if err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(Template(ctx, in.ID))
 				},
@@ -649,9 +792,10 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Name:        "watched_resource",
 				Description: "WatchedResource is what the suite subscribes to.",
 				MIMEType:    "text/plain",
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Subscribe:   true,
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(WatchedResource(ctx))
 				},
@@ -660,9 +804,25 @@ func Toolset(lists *Lists) toolset.Toolset {
 	})
 }
 
+// confirmDeleteInput has the arguments of ConfirmDelete.
+type confirmDeleteInput struct {
+	Filename string `json:"filename"`
+}
+
+// greetInput has the arguments of Greet.
+type greetInput struct {
+	Name string `json:"name"`
+}
+
 // decodeContact accepts exactly what its schema accepts; it reads the schema.
 func decodeContact(v []byte) (Contact, error) {
 	return validator.Decode[Contact](v, contactSchema)
+}
+
+// slowComputeInput has the arguments of SlowCompute.
+type slowComputeInput struct {
+	Seconds int    `json:"seconds"`
+	Label   string `json:"label"`
 }
 
 // testPromptWithArgumentsInput has the arguments of TestPromptWithArguments.
@@ -679,8 +839,40 @@ type templateInput struct {
 // The decoders accept exactly what the schemas accept. The argument of Object is the number of
 // required properties, which come first.
 
+func decodeConfirmDeleteInput(r *decode.Reader, v *confirmDeleteInput) {
+	o := r.Object(1, "filename")
+	for o.Next() {
+		switch o.Property {
+		case 0: // filename
+			decode.String(r, &v.Filename)
+		}
+	}
+}
+
+func decodeGreetInput(r *decode.Reader, v *greetInput) {
+	o := r.Object(1, "name")
+	for o.Next() {
+		switch o.Property {
+		case 0: // name
+			decode.String(r, &v.Name)
+		}
+	}
+}
+
 func decodeNothing(r *decode.Reader, v *Nothing) {
 	for o := r.Object(0); o.Next(); {
+	}
+}
+
+func decodeSlowComputeInput(r *decode.Reader, v *slowComputeInput) {
+	o := r.Object(2, "seconds", "label")
+	for o.Next() {
+		switch o.Property {
+		case 0: // seconds
+			decode.Int(r, &v.Seconds, math.MinInt64, math.MaxInt64)
+		case 1: // label
+			decode.String(r, &v.Label)
+		}
 	}
 }
 
@@ -750,10 +942,13 @@ func decodeTemplateInput(r *decode.Reader, v *templateInput) {
 
 // The schemas of arguments and results.
 const (
+	confirmDeleteInputSchema           = `{"properties":{"filename":{"type":"string"}},"additionalProperties":false,"type":"object","required":["filename"]}`
+	noInputSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	greetInputSchema                   = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	contactSchema                      = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}`
 	nothingSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	slowComputeInputSchema             = `{"properties":{"seconds":{"type":"integer"},"label":{"type":"string"}},"additionalProperties":false,"type":"object","required":["seconds","label"]}`
 	messageSchema                      = `{"properties":{"message":{"type":"string"}},"additionalProperties":false,"type":"object","required":["message"]}`
-	noInputSchema                      = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	promptSchema                       = `{"properties":{"prompt":{"type":"string"}},"additionalProperties":false,"type":"object","required":["prompt"]}`
 	mirroredSchema                     = `{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}},"additionalProperties":false,"type":"object"}`
 	testPromptWithArgumentsInputSchema = `{"properties":{"arg1":{"type":"string"},"arg2":{"type":"string"}},"additionalProperties":false,"type":"object","required":["arg1","arg2"]}`
@@ -765,42 +960,52 @@ const (
 // These lines check that the source is unchanged. If one does not compile, run go generate.
 func _() {
 	toolset.RunGoGenerate[func(context.Context, string) ([]string, error)](CompleteArg1)
+	toolset.RunGoGenerate[func(context.Context, string) ([]string, error)](CompleteArg2)
+	toolset.RunGoGenerate[func(context.Context, string) (string, error)](ConfirmDelete)
+	toolset.RunGoGenerate[func(context.Context) error](FailingJob)
+	toolset.RunGoGenerate[func(context.Context, string) (string, error)](Greet)
 	toolset.RunGoGenerate[func(context.Context, Contact) (string, error)](JSONSchema)
 	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TestTriggerPromptChange)
+	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TestTriggerResourceUpdate)
 	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TestTriggerToolChange)
 	toolset.RunGoGenerate[func(*Lists, context.Context) (string, error)]((*Lists).TransientPrompt)
 	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TransientTool)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](MultiInput)
+	toolset.RunGoGenerate[func(context.Context) error](ProtocolErrorJob)
+	toolset.RunGoGenerate[func(context.Context, int, string) (string, error)](SlowCompute)
 	toolset.RunGoGenerate[func(context.Context) ([]byte, error)](StaticBinary)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](StaticText)
 	toolset.RunGoGenerate[func(context.Context, string) (string, error)](Template)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestAudioContent)
+	toolset.RunGoGenerate[func(context.Context) (*mcp.AudioContent, error)](TestAudioContent)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Message) (*mcp.CallToolResult, any, error)](TestElicitation)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestElicitationSep1034Defaults)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestElicitationSep1330Enums)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestEmbeddedResource)
+	toolset.RunGoGenerate[func(context.Context) (*mcp.EmbeddedResource, error)](TestEmbeddedResource)
 	toolset.RunGoGenerate[func(context.Context) error](TestErrorHandling)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestImageContent)
+	toolset.RunGoGenerate[func(context.Context) (*mcp.ImageContent, error)](TestImageContent)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultCapabilities)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultElicitation)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultListRoots)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultMultiRound)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultElicitation)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultListRoots)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultMultiRound)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultMultipleInputs)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultPrompt)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultRequestState)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultSampling)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultSampling)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultTamperedState)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestLoggingTool)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestMissingCapability)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestMultipleContentTypes)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestMissingCapability)
+	toolset.RunGoGenerate[func(context.Context) ([]mcp.Content, error)](TestMultipleContentTypes)
 	toolset.RunGoGenerate[func(context.Context, string, string) (string, error)](TestPromptWithArguments)
-	toolset.RunGoGenerate[func(context.Context, ResourceURI) (*mcp.GetPromptResult, error)](TestPromptWithEmbeddedResource)
-	toolset.RunGoGenerate[func(context.Context) (*mcp.GetPromptResult, error)](TestPromptWithImage)
+	toolset.RunGoGenerate[func(context.Context, ResourceURI) ([]mcp.Content, error)](TestPromptWithEmbeddedResource)
+	toolset.RunGoGenerate[func(context.Context) ([]mcp.Content, error)](TestPromptWithImage)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestReconnection)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)](TestSampling)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestSimplePrompt)
-	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestSimpleText)
+	toolset.RunGoGenerate[func(context.Context) (*mcp.TextContent, error)](TestSimpleText)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestStreamingElicitation)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestToolWithLogging)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestToolWithProgress)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestToolWithTask)
 	toolset.RunGoGenerate[func(context.Context) error](TestWait)
 	toolset.RunGoGenerate[func(context.Context) error](TestWaited)
 	toolset.RunGoGenerate[func(context.Context, Mirrored) (string, error)](TestXMcpHeader)

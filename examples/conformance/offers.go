@@ -5,15 +5,9 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
 
-func messages(c ...mcp.Content) (*mcp.GetPromptResult, error) {
-	res := &mcp.GetPromptResult{}
-	for _, content := range c {
-		res.Messages = append(res.Messages, &mcp.PromptMessage{Role: "user", Content: content})
-	}
-	return res, nil
-}
+	"github.com/mcpgen/mcpgen/runtime"
+)
 
 // TestSimplePrompt has no arguments.
 //
@@ -36,6 +30,13 @@ func CompleteArg1(_ context.Context, begun string) ([]string, error) {
 	return []string{begun + "1", begun + "2"}, nil
 }
 
+// CompleteArg2 completes arg2 to a value that begins with arg1.
+//
+//mcp:complete ref=test_prompt_with_arguments argument=arg2
+func CompleteArg2(ctx context.Context, begun string) ([]string, error) {
+	return []string{runtime.CompletionArguments(ctx)["arg1"] + begun}, nil
+}
+
 // ResourceURI is the input of [TestPromptWithEmbeddedResource].
 type ResourceURI struct {
 	ResourceURI string `json:"resourceUri"`
@@ -44,17 +45,16 @@ type ResourceURI struct {
 // TestPromptWithEmbeddedResource contains a resource.
 //
 //mcp:prompt
-func TestPromptWithEmbeddedResource(_ context.Context, in ResourceURI) (*mcp.GetPromptResult,
-	error) {
-	return messages(embedded(in.ResourceURI, "Embedded resource content for testing."),
-		text("Please process the embedded resource above."))
+func TestPromptWithEmbeddedResource(_ context.Context, in ResourceURI) ([]mcp.Content, error) {
+	return []mcp.Content{embedded(in.ResourceURI, "Embedded resource content for testing."),
+		text("Please process the embedded resource above.")}, nil
 }
 
 // TestPromptWithImage contains an image.
 //
 //mcp:prompt
-func TestPromptWithImage(context.Context) (*mcp.GetPromptResult, error) {
-	return messages(image(), text("Please analyze the image above."))
+func TestPromptWithImage(context.Context) ([]mcp.Content, error) {
+	return []mcp.Content{image(), text("Please analyze the image above.")}, nil
 }
 
 // StaticText is a text.
@@ -78,5 +78,5 @@ func Template(_ context.Context, id string) (string, error) {
 
 // WatchedResource is what the suite subscribes to.
 //
-//mcp:resource uri=test://watched-resource mimetype=text/plain
+//mcp:resource uri=test://watched-resource mimetype=text/plain subscribe
 func WatchedResource(context.Context) (string, error) { return "Watched resource content", nil }

@@ -24,11 +24,11 @@ func contents(c ...mcp.Content) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: c}, nil, nil
 }
 
-func text(s string) mcp.Content { return &mcp.TextContent{Text: s} }
+func text(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
 
-func image() mcp.Content { return &mcp.ImageContent{Data: png, MIMEType: "image/png"} }
+func image() *mcp.ImageContent { return &mcp.ImageContent{Data: png, MIMEType: "image/png"} }
 
-func embedded(uri, s string) mcp.Content {
+func embedded(uri, s string) *mcp.EmbeddedResource {
 	return &mcp.EmbeddedResource{
 		Resource: &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: s}}
 }
@@ -36,42 +36,35 @@ func embedded(uri, s string) mcp.Content {
 // TestSimpleText returns a text.
 //
 //mcp:tool readonly
-func TestSimpleText(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
-	error) {
-	return contents(text("This is a simple text response for testing."))
+func TestSimpleText(context.Context) (*mcp.TextContent, error) {
+	return text("This is a simple text response for testing."), nil
 }
 
 // TestImageContent returns an image.
 //
 //mcp:tool readonly
-func TestImageContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
-	error) {
-	return contents(image())
-}
+func TestImageContent(context.Context) (*mcp.ImageContent, error) { return image(), nil }
 
 // TestAudioContent returns a sound.
 //
 //mcp:tool readonly
-func TestAudioContent(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
-	error) {
-	return contents(&mcp.AudioContent{Data: wav, MIMEType: "audio/wav"})
+func TestAudioContent(context.Context) (*mcp.AudioContent, error) {
+	return &mcp.AudioContent{Data: wav, MIMEType: "audio/wav"}, nil
 }
 
 // TestEmbeddedResource returns a resource.
 //
 //mcp:tool readonly
-func TestEmbeddedResource(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any,
-	error) {
-	return contents(embedded("test://embedded-resource", "This is an embedded resource content."))
+func TestEmbeddedResource(context.Context) (*mcp.EmbeddedResource, error) {
+	return embedded("test://embedded-resource", "This is an embedded resource content."), nil
 }
 
 // TestMultipleContentTypes returns a text, an image and a resource.
 //
 //mcp:tool readonly
-func TestMultipleContentTypes(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult,
-	any, error) {
-	return contents(text("Multiple content types test:"), image(),
-		embedded("test://mixed-content-resource", `{"test":"data","value":123}`))
+func TestMultipleContentTypes(context.Context) ([]mcp.Content, error) {
+	return []mcp.Content{text("Multiple content types test:"), image(),
+		embedded("test://mixed-content-resource", `{"test":"data","value":123}`)}, nil
 }
 
 // TestToolWithLogging logs three messages.

@@ -175,6 +175,30 @@ func (d demo) stale() error {
 			edit.command)
 		d.indented(out, edit.shown...)
 	}
+	return d.widened(source)
+}
+
+// widened generates the edited copy, and compares it with the manifest of the original.
+func (d demo) widened(source string) error {
+	manifest := filepath.Join(source, "mcp.manifest.json")
+	reviewed, err := os.ReadFile(filepath.Join("examples", manifest))
+	if err != nil {
+		return err
+	}
+	err = visitor.WriteFiles(d.dir, map[string]string{"reviewed.json": string(reviewed)})
+	if err != nil {
+		return err
+	}
+	if out, err := d.command("mcpgen", "./"+source); err != nil {
+		return fmt.Errorf("mcpgen: %w: %s", err, out)
+	}
+	command := "mcpgen diff --base reviewed.json --head " + manifest + " --fail-on=widen"
+	out, err := d.command(strings.Fields(command)...)
+	if err == nil {
+		return fmt.Errorf("%s succeeds after a change of a rule", command)
+	}
+	fmt.Fprintf(d, "   The copy is generated again. The review fails:\n   $ %s\n", command)
+	d.indented(out, "widened ")
 	return nil
 }
 

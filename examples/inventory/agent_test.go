@@ -20,7 +20,7 @@ func agentWorld(t testing.TB, change func(*settings)) *world {
 	t.Helper()
 	db := testdb.SQLite(t)
 	h := newHost(t, db)
-	h.tell("user", "svc-dns", task)
+	h.send("user", "svc-dns", task)
 	return newWorld(t, db, h, map[string]claims{"dns-agent": {},
 		"high-agent": {"roles": []string{"Admin"}}}, func(s *settings) {
 		s.clients = []runtime.ServiceUser{{Client: "dns-agent", User: "svc-dns"},
@@ -53,7 +53,7 @@ func TestAgentListsExactlyWhatItsTaskNeeds(t *testing.T) {
 // TestWhatIsHiddenIsByteForByteUnknown compares whole answers: status, headers and body.
 func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) {
 	w := agentWorld(t, func(*settings) {})
-	django := answer{Active: true, Has: task}
+	django := userPermissions{Active: true, Has: task}
 	token := w.token("dns-agent")
 	compared := 0
 	for _, era := range eras {
@@ -144,8 +144,12 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 	}{
 		"nobody names a user": {func(*settings) {},
 			"neither Options.Identity nor Options.ServiceUsers provides a user of the host"},
-		"a client's user is unknown":  {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}} }, `the host has no active user "dns-agnet"`},
-		"a client's user is inactive": {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}} }, `the host has no active user "gone"`},
+		"a client's user is unknown": {func(s *settings) {
+			s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}}
+		}, `the host has no active user "dns-agnet"`},
+		"a client's user is inactive": {func(s *settings) {
+			s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}}
+		}, `the host has no active user "gone"`},
 		"there is no host": {func(s *settings) {
 			s.django = "sqlite:" + db.File +
 				".none"
@@ -179,11 +183,13 @@ func TestPermissionThatTheHostDoesNotHaveIsNamedAtStart(t *testing.T) {
 	if _, err := seed(t.Context(), db.File); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`UPDATE auth_permission SET codename = 'napalm_reed_device' WHERE codename = 'napalm_read_device'`); err != nil {
+	if _, err := db.Exec(`UPDATE auth_permission SET codename = 'napalm_reed_device'
+		WHERE codename = 'napalm_read_device'`); err != nil {
 		t.Fatal(err)
 	}
 	_, err := open(t.Context(), settings{file: db.File}, nil, nil)
-	const want = `the host has no permission dcim.napalm_read_device, which tool "napalm_facts" asks for (did you mean dcim.napalm_reed_device?)`
+	const want = `the host has no permission dcim.napalm_read_device, which tool "napalm_facts" ` +
+		`asks for (did you mean dcim.napalm_reed_device?)`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

@@ -16,7 +16,7 @@ func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
 	for _, era := range eras {
 		c := w.connect(w.token("dns-agent"), era)
 		before := c.tools()
-		w.host.tell("take", "svc-dns", "dcim.rename_device")
+		w.host.send("take", "svc-dns", "dcim.rename_device")
 		// The answer of before counts for an hour.
 		if got := c.tools(); !slices.Equal(got, before) {
 			t.Errorf("%s: %q, were %q", era, got, before)
@@ -30,7 +30,7 @@ func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
 			got, want) {
 			t.Errorf("%s: %q, want %q", era, got, want)
 		}
-		w.host.tell("give", "svc-dns", "dcim.rename_device")
+		w.host.send("give", "svc-dns", "dcim.rename_device")
 		w.server.InvalidateCapabilities(nil)
 		if got := c.tools(); !slices.Equal(got, before) {
 			t.Errorf("%s: given back: %q, want %q", era, got, before)
@@ -46,12 +46,12 @@ func TestLostPermissionIsGoneWithTheNextRequest(t *testing.T) {
 		if got := c.tools(); !slices.Contains(got, "rename_device") {
 			t.Fatalf("%s: %q", era, got)
 		}
-		w.host.tell("take", "svc-dns", "dcim.rename_device")
+		w.host.send("take", "svc-dns", "dcim.rename_device")
 		err := c.use("tool", "rename_device", tools["rename_device"].ask)
 		if err == nil || !strings.Contains(err.Error(), "unknown tool") {
 			t.Errorf("%s: %v", era, err)
 		}
-		w.host.tell("give", "svc-dns", "dcim.rename_device")
+		w.host.send("give", "svc-dns", "dcim.rename_device")
 	}
 }
 
@@ -59,7 +59,7 @@ func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 	w := agentWorld(t, func(s *settings) { s.cache = 300 * time.Millisecond })
 	c := w.connect(w.token("dns-agent"), "2026-07-28")
 	before := c.tools()
-	w.host.tell("take", "svc-dns", "dcim.rename_device")
+	w.host.send("take", "svc-dns", "dcim.rename_device")
 	eventually(t, "rename_device is gone", func() bool {
 		return !slices.Contains(
 			c.tools(), "rename_device")
@@ -79,13 +79,13 @@ func TestUserWhoIsNotActiveAnyMoreIsNobody(t *testing.T) {
 	if c.ask("tools/list", "", ""); c.status != 200 {
 		t.Fatal(c.status)
 	}
-	w.host.tell("activate", "svc-dns", false)
+	w.host.send("activate", "svc-dns", false)
 	w.server.InvalidateCapabilities(nil)
 	if got := c.ask("tools/list", "", ""); c.status != 403 {
 		t.Error(got)
 	}
 	w.isNobody(token)
-	w.host.tell("activate", "svc-dns", true)
+	w.host.send("activate", "svc-dns", true)
 	w.server.InvalidateCapabilities(nil)
 	if got := c.ask("tools/list", "", ""); c.status != 200 ||
 		!strings.Contains(got, "rename_device") {
@@ -98,9 +98,9 @@ func peopleWorld(t testing.TB, change func(*settings)) *world {
 	t.Helper()
 	db := testdb.SQLite(t)
 	h := newHost(t, db)
-	h.tell("user", "svc-dns", task)
-	h.tell("user", "mara", []string{"dcim.view_device", "dcim.delete_device"})
-	h.tell("user", "vera", []string{"dcim.view_device"})
+	h.send("user", "svc-dns", task)
+	h.send("user", "mara", []string{"dcim.view_device", "dcim.delete_device"})
+	h.send("user", "vera", []string{"dcim.view_device"})
 	return newWorld(t, db, h, map[string]claims{
 		"dns-agent": of("svc-dns", ""), "mara": of("mara", "Manager"), "vera": of("vera", "Viewer"),
 	}, change)
@@ -171,11 +171,11 @@ func (w *world) awaitStream(c *client, user string) {
 		if i == 400 {
 			w.t.Fatalf("%s gets no notification", user)
 		}
-		w.host.tell(orders[i%2], user, "dcim.view_ipaddress")
+		w.host.send(orders[i%2], user, "dcim.view_ipaddress")
 		w.server.InvalidateCapabilities(runtime.OfUser(user))
 		select {
 		case <-c.changes:
-			w.host.tell("take", user, "dcim.view_ipaddress")
+			w.host.send("take", user, "dcim.view_ipaddress")
 			w.server.InvalidateCapabilities(runtime.OfUser(user))
 			eventually(w.t, "the permission is taken back",
 				func() bool { return !slices.Contains(c.tools(), "list_ip_addresses") })
@@ -198,7 +198,7 @@ func (c *client) quiet() {
 	}
 }
 
-func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
+func TestChangesAreSentToTheSessionsConcerned(t *testing.T) {
 	w := peopleWorld(t, func(*settings) {})
 	for _, era := range eras[1:] {
 		sessions := map[string]*client{}
@@ -230,7 +230,7 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			{"take", "mara", "dcim.delete_device",
 				map[string][]string{"mara": {"prompts", "tools"}}},
 		} {
-			w.host.tell(test.order, test.user, test.permission)
+			w.host.send(test.order, test.user, test.permission)
 			w.server.InvalidateCapabilities(nil)
 			for _, name := range slices.Sorted(maps.Keys(test.want)) {
 				var got []string
@@ -253,11 +253,11 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-		w.host.tell("give", "svc-dns", "dcim.rename_device")
-		w.host.tell("give", "svc-dns", "dcim.view_dnsrecord")
-		w.host.tell("take", "vera", "dcim.delete_device")
-		w.host.tell("take", "vera", "dcim.add_device")
-		w.host.tell("give", "mara", "dcim.delete_device")
+		w.host.send("give", "svc-dns", "dcim.rename_device")
+		w.host.send("give", "svc-dns", "dcim.view_dnsrecord")
+		w.host.send("take", "vera", "dcim.delete_device")
+		w.host.send("take", "vera", "dcim.add_device")
+		w.host.send("give", "mara", "dcim.delete_device")
 		w.server.InvalidateCapabilities(nil)
 	}
 }

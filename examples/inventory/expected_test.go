@@ -63,13 +63,13 @@ var resources = map[string]part{
 var ranks = []string{"", "Viewer", "Member", "Manager", "Admin"}
 
 // may is whether somebody of a role may do something, where Django says what it says.
-func (p part) may(role string, django answer) bool {
+func (p part) may(role string, django userPermissions) bool {
 	return django.Active && slices.Index(ranks, role) >= slices.Index(ranks, p.role) &&
 		(p.permission == "" || slices.Contains(django.Has, p.permission))
 }
 
 // names are the parts that somebody may use, sorted.
-func names(parts map[string]part, role string, django answer) []string {
+func names(parts map[string]part, role string, django userPermissions) []string {
 	list := []string{}
 	for name, p := range parts {
 		if p.may(role, django) {

@@ -24,8 +24,8 @@ var engines = map[string]func(testing.TB) *testdb.Database{
 // host is a real Django; see testdata/host/host.py.
 type host struct{ *process }
 
-// answer is the permissions of a user in Django.
-type answer struct {
+// userPermissions is the permissions of a user in Django.
+type userPermissions struct {
 	Name   string
 	Active bool
 	Has    []string
@@ -102,16 +102,16 @@ func available(t testing.TB) {
 	}
 }
 
-// tell sends an order to Django.
-func (h host) tell(order ...any) {
+// send sends an order to Django.
+func (h host) send(order ...any) {
 	h.t.Helper()
 	if got := h.ask(order); got != "null" {
 		h.t.Fatalf("%v: %s", order, got)
 	}
 }
 
-// answers returns, for each user, which permissions of the server Django reports.
-func (h host) answers() []answer {
+// permissions returns, for each user, which permissions of the server Django reports.
+func (h host) permissions() []userPermissions {
 	h.t.Helper()
 	var permissions []string
 	for _, parts := range []map[string]part{tools, prompts, resources} {
@@ -122,7 +122,7 @@ func (h host) answers() []answer {
 		}
 	}
 	slices.Sort(permissions)
-	var all []answer
+	var all []userPermissions
 	if err := json.Unmarshal([]byte(h.ask([]any{"ask", permissions})), &all); err != nil {
 		h.t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func demonstration(t testing.TB) string {
 // Django reads from the tables that -seed has made.
 func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 	file := demonstration(t)
-	answers := hostOf(t, file).answers()
+	answers := hostOf(t, file).permissions()
 	if len(answers) != len(people) {
 		t.Fatalf("Django reads %d users, want %d", len(answers), len(people))
 	}
@@ -110,7 +110,7 @@ func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 	}
 }
 
-func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
+func TestDoctorReportsWhoSeesWhatAndWhyNot(t *testing.T) {
 	file := demonstration(t)
 	var got bytes.Buffer
 	// A host that is there already is left as it is.
@@ -143,9 +143,9 @@ func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
 	}
 }
 
-// TestSignalHasTheHostAskedAnew runs the program as it is run: over HTTP, with tokens of a real
-// provider.
-func TestSignalHasTheHostAskedAnew(t *testing.T) {
+// TestSignalReloadsTheHostsPermissions runs the program as it is run: over HTTP, with tokens of a
+// real provider.
+func TestSignalReloadsTheHostsPermissions(t *testing.T) {
 	file := demonstration(t)
 	h := hostOf(t, file)
 	p := newProvider(t, map[string]claims{"agent": {}})
@@ -163,7 +163,7 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 		before, want) {
 		t.Fatalf("%q, want %q", before, want)
 	}
-	h.tell("take", "dns-agent", "dcim.rename_device")
+	h.send("take", "dns-agent", "dcim.rename_device")
 	if got := c.tools(); !slices.Equal(got, before) {
 		t.Errorf("before the signal: %q", got)
 	}
@@ -197,6 +197,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-stdio":                                "-stdio needs -as",
 		"-http 127.0.0.1:0":                     "-http needs -issuer",
 		"-doctor -issuer https://login":         "-issuer needs -http",
+		"-doctor -scope tools":                  "-scope needs -http",
 		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
 		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
 		"-doctor -django sqlite:x -netbox y":    "want one host",
@@ -241,7 +242,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 	}
 }
 
-func TestMistypedFlagIsToldOnceAndFlagsOnlyWhenAskedFor(t *testing.T) {
+func TestMistypedFlagIsReportedOnceAndFlagsOnlyOnRequest(t *testing.T) {
 	for arg, want := range map[string]struct {
 		status        int
 		out, problems string
@@ -281,9 +282,9 @@ func TestDoctorLooksAtAHostWithoutAnInventory(t *testing.T) {
 	}
 }
 
-// TestStatusOfDoctorSaysWhetherSomebodyHasAProblem: a user whom the host made inactive is none,
+// TestStatusOfDoctorReportsWhetherSomebodyHasAProblem: a user whom the host made inactive is none,
 // unless it was asked for.
-func TestStatusOfDoctorSaysWhetherSomebodyHasAProblem(t *testing.T) {
+func TestStatusOfDoctorReportsWhetherSomebodyHasAProblem(t *testing.T) {
 	file := demonstration(t)
 	for as, status := range map[string]int{"": 0, "ada": 0, "gone": 1, "nobody": 1} {
 		cmd := program(t, "-doctor", "-as", as, "-db", file)
@@ -313,7 +314,7 @@ func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
 	}
 }
 
-func TestSeedSaysThatItLeavesAHostAsItIs(t *testing.T) {
+func TestSeedReportsThatItLeavesAHostAsItIs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo.db")
 	for _, again := range []bool{false, true} {
 		out, err := program(t, "-seed", "-db", file).CombinedOutput()

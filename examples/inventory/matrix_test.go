@@ -10,16 +10,16 @@ import (
 // permissions are how many of the host's the server asks for.
 const permissions = 14
 
-// TestEveryUserAndToolIsAsDjangoSays has a real Django make users at random, and holds the list and
+// TestEveryUserAndToolIsAsInDjango has a real Django make users at random, and holds the list and
 // the call of each of them for each tool, prompt and resource to what its has_perm says, over HTTP
 // with real tokens.
-func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
+func TestEveryUserAndToolIsAsInDjango(t *testing.T) {
 	for engine, openDatabase := range engines {
 		t.Run(engine, func(t *testing.T) {
 			db := openDatabase(t)
 			h := newHost(t, db)
-			h.tell("users", 4, 30)
-			answers := h.answers()
+			h.send("users", 4, 30)
+			answers := h.permissions()
 			clients, roles := map[string]claims{}, map[string]string{}
 			for i, u := range answers {
 				roles[u.Name] = ranks[len(ranks)-1-i%len(ranks)]
@@ -77,7 +77,8 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 						}
 						if want := renamed(c.use(test.kind, unknown, other), unknown,
 							what); err == nil || err.Error() != want {
-							t.Errorf("%s (%s) may not use %s, and gets %v; of an unknown one it would get %s", u.Name, roles[u.Name], name, err, want)
+							t.Errorf("%s (%s) may not use %s, and gets %v; of an unknown one it would get %s",
+								u.Name, roles[u.Name], name, err, want)
 						}
 					}
 				}

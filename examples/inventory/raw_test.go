@@ -36,7 +36,8 @@ func (w *world) raw(token, era string) *raw {
 func (c *raw) ask(method, name, params string) string {
 	c.t.Helper()
 	if c.era == "2026-07-28" {
-		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}`
 		if params != "" {
 			meta += ","
 		}

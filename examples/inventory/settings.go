@@ -34,6 +34,7 @@ type settings struct {
 	issuer, audience     string
 	userClaim, roleClaim string
 	clients              []runtime.ServiceUser
+	scopes               []string
 	leeway               time.Duration
 }
 
@@ -108,6 +109,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 			s.clients = append(s.clients, runtime.ServiceUser{Client: client, User: user})
 			return nil
 		})
+	flags.Func("scope", "`scope` that clients request of the provider; may be repeated",
+		func(v string) error {
+			s.scopes = append(s.scopes, v)
+			return nil
+		})
 	flags.DurationVar(&s.leeway, "leeway", oidc.DefaultLeeway,
 		"the maximum difference between the clocks of the provider and this server")
 	flags.BoolVar(&s.verbose, "v", false, "log at debug level, with each decision")
@@ -146,6 +152,8 @@ func (s settings) check() error {
 			"want one of -http, -stdio and -doctor, or -seed alone or with one of them")
 	case s.addr != "" && s.issuer == "":
 		return errors.New("-http needs -issuer: the OpenID provider whose tokens are accepted")
+	case s.addr == "" && len(s.scopes) > 0:
+		return errors.New("-scope needs -http: only HTTP callers have tokens")
 	case s.addr == "" && s.issuer != "":
 		return errors.New("-issuer needs -http: only HTTP callers have tokens")
 	case s.django != "" && s.netbox != "":
@@ -172,7 +180,7 @@ func (s settings) identity(ctx context.Context, logger *slog.Logger) (identity.S
 		issuer.Claims.Roles = []string{s.roleClaim}
 	}
 	source := oidc.New(oidc.Options{
-		Resource: identity.Resource{URL: s.audience},
+		Resource: identity.Resource{URL: s.audience, Scopes: s.scopes},
 		Issuers:  []oidc.Issuer{issuer},
 		Leeway:   s.leeway,
 		Logger:   logger,

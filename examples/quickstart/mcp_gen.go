@@ -32,8 +32,9 @@ const (
 // Toolset returns the tools, prompts and resources of package main.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/examples/quickstart",
-		Server:  toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
+		Package:  "github.com/mcpgen/mcpgen/examples/quickstart",
+		Manifest: "sha256:37a33d32c9620fb47d7d9388cb357310f8fc4bcdbcf87a13162c98aad71530f3",
+		Server:   toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -45,12 +46,12 @@ func Toolset() toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCountWords,
-				Description: "CountWords counts the words of a text.",
+				Description: "Counts the words of a text.",
 				Input:       countWordsInputSchema,
 				Output:      intResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in countWordsInput
 					decodeCountWordsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -61,12 +62,12 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolNow,
-				Description: "Now returns the current time.",
+				Description: "Returns the current time.",
 				Input:       noInputSchema,
 				Output:      timeTimeSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}

@@ -108,7 +108,7 @@ func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
 	}
 }
 
-func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
+func TestUnknownCatalogIsRefusedWhereThatIsRequired(t *testing.T) {
 	p := start(t, "-store", engines["sqlite"](t), "-strict")
 	session := connectHTTP(t, p.Base+"/mcp?catalog=nonsense", "ada", "")
 	if _, err := session.ListTools(t.Context(), nil); err == nil ||
@@ -117,9 +117,9 @@ func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestToolIsOffOnceTheAnswerSaysSo switches through the API and through the console, and calls at
-// once.
-func TestToolIsOffOnceTheAnswerSaysSo(t *testing.T) {
+// TestToolIsOffOnceTheResponseReportsIt switches through the API and through the console, and calls
+// at once.
+func TestToolIsOffOnceTheResponseReportsIt(t *testing.T) {
 	for engine, database := range engines {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "-store", database(t))

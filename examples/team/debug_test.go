@@ -30,9 +30,12 @@ func TestDebugToolsAreThereForAdminsWhereTheFlagIsSet(t *testing.T) {
 			session := connect(t, connection(caller), "")
 			names := list(t, session)
 			for tool, want := range map[string]string{
-				"debug_print_env":        `"TEAM_DATABASE": "postgres://ann:***MASKED***@db.example/team"`,
-				"debug_get_server_info":  `"transport": "` + transport + `"`,
-				"debug_get_http_headers": map[string]string{"http": `"queryString": "apikey=***MASKED***"`, "stdio": `"No HTTP context available"`}[transport],
+				"debug_print_env":       `"TEAM_DATABASE": "postgres://ann:***MASKED***@db.example/team"`,
+				"debug_get_server_info": `"transport": "` + transport + `"`,
+				"debug_get_http_headers": map[string]string{
+					"http":  `"queryString": "apikey=***MASKED***"`,
+					"stdio": `"No HTTP context available"`,
+				}[transport],
 				"debug_get_user_claims": map[string]string{"http": `"sub": "ada"`,
 					"stdio": `"No HTTP context available"`}[transport],
 			} {

@@ -135,11 +135,11 @@ func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial
 // and under conceal it is that of something that does not exist, but for the name that was asked
 // for.
 func judge(t *testing.T, caller string, denial access.Denial, what string, may bool, err error,
-	asked string, unknown error, unknownAsked string) {
+	asked string, unknown error, unknownRequested string) {
 	t.Helper()
 	switch {
 	case unknown == nil:
-		t.Errorf("%s asks for %s and gets an answer", caller, unknownAsked)
+		t.Errorf("%s asks for %s and gets an answer", caller, unknownRequested)
 	case may:
 		if err != nil {
 			t.Errorf("%s asks for %s: %v", caller, asked, err)
@@ -153,7 +153,7 @@ func judge(t *testing.T, caller string, denial access.Denial, what string, may b
 				missingOffers[what])
 		}
 	default:
-		renamed := strings.NewReplacer(unknownAsked, asked)
+		renamed := strings.NewReplacer(unknownRequested, asked)
 		if got, want := wire(t, err), wire(t, unknown); got.Code != want.Code ||
 			got.Message != renamed.Replace(want.Message) ||
 			string(got.Data) != renamed.Replace(string(want.Data)) {

@@ -26,7 +26,7 @@ func start(t testing.TB, args ...string) process {
 // ask sends a request to the API as one of the users. The error is of the connection.
 func ask(base, caller, method, path string, body any, header ...string) (status int,
 	answer map[string]any, err error) {
-	return testserver.Ask(base, "demo-"+caller, method, path, body, header...)
+	return testserver.Send(base, "demo-"+caller, method, path, body, header...)
 }
 
 // must is ask where an answer of that status is the only one that will do.

@@ -88,10 +88,10 @@ func (e *listener) next(t *testing.T, since time.Time) time.Duration {
 	}
 }
 
-// TestChangeOnOneReplicaIsSeenAndToldOnTheOther has the sessions on one process and the changes on
+// TestChangeOnOneReplicaIsSeenAndSentOnTheOther has the sessions on one process and the changes on
 // the other. That a change arrives within a second is measured and logged, since machines are
 // shared; that it arrives is the test.
-func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
+func TestChangeOnOneReplicaIsSeenAndSentOnTheOther(t *testing.T) {
 	kept := postgres(t)
 	one, two := start(t, "-store", kept), start(t, "-store", kept)
 	id := one.fill(t, "kit", "get_all")

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,11 @@ var asked = []struct{ method, params, name string }{
 		""}, {"no/such/method", ``, ""},
 }
 
-const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"streams","version":"1"}}}`
+// eventIDs are the events that only name their place in a stream, and the ids of the others.
+var eventIDs = regexp.MustCompile(`event: prime\nid: \S+\ndata: \n\n|(?m:^id: \S+\n)`)
+
+const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s",` +
+	`"capabilities":{},"clientInfo":{"name":"streams","version":"1"}}}`
 
 // The bytes of this file were recorded before there was permission-aware discovery, but for the
 // audience of what is wrong with arguments. Where that is off, nothing of it may show.
@@ -63,7 +68,8 @@ func TestStreamsAreTheBytesOfBefore(t *testing.T) {
 	var got bytes.Buffer
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		server, err := runtime.New(runtime.Options{
-			Identity: identity.Static(tokens()), Anonymous: true, Denial: denial, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Identity: identity.Static(tokens()), Anonymous: true, Denial: denial,
+			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}, directory.Toolset(dir))
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +105,8 @@ func TestStreamsAreTheBytesOfBefore(t *testing.T) {
 // message is a request of an era.
 func message(era, method, params string) string {
 	if era == "2026-07-28" {
-		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}`
 		if params != "" {
 			meta += ","
 		}
@@ -155,7 +162,7 @@ func overHTTP(t *testing.T, out io.Writer, server *runtime.Server, era, caller s
 		for _, key := range slices.Sorted(maps.Keys(res.Header)) {
 			fmt.Fprintf(out, "%s: %s\n", key, res.Header[key])
 		}
-		fmt.Fprintf(out, "%s\n", bytes.TrimRight(text, "\n"))
+		fmt.Fprintf(out, "%s\n", bytes.TrimRight(eventIDs.ReplaceAll(text, nil), "\n"))
 	}
 	if era != "2026-07-28" {
 		send("initialize", "", fmt.Sprintf(handshake, era))

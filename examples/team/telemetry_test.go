@@ -90,13 +90,13 @@ func words(attrs []*common.KeyValue, keys ...string) string {
 	return strings.Join(found, " ")
 }
 
-// saying sends a header along.
-type saying struct {
+// headerTransport sends a header along.
+type headerTransport struct {
 	http.RoundTripper
 	name, value string
 }
 
-func (s saying) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(s.name, s.value)
 	return s.RoundTripper.RoundTrip(r)
@@ -127,7 +127,7 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 		session, err := mcp.NewClient(&mcp.Implementation{Name: "traced", Version: "1"},
 			nil).Connect(t.Context(), &mcp.StreamableClientTransport{
 			Endpoint: p.Base + "/mcp", HTTPClient: &http.Client{
-				Transport: saying{as("vera"), "Traceparent", inHeader}}, DisableStandaloneSSE: true,
+				Transport: headerTransport{as("vera"), "Traceparent", inHeader}}, DisableStandaloneSSE: true,
 		}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)

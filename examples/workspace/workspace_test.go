@@ -64,8 +64,8 @@ func (p process) must(t testing.TB, want int, caller, method, path string,
 	return p.Must(t, want, "demo-"+caller, method, path, body)
 }
 
-// said is what a call came to: its text, and "!" before it where it is an error.
-func said(t testing.TB, session *mcp.ClientSession, tool string, arguments any) string {
+// callText is the result of a call: its text, and "!" before it where it is an error.
+func callText(t testing.TB, session *mcp.ClientSession, tool string, arguments any) string {
 	t.Helper()
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
@@ -139,11 +139,11 @@ func TestWholeFlow(t *testing.T) {
 					restricted = false
 					fields.Set("unrestricted", "on")
 				}
-				if got := said(t, robin, w.tool, w.arguments); got != refused {
+				if got := callText(t, robin, w.tool, w.arguments); got != refused {
 					t.Fatalf("%s before: %s", w.tool, got)
 				}
 				var asked struct{ ID, Status string }
-				answer := said(t, robin, "request_permission", arguments{"type": w.kind,
+				answer := callText(t, robin, "request_permission", arguments{"type": w.kind,
 					"resource": w.resource, "restricted": restricted, "reason": "for the report",
 					"tool": w.tool})
 				if err := json.Unmarshal([]byte(answer), &asked); err != nil ||
@@ -151,13 +151,13 @@ func TestWholeFlow(t *testing.T) {
 					t.Fatalf("%s: %s, %v", w.tool, answer, err)
 				}
 				p.console(t, "/requests/"+asked.ID+"/approve", fields)
-				if got := said(t, robin, w.tool, w.arguments); got != w.granted {
+				if got := callText(t, robin, w.tool, w.arguments); got != w.granted {
 					t.Fatalf("%s, approved: %s", w.tool, got)
 				}
-				if got := said(t, kim, w.tool, w.arguments); got != refused {
+				if got := callText(t, kim, w.tool, w.arguments); got != refused {
 					t.Errorf("%s, by somebody else: %s", w.tool, got)
 				}
-				if got := said(t, robin, "list_permissions", nil); !strings.Contains(got,
+				if got := callText(t, robin, "list_permissions", nil); !strings.Contains(got,
 					fmt.Sprintf(`"resource":%q,"restricted":%t`, w.resource, restricted)) ||
 					!strings.Contains(got, `"status":"approved"`) ||
 					!strings.Contains(got, fmt.Sprintf(`{"name":%q,"allow":[{"kind":%q,`, w.tool,
@@ -168,7 +168,7 @@ func TestWholeFlow(t *testing.T) {
 				p.must(t, 200, "olga", "POST", "/admin/mcp/grants/revoke",
 					arguments{"issuer": "workspace", "client": "robin", "type": w.kind,
 						"resource": w.resource, "reason": "done"})
-				if got := said(t, robin, w.tool, w.arguments); got != refused {
+				if got := callText(t, robin, w.tool, w.arguments); got != refused {
 					t.Errorf("%s, revoked: %s", w.tool, got)
 				}
 			}
@@ -238,7 +238,7 @@ func TestDefaultsAreEverybodys(t *testing.T) {
 			{"fetch_url", arguments{"url": "https://example.com/"},
 				`!permission_denied: net.connect`},
 		} {
-			if got := said(t, session, test.tool, test.arguments); !strings.HasPrefix(got,
+			if got := callText(t, session, test.tool, test.arguments); !strings.HasPrefix(got,
 				test.want) {
 				t.Errorf("%s: %s %v: %s, want %s", user, test.tool, test.arguments, got, test.want)
 			}
@@ -256,18 +256,18 @@ func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 		p.must(t, 201, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
 			"client": user, "type": "system.command", "resource": "ls **", "reason": "test"})
 		session := mcptest.Connect(t, p.Base+"/mcp", "demo-"+user, "")
-		if got := said(t, session, "run_command",
+		if got := callText(t, session, "run_command",
 			arguments{"argv": []string{"touch", "mark-of-" +
 				user}}); got != `{"output":"","code":0}` {
 			t.Fatal(got)
 		}
-		if got := said(t, session, "run_command",
+		if got := callText(t, session, "run_command",
 			arguments{"argv": []string{"ls"}}); got != fmt.Sprintf(
 			`{"output":"mark-of-%s\n","code":0}`, user) {
 			t.Error(got)
 		}
 		// The server's own files are out of reach, whatever the grant on the command.
-		if got := said(t, session, "run_command",
+		if got := callText(t, session, "run_command",
 			arguments{"argv": []string{"ls", p.data}}); !strings.Contains(got,
 			"Permission denied") {
 			t.Error(got)

@@ -100,6 +100,14 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two",
 			"tool %s has elicits, but its handler runs in a process that cannot reach a client", t.Name)
 	}
+	if t.Unsolicited && !t.Elicits {
+		list.Add(diag.Contradiction, t.Pos, "write elicits, or remove unsolicited",
+			"tool %s has unsolicited, but its handler asks nothing", t.Name)
+	}
+	if t.Task == "answered" && !t.Elicits && !t.Handler.SDK {
+		list.Add(diag.Contradiction, t.Pos, "write elicits as well, or task without =answered",
+			"tool %s becomes a task with an answer, and has no elicits", t.Name)
+	}
 	permissions(t, list)
 }
 
@@ -174,12 +182,31 @@ func names(s model.Service, list *diag.List) {
 	for _, t := range s.Served() {
 		constants[t.Const] = t
 	}
+	tokens := map[string]model.Served{}
+	for _, t := range s.Served() {
+		token := t.Handler.Token
+		if token == "" {
+			continue
+		}
+		other, taken := tokens[token]
+		if !taken {
+			other, taken = constants[token]
+		}
+		if taken {
+			list.Add(diag.NameTaken, t.Pos, "rename one of the two",
+				"mcpgen declares %s for %s and for %s", token, other.Handler, t.Handler)
+		}
+		tokens[token] = t
+	}
 	for i, name := range s.Scope {
 		place := model.Position{}
 		if i < len(s.Declared) {
 			place = s.Declared[i]
 		}
 		t, taken := constants[name]
+		if !taken {
+			t, taken = tokens[name]
+		}
 		switch {
 		case refused[name]:
 			list.Add(diag.Redeclared, place, "rename the declaration",
@@ -301,7 +328,7 @@ func overlaps(server []model.Service, list *diag.List) {
 			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI},
 				s.Package}, template.Typed(kinds)}
 			for _, other := range before {
-				if other.ID != c.ID && !sameRule(other.Tool, c.Tool) &&
+				if other.ID != c.ID && !other.Tool.SameRule(c.Tool) &&
 					uritemplate.Overlap(other.template, c.template) {
 					list.Add(diag.Overlap, c.Pos,
 						"give both equal rules, or change the URIs so that they do not overlap",
@@ -312,14 +339,6 @@ func overlaps(server []model.Service, list *diag.List) {
 			before = append(before, c)
 		}
 	}
-}
-
-// sameRule reports whether two effective rules ask for the same and refuse in the same way.
-func sameRule(a, b model.Tool) bool {
-	x, y := a.Access, b.Access
-	return x.Public == y.Public && x.Authenticated == y.Authenticated && x.MinRole == y.MinRole &&
-		slices.Equal(x.Scopes, y.Scopes) && x.Permission == y.Permission &&
-		x.Constrained == y.Constrained && a.Denial == b.Denial
 }
 
 // hierarchies compares every declared hierarchy of a server with the first. Packages whose

@@ -18,8 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the wanted output of the cases anew")
 
-// Findings in bodies have their cases beside the packages that read bodies, for prove and vet.
-var proven = []string{"MCP043", "MCP044", "MCP045", "MCP048"}
+// Findings in bodies have their cases beside the packages that read bodies, for prove and vet, and
+// those of check --clients in package providers.
+var proven = []string{"MCP043", "MCP044", "MCP045", "MCP048", "MCP050", "MCP051"}
 
 // Every file of testdata/codes is one case: Go source, and in the file "want" what a run says
 // of it. A case of a code is named for it, with an addition where there are several.

@@ -1,5 +1,5 @@
 // Package codec plans the decoders of tools: it pairs a Go type with the schema of its arguments in
-// one [model.Codec]. What generated code cannot decode exactly as the schema demands is an error.
+// one [model.Codec]. A type that generated code cannot decode exactly by the schema is an error.
 package codec
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// Planner plans the decoders of one package's tools. It remembers the objects of the codecs made,
-// and is not safe for concurrent use.
+// Planner plans the decoders of one package's tools. It keeps the objects of the codecs made, and
+// is not safe for concurrent use.
 type Planner struct {
 	walker  *schema.Walker
 	pkg     *types.Package // that the decoders belong to
@@ -40,7 +40,7 @@ func (p *Planner) Input(t types.Type, s *jsonschema.Schema) (*model.Codec, error
 		t = ptr.Elem() // the caller's own pointer
 	}
 	c := p.coder(s)
-	// A root has what is left of $defs with it.
+	// A root contains the remaining $defs.
 	root := *s
 	root.Definitions = nil
 	codec, err := c.value(t, &root)
@@ -161,7 +161,7 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 		inner.AnyOf = []*jsonschema.Schema{&inside, s.AnyOf[1]}
 		outer = &inside
 	}
-	// The codec is that of the number or the boolean, and what the schema says binds its text.
+	// The codec is that of the number or the boolean, and the schema limits its text.
 	text := noted(outer)
 	elem := types.Unalias(t)
 	if ptr, ok := elem.(*types.Pointer); ok {
@@ -197,7 +197,7 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 	}
 	codec.Quoted = true
 	if form != "" {
-		ask(&codec, "pattern", form)
+		addCheck(&codec, "pattern", form)
 	}
 	if err := c.text(&codec, &text); err != nil {
 		return codec, err
@@ -219,7 +219,7 @@ func isDynamic(t types.Type) bool {
 func (c *coder) choice(codec *model.Codec, rest *jsonschema.Schema) error {
 	switch one, isOne := typesOf(rest.OneOf); {
 	case rest.Type != "":
-		ask(codec, "type", rest.Type)
+		addCheck(codec, "type", rest.Type)
 		rest.Type = ""
 	case isOne && len(rest.AnyOf) == 0:
 		distinct := slices.Compact(slices.Sorted(slices.Values(one)))
@@ -227,11 +227,11 @@ func (c *coder) choice(codec *model.Codec, rest *jsonschema.Schema) error {
 		if overlap || len(one) > len(distinct) {
 			return errors.New("a choice of types that exclude each other")
 		}
-		ask(codec, "type", one...)
+		addCheck(codec, "type", one...)
 		rest.OneOf = nil
 	case len(rest.OneOf) == 0:
 		if some, ok := typesOf(rest.AnyOf); ok {
-			ask(codec, "type", some...)
+			addCheck(codec, "type", some...)
 			rest.AnyOf = nil
 		}
 	}
@@ -241,7 +241,7 @@ func (c *coder) choice(codec *model.Codec, rest *jsonschema.Schema) error {
 	return nil
 }
 
-// typesOf are the types of alternatives that say nothing else.
+// typesOf returns the types of alternatives without other keywords.
 func typesOf(alternatives []*jsonschema.Schema) (names []string, ok bool) {
 	for _, s := range alternatives {
 		if s.Type == "" || !reflect.DeepEqual(*s, jsonschema.Schema{Type: s.Type}) {
@@ -252,8 +252,8 @@ func typesOf(alternatives []*jsonschema.Schema) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
-// noted is a copy of a schema without what binds nothing. The reader of a keyword deletes it
-// from the copy: what is left over in the end has been read by nobody.
+// noted is a copy of a schema without its annotations. The reader of a keyword deletes it from the
+// copy: the keywords left at the end are unread.
 func noted(s *jsonschema.Schema) jsonschema.Schema {
 	rest := *s
 	rest.Title, rest.Description, rest.Comments, rest.Default, rest.Examples = "", "", "", nil, nil
@@ -272,7 +272,7 @@ func typed(rest *jsonschema.Schema, want string) error {
 	return nil
 }
 
-// form finds out what the type is in JSON and reads the keywords that belong to it.
+// form finds the JSON form of the type and reads its keywords.
 func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) error {
 	n, isNamed := t.(*types.Named)
 	if isNamed {
@@ -315,7 +315,7 @@ func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) 
 	return fmt.Errorf("%s has no generated decoder", gotype.Plain(t))
 }
 
-// fixed knows the types of the standard library with a form of their own.
+// fixed handles the types of the standard library with a form of their own.
 func (c *coder) fixed(
 	codec *model.Codec, name string, rest *jsonschema.Schema,
 ) (done bool, err error) {
@@ -343,8 +343,8 @@ func (c *coder) fixed(
 	return false, nil
 }
 
-// asserted are the formats that runtime/decode knows, and with it the schema validator. Another
-// format binds nothing.
+// asserted are the formats that runtime/decode and the schema validator check. Another format is an
+// annotation.
 var asserted = []string{
 	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference",
 	"json-pointer", "period", "regex", "relative-json-pointer", "semver", "time", "uri",
@@ -360,32 +360,32 @@ func (c *coder) text(codec *model.Codec, rest *jsonschema.Schema) error {
 		return err
 	}
 	if slices.Contains(asserted, rest.Format) {
-		ask(codec, "format", rest.Format)
+		addCheck(codec, "format", rest.Format)
 	}
 	rest.Format = ""
 	limit(codec, "minLength", &rest.MinLength)
 	limit(codec, "maxLength", &rest.MaxLength)
 	if rest.Pattern != "" {
-		ask(codec, "pattern", rest.Pattern)
+		addCheck(codec, "pattern", rest.Pattern)
 		rest.Pattern = ""
 	}
 	return nil
 }
 
-// ask adds a keyword that generated code asks for.
-func ask(codec *model.Codec, keyword string, values ...string) {
+// addCheck adds a keyword that generated code checks.
+func addCheck(codec *model.Codec, keyword string, values ...string) {
 	codec.Checks = append(codec.Checks, model.Check{Keyword: keyword, Values: values})
 }
 
 // limit takes over a count.
 func limit(codec *model.Codec, keyword string, n **uint64) {
 	if *n != nil {
-		ask(codec, keyword, strconv.FormatUint(**n, 10))
+		addCheck(codec, keyword, strconv.FormatUint(**n, 10))
 		*n = nil
 	}
 }
 
-// enum takes over the values that are allowed.
+// enum takes over the allowed values.
 func enum(codec *model.Codec, rest *jsonschema.Schema) error {
 	if len(rest.Enum) == 0 {
 		return nil
@@ -397,7 +397,7 @@ func enum(codec *model.Codec, rest *jsonschema.Schema) error {
 			return errors.New("an enum with values other than strings, numbers and booleans")
 		}
 	}
-	ask(codec, "enum", choices(rest.Enum)...)
+	addCheck(codec, "enum", choices(rest.Enum)...)
 	rest.Enum = nil
 	return nil
 }

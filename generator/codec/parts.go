@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// object reads a struct. Each type is one object, whatever holds it.
+// object reads a struct. Each type is one object, in all its places.
 func (c *coder) object(
 	codec *model.Codec, t types.Type, u *types.Struct, rest *jsonschema.Schema,
 ) error {
@@ -77,11 +77,12 @@ func (c *coder) field(
 	if err != nil {
 		return err
 	}
+	f.NullAbsent = c.walker.NullOptional && !f.Required && f.Codec.Nullable
 	object.Fields = append(object.Fields, f)
 	return nil
 }
 
-// groups takes over alternatives that name properties which must be there and say nothing else.
+// groups takes over alternatives that consist of required properties alone.
 func groups(alternatives *[]*jsonschema.Schema) (names [][]string, ok bool) {
 	for _, s := range *alternatives {
 		rest := noted(s)
@@ -95,7 +96,7 @@ func groups(alternatives *[]*jsonschema.Schema) (names [][]string, ok bool) {
 	return names, true
 }
 
-// selectors is the way to a field through what the struct embeds.
+// selectors is the way to a field through embedded structs.
 func (c *coder) selectors(u *types.Struct, f schema.Field) ([]model.Selector, error) {
 	var path []model.Selector
 	for i, index := range f.Index {
@@ -124,7 +125,7 @@ func (c *coder) elements(codec *model.Codec, elem types.Type, rest *jsonschema.S
 	limit(codec, "minItems", &rest.MinItems)
 	limit(codec, "maxItems", &rest.MaxItems)
 	if rest.UniqueItems {
-		ask(codec, "uniqueItems")
+		addCheck(codec, "uniqueItems")
 		rest.UniqueItems = false
 	}
 	items := rest.Items
@@ -275,7 +276,7 @@ func (c *coder) number(codec *model.Codec, rest *jsonschema.Schema) error {
 				text = short
 			}
 		}
-		ask(codec, n.keyword, text)
+		addCheck(codec, n.keyword, text)
 		*n.value = ""
 	}
 	return nil

@@ -259,7 +259,8 @@ func unnamed(recv types.Type, s *types.Signature) *types.Signature {
 	for v := range s.Results().Variables() {
 		results = append(results, types.NewParam(0, nil, "", v.Type()))
 	}
-	return types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), types.NewTuple(results...), s.Variadic())
+	in, out := types.NewTuple(params...), types.NewTuple(results...)
+	return types.NewSignatureType(nil, nil, nil, in, out, s.Variadic())
 }
 
 func text(s string) model.Expr { return model.Expr{{Text: s}} }

@@ -57,9 +57,12 @@ const (
 	HiddenText         Code = "MCP046"
 	StrayConstant      Code = "MCP047"
 	Unguarded          Code = "MCP048"
+	NoToken            Code = "MCP049"
+	ProviderSchema     Code = "MCP050"
+	CannotAsk          Code = "MCP051"
 )
 
-// Explanation is what there is to know about one code.
+// Explanation explains one code.
 type Explanation struct {
 	Code    Code
 	Title   string // a few words
@@ -71,7 +74,7 @@ type Explanation struct {
 // Codes returns every explanation, by code.
 func Codes() []Explanation { return slices.Clone(explanations) }
 
-// Lookup returns the explanation of a code, whatever its case.
+// Lookup returns the explanation of a code, in any case.
 func Lookup(code string) (Explanation, bool) {
 	i := slices.IndexFunc(explanations, func(e Explanation) bool {
 		return strings.EqualFold(string(e.Code), code)
@@ -82,8 +85,8 @@ func Lookup(code string) (Explanation, bool) {
 	return explanations[i], true
 }
 
-// Explain is the text of `mcpgen explain CODE`: title, cause, example and cure. ok is false
-// for what is no code.
+// Explain is the text of `mcpgen explain CODE`: title, cause, example and fix. ok is false
+// for an unknown code.
 func Explain(code string) (text string, ok bool) {
 	e, ok := Lookup(code)
 	if !ok {
@@ -98,6 +101,6 @@ func Explain(code string) (text string, ok bool) {
 		}
 		b.WriteString("    " + line)
 	}
-	fmt.Fprintf(&b, "\n\nCure\n\n%s\n", e.Cure)
+	fmt.Fprintf(&b, "\n\nFix\n\n%s\n", e.Cure)
 	return b.String(), true
 }

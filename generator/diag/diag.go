@@ -1,4 +1,4 @@
-// Package diag holds what mcpgen has to say about source: coded, positioned, sorted, rendered.
+// Package diag holds mcpgen's findings in source: coded, positioned, sorted, rendered.
 package diag
 
 import (
@@ -19,12 +19,12 @@ type Diagnostic struct {
 	Pos        model.Position
 	Message    string // what is wrong, one line, no full stop
 	Suggestion string // what to do, one line; may be empty
-	// Cause is the message without the way on which the place was reached, where a place may be
-	// reached on several, and is empty elsewhere. A place has one finding a cause.
+	// Cause is the message without the way to the place, for places with several ways, and empty
+	// elsewhere. A place has one finding a cause.
 	Cause string
 }
 
-// DidYouMean is the suggestion to write text in place of what is there.
+// DidYouMean is the suggestion to write text in place of the present one.
 func DidYouMean(text string) string { return before + text + after }
 
 const before, after = "did you mean ", "?"
@@ -43,12 +43,13 @@ type List []Diagnostic
 
 // Add appends a finding. suggestion may be empty; the message is formatted.
 func (l *List) Add(code Code, pos model.Position, suggestion, format string, args ...any) {
-	*l = append(*l, Diagnostic{Code: code, Pos: pos, Suggestion: suggestion, Message: fmt.Sprintf(format, args...)})
+	message := fmt.Sprintf(format, args...)
+	*l = append(*l, Diagnostic{Code: code, Pos: pos, Suggestion: suggestion, Message: message})
 }
 
-// Sort orders the list by file, line, column, code and text, and removes what says the same twice,
-// so that a run prints the same lines whatever order its stages met the source in. Of findings of
-// one cause the one with the shortest message stays.
+// Sort orders the list by file, line, column, code and text, and removes duplicates, so that the
+// output does not depend on the order in which the stages read the source. Of findings of one cause
+// the one with the shortest message stays.
 func (l *List) Sort() {
 	slices.SortFunc(*l, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -77,7 +78,8 @@ func compareWays(a, b Diagnostic) int {
 	if a.Cause == "" {
 		return 0
 	}
-	return cmp.Or(strings.Compare(a.Suggestion, b.Suggestion), cmp.Compare(len(a.Message), len(b.Message)))
+	return cmp.Or(strings.Compare(a.Suggestion, b.Suggestion),
+		cmp.Compare(len(a.Message), len(b.Message)))
 }
 
 // Has reports whether the list holds a finding with the code.
@@ -101,7 +103,8 @@ type Error struct {
 // Error gives the first finding and the number of further ones.
 func (e *Error) Error() string {
 	first := e.List[0]
-	text := fmt.Sprintf("%s:%d:%d: %s: %s", first.Pos.File, first.Pos.Line, first.Pos.Col, first.Code, first.Message)
+	text := fmt.Sprintf("%s:%d:%d: %s: %s",
+		first.Pos.File, first.Pos.Line, first.Pos.Col, first.Code, first.Message)
 	if n := len(e.List) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}

@@ -17,7 +17,7 @@ func at(file string, line, col int) model.Position {
 	return model.Position{File: file, Line: line, Col: col}
 }
 
-func TestSortOrdersByPlaceAndSaysNothingTwice(t *testing.T) {
+func TestSortOrdersByPlaceAndRemovesDuplicates(t *testing.T) {
 	want := List{
 		{Code: "MCP001", Message: "without a place"},
 		{Code: "MCP002", Pos: at("/w/a.go", 1, 1), Message: "a"},
@@ -143,7 +143,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-func TestRenderSaysWhenItCannotWrite(t *testing.T) {
+func TestRenderReportsWhenItCannotWrite(t *testing.T) {
 	if err := (List{{Code: "MCP001"}}).Render(broken{}, Style{}); err == nil {
 		t.Error("no error")
 	}

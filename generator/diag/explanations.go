@@ -97,7 +97,8 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a role of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
-			"Viewer, Member, Manager and Admin.",
+			"Viewer, Member, Manager and Admin. minrole=FILL_IN stands for a rule that you choose: " +
+			"replace it by public, authenticated, scopes=, action=, or minrole= with a role.",
 	},
 	{
 		Code:  NearMiss,
@@ -576,7 +577,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  StrayConstant,
 		Title: "constant outside its enum",
-		Cause: "The enum of a string type is the const block with the most constants of the type, if " +
+		Cause: "The enum of a type is the const block with the most constants of the type, if " +
 			"it has two or more. This constant of the type is in another block, and its value is not in " +
 			"the enum, so the server would reject it as an argument. A constant that repeats a value of " +
 			"the enum is not reported.",
@@ -589,7 +590,8 @@ const (
 
 const Green Color = "green"`,
 		Cure: "Move the constant into the block with the others, or declare it without the type. If " +
-			"any text is valid, use string instead of the type.",
+			"any text is valid, use string instead of the type. If any number is valid, remove the " +
+			"line //mcp:type of the type.",
 	},
 	{
 		Code:  Unguarded,
@@ -603,5 +605,53 @@ const Green Color = "green"`,
 mcp.AddTool(other, &mcp.Tool{Name: "reset"}, reset)`,
 		Cure: "Write a handler with //mcp:tool, or guard the server with runtime.Adopt after its last " +
 			"AddTool. A server that needs no guard belongs in a package of its own.",
+	},
+	{
+		Code:  NoToken,
+		Title: "handler without its token",
+		Cause: "With strict on //mcp:server, every tool, prompt and resource has a token as its last " +
+			"parameter. mcpgen declares the type of the token together with the registration of the " +
+			"handler. So a handler that mcpgen has not generated does not compile. " +
+			"//mcp:ignore and //mcp:complete take no token.",
+		Example: `//mcp:server strict
+package devices
+
+//mcp:tool minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write the parameter, here func Find(ctx context.Context, in FindInput, _ FindAnnotated) " +
+			"(Device, error), and run go generate. The type of a method's token begins with the name of " +
+			"the receiver's type: ServiceFindAnnotated. If the handler has //mcp:ignore, remove the " +
+			"parameter.",
+	},
+	{
+		Code:  ProviderSchema,
+		Title: "input schema that the strict mode of a provider cannot use",
+		Cause: "Only mcpgen check --clients reports this code. It checks the input schemas of tools " +
+			"against the libraries that translate them for the strict modes of OpenAI, Anthropic and " +
+			"Gemini. The message contains the provider and the JSON Pointer of the part. OpenAI requires " +
+			"closed objects, all of whose properties are required or may be null. Anthropic requires a " +
+			"type for each value. Gemini knows few keywords, and enums of strings only.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:param limit default=50
+func Find(ctx context.Context, text string, limit int) ([]string, error)`,
+		Cure: "Write optional=null on //mcp:server: optional arguments of the package may then be " +
+			"null. For one argument, write nullable in //mcp:param or in the jsonschema tag. Replace " +
+			"maps by lists of structs, and any by a concrete type. In a schema by hand, remove the " +
+			"keyword.",
+	},
+	{
+		Code:  CannotAsk,
+		Title: "handler without elicits asks its client",
+		Cause: "The body of a handler calls runtime.Elicit, ElicitForm, Sample or Roots, and its " +
+			"directive has no elicits. Such a call fails: clients get internal error, and the log has the " +
+			"reason. A process of isolate=process cannot reach a client. Only mcpgen vet reports this " +
+			"code, because mcpgen check does not read bodies. It does not follow calls to other funcs.",
+		Example: `//mcp:tool minrole=Member
+func Order(ctx context.Context, id string) (Receipt, error) {
+	form, err := runtime.Elicit[Confirm](ctx, "confirm", "How many of "+id+"?")
+	...
+}`,
+		Cure: "Write elicits in the //mcp:tool, //mcp:prompt or //mcp:resource. With isolate=process, " +
+			"remove the call, or isolate=process.",
 	},
 }

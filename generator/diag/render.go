@@ -43,11 +43,12 @@ func (l List) Render(w io.Writer, style Style) error {
 	}
 	files := map[string][]byte{}
 	for _, d := range l {
-		fmt.Fprintf(out, "%s%s: %s\n", place(d.Pos, style.Base), paint(string(d.Code), red, style.Color), d.Message)
+		code := paint(string(d.Code), red, style.Color)
+		fmt.Fprintf(out, "%s%s: %s\n", place(d.Pos, style.Base), code, d.Message)
 		if style.Snippets && d.Pos.File != "" {
 			text, seen := files[d.Pos.File]
 			if !seen {
-				// A file that cannot be read any more has no snippet; the finding stands.
+				// A file that cannot be read any more has no snippet; the finding remains.
 				text, _ = source(d.Pos.File)
 				files[d.Pos.File] = text
 			}
@@ -68,8 +69,8 @@ func place(p model.Position, base string) string {
 	return fmt.Sprintf("%s:%d:%d: ", Relative(p.File, base), p.Line, p.Col)
 }
 
-// Relative is file as it is printed for a reader who stands in base: relative with forward
-// slashes when file is below base, as it is otherwise.
+// Relative is file as it is printed for a reader in the directory base: relative with forward
+// slashes if file is below base, and unchanged otherwise.
 func Relative(file, base string) string {
 	if base == "" {
 		return file
@@ -90,7 +91,7 @@ func snippet(out *bufio.Writer, text []byte, p model.Position, color bool) {
 	if p.EndCol > p.Col && p.EndCol <= len(line)+1 {
 		width = utf8.RuneCountInString(line[p.Col-1 : p.EndCol-1])
 	}
-	// Tabs stay tabs, so that the caret stands below its column at any tab width.
+	// Tabs stay tabs, so that the caret is below its column at any tab width.
 	lead := strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return r

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
-// kindText is how a type of permission is called: the rule of runtime/grant.
+// kindText is the form of a type of permission: the rule of runtime/grant.
 var kindText = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$`)
 
 // longestKind is in bytes, as in runtime/grant.
@@ -60,17 +60,20 @@ func (l *lexer) binding(w word) {
 		return
 	}
 	v := l.value(part{text: name, start: p.start, end: p.end})
-	if slices.ContainsFunc(l.d.Args, func(a Arg) bool { return a.Key == w.key && a.Values[0].Text == name }) {
+	same := func(a Arg) bool { return a.Key == w.key && a.Values[0].Text == name }
+	if slices.ContainsFunc(l.d.Args, same) {
 		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", fmt.Sprintf(
 			"//mcp:%s has %s={%s} twice", l.d.Name, w.key, name))
 		return
 	}
-	l.d.Args = append(l.d.Args, Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end), Values: []Value{v}})
+	l.d.Args = append(l.d.Args, Arg{
+		Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end),
+		Values: []Value{v},
+	})
 }
 
-// checkKind returns what is wrong with a type of permission, or an empty message. One that is
-// nearly one of the runtime's is taken for a slip: nothing would be opened, started or dialled for
-// it.
+// checkKind returns the fault of a type of permission, or an empty message. A type that is nearly
+// one of the runtime's is a fault: the runtime would open, start or dial nothing for it.
 func checkKind(kind string) (fix, message string) {
 	if slices.Contains(kinds, kind) {
 		return "", ""

@@ -3,7 +3,7 @@
 //
 // A directive is a line comment without a space after its slashes. After its name come flags
 // and key=value, apart by spaces. A value is a bare word, which ends at white space, or a Go
-// string literal; lists use commas. What is not in the table is an error, never skipped: a
+// string literal; lists use commas. Text that is not in the table is an error, never skipped: a
 // rule with a typing error must not vanish.
 package directive
 
@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 )
 
-// FillIn stands where the author writes the role of a tool. No hierarchy has it, so that mcpgen
-// fails until somebody decides.
+// FillIn is the role in a directive whose access rule the author has to write. No hierarchy has it,
+// so that mcpgen fails until the author decides.
 const FillIn = "FILL_IN"
 
 // Directive is one parsed //mcp: comment.
@@ -28,13 +28,13 @@ type Directive struct {
 	Pos, End token.Pos
 	Subject  Value // the word of a Named directive, the argument of a Valued one
 	// Chain is the words of a Chain directive, as written, and the values of a Valued one. It is
-	// empty when the directive stands bare.
+	// empty for a bare directive.
 	Chain []Value
-	// Args is what was understood, in the order of the source: each key once, and of Bindings each
-	// pair once.
+	// Args are the understood arguments, in the order of the source: each key once, and of Bindings
+	// each pair once.
 	Args []Arg
-	// Broken says that a part was not understood and is missing here. What follows from
-	// its absence is no finding of its own.
+	// Broken is whether a part was not understood and is missing here. Consequences of its absence
+	// are not reported.
 	Broken bool
 }
 
@@ -52,7 +52,7 @@ type Value struct {
 	Quoted   bool // it is a Go string literal
 }
 
-// Problem is what is wrong with a directive.
+// Problem is a fault of a directive.
 type Problem struct {
 	Code     diag.Code
 	Pos, End token.Pos
@@ -93,7 +93,7 @@ func (d *Directive) List(key string) []string {
 	return list
 }
 
-// Hint returns what a hint says, or nil where it is not written.
+// Hint returns the value of a hint, or nil if it is not written.
 func (d *Directive) Hint(key string) *bool {
 	if !d.Has(key) {
 		return nil

@@ -75,6 +75,23 @@ func Explain(name string) (text string, ok bool) {
 	return b.String(), true
 }
 
+// ExplainKey is the text of `mcpgen explain KEY`: the directives that have the key, and what it
+// means there. ok is false for an unknown key.
+func ExplainKey(name string) (text string, ok bool) {
+	if name == FillIn {
+		return "minrole=" + FillIn + " stands for a rule that you choose: replace minrole=" + FillIn +
+			" by an access rule.\nmcpgen explain tool lists the rules.\n", true
+	}
+	name, _, _ = strings.Cut(name, "=")
+	var b strings.Builder
+	for _, s := range specs {
+		if k, found := s.key(name); found {
+			fmt.Fprintf(&b, "//mcp:%s %s\n    %s\n", s.Name, k.Usage(), purpose(k))
+		}
+	}
+	return b.String(), b.Len() > 0
+}
+
 // purpose is the key's purpose, with a note if only tools have the key.
 func purpose(k Key) string {
 	if k.OfTool {

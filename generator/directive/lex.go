@@ -17,7 +17,7 @@ type lexer struct {
 	bad  []Problem
 }
 
-// word is one argument as it stands in the source.
+// word is one argument as in the source.
 type word struct {
 	key        string
 	assigned   bool // an = follows the key
@@ -40,8 +40,8 @@ func (l *lexer) problem(code diag.Code, start, end int, fix, message string) {
 	})
 }
 
-// space skips what parts arguments. Only spaces and tabs do: other white space looks the same
-// to people and not to parsers, so it is refused where it stands.
+// space skips the spaces and tabs between arguments. Other white space looks the same to people and
+// not to parsers, so it is refused.
 func (l *lexer) space() {
 	for l.at < len(l.text) && (l.text[l.at] == ' ' || l.text[l.at] == '\t') {
 		l.at++
@@ -57,7 +57,8 @@ func (l *lexer) next() (w word, done bool) {
 	}
 	rest := l.text[l.at:]
 	if strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") {
-		l.problem(diag.Malformed, l.at, len(l.text), "move the note to a line of its own above the directive",
+		l.problem(diag.Malformed, l.at, len(l.text),
+			"move the note to a line of its own above the directive",
 			"a comment is among the arguments of //mcp:"+l.d.Name)
 		return word{}, true
 	}
@@ -90,7 +91,7 @@ func (l *lexer) next() (w word, done bool) {
 	return w, false
 }
 
-// values reads what follows the =: bare runs and literals, apart by commas.
+// values reads the text after the =: bare runs and literals, separated by commas.
 func (l *lexer) values(w *word) bool {
 	for {
 		p := part{start: l.at}
@@ -98,7 +99,8 @@ func (l *lexer) values(w *word) bool {
 		case l.at < len(l.text) && (l.text[l.at] == '"' || l.text[l.at] == '`'):
 			quoted, err := strconv.QuotedPrefix(l.text[l.at:])
 			if err != nil {
-				l.problem(diag.Malformed, l.at, len(l.text), "close the quote on the same line; \\\" is a quote within a string",
+				l.problem(diag.Malformed, l.at, len(l.text),
+					"close the quote on the same line; \\\" is a quote within a string",
 					"the string after "+w.key+"= is not a Go string literal")
 				return false
 			}
@@ -107,7 +109,8 @@ func (l *lexer) values(w *word) bool {
 			p.quoted = true
 			l.at += len(quoted)
 			if !utf8.ValidString(p.text) {
-				l.problem(diag.BadValue, p.start, l.at, "write the text itself", "the value of "+w.key+"= is not valid UTF-8")
+				l.problem(diag.BadValue, p.start, l.at,
+					"write the text itself", "the value of "+w.key+"= is not valid UTF-8")
 				return false
 			}
 		case l.at < len(l.text) && l.text[l.at] == '\'':
@@ -139,7 +142,7 @@ func (l *lexer) values(w *word) bool {
 	}
 }
 
-// visible refuses characters that a reader cannot tell from a space or from nothing.
+// visible refuses characters that look like a space or are invisible.
 func (l *lexer) visible(r rune, size int) bool {
 	if unicode.IsPrint(r) && r != utf8.RuneError {
 		return true

@@ -33,8 +33,8 @@ type Miss struct {
 //
 // The first letters of a line are compared with mcp and each name. Letters that look alike are
 // equal, and separators, upper case and invisible characters do not count. Prose such as
-// "MCP server" may be as near. Then the separator, the space after the slashes and what follows
-// decide. A directive after two more slashes is commented out, and no miss.
+// "MCP server" may be as near. Then the separator, the space after the slashes and the rest decide.
+// A directive after two more slashes is commented out, and no miss.
 func Misses(comment string) []Miss {
 	if is(comment) {
 		return nil
@@ -268,7 +268,7 @@ func (s *Spec) argues(text string, exact bool) bool {
 	}
 	near := func(word string, flag bool) bool {
 		return slices.ContainsFunc(s.Keys, func(k Key) bool {
-			return (!flag || k.Kind == Flag || k.Kind == Hint) &&
+			return (!flag || k.Kind == Flag || k.Kind == Hint || k.Kind == Mode) &&
 				editdistance.Between(word, strings.ToLower(k.Name)) <= 1
 		})
 	}

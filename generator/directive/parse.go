@@ -20,15 +20,15 @@ import (
 var (
 	lowerWord = regexp.MustCompile(`^[a-z]+`)
 	// keyWord is a key. Projects that call the host a backend write backend_action= for action=.
-	keyWord = regexp.MustCompile(`^(?i:backend[_-]?)?([A-Za-z]+)$`)
+	keyWord = regexp.MustCompile(`^(?i:backend[_-]?)?([A-Za-z]+(?:_[A-Za-z]+)*)$`)
 	label   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	scope   = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
 	number  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	role    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// Parse reads a comment for which Is holds. The directive holds what was understood; the
-// problems say what was not. Parse never panics, whatever the text.
+// Parse reads a comment for which Is holds. The directive holds the parts that are understood; the
+// problems report the others. Parse never panics, whatever the text.
 func Parse(c *ast.Comment) (*Directive, []Problem) {
 	raw, _ := ast.ParseDirective(c.Slash, c.Text)
 	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash +
@@ -140,8 +140,10 @@ func (l *lexer) arg(w word) {
 			fix = "write //mcp:" + spec.Name + " alone"
 		case spec.Form == Valued && l.beyondValues(w):
 			return
-		case ofToolsAlone(w.key):
-			fix = "write it on a //mcp:tool, the only directive with this key, or remove it"
+		default:
+			if owner := owners(w.key); owner != "" {
+				fix = "write it on " + owner + ", or remove it"
+			}
 		}
 		l.problem(diag.UnknownKey, w.start, w.start+len(w.key), fix,
 			"//mcp:"+spec.Name+" has no key "+w.key)
@@ -158,7 +160,7 @@ func (l *lexer) arg(w word) {
 		return
 	}
 	empty := len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted
-	if key.Kind != Flag && (empty || key.Kind != Hint && !w.assigned) {
+	if key.Kind != Flag && (empty || key.Kind != Hint && key.Kind != Mode && !w.assigned) {
 		l.problem(diag.Malformed, w.start, w.end, "write "+key.Usage(), key.Name+" has no value")
 		return
 	}
@@ -197,19 +199,26 @@ func (l *lexer) arg(w word) {
 	l.d.Args = append(l.d.Args, arg)
 }
 
-// ofToolsAlone reports whether //mcp:tool has a key and no other directive has it.
-func ofToolsAlone(key string) bool {
-	var owners []string
+// owners are the directives that have a key, as text; empty for an unknown key.
+func owners(key string) string {
+	var names []string
 	for _, s := range specs {
 		if _, ok := s.key(key); ok {
-			owners = append(owners, s.Name)
+			names = append(names, "//mcp:"+s.Name)
 		}
 	}
-	return slices.Equal(owners, []string{"tool"})
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return "a " + names[0] + ", the only directive with this key"
+	default:
+		return "a " + strings.Join(names[:last], ", ") + " or " + names[last] + ", which have this key"
+	}
 }
 
-// bare are the directives that do nothing without any key. Without one the author has forgotten
-// what the directive was for. A bare //mcp:server does something: its package takes part.
+// bare are the directives that do nothing without any key: a forgotten key. A bare //mcp:server has
+// an effect: its package is served.
 var bare = map[string]struct{ message, fix string }{
 	"default": {"has no access rule and no output=", "write one of them"},
 	"limit":   {"limits nothing", "write a limit"},
@@ -218,7 +227,7 @@ var bare = map[string]struct{ message, fix string }{
 	"schema":  {"names no file", "write input=, output= or both"},
 }
 
-// required reports what a directive means nothing without.
+// required reports missing parts of a directive.
 func (l *lexer) required() {
 	if l.d.Broken {
 		return
@@ -279,8 +288,8 @@ const (
 	longest  = 24 * time.Hour
 )
 
-// check returns what is wrong with one value of the key, or an empty message. Values of
-// //mcp:param may be empty or hold anything: an empty default is a default.
+// check returns the fault of one value of the key, or an empty message. Values of //mcp:param may
+// be empty or contain anything: an empty default is a default.
 func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	quoted := strconv.Quote(p.text)
 	code = diag.BadValue
@@ -312,7 +321,7 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 			}
 			return code, cure, k.Name + "= must be a label, not " + quoted
 		}
-	case Choice, Choices:
+	case Choice, Choices, Mode:
 		if !slices.Contains(k.Choices, p.text) {
 			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= must not be " +
 				quoted

@@ -49,6 +49,7 @@ const (
 	Size     // a number of KiB, MiB or GiB, from Key.Least to Key.Most
 	Rate     // calls in a second, a minute or an hour
 	Choices  // a list of Key.Choices; "none" excludes all others
+	Mode     // bare, or one of Key.Choices
 )
 
 // String is the notation of a value of the kind in help texts.
@@ -56,7 +57,7 @@ func (k Kind) String() string {
 	return [...]string{
 		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=A,B", "=DURATION",
 		"=NUMBER", "=COUNT",
-		"=COUNT", "=SIZE", "=CALLS/s|m|h", "=CHOICE",
+		"=COUNT", "=SIZE", "=CALLS/s|m|h", "=CHOICE", "[=CHOICE]",
 	}[k]
 }
 
@@ -92,7 +93,7 @@ type Key struct {
 	Name    string
 	Kind    Kind
 	Purpose string   // a noun phrase or a predicate, no full stop
-	Choices []string // of kinds Choice and Choices
+	Choices []string // of kinds Choice, Choices and Mode
 	Must    bool     // required
 	OfTool  bool     // beside //mcp:tool only
 	// Least and Most are the limits of a value of kind Size.
@@ -109,6 +110,8 @@ func (k Key) Usage() string {
 		return k.Name + "=" + strings.Join(k.Choices, "|")
 	case Choices:
 		return k.Name + "=" + strings.Join(k.Choices, ",")
+	case Mode:
+		return k.Name + "[=" + strings.Join(k.Choices, "|") + "]"
 	}
 	return k.Name + k.Kind.String()
 }
@@ -132,6 +135,11 @@ var access = []Key{
 func output(purpose string, choices ...string) Key {
 	return Key{Name: "output", Kind: Choice, Choices: choices, Purpose: purpose}
 }
+
+// elicits is the key of handlers that may ask their client.
+var elicits = Key{Name: "elicits", Kind: Flag,
+	Purpose: "the handler may ask the client for input, by runtime.Elicit, runtime.Sample or " +
+		"runtime.Roots: a form, a message of the model, or its folders"}
 
 // lenient is the key that makes the arguments of a tool lenient.
 func lenient(purpose string) Key { return Key{Name: "lenient", Kind: Hint, Purpose: purpose} }
@@ -170,6 +178,13 @@ var specs = []Spec{
 			{Name: "unannotated", Kind: Choice, Choices: []string{"ignore"},
 				Purpose: "mcpgen does not report handlers without a directive; it does not serve " +
 					"them either"},
+			{Name: "strict", Kind: Flag,
+				Purpose: "every tool, prompt and resource has a token: a last parameter of the type " +
+					"<Handler>Annotated, which mcpgen declares"},
+			{Name: "optional", Kind: Choice, Choices: []string{"null"},
+				Purpose: "optional arguments may be null, which means the same as an absent " +
+					"argument; strict modes of model providers need this. Arguments with " +
+					"//mcp:rule may not be null"},
 			{Name: "client", Kind: Text,
 				Purpose: "the directory below the package for a generated typed client of its tools, " +
 					"as client=client; default: none"},
@@ -198,11 +213,13 @@ var specs = []Spec{
 		Name: "type",
 		Purpose: "sets the schema of a type that has JSON methods of its own, for the whole " +
 			"package. The name is the package name or import path, a dot and the type name. The " +
-			"decoder checks a value before the type's method reads it",
+			"decoder checks a value before the type's method reads it. schema=integer,enum makes the " +
+			"constants of an integer type its only values",
 		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
 		Keys: []Key{
 			{Name: "schema", Kind: List, Must: true,
-				Purpose: "the JSON type, then keys of the jsonschema tag; quote a value with a comma"},
+				Purpose: "the JSON type, then keys of the jsonschema tag, or integer,enum; quote a value " +
+					"with a comma"},
 		},
 		Example: `//mcp:type strfmt.DateTime schema=string,format=date-time`,
 	},
@@ -229,6 +246,9 @@ var specs = []Spec{
 			{Name: "alias", Kind: List,
 				Purpose: "deprecated names of the tool, without the prefix; clients can call them, " +
 					"but lists omit them"},
+			{Name: "ui", Kind: Text,
+				Purpose: "the ui:// URI of the MCP App that shows the result: a //mcp:resource of the " +
+					"package, which gets the rule of the tool if it has none of its own"},
 			{Name: "annotationtitle", Kind: Text,
 				Purpose: "the title in the annotations, for clients that do not read title="},
 			lenient(
@@ -236,14 +256,22 @@ var specs = []Spec{
 					"example \"5\" to 5, and ignores unknown properties and null for an " +
 					"optional one. Arguments with //mcp:allow, //mcp:rule or an HTTP header " +
 					"stay strict"),
-			{Name: "elicits", Kind: Flag,
-				Purpose: "the handler sends the user questions with runtime.Elicit"},
+			elicits,
+			{Name: "unsolicited", Kind: Flag,
+				Purpose: "answers that come with the first call of the tool count, if they fit what " +
+					"the handler then asks. Write it if every call asks the same"},
+			{Name: "task", Kind: Mode, Choices: []string{"required", "answered"},
+				Purpose: "a client that supports tasks gets the id of a task at once, and reads " +
+					"the result later; others wait for the result. required: other clients " +
+					"cannot call the tool. answered: the call becomes a task once the user has " +
+					"answered the first question"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},
 	{
 		Name: "prompt", Purpose: "serves the handler as a prompt; its arguments are strings",
-		Places: []Place{Func, InterfaceMethod}, Keys: slices.Concat(named, access, refusing),
+		Places:  []Place{Func, InterfaceMethod},
+		Keys:    slices.Concat(named, access, refusing, []Key{elicits}),
 		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
 	},
 	{
@@ -257,7 +285,9 @@ var specs = []Spec{
 					"slashes"},
 			{Name: "mimetype", Kind: Text,
 				Purpose: "the media type of the content, for example text/markdown"},
-		}, named, access, refusing),
+			{Name: "subscribe", Kind: Flag, Purpose: "clients can subscribe to updates of the " +
+				"resource, which the program reports with Server.ResourceUpdated"},
+		}, named, access, refusing, []Key{elicits}),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
 	},
 	{
@@ -285,6 +315,7 @@ var specs = []Spec{
 				Purpose: "null is allowed; null and an absent argument both decode to nil"},
 			{Name: "example", Kind: List, Purpose: "example values"},
 			{Name: "enum", Kind: List, Purpose: "the allowed values"},
+			{Name: "anyof_type", Kind: List, Purpose: "the JSON types of any, or of its elements"},
 			{Name: "minimum", Kind: Number, Purpose: "the smallest value"},
 			{Name: "maximum", Kind: Number, Purpose: "the largest value"},
 			{Name: "exclusiveMinimum", Kind: Number, Purpose: "a value must be greater than this number"},

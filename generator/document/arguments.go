@@ -31,9 +31,8 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 	})
 }
 
-// each yields the properties of an object, and behind each the properties of what it holds: the
-// fields of an object as name.field, of the items of a list as name[], and of the values of a map
-// as name.*.
+// each yields the properties of an object, and after each the properties within it: the fields of
+// an object as name.field, of the items of a list as name[], and of the values of a map as name.*.
 func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonschema.Schema)) {
 	shown := map[string]bool{} // definitions that were already described
 	var within func(path string, s *jsonschema.Schema)
@@ -66,7 +65,8 @@ func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonsc
 	fields("", s)
 }
 
-// typeWords says in a few words what a schema accepts. A reference is named, not followed.
+// typeWords describes in a few words the values that a schema accepts. A reference is named, not
+// followed.
 func typeWords(s *jsonschema.Schema) string {
 	switch {
 	case s == nil:
@@ -107,7 +107,7 @@ func typeWords(s *jsonschema.Schema) string {
 	return s.Type
 }
 
-// textLimits says in brackets what a string must be like.
+// textLimits returns the limits of a string, in brackets.
 func textLimits(s *jsonschema.Schema) string {
 	var limits []string
 	if s.Format != "" {
@@ -123,7 +123,7 @@ func textLimits(s *jsonschema.Schema) string {
 	return inBrackets(limits)
 }
 
-// listLimits says in brackets what a list must be like.
+// listLimits returns the limits of a list, in brackets.
 func listLimits(s *jsonschema.Schema) string {
 	limits := appendCount(nil, s.MinItems, s.MaxItems, "items")
 	if s.UniqueItems {

@@ -18,7 +18,7 @@ import (
 // key "" is the root, which is left out if it is only a closed object. The value has the keywords
 // of the property without its own properties: type, "required": true, limits, description.
 //
-// Nothing is lost. What has no such form (alternatives, items that are no objects) stays in the
+// Nothing is lost. Parts without such a form (alternatives, items that are no objects) stay in the
 // value. If such a value has a list of required names, its key is "requires".
 type contract json.RawMessage
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,10 +19,7 @@ func Docs(s model.Service, present []byte) ([]byte, error) { return merge(presen
 // body is the generated part of MCP.md.
 func body(s model.Service) string {
 	var b strings.Builder
-	title := s.Server.Title
-	if title == "" {
-		title = s.Server.Name
-	}
+	title := cmp.Or(s.Server.Title, s.Server.Name)
 	if len(s.Tools) > 0 || len(s.Prompts)+len(s.Resources) == 0 {
 		writeHead(&b, s, "Tools", title)
 		writeMatrix(&b, s, "tool")
@@ -47,7 +45,7 @@ func body(s model.Service) string {
 	return b.String()
 }
 
-// writeHead writes the heading of one kind; the first one says what the document is.
+// writeHead writes the heading of one kind; the first one describes the document.
 func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	first := b.Len() == 0
 	if !first {
@@ -70,10 +68,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	if len(m.rows) == 0 {
 		return
 	}
-	also := false
-	for _, row := range m.rows {
-		also = also || len(row.also) > 0
-	}
+	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.also) > 0 })
 	head, rule := "| "+kind+" |", "|---|"
 	for _, caller := range m.callers {
 		head += " " + cell(caller) + " |"
@@ -108,7 +103,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	}
 }
 
-// writeCatalogs names the catalogs that code declares, with what is in them.
+// writeCatalogs lists the catalogs that code declares, with their tools.
 func writeCatalogs(b *strings.Builder, s model.Service) {
 	for i, c := range s.Catalogs() {
 		if i == 0 {
@@ -164,12 +159,19 @@ func writeToolFacts(b *strings.Builder, tool model.Tool) {
 	if tool.Lenient != nil && *tool.Lenient {
 		b.WriteString("- Its arguments are lenient.\n")
 	}
-	if tool.Elicits {
-		b.WriteString("- It sends the user questions.\n")
+	writeElicits(b, tool)
+	switch tool.Task {
+	case "optional":
+		b.WriteString("- It runs as a task for clients that support tasks.\n")
+	case "required":
+		b.WriteString("- It runs as a task only: a client needs the extension of tasks.\n")
+	case "answered":
+		b.WriteString("- It runs as a task from the answer to its first question on, for clients " +
+			"that support tasks.\n")
 	}
 }
 
-// writeLimits says what bounds the calls of a tool beside their time.
+// writeLimits writes the limits of a tool's calls, except the time limit.
 func writeLimits(b *strings.Builder, l model.Limits) {
 	var most []string
 	if l.Memory > 0 {
@@ -221,6 +223,7 @@ func writePrompt(b *strings.Builder, p model.Prompt) {
 func writeResource(b *strings.Builder, r model.Resource) {
 	writeServed(b, r.URI, r.Tool)
 	writeFacts(b, r.Tool, r.MIMEType)
+	writeSubscribe(b, r)
 	if len(r.Variables) > 0 {
 		writeArguments(b, r.Input.Schema)
 	}
@@ -233,9 +236,23 @@ func writeFacts(b *strings.Builder, served model.Tool, mimeType string) {
 		fmt.Fprintf(b, "- Content: %s.\n", code(mimeType))
 	}
 	fmt.Fprintf(b, "- Time: at most %s.\n", served.Limits.Timeout)
+	writeElicits(b, served)
 }
 
-// writeCompletions says which arguments are completed by a func of the author's.
+func writeElicits(b *strings.Builder, served model.Tool) {
+	if served.Elicits {
+		b.WriteString("- It may ask the client for input: elicitation, sampling or roots.\n")
+	}
+}
+
+// writeSubscribe writes whether clients can subscribe to updates of a resource.
+func writeSubscribe(b *strings.Builder, r model.Resource) {
+	if r.Subscribe {
+		b.WriteString("- Updates: clients can subscribe to them.\n")
+	}
+}
+
+// writeCompletions lists the arguments that a func of the author completes.
 func writeCompletions(b *strings.Builder, arguments []model.Argument) {
 	var names []string
 	for _, a := range arguments {
@@ -260,7 +277,7 @@ func writeServed(b *strings.Builder, name string, tool model.Tool) {
 	fmt.Fprintf(b, "\n- Access: %s\n", accessWords(tool))
 }
 
-// accessWords says who may call a tool.
+// accessWords describes who may call a tool.
 func accessWords(tool model.Tool) string {
 	a := tool.Access
 	var needs []string
@@ -290,11 +307,11 @@ func accessWords(tool model.Tool) string {
 	if len(needs) == 0 {
 		return "nobody may call it."
 	}
-	asks := ""
+	host := ""
 	if a.Action == model.NoAction {
-		asks = "; no permission of the host"
+		host = "; no permission of the host"
 	}
-	return "needs " + sentenceList(needs) + asks + "." + denialWords(tool.Denial)
+	return "needs " + sentenceList(needs) + host + "." + denialWords(tool.Denial)
 }
 
 func denialWords(denial string) string {
@@ -310,7 +327,7 @@ func denialWords(denial string) string {
 	return ""
 }
 
-// hintWords says what the author says a tool does.
+// hintWords describes a tool by the author's hints.
 func hintWords(h model.Hints) string {
 	var words []string
 	hint := func(value *bool, is, isNot string) {

@@ -40,6 +40,7 @@ type manifestServer struct {
 	Icons   []manifestIcon `json:"icons,omitempty"`   // of the server
 	// Unannotated is "ignore" if handlers without a directive are no findings.
 	Unannotated string `json:"unannotated,omitempty"`
+	Strict      bool   `json:"strict,omitempty"` // every tool, prompt and resource has a token
 	// Client is the directory of the typed client, below the package.
 	Client string `json:"client,omitempty"`
 }
@@ -70,7 +71,11 @@ type manifestTool struct {
 	// "content", "result" for one that the handler makes, or a media type.
 	Returns string   `json:"returns,omitempty"`
 	Aliases []string `json:"aliases,omitempty"` // deprecated names, sorted
-	Elicits bool     `json:"elicits,omitempty"` // the handler asks the person at the client
+	Elicits bool     `json:"elicits,omitempty"` // the handler may ask its client for input
+	// Unsolicited is whether answers that come with the first call are accepted.
+	Unsolicited bool `json:"unsolicited,omitempty"`
+	// Task is "optional", "required" or "answered", if calls run as tasks.
+	Task string `json:"task,omitempty"`
 	// Lenient is whether the arguments are lenient; without it Options.LenientArguments decides.
 	Lenient *bool          `json:"lenient,omitempty"`
 	Icons   []manifestIcon `json:"icons,omitempty"` // of the tool
@@ -88,6 +93,7 @@ type manifestPrompt struct {
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // the timeout alone
 	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
+	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }
 
 type manifestResource struct {
@@ -97,10 +103,12 @@ type manifestResource struct {
 	Handler     string             `json:"handler"`               // the Go func or method
 	Description string             `json:"description,omitempty"` // the text for people and models
 	MIMEType    string             `json:"mimeType,omitempty"`    // the media type of the content
+	Subscribe   bool               `json:"subscribe,omitempty"`   // clients can subscribe to updates
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // the timeout alone
 	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
+	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }
 
 type manifestArgument struct {
@@ -118,9 +126,14 @@ type manifestAccess struct {
 	Authenticated bool   `json:"authenticated,omitempty"` // every caller with an identity
 	MinRole       string `json:"minRole,omitempty"`       // the lowest role; absent for none
 	// Permission is "none" for action=none, and empty without action= and object=.
-	Permission string   `json:"permission,omitempty"`
-	Scopes     []string `json:"scopes,omitempty"` // all of them are needed
-	Allow      []string `json:"allow,omitempty"`  // KIND={argument}, sorted
+	Permission string `json:"permission,omitempty"`
+	// Verb is the CRUD verb that the action is mapped from. Permissions with different actions and
+	// objects can have the same text.
+	Verb   string   `json:"verb,omitempty"`
+	Action string   `json:"action,omitempty"` // of the permission, as in "change"
+	Object string   `json:"object,omitempty"` // of the permission, as in "device"
+	Scopes []string `json:"scopes,omitempty"` // all of them are needed
+	Allow  []string `json:"allow,omitempty"`  // KIND={argument}, sorted
 	// Constrained reports that the handler honours object constraints. Only such a handler is open
 	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
@@ -139,7 +152,7 @@ type manifestHints struct {
 	OpenWorld   *bool `json:"openWorld,omitempty"`   // reaches beyond the service
 }
 
-// manifestLimits are in the words of the directive. What is not written is left out, but for the
+// manifestLimits are in the words of the directive. Unwritten limits are left out, but for the
 // memory of a call in a process of its own, which always has a bound.
 type manifestLimits struct {
 	Timeout      string   `json:"timeout"`                // a Go duration
@@ -164,7 +177,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
 			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
-			Client: s.Server.Client},
+			Strict: s.Server.Strict, Client: s.Server.Client},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -187,14 +200,16 @@ func Manifest(s model.Service) ([]byte, error) {
 			Description: prompt.Description,
 			Access:      accessOf(prompt.Access), Denial: prompt.Denial,
 			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
+			Elicits: prompt.Elicits,
 		})
 	}
 	for _, r := range s.Resources {
 		m.Resources = append(m.Resources, manifestResource{
 			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(),
-			Description: r.Description, MIMEType: r.MIMEType,
+			Description: r.Description, MIMEType: r.MIMEType, Subscribe: r.Subscribe,
 			Access: accessOf(r.Access), Denial: r.Denial,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
+			Elicits: r.Elicits,
 		})
 	}
 	for _, t := range s.Types {
@@ -229,6 +244,8 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,
 		Elicits:     tool.Elicits,
+		Unsolicited: tool.Unsolicited,
+		Task:        tool.Task,
 		Lenient:     tool.Lenient,
 		Icons:       iconsOf(tool.Icons),
 
@@ -268,10 +285,14 @@ func iconsOf(icons []model.Icon) (list []manifestIcon) {
 }
 
 func accessOf(a model.Access) manifestAccess {
-	return manifestAccess{
-		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Asks(),
-		Scopes: a.Scopes, Constrained: a.Constrained,
+	m := manifestAccess{
+		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole,
+		Permission: a.RequiredPermission(), Scopes: a.Scopes, Constrained: a.Constrained,
 	}
+	if a.Permission != "" {
+		m.Verb, m.Action, m.Object = a.Verb, a.Action, a.Object
+	}
+	return m
 }
 
 func limitsOf(l model.Limits) manifestLimits {

@@ -14,7 +14,7 @@ const (
 )
 
 // ErrMarkers reports that MCP.md does not hold one begin marker with one end marker after it, or
-// neither. Nothing is written then, since nobody can say what is ours.
+// neither. Nothing is written then, since mcpgen's part of the file is unknown.
 var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" +
 	"<!-- mcpgen:begin" + " …\" line with one \"" +
 	endMarker + "\" line after it, or remove both")

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// withPermissionAware says of a permission what a server has to switch on for it to count.
+// withPermissionAware is the note on a permission of the host.
 const withPermissionAware = "enforced only with PermissionAware"
 
 // matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
@@ -42,8 +42,8 @@ const (
 	highestRole = "highest role"
 )
 
-// matrixOf reads the table of a service. A service that names no role fits any hierarchy: of its
-// roles the lowest and the highest can be told apart.
+// matrixOf reads the table of a service. A service that names no role fits any hierarchy: only the
+// lowest and the highest of its roles differ.
 func matrixOf(s model.Service) matrix {
 	roles := s.Roles.Names
 	if !s.Roles.Own {
@@ -135,7 +135,7 @@ func (m matrix) row(of model.Served, suffix string, a model.Access, from int) ma
 	return row
 }
 
-// provenWords say what a handler reaches, as capabilities= does, where that is proven.
+// provenWords lists the proven capabilities of a handler, as capabilities= does.
 func provenWords(p *model.Proof, tool model.Tool) string {
 	row, found := p.Of(tool)
 	if !found {
@@ -233,4 +233,63 @@ func trimLines(s string) string {
 		lines[i] = strings.TrimRight(line, " ")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// MatrixReport is the matrix as a document for programs.
+type MatrixReport struct {
+	Version  int             `json:"version"`
+	Packages []PackageMatrix `json:"packages"`
+}
+
+// PackageMatrix is the matrix of one package.
+type PackageMatrix struct {
+	Package  string          `json:"package"` // the import path
+	Server   string          `json:"server"`
+	Callers  []string        `json:"callers"` // all kinds of callers, as Matrix has them
+	Rows     []MatrixRow     `json:"rows"`
+	Catalogs []MatrixCatalog `json:"catalogs,omitempty"`
+}
+
+// MatrixRow is a tool, prompt or resource, or a value with a rule of its own.
+type MatrixRow struct {
+	Kind string `json:"kind"` // "tool", "prompt" or "resource"
+	// Name is the name or URI. For a value, argument=value follows.
+	Name    string   `json:"name"`
+	Callers []string `json:"callers"` // those who may use it
+	Needs   []string `json:"needs,omitempty"`
+	Proven  string   `json:"proven,omitempty"` // code capabilities
+}
+
+// MatrixCatalog is a catalog with its tools.
+type MatrixCatalog struct {
+	Name  string   `json:"name"`
+	Tools []string `json:"tools"`
+}
+
+// ReportMatrix returns the matrix of services.
+func ReportMatrix(services []model.Service) MatrixReport {
+	report := MatrixReport{Version: 1, Packages: []PackageMatrix{}}
+	for _, s := range services {
+		m := matrixOf(s)
+		p := PackageMatrix{
+			Package: s.Package, Server: s.Server.Name, Callers: m.callers, Rows: []MatrixRow{},
+		}
+		for _, row := range m.rows {
+			r := MatrixRow{Kind: row.kind, Name: row.tool, Callers: []string{}, Proven: row.proven}
+			for i, may := range row.may {
+				if may {
+					r.Callers = append(r.Callers, m.callers[i])
+				}
+			}
+			for _, words := range row.also {
+				r.Needs = append(r.Needs, strings.ReplaceAll(words, "`", ""))
+			}
+			p.Rows = append(p.Rows, r)
+		}
+		for _, c := range s.Catalogs() {
+			p.Catalogs = append(p.Catalogs, MatrixCatalog{Name: c.Name, Tools: c.Tools})
+		}
+		report.Packages = append(report.Packages, p)
+	}
+	return report
 }

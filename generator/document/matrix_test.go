@@ -92,7 +92,7 @@ desk (m/p)
 	}
 }
 
-func TestAccessIsSaidInWords(t *testing.T) {
+func TestAccessIsDescribedInWords(t *testing.T) {
 	for _, tc := range []struct {
 		tool model.Tool
 		want string
@@ -122,7 +122,7 @@ func TestAccessIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestHintsAreSaidInWords(t *testing.T) {
+func TestHintsAreDescribedInWords(t *testing.T) {
 	yes, no := new(true), new(false)
 	all := model.Hints{ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes}
 	if got, want := hintWords(all),
@@ -138,7 +138,7 @@ func TestHintsAreSaidInWords(t *testing.T) {
 	}
 }
 
-func TestTypesAreSaidInWords(t *testing.T) {
+func TestTypesAreDescribedInWords(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"string"}`:                           "string",
 		`{"type":"string","format":"uri"}`:            "string (uri)",
@@ -175,7 +175,7 @@ func TestTypesAreSaidInWords(t *testing.T) {
 	}
 }
 
-func TestFieldsOfNestedArgumentsAreToldOnce(t *testing.T) {
+func TestFieldsOfNestedArgumentsAreReportedOnce(t *testing.T) {
 	const schema = `{"type":"object","required":["to"],"properties":{
 		"to":{"type":"object","required":["zip"],"description":"Where to.","properties":{"zip":{"type":"string","pattern":"^[0-9]+$"},"floor":{"type":"integer","default":1}}},
 		"items":{"type":"array","maxItems":3,"items":{"type":"object","properties":{"name":{"type":"string"}}}},
@@ -206,7 +206,7 @@ func TestFieldsOfNestedArgumentsAreToldOnce(t *testing.T) {
 	}
 }
 
-func TestResultsAreSaidInWords(t *testing.T) {
+func TestResultsAreDescribedInWords(t *testing.T) {
 	for _, tc := range []struct {
 		out  model.Output
 		want string

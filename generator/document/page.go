@@ -203,6 +203,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 	for _, r := range s.Resources {
 		var facts, completions strings.Builder
 		writeFacts(&facts, r.Tool, r.MIMEType)
+		writeSubscribe(&facts, r)
 		one := section("resource", r.URI, r.Tool, facts.String())
 		if len(r.Variables) > 0 {
 			one.arguments(r.Input.Schema)

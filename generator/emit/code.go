@@ -17,6 +17,7 @@ func (p *plan) code() ([]byte, error) {
 	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract5_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
+	p.writeTokens(f)
 	p.writeRoles(f)
 	p.writeToolset(f)
 	p.writeIsolated(f)
@@ -45,6 +46,30 @@ func (p *plan) writeTools(f file) {
 	constants("The resources of this package, templates included.", defs["resource"])
 }
 
+// tokens returns the names of the token types of a service.
+func tokens(s model.Service) (names []string) {
+	for _, served := range s.Served() {
+		if served.Handler.Token != "" {
+			names = append(names, served.Handler.Token)
+		}
+	}
+	return names
+}
+
+// writeTokens declares the types of the tokens. Without its directive, a handler with a token has
+// no type for the parameter, and does not compile.
+func (p *plan) writeTokens(f file) {
+	var defs []jen.Code
+	for _, name := range tokens(p.Service) {
+		defs = append(defs, jen.Id(name).Struct())
+	}
+	if len(defs) > 0 {
+		f.Comment("The tokens of the handlers. Only a handler that mcpgen has generated has one.")
+		f.Type().Defs(defs...)
+		f.Line()
+	}
+}
+
 // writeToolset writes the one function that a service author calls.
 func (p *plan) writeToolset(f file) {
 	var params, receivers []jen.Code
@@ -61,6 +86,7 @@ func (p *plan) writeToolset(f file) {
 	}
 	generated := []jen.Code{
 		row("Package", jen.Lit(p.Package)),
+		row("Manifest", jen.Lit(p.manifest)),
 		row("Server", p.serverInfo()),
 		row("Table", p.table()),
 	}
@@ -103,16 +129,8 @@ func receiversText(params []string) string {
 }
 
 func (p *plan) serverInfo() *jen.Statement {
-	fields := []jen.Code{row("Name", jen.Lit(p.Server.Name))}
-	if p.Server.Title != "" {
-		fields = append(fields, row("Title", jen.Lit(p.Server.Title)))
-	}
-	if p.Server.Version != "" {
-		fields = append(fields, row("Version", jen.Lit(p.Server.Version)))
-	}
-	if p.Server.Website != "" {
-		fields = append(fields, row("WebsiteURL", jen.Lit(p.Server.Website)))
-	}
+	fields := append([]jen.Code{row("Name", jen.Lit(p.Server.Name))}, texts("Title", p.Server.Title,
+		"Version", p.Server.Version, "WebsiteURL", p.Server.Website)...)
 	if len(p.Server.Icons) == 0 {
 		return jen.Qual(toolsetPath, "ServerInfo").Add(inline(fields...))
 	}
@@ -124,30 +142,19 @@ func (p *plan) serverInfo() *jen.Statement {
 func icons(list []model.Icon) *jen.Statement {
 	var all []jen.Code
 	for _, i := range list {
-		fields := []jen.Code{row("Source", quoted(i.Source))}
-		if i.MIMEType != "" {
-			fields = append(fields, row("MIMEType", jen.Lit(i.MIMEType)))
-		}
+		fields := texts("Source", i.Source, "MIMEType", i.MIMEType)
 		if len(i.Sizes) > 0 {
 			fields = append(fields, row("Sizes", strs(i.Sizes)))
 		}
-		if i.Theme != "" {
-			fields = append(fields, row("Theme", jen.Lit(i.Theme)))
-		}
-		all = append(all, inline(fields...))
+		all = append(all, inline(append(fields, texts("Theme", i.Theme)...)...))
 	}
 	return jen.Index().Qual(toolsetPath, "Icon").Add(rows(all...))
 }
 
 // tool writes one element of Tools.
 func (p *plan) tool(tool model.Tool) *jen.Statement {
-	fields := []jen.Code{row("Name", jen.Id(tool.Const))}
-	if tool.Title != "" {
-		fields = append(fields, row("Title", quoted(tool.Title)))
-	}
-	if tool.Description != "" {
-		fields = append(fields, row("Description", quoted(tool.Description)))
-	}
+	fields := append([]jen.Code{row("Name", jen.Id(tool.Const))},
+		texts("Title", tool.Title, "Description", tool.Description)...)
 	fields = append(fields, row("Input", jen.Id(p.schemas.inputs[tool.Name])))
 	if schema := p.schemas.outputs[tool.Name]; schema != "" {
 		fields = append(fields, row("Output", jen.Id(schema)))
@@ -158,9 +165,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if len(tool.Icons) > 0 {
 		fields = append(fields, row("Icons", icons(tool.Icons)))
 	}
-	if tool.Meta != "" {
-		fields = append(fields, row("Meta", quoted(tool.Meta)))
-	}
+	fields = append(fields, texts("Meta", tool.Meta, "UI", tool.UI)...)
 	if len(tool.Aliases) > 0 {
 		fields = append(fields, row("Aliases", strs(tool.Aliases)))
 	}
@@ -170,22 +175,16 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	case tool.Lenient != nil:
 		fields = append(fields, row("Lenient", jen.True()))
 	}
-	if tool.Elicits {
-		fields = append(fields, row("Elicits", jen.True()))
-	}
+	fields = append(fields, whenTrue("Elicits", tool.Elicits)...)
+	fields = append(fields, whenTrue("Unsolicited", tool.Unsolicited)...)
+	fields = append(fields, texts("Task", tool.Task)...)
 	fields = append(fields, p.timeoutRow(tool.Limits)...)
 	if len(tool.Catalogs) > 0 {
-		var names []jen.Code
-		for _, name := range tool.Catalogs {
-			names = append(names, jen.Lit(name))
-		}
-		fields = append(fields, row("Catalogs", jen.Index().String().Add(inline(names...))))
+		fields = append(fields, row("Catalogs", strs(tool.Catalogs)))
 	}
 	fields = append(fields, p.permissionsAndLimits(tool)...)
-	if tool.Handler.SDK {
-		fields = append(fields, row("SDK", jen.True()))
-	}
-	return rows(append(fields, p.answer(tool)...)...)
+	fields = append(fields, whenTrue("SDK", tool.Handler.SDK)...)
+	return rows(append(fields, p.handlerRows(tool)...)...)
 }
 
 // timeoutRow writes the time limit of a tool, a prompt or a resource, unless it is the package's.
@@ -196,9 +195,10 @@ func (p *plan) timeoutRow(l model.Limits) []jen.Code {
 	return []jen.Code{row("Timeout", duration(l.Timeout))}
 }
 
-// answer writes the rows of a tool's handler. The usual handlers are called by small functions,
-// which compile fast. Those that need more than their arguments are called with a toolset.Call.
-func (p *plan) answer(tool model.Tool) []jen.Code {
+// handlerRows writes the rows of a tool's handler. The usual handlers are called by small
+// functions, which compile fast. Those that need more than their arguments are
+// called with a toolset.Call.
+func (p *plan) handlerRows(tool model.Tool) []jen.Code {
 	r, handler := jen.Id(p.decoders.locals.r), p.handler(tool.Handler).Call(p.arguments(tool)...)
 	var finish *jen.Statement
 	var body []jen.Code
@@ -217,18 +217,15 @@ func (p *plan) answer(tool model.Tool) []jen.Code {
 		if tool.Output.Kind != model.NoOutput && !tool.Output.Kind.Structured() {
 			fields = returns(tool.Output)
 		}
-		return append(fields, row("Call", p.answering(tool, "Result", result(tool))))
+		return append(fields, row("Call", p.callFunc(tool, "Result", result(tool))))
 	}
-	body = append(body, jen.If(jen.Id(p.err).Op(":=").Add(finish),
-		jen.Id(p.err).Op("!=").Nil()).Block(
-		jen.Return(jen.Nil(), jen.Id(p.err)),
-	))
+	body = append(body, p.onError(jen.Id(p.err).Op(":=").Add(finish), jen.Nil()))
 	if tool.Output.Kind == model.NoOutput {
 		body = append(body, jen.Return(jen.Nil(), handler))
 	} else {
 		body = append(body, jen.Return(handler))
 	}
-	return append(returns(tool.Output), row("Answer", jen.Func().Params(
+	return append(returns(tool.Output), row("Handle", jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), r.Clone().Op("*").Qual(decodePath, "Reader"),
 	).Params(jen.Any(), jen.Error()).Block(body...)))
 }
@@ -243,10 +240,7 @@ func returns(o model.Output) (fields []jen.Code) {
 	if form != "" {
 		fields = append(fields, row("Returns", jen.Qual(toolsetPath, form)))
 	}
-	if o.MIMEType != "" {
-		fields = append(fields, row("MIMEType", jen.Lit(o.MIMEType)))
-	}
-	return fields
+	return append(fields, texts("MIMEType", o.MIMEType)...)
 }
 
 // annotations writes the hints that the author wrote.
@@ -267,19 +261,16 @@ func annotations(tool model.Tool) *jen.Statement {
 	pointer("DestructiveHint", h.Destructive)
 	value("IdempotentHint", h.Idempotent)
 	pointer("OpenWorldHint", h.OpenWorld)
-	if tool.AnnotationTitle != "" {
-		fields = append(fields, row("Title", quoted(tool.AnnotationTitle)))
-	}
+	fields = append(fields, texts("Title", tool.AnnotationTitle)...)
 	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
 }
 
-// answering is a closure that decodes, has the runtime decide on what the arguments name, calls and
-// hands what the handler returns to a func of the runtime, which makes an answer of it. Where the
+// callFunc is a closure that decodes, has the runtime decide on what the arguments name, calls and
+// hands what the handler returns to a func of the runtime, which makes a result of it. Where the
 // call runs in a process of its own, that is called in place of the handler.
-func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
-	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
-		jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
-	)
+func (p *plan) callFunc(tool model.Tool, typ, makes string) *jen.Statement {
+	empty := jen.Qual(toolsetPath, typ).Values()
+	fails := p.onError(nil, empty)
 	arguments := jen.Id(p.call).Dot("Arguments")
 	choices := jen.Id(p.call).Dot("Choices").Call()
 	var decoded *jen.Statement // only for its error
@@ -292,18 +283,16 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	}
 	var body []jen.Code
 	if decoded != nil {
-		body = append(body, jen.If(decoded, jen.Id(p.err).Op("!=").Nil()).Block(
-			jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
-		))
+		body = append(body, p.onError(decoded, empty))
 	} else {
 		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
 			p.decoders.call(tool, arguments, choices)), fails)
 	}
 	body = append(body, p.allowing(tool, fails)...)
-	var answers jen.Code
+	var results jen.Code
 	switch {
 	case tool.Limits.Isolate == "":
-		answers = p.handler(tool.Handler).Call(p.arguments(tool)...)
+		results = p.handler(tool.Handler).Call(p.arguments(tool)...)
 	case tool.Output.Kind == model.NoOutput:
 		declare := ":="
 		if len(tool.Allows) > 0 {
@@ -311,17 +300,28 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 		}
 		body = append(body, jen.List(jen.Id("_"), jen.Id(p.err)).Op(declare).Id(p.call).Dot(
 			"Isolated").Call(jen.Id(p.ctx)))
-		answers = jen.Id(p.err)
+		results = jen.Id(p.err)
 	default:
-		answers = jen.Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx))
+		results = jen.Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx))
 	}
-	body = append(body, jen.Return(jen.Qual(toolsetPath, makes).Call(answers)))
+	body = append(body, jen.Return(jen.Qual(toolsetPath, makes).Call(results)))
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(toolsetPath, "Call"),
-	).Params(jen.Qual(toolsetPath, answer), jen.Error()).Block(body...)
+	).Params(jen.Qual(toolsetPath, typ), jen.Error()).Block(body...)
 }
 
-// handler is the func or method that answers.
+// onError writes the if statement that returns a result and the error, with a statement before its
+// condition or nil.
+func (p *plan) onError(before, result jen.Code) *jen.Statement {
+	failed := jen.Id(p.err).Op("!=").Nil()
+	head := jen.If(failed)
+	if before != nil {
+		head = jen.If(before, failed)
+	}
+	return head.Block(jen.Return(result, jen.Id(p.err)))
+}
+
+// handler is the func or method of a tool, prompt or resource.
 func (p *plan) handler(h model.Handler) *jen.Statement {
 	if h.Recv != "" {
 		return jen.Id(p.params[h.Recv]).Dot(h.Name)
@@ -347,6 +347,9 @@ func (p *plan) arguments(tool model.Tool) []jen.Code {
 		for _, param := range tool.Input.Params {
 			args = append(args, jen.Id(p.in).Dot(param.Field))
 		}
+	}
+	if tool.Handler.Token != "" {
+		args = append(args, jen.Id(tool.Handler.Token).Values())
 	}
 	return args
 }

@@ -35,20 +35,25 @@ func (d *decoders) writeObject(f file, o model.Object) {
 			default:
 				c := field.Codec
 				c.Nullable = false
-				g.Qual(decodePath, "Default").Call(jen.Id(d.locals.r), jen.Lit(field.Name), raw(field.Default), jen.Op("&").Add(d.place(field)), d.element(c))
+				g.Qual(decodePath, "Default").Call(jen.Id(d.locals.r), jen.Lit(field.Name),
+					raw(field.Default), jen.Op("&").Add(d.place(field)), d.element(c))
 			}
 		}
 		fields := slices.Clone(o.Fields)
-		slices.SortStableFunc(fields, func(a, b model.ObjectField) int { return cmp.Compare(rank(a), rank(b)) })
-		object := jen.Id(d.locals.r).Dot("Object").Call(jen.Op(propertyList(fields)))
+		slices.SortStableFunc(fields, func(a, b model.ObjectField) int {
+			return cmp.Compare(rank(a), rank(b))
+		})
+		object := jen.Id(d.locals.o).Op(":=").Id(d.locals.r).Dot("Object").Call(
+			jen.Op(propertyList(fields)))
+		next := jen.Id(d.locals.o).Dot("Next").Call()
 		if len(fields) == 0 {
-			g.For(jen.Id(d.locals.o).Op(":=").Add(object), jen.Id(d.locals.o).Dot("Next").Call(), jen.Empty()).Block()
+			g.For(object, next, jen.Empty()).Block()
 			return
 		}
-		g.Id(d.locals.o).Op(":=").Add(object)
+		g.Add(object)
 		d.writeGroups(g, "OneOf", o.OneOf)
 		d.writeGroups(g, "AnyOf", o.AnyOf)
-		g.For(jen.Id(d.locals.o).Dot("Next").Call()).Block(
+		g.For(next).Block(
 			jen.Switch(jen.Id(d.locals.o).Dot("Property")).BlockFunc(func(g *jen.Group) {
 				for i, field := range fields {
 					name := strconv.Quote(field.Name)
@@ -134,15 +139,20 @@ func (d *decoders) place(f model.ObjectField) *jen.Statement {
 
 // field reads the value of a property into its field.
 func (d *decoders) field(f model.ObjectField) jen.Code {
-	read := func(c model.Codec) jen.Code {
+	var read func(c model.Codec) jen.Code
+	read = func(c model.Codec) jen.Code {
 		code := d.value(c, jen.Op("&").Add(d.place(f)))
 		if f.Default == "" || c.Kind != model.TextCodec || c.Pointers > 0 {
 			return code
 		}
+		if c.Nullable {
+			c.Nullable = false
+			return jen.If(jen.Op("!").Id(d.locals.r).Dot("Null").Call()).Block(read(c))
+		}
 		// UnmarshalText may keep what it does not set, and is to find no default there.
 		return d.place(f).Op("=").Op("*").New(expr(c.Type)).Line().Add(code)
 	}
-	if !f.Codec.Nullable || f.Default == "" {
+	if !f.Codec.Nullable || f.Default == "" || f.NullAbsent {
 		return read(f.Codec)
 	}
 	// Null is not absent: the default gives way to it.
@@ -272,8 +282,10 @@ func (d *decoders) key(c model.Codec) jen.Code {
 	case "enum":
 		args := []jen.Code{jen.Id(d.locals.r), jen.Id(d.locals.name), jen.Id(d.locals.k)}
 		return jen.Func().Params(
-			d.reader(), jen.Id(d.locals.name).Index().Byte(), jen.Id(d.locals.k).Op("*").Add(expr(c.KeyType)),
-		).Bool().Block(jen.Return(jen.Qual(decodePath, "EnumKey").Call(append(args, quotes(c.Keys)...)...)))
+			d.reader(), jen.Id(d.locals.name).Index().Byte(),
+			jen.Id(d.locals.k).Op("*").Add(expr(c.KeyType)),
+		).Bool().Block(jen.Return(
+			jen.Qual(decodePath, "EnumKey").Call(append(args, quotes(c.Keys)...)...)))
 	}
 	return jen.Qual(decodePath, "StringKey")
 }
@@ -291,7 +303,9 @@ var integers = map[string]string{
 	"-128": "MinInt8", "127": "MaxInt8", "-32768": "MinInt16", "32767": "MaxInt16",
 	strconv.FormatInt(math.MinInt32, 10): "MinInt32", strconv.FormatInt(math.MaxInt32, 10): "MaxInt32",
 	strconv.FormatInt(math.MinInt64, 10): "MinInt64", strconv.FormatInt(math.MaxInt64, 10): "MaxInt64",
-	"255": "MaxUint8", "65535": "MaxUint16", strconv.FormatUint(math.MaxUint32, 10): "MaxUint32", strconv.FormatUint(math.MaxUint64, 10): "MaxUint64",
+	"255": "MaxUint8", "65535": "MaxUint16",
+	strconv.FormatUint(math.MaxUint32, 10): "MaxUint32",
+	strconv.FormatUint(math.MaxUint64, 10): "MaxUint64",
 }
 
 // integer writes a limit.
@@ -304,8 +318,9 @@ func integer(text string) jen.Code {
 
 // methods are the methods of decode's Text, Number and List by keyword.
 var methods = map[string]string{
-	"enum": "OneOf", "format": "Format", "minLength": "MinLength", "maxLength": "MaxLength", "pattern": "Match",
-	"minimum": "Minimum", "maximum": "Maximum", "exclusiveMinimum": "Above", "exclusiveMaximum": "Below", "multipleOf": "MultipleOf",
+	"enum": "OneOf", "format": "Format", "minLength": "MinLength", "maxLength": "MaxLength",
+	"pattern": "Match", "minimum": "Minimum", "maximum": "Maximum", "exclusiveMinimum": "Above",
+	"exclusiveMaximum": "Below", "multipleOf": "MultipleOf",
 	"minItems": "MinItems", "maxItems": "MaxItems", "uniqueItems": "Unique",
 }
 

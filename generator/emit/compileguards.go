@@ -51,7 +51,8 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 		case model.TypeGuard:
 			types = append(types, jen.Block(
 				jen.Type().Id(p.stale).Op("=").Op("*").Add(expr(g.Want)),
-				jen.Id("_").Op("=").Id(p.stale).Call(jen.Call(jen.Op("*").Add(expr(g.Subject))).Call(jen.Nil())),
+				jen.Id("_").Op("=").Id(p.stale).Call(
+					jen.Call(jen.Op("*").Add(expr(g.Subject))).Call(jen.Nil())),
 			))
 		case model.CodecGuard:
 			groups = addCodec(groups, g.Subject, g.Want.String())
@@ -159,7 +160,8 @@ func addCodec(groups []*codecGroup, subject model.Expr, lacking string) []*codec
 func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	want := g.Want.String()
 	array := func(length string, value jen.Code) *jen.Statement {
-		return jen.Var().Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").Index(value).Id(p.stale).Values()
+		return jen.Var().Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").
+			Index(value).Id(p.stale).Values()
 	}
 	if text, err := strconv.Unquote(want); err == nil {
 		next := strconv.Quote(text + "\x00")

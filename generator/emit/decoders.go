@@ -8,6 +8,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // decoders are the funcs that turn a call's arguments into a handler's input, one a type. What
@@ -24,12 +25,12 @@ type decoders struct {
 }
 
 type decoder struct {
-	name   string
-	schema string // constant
-	typ    model.Expr
-	fields []model.Param // of a generated input struct
-	answer string        // the handler whose parameters they are
-	codec  *model.Codec  // nil for the schema validator
+	name    string
+	schema  string // constant
+	typ     model.Expr
+	fields  []model.Param // of a generated input struct
+	handler string        // the handler whose parameters they are
+	codec   *model.Codec  // nil for the schema validator
 }
 
 func newDecoders(n *names, objects []model.Object) *decoders {
@@ -53,7 +54,7 @@ func (d *decoders) add(tool model.Tool, schema string) {
 		next.typ = tool.Input.Type
 	case model.PlainInput:
 		next.typ = model.Expr{{Text: d.names.pick(inputBase(tool))}}
-		next.fields, next.answer = tool.Input.Params, tool.Handler.String()
+		next.fields, next.handler = tool.Input.Params, tool.Handler.String()
 	}
 	for _, made := range d.made {
 		if made.schema == schema && made.typ.String() == next.typ.String() {
@@ -61,11 +62,10 @@ func (d *decoders) add(tool model.Tool, schema string) {
 			return
 		}
 	}
-	want := "decode" + upperFirst(inputBase(tool))
-	switch {
-	case next.codec != nil && next.codec.Kind == model.ObjectCodec:
+	want := "decode" + naming.UpperFirst(inputBase(tool))
+	if next.codec != nil && next.codec.Kind == model.ObjectCodec {
 		next.name = d.function(next.codec.Name, want)
-	default:
+	} else {
 		next.name = d.names.pick(want)
 	}
 	d.made = append(d.made, next)
@@ -118,7 +118,7 @@ func (d *decoders) function(object, want string) string {
 func (d *decoders) nameObjects() {
 	for i := 0; i < len(d.order); i++ {
 		for _, f := range d.objects[d.order[i]].Fields {
-			d.nameWithin(f.Codec, d.funcs[d.order[i]]+upperFirst(f.Path[len(f.Path)-1].Name))
+			d.nameWithin(f.Codec, d.funcs[d.order[i]]+naming.UpperFirst(f.Path[len(f.Path)-1].Name))
 		}
 	}
 	for _, made := range d.made {
@@ -138,7 +138,7 @@ func (d *decoders) nameWithin(c model.Codec, anonymous string) {
 	}
 	want := anonymous
 	if text := typeText(d.objects[c.Name].Type); !strings.HasPrefix(text, "struct") {
-		want = "decode" + upperFirst(identifier(text))
+		want = "decode" + naming.UpperFirst(identifier(text))
 	}
 	d.function(c.Name, want)
 }
@@ -154,7 +154,7 @@ func typeText(e model.Expr) string {
 
 func (d *decoders) write(f file) {
 	for _, made := range d.made {
-		if made.answer != "" {
+		if made.handler != "" {
 			writeInput(f, made)
 		}
 		if made.codec == nil {
@@ -191,7 +191,87 @@ func writeInput(f file, d decoder) {
 		tag := "`json:" + strconv.Quote(param.Name) + "`"
 		fields = append(fields, jen.Id(param.Field).Add(expr(param.Type)).Op(tag))
 	}
-	f.Comment(fmt.Sprintf("%s has the arguments of %s.", d.typ, d.answer))
+	f.Comment(fmt.Sprintf("%s has the arguments of %s.", d.typ, d.handler))
 	f.Type().Add(expr(d.typ)).Struct(fields...)
 	f.Line()
+}
+
+// elements are what lists and maps hold, scalars of one kind and limits, by how Go writes them.
+// What stands twice or more gets a func of its own: a large package of []string everywhere would
+// have hundreds of the same.
+type elements struct {
+	count map[string]int
+	funcs map[string]string
+	named []model.Codec // in the order of their funcs
+}
+
+// nameElements names the funcs of elements that stand more than once.
+func (d *decoders) nameElements() {
+	d.elements = elements{count: map[string]int{}, funcs: map[string]string{}}
+	for _, object := range d.order {
+		for _, f := range d.objects[object].Fields {
+			d.countElements(f.Codec)
+		}
+	}
+	for _, made := range d.made {
+		if made.codec != nil && made.codec.Kind != model.ObjectCodec {
+			d.countElements(*made.codec)
+		}
+	}
+}
+
+// countElements names an element's func as soon as it is there a second time.
+func (d *decoders) countElements(c model.Codec) {
+	if c.Elem == nil {
+		return
+	}
+	e := &d.elements
+	if key := elementKey(*c.Elem); key != "" {
+		if e.count[key]++; e.count[key] == 2 {
+			want := "decode" + naming.UpperFirst(identifier(typeText(c.Elem.Type)))
+			name := want
+			for i := 2; d.names.clashes(name); i++ {
+				name = want + strconv.Itoa(i)
+			}
+			e.funcs[key] = d.names.pick(name)
+			e.named = append(e.named, *c.Elem)
+		}
+	}
+	d.countElements(*c.Elem)
+}
+
+// elementKey is the same for elements that the same code reads. It is empty for those that are no
+// scalars.
+func elementKey(c model.Codec) string {
+	if c.Elem != nil || c.Kind == model.ObjectCodec {
+		return ""
+	}
+	return fmt.Sprintf("%#v", c)
+}
+
+// element is the func that reads an element of a list or a map.
+func (d *decoders) element(c model.Codec) jen.Code {
+	if c.Kind == model.ObjectCodec && c.Pointers == 0 && !c.Nullable {
+		return jen.Id(d.funcs[c.Name])
+	}
+	if name := d.elements.funcs[elementKey(c)]; name != "" {
+		return jen.Id(name)
+	}
+	return jen.Func().Add(d.reading(c))
+}
+
+// reading is a func that reads an element, from its parameters on.
+func (d *decoders) reading(c model.Codec) *jen.Statement {
+	pointers := strings.Repeat("*", c.Pointers+1)
+	return d.parameters(pointers, c.Type).Block(
+		d.value(c, jen.Id(d.locals.v)),
+	)
+}
+
+// writeElements writes the funcs of elements.
+func (d *decoders) writeElements(f file) {
+	for _, c := range d.elements.named {
+		f.Func().Id(d.elements.funcs[elementKey(c)]).Add(d.reading(c))
+		f.Line()
+	}
 }

@@ -128,7 +128,7 @@ func TestDriftDoesNotCompile(t *testing.T) {
 	const remedy = "unGoGenerate" // with a small or a capital letter
 	for _, tc := range []struct {
 		name, path, file, old, new string
-		says                       string // empty: it compiles
+		message                    string // empty: it compiles
 	}{
 		{"renamed field", "freight", "freight.go", "Next *Parcel", "Then *Parcel", remedy},
 		{"type of a field", "freight", "freight.go", "Weight unit.Mass", "Weight int", remedy},
@@ -181,14 +181,14 @@ func TestDriftDoesNotCompile(t *testing.T) {
 				edits[tc.file] = [2]string{"\tStamps\n\tLabels  Labels `json:\"labels\"`\n", "\tLabels  Labels `json:\"labels\"`\n\tStamps\n"}
 			}
 			problems := p.build("example.com/"+tc.path, edits)
-			if tc.says == "" {
+			if tc.message == "" {
 				if len(problems) != 0 {
 					t.Errorf("it does not compile: %q", problems)
 				}
 				return
 			}
 			for _, problem := range problems {
-				if strings.HasPrefix(problem, Code+":") && strings.Contains(problem, tc.says) {
+				if strings.HasPrefix(problem, Code+":") && strings.Contains(problem, tc.message) {
 					return
 				}
 			}

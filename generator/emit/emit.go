@@ -58,7 +58,12 @@ func Files(s model.Service, present Present) ([]File, error) {
 	}
 	parts := []part{
 		{Docs, func() ([]byte, error) { return document.Docs(s, present.Docs) }},
-		{Manifest, func() ([]byte, error) { return document.Manifest(s) }},
+		{Manifest, func() (text []byte, err error) {
+			if text, err = document.Manifest(s); err == nil {
+				p.manifest, err = document.Digest(text)
+			}
+			return text, err
+		}},
 		{Code, func() (_ []byte, err error) { code, err = p.code(); return code, err }},
 		{Test, func() ([]byte, error) { return p.test(present.Hash, code, typed) }},
 	}

@@ -21,7 +21,8 @@ func TestGeneratedFilesAreAsWrittenDown(t *testing.T) {
 		dir := filepath.Join(scratch, tc.name)
 		copySources(t, golden, dir)
 		tc.service.Dir = dir
-		tc.service.CompileGuards = compileGuards(t, scratch, tc.service.Package, tc.facts)
+		tc.service.CompileGuards = compileGuards(t, scratch, tc.service.Package, tc.facts,
+			tokens(tc.service)...)
 		hash, err := sourcehash.Hash(dir, tc.service.HashInputs.Decls)
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,8 @@ const (
 
 // imported are the packages that generated code may name, with their own names.
 var imported = map[string]string{
-	toolsetPath: "toolset", accessPath: "access", decodePath: "decode", validatorPath: "validator", mcpPath: "mcp", isolatePath: "isolate", sourcehashPath: "sourcehash",
+	toolsetPath: "toolset", accessPath: "access", decodePath: "decode", validatorPath: "validator",
+	mcpPath: "mcp", isolatePath: "isolate", sourcehashPath: "sourcehash",
 	"context": "context", "math": "math", "testing": "testing", "time": "time",
 }
 
@@ -147,6 +148,33 @@ func inline(values ...jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ","}, values...)
 }
 
+// texts writes the rows of texts that are not empty.
+func texts(pairs ...string) []jen.Code {
+	var fields []jen.Code
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fields = append(fields, row(pairs[i], quoted(pairs[i+1])))
+		}
+	}
+	return fields
+}
+
+// whenTrue writes the row of a flag that is set.
+func whenTrue(key string, set bool) []jen.Code {
+	if !set {
+		return nil
+	}
+	return []jen.Code{row(key, jen.True())}
+}
+
+// list writes the row of a slice of a type of package toolset, unless it is empty.
+func list(key, typ string, elements []jen.Code) []jen.Code {
+	if len(elements) == 0 {
+		return nil
+	}
+	return []jen.Code{row(key, jen.Index().Qual(toolsetPath, typ).Add(rows(elements...)))}
+}
+
 // quoted writes a string, one literal a line of text.
 func quoted(s string) *jen.Statement {
 	lines := strings.SplitAfter(s, "\n")
@@ -170,9 +198,5 @@ func raw(s string) *jen.Statement {
 
 // strs writes a []string.
 func strs(values []string) *jen.Statement {
-	var items []jen.Code
-	for _, v := range values {
-		items = append(items, jen.Op(strconv.Quote(v)))
-	}
-	return jen.Index().String().Add(inline(items...))
+	return jen.Index().String().Add(inline(quotes(values)...))
 }

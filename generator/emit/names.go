@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // names hands out identifiers that clash with nothing: not with what the author declares or
@@ -38,7 +39,7 @@ func (n *names) reserve(taken ...string) {
 func (n *names) pick(want string) string {
 	name := identifier(want)
 	if n.clashes(name) {
-		name = "mcp" + upperFirst(name)
+		name = "mcp" + naming.UpperFirst(name)
 	}
 	for base, i := name, 2; n.clashes(name); i++ {
 		name = fmt.Sprintf("%s%d", base, i)
@@ -93,24 +94,4 @@ func identifier(s string) string {
 		return "_"
 	}
 	return b.String()
-}
-
-func upperFirst(s string) string {
-	r, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[size:]
-}
-
-// lowerFirst lowers the first word of a name: Viewer is viewer, DBAdmin is dbAdmin, SRE is sre.
-func lowerFirst(s string) string {
-	runes := []rune(s)
-	for i, r := range runes {
-		if !unicode.IsUpper(r) {
-			break
-		}
-		if i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
-			break
-		}
-		runes[i] = unicode.ToLower(r)
-	}
-	return string(runes)
 }

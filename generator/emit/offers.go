@@ -10,31 +10,14 @@ import (
 
 // offers writes the rows of Prompts and Resources, where there are any.
 func (p *plan) offers() []jen.Code {
-	var prompts, resources, fields []jen.Code
+	var prompts, resources []jen.Code
 	for _, prompt := range p.Prompts {
 		prompts = append(prompts, p.prompt(prompt))
 	}
 	for _, r := range p.Resources {
 		resources = append(resources, p.resource(r))
 	}
-	if len(prompts) > 0 {
-		fields = append(fields, row("Prompts", jen.Index().Qual(toolsetPath, "Prompt").Add(rows(prompts...))))
-	}
-	if len(resources) > 0 {
-		fields = append(fields, row("Resources", jen.Index().Qual(toolsetPath, "Resource").Add(rows(resources...))))
-	}
-	return fields
-}
-
-// texts writes the rows of texts that are not empty.
-func texts(pairs ...string) []jen.Code {
-	var fields []jen.Code
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			fields = append(fields, row(pairs[i], quoted(pairs[i+1])))
-		}
-	}
-	return fields
+	return append(list("Prompts", "Prompt", prompts), list("Resources", "Resource", resources)...)
 }
 
 // prompt writes one element of Prompts.
@@ -43,29 +26,27 @@ func (p *plan) prompt(prompt model.Prompt) *jen.Statement {
 	fields = append(fields, texts("Title", prompt.Title, "Description", prompt.Description)...)
 	var arguments []jen.Code
 	for _, a := range prompt.Arguments {
-		argument := append([]jen.Code{row("Name", jen.Lit(a.Name))}, texts("Title", a.Title, "Description", a.Description)...)
-		if a.Required {
-			argument = append(argument, row("Required", jen.True()))
-		}
+		argument := append([]jen.Code{row("Name", jen.Lit(a.Name))},
+			texts("Title", a.Title, "Description", a.Description)...)
+		argument = append(argument, whenTrue("Required", a.Required)...)
 		arguments = append(arguments, inline(append(argument, p.completed(a)...)...))
 	}
-	if len(arguments) > 0 {
-		fields = append(fields, row("Arguments", jen.Index().Qual(toolsetPath, "Argument").Add(rows(arguments...))))
-	}
+	fields = append(fields, list("Arguments", "Argument", arguments)...)
 	makes := "PromptText"
 	if prompt.Returns == model.ReturnsResult {
-		makes = "PromptResult"
+		makes = "PromptNative"
 	}
-	fields = append(fields, p.timeoutRow(prompt.Limits)...)
+	fields = append(fields, p.elicitRows(prompt.Tool)...)
 	return rows(append(fields,
-		row("Get", p.answering(keyed(prompt.Tool), "PromptAnswer", makes)),
+		row("Get", p.callFunc(keyed(prompt.Tool), "PromptResult", makes)),
 	)...)
 }
 
 // resource writes one element of Resources.
 func (p *plan) resource(r model.Resource) *jen.Statement {
 	fields := []jen.Code{row("URI", jen.Id(r.Const)), row("Name", jen.Lit(cmp.Or(r.Name, r.URI)))}
-	fields = append(fields, texts("Title", r.Title, "Description", r.Description, "MIMEType", r.MIMEType)...)
+	fields = append(fields,
+		texts("Title", r.Title, "Description", r.Description, "MIMEType", r.MIMEType)...)
 	var variables []jen.Code
 	for _, v := range r.Variables {
 		variable := []jen.Code{row("Name", jen.Lit(v.Name))}
@@ -77,16 +58,21 @@ func (p *plan) resource(r model.Resource) *jen.Statement {
 		}
 		variables = append(variables, inline(append(variable, p.completed(v)...)...))
 	}
-	if len(variables) > 0 {
-		fields = append(fields, row("Variables", jen.Index().Qual(toolsetPath, "Variable").Add(rows(variables...))))
-	}
+	fields = append(fields, list("Variables", "Variable", variables)...)
+	fields = append(fields, whenTrue("Subscribe", r.Subscribe)...)
 	makes := map[model.Returns]string{
-		model.ReturnsText: "ResourceText", model.ReturnsBytes: "ResourceBytes", model.ReturnsResult: "ResourceResult",
+		model.ReturnsText: "ResourceText", model.ReturnsBytes: "ResourceBytes",
+		model.ReturnsResult: "ResourceNative",
 	}[r.Returns]
-	fields = append(fields, p.timeoutRow(r.Limits)...)
+	fields = append(fields, p.elicitRows(r.Tool)...)
 	return rows(append(fields,
-		row("Read", p.answering(keyed(r.Tool), "ResourceAnswer", makes)),
+		row("Read", p.callFunc(keyed(r.Tool), "ResourceResult", makes)),
 	)...)
+}
+
+// elicitRows writes the rows of the time limit, and of a handler that may ask its client.
+func (p *plan) elicitRows(served model.Tool) []jen.Code {
+	return append(p.timeoutRow(served.Limits), whenTrue("Elicits", served.Elicits)...)
 }
 
 // completed writes what completes an argument: the author's func, or the known values.

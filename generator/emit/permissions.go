@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -15,10 +17,12 @@ func (p *plan) permissionsAndLimits(tool model.Tool) []jen.Code {
 		var allow []jen.Code
 		for _, a := range tool.Allows {
 			for _, kind := range a.Kinds {
-				allow = append(allow, inline(row("Kind", jen.Lit(kind)), row("Argument", jen.Lit(a.Argument))))
+				allow = append(allow, inline(row("Kind", jen.Lit(kind)),
+					row("Argument", jen.Lit(a.Argument))))
 			}
 		}
-		fields = append(fields, row("Allow", jen.Index().Qual(toolsetPath, "Allow").Add(inline(allow...))))
+		fields = append(fields, row("Allow",
+			jen.Index().Qual(toolsetPath, "Allow").Add(inline(allow...))))
 	}
 	if limits := limitRows(tool.Limits); len(limits) > 0 {
 		fields = append(fields, row("Limits", jen.Qual(toolsetPath, "Limits").Add(inline(limits...))))
@@ -86,19 +90,15 @@ func (p *plan) allowing(tool model.Tool, fails jen.Code) []jen.Code {
 	}
 	call := jen.Id(p.call).Dot("Allow").Call(args...)
 	if len(args) > 2 {
-		call = jen.Id(p.call).Dot("Allow").Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, args...)
+		call = jen.Id(p.call).Dot("Allow").Custom(
+			jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, args...)
 	}
 	return []jen.Code{jen.List(jen.Id(p.ctx), jen.Id(p.err)).Op("=").Add(call), fails}
 }
 
 // isolates reports whether a call of some tool runs in a process of its own.
 func isolates(s model.Service) bool {
-	for _, tool := range s.Tools {
-		if tool.Limits.Isolate != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Tools, func(t model.Tool) bool { return t.Limits.Isolate != "" })
 }
 
 // isolated is the name by which the process of a call knows what to run.
@@ -123,19 +123,15 @@ func (p *plan) writeIsolated(f file) {
 // helped is the func that decodes, calls and encodes what the handler returns, in a process of its
 // own.
 func (p *plan) helped(tool model.Tool) *jen.Statement {
-	fails := func() jen.Code {
-		return jen.If(jen.Id(p.err).Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Id(p.err)))
-	}
 	arguments := jen.Id(p.job).Dot("Arguments")
 	var body []jen.Code
 	if tool.Input.Kind == model.NoInput {
-		body = append(body,
-			jen.If(jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Id(p.err).Op("!=").Nil()).Block(
-				jen.Return(jen.Nil(), jen.Id(p.err))))
+		body = append(body, p.onError(
+			jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Nil()))
 	} else {
 		body = append(body,
 			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
-				p.decoders.call(tool, arguments, nil)), fails())
+				p.decoders.call(tool, arguments, nil)), p.onError(nil, jen.Nil()))
 	}
 	handler := jen.Id(tool.Handler.Name)
 	if w := tool.Worker; w != nil {
@@ -145,7 +141,8 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 			made = jen.Id(w.Name).Call(jen.Id(p.ctx))
 		}
 		if w.Error {
-			body = append(body, jen.List(jen.Id(receiver), jen.Id(p.err)).Op(":=").Add(made), fails())
+			body = append(body, jen.List(jen.Id(receiver), jen.Id(p.err)).Op(":=").Add(made),
+				p.onError(nil, jen.Nil()))
 		} else {
 			body = append(body, jen.Id(receiver).Op(":=").Add(made))
 		}

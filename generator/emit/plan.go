@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // plan is a service with a name for everything that is going to be declared.
@@ -19,6 +20,7 @@ type plan struct {
 	roles              map[string]string // role constants by role
 	stale              string            // names the remedy in the compiler's message
 	timeout            time.Duration     // of tools that have no row of their own
+	manifest           string            // the digest of mcp.manifest.json
 	schemas            *schemas
 	decoders           *decoders
 	file               file
@@ -36,7 +38,9 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, receivers: map[string]string{}}
+	n.reserve(tokens(s)...)
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{},
+		receivers: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
 	for _, r := range s.Receivers {
@@ -48,7 +52,7 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, tool := range s.Tools {
 		if of := tool.Handler.Recv; tool.Worker != nil && p.receivers[of] == "" {
 			if p.receivers[of] = p.params[of]; p.receivers[of] == "" {
-				p.receivers[of] = n.pick(lowerFirst(of))
+				p.receivers[of] = n.pick(naming.LowerFirst(of))
 			}
 		}
 	}
@@ -56,7 +60,7 @@ func newPlan(s model.Service) (*plan, error) {
 	p.declared = len(n.handed)
 	if s.Roles.Own {
 		for _, role := range s.Roles.Names {
-			p.roles[role] = n.pick(lowerFirst(role))
+			p.roles[role] = n.pick(naming.LowerFirst(role))
 		}
 	}
 	p.stale = n.pick("runGoGenerate")
@@ -73,6 +77,7 @@ func (p *plan) fileNames() *names {
 	for _, served := range p.Served() {
 		n.reserve(served.Const)
 	}
+	n.reserve(tokens(p.Service)...)
 	n.reserve(p.names.handed[p.declared:]...)
 	return n
 }
@@ -98,10 +103,10 @@ func (p *plan) nameTypes() error {
 
 // commonTimeout returns the default time limit if something has it, and otherwise zero.
 func commonTimeout(tools []model.Tool) time.Duration {
-	for _, tool := range tools {
-		if tool.Limits.Timeout == model.DefaultTimeout {
-			return model.DefaultTimeout
-		}
+	if slices.ContainsFunc(tools, func(t model.Tool) bool {
+		return t.Limits.Timeout == model.DefaultTimeout
+	}) {
+		return model.DefaultTimeout
 	}
 	return 0
 }

@@ -3,12 +3,14 @@ package emit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // noInputSchema is the schema of a handler without input: an object that holds nothing.
@@ -54,7 +56,7 @@ func inputBase(tool model.Tool) string {
 	case tool.Input.Kind == model.NoInput:
 		return "noInput"
 	case tool.Input.Name == "":
-		return lowerFirst(tool.Handler.Name) + "Input"
+		return naming.LowerFirst(tool.Handler.Name) + "Input"
 	}
 	return tool.Input.Name
 }
@@ -73,7 +75,7 @@ func (s *schemas) output(tool model.Tool) error {
 	}
 	base := tool.Output.Name
 	if base == "" {
-		base = lowerFirst(tool.Handler.Name) + "Output"
+		base = naming.LowerFirst(tool.Handler.Name) + "Output"
 	}
 	name := base + "Schema"
 	if s.known(base) {
@@ -85,12 +87,7 @@ func (s *schemas) output(tool model.Tool) error {
 
 // known reports whether a type already has a constant.
 func (s *schemas) known(base string) bool {
-	for _, c := range s.constants {
-		if c.base == base {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.constants, func(c schemaConstant) bool { return c.base == base })
 }
 
 // constant returns the constant that holds a type's schema, and creates it if it does not exist.

@@ -97,12 +97,21 @@ type facts struct {
 }
 
 // compileGuards loads a package of the scratch module and returns the guards of some declarations.
-func compileGuards(t *testing.T, dir, path string, want facts) []model.CompileGuard {
+func compileGuards(
+	t *testing.T, dir, path string, want facts, tokens ...string,
+) []model.CompileGuard {
 	t.Helper()
+	generated := "package " + filepath.Base(path) + "\n"
+	for _, token := range tokens {
+		generated += "type " + token + " struct{}\n"
+	}
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
 		Dir:  dir,
-		Env:  append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"),
+		Overlay: map[string][]byte{
+			filepath.Join(dir, filepath.Base(path), Code): []byte(generated),
+		},
+		Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"),
 	}, path)
 	if err != nil {
 		t.Fatal(err)

@@ -301,7 +301,7 @@ func receivers() testCase {
 				},
 				{
 					Name: "shop_pay", Const: "ToolShelfPay",
-					Handler:     model.Handler{Name: "Pay", Recv: "Shelf"},
+					Handler:     model.Handler{Name: "Pay", Recv: "Shelf", Token: "ShelfPayAnnotated"},
 					Description: "Pay puts something back and shares its name with the till's.",
 					Access:      model.Access{Authenticated: true}, Limits: half, Input: payment,
 					Output: receipt,

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -39,8 +38,9 @@ func (p *plan) test(hash string, code, typed []byte) ([]byte, error) {
 			row("Client", jen.Lit(p.Server.Client+"/"+Client)),
 			row("ClientCode", jen.Lit(sourcehash.Digest(typed))))
 	}
-	f.Comment(fmt.Sprintf("%s fails if a directive, a comment, a parameter's name or a constant", name))
-	f.Comment("has changed since mcpgen read it, or if the generated code was edited. The compiler does not")
+	f.Comment(name + " fails if a directive, a comment, a parameter's name or a constant")
+	f.Comment("has changed since mcpgen read it, or if the generated code was edited. The compiler " +
+		"does not")
 	f.Comment("detect these changes.")
 	f.Func().Id(name).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
 		jen.Id("generated").Op(":=").Qual(sourcehashPath, "Generated").Add(rows(recorded...)),

@@ -4,6 +4,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // writeRoles writes the constants of the roles.
@@ -69,12 +70,8 @@ func (p *plan) table() *jen.Statement {
 // rule writes one row of the table, which begins with fields. What is not set is not written.
 func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	a := tool.Access
-	if a.Public {
-		fields = append(fields, row("Public", jen.True()))
-	}
-	if a.Authenticated {
-		fields = append(fields, row("Authenticated", jen.True()))
-	}
+	fields = append(fields, whenTrue("Public", a.Public)...)
+	fields = append(fields, whenTrue("Authenticated", a.Authenticated)...)
 	if a.MinRole != "" {
 		fields = append(fields, row("MinRole", p.role(a.MinRole)))
 	}
@@ -84,19 +81,10 @@ func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	if permission := p.permission(a); permission != nil {
 		fields = append(fields, row("Permission", permission))
 	}
-	if a.Verb != "" {
-		fields = append(fields, row("Verb", jen.Lit(a.Verb)))
-	}
-	if a.Constrained {
-		fields = append(fields, row("Constrained", jen.True()))
-	}
-	switch tool.Denial {
-	case "conceal":
-		fields = append(fields, row("Denial", jen.Qual(accessPath, "Conceal")))
-	case "forbid":
-		fields = append(fields, row("Denial", jen.Qual(accessPath, "Forbid")))
-	case "challenge":
-		fields = append(fields, row("Denial", jen.Qual(accessPath, "Challenge")))
+	fields = append(fields, texts("Verb", a.Verb)...)
+	fields = append(fields, whenTrue("Constrained", a.Constrained)...)
+	if tool.Denial != "" {
+		fields = append(fields, row("Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))))
 	}
 	return inline(fields...)
 }
@@ -109,15 +97,8 @@ func (p *plan) permission(a model.Access) *jen.Statement {
 	case a.Permission == "":
 		return nil
 	}
-	var parts []jen.Code
-	if p.Server.App != "" {
-		parts = append(parts, row("App", jen.Lit(p.Server.App)))
-	}
-	parts = append(parts, row("Action", jen.Lit(a.Action)))
-	if a.Object != "" {
-		parts = append(parts, row("Object", jen.Lit(a.Object)))
-	}
-	return jen.Qual(accessPath, "Permission").Add(inline(parts...))
+	return jen.Qual(accessPath, "Permission").Add(inline(
+		texts("App", p.Server.App, "Action", a.Action, "Object", a.Object)...))
 }
 
 // role writes a role of the hierarchy, or one of the two reserved ones where the hierarchy has

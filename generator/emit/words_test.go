@@ -46,17 +46,6 @@ func TestNamesClashWithNothing(t *testing.T) {
 	}
 }
 
-func TestLowerFirstLowersTheFirstWord(t *testing.T) {
-	for in, want := range map[string]string{
-		"Viewer": "viewer", "DBAdmin": "dbAdmin", "SRE": "sre", "A": "a",
-		"DepotManager": "depotManager", "x": "x", "ÄB": "äb", "HTTP2Admin": "http2Admin", "": "",
-	} {
-		if got := lowerFirst(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestStringsSurvive(t *testing.T) {
 	for _, s := range []string{"", "plain", "with `one`", "``", "`", "line\nline\n", "\n", "\r\n",
 		"\x00", "\ufeff", "\xff", `back\slash`, "tab\t", "é✓"} {

@@ -81,8 +81,8 @@ func member(obj types.Object, in *types.Package) bool {
 	return obj.Exported() || own(obj.Pkg(), in)
 }
 
-// importable applies the rule of internal packages, which the go command documents under
-// "Internal Directories", and knows that nobody can import what the standard library vendors.
+// importable applies the go command's rule for internal packages ("Internal Directories"), and
+// refuses packages that the standard library vendors.
 func importable(path, from string) bool {
 	if strings.HasPrefix(path, "vendor/") {
 		return false

@@ -10,22 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/schema"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
 )
 
@@ -68,23 +60,11 @@ func (e *ExistError) Error() string {
 
 // Import writes the schema files and the Go file. It writes all of them or none.
 func Import(o Options) (Result, error) {
-	p, err := existing(o.Dir)
+	p, err := Open(o.Dir, o.Package)
 	if err != nil {
 		return Result{}, err
 	}
-	if o.Package != "" {
-		if p.name != "" && p.name != o.Package {
-			return Result{}, fmt.Errorf("the directory has package %s, not %s", p.name, o.Package)
-		}
-		p.name = o.Package
-	}
-	if p.name == "" {
-		p.name = packageName(o.Dir)
-	}
-	if !token.IsIdentifier(p.name) || p.name == "_" {
-		return Result{}, fmt.Errorf("%q is not a package name", p.name)
-	}
-	w := &writer{packageOf: p, files: map[string]bool{}}
+	w := &writer{Package: p, files: map[string]bool{}}
 	for _, t := range o.Tools {
 		if err := w.tool(t); err != nil {
 			return Result{}, err
@@ -134,86 +114,9 @@ func write(schemas string, files []emit.File) ([]string, error) {
 	return changed, err
 }
 
-// packageOf is the package that a directory has, and the names in use there.
-type packageOf struct {
-	name   string
-	server bool // it has //mcp:server
-	taken  map[string]bool
-}
-
-// existing reads the Go files of a directory, except those that Import and mcpgen write.
-func existing(dir string) (packageOf, error) {
-	p := packageOf{taken: map[string]bool{"Toolset": true}}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, fmt.Errorf("the directory %s does not exist: create it", dir)
-	}
-	if err != nil {
-		return p, err
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if entry.IsDir() || !strings.HasSuffix(name, ".go") ||
-			strings.HasSuffix(name, "_test.go") ||
-			name == File || name == emit.Code || name == emit.Error {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
-			parser.ParseComments)
-		if err != nil {
-			return p, fmt.Errorf("reading the package in the directory: %w", err)
-		}
-		p.name = parsed.Name.Name
-		for _, d := range parsed.Decls {
-			p.take(d)
-		}
-		if parsed.Doc != nil {
-			p.server = p.server || slices.ContainsFunc(parsed.Doc.List, func(c *ast.Comment) bool {
-				return strings.HasPrefix(c.Text, "//mcp:server")
-			})
-		}
-	}
-	return p, nil
-}
-
-// take notes the names of a declaration.
-func (p *packageOf) take(d ast.Decl) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			p.taken[d.Name.Name] = true
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				p.taken[spec.Name.Name] = true
-			case *ast.ValueSpec:
-				for _, name := range spec.Names {
-					p.taken[name.Name] = true
-				}
-			}
-		}
-	}
-}
-
-var noIdentifier = regexp.MustCompile(`[^a-z0-9]+`)
-
-// packageName makes a package name from the path of a directory.
-func packageName(dir string) string {
-	if absolute, err := filepath.Abs(dir); err == nil {
-		dir = absolute
-	}
-	name := noIdentifier.ReplaceAllString(strings.ToLower(filepath.Base(dir)), "")
-	if !token.IsIdentifier(name) {
-		return "tools"
-	}
-	return name
-}
-
 // writer collects the files.
 type writer struct {
-	packageOf
+	Package
 	body    bytes.Buffer // of the Go file
 	schemas []emit.File  // with paths relative to the directory
 	files   map[string]bool
@@ -229,15 +132,14 @@ func (w *writer) note(format string, args ...any) {
 // source is the whole Go file.
 func (w *writer) source(o Options) ([]byte, error) {
 	var b bytes.Buffer
-	if !w.server {
-		fmt.Fprintf(&b, "// Package %s serves tools that mcpgen imported.\n", w.name)
-		fmt.Fprintf(&b, "// Write the access rule of each tool in place of minrole=%s.\n//\n",
-			FillIn)
-		b.WriteString("//mcp:server" + key("name", visible(o.Server)) +
-			key("version", visible(o.Version)) + "\n")
+	if !w.Server {
+		fmt.Fprintf(&b, "// Package %s serves tools that mcpgen imported.\n", w.Name)
+		b.WriteString("// mcpgen imports no access rules: the author of this file writes one for " +
+			"each tool.\n//\n//mcp:server" + Key("name", Visible(o.Server)) +
+			Key("version", Visible(o.Version)) + "\n")
 	}
-	fmt.Fprintf(&b, "package %s\n\n", w.name)
-	if !w.server {
+	fmt.Fprintf(&b, "package %s\n\n", w.Name)
+	if !w.Server {
 		b.WriteString("//go:generate go tool mcpgen\n\n")
 	}
 	b.WriteString("import (\n")
@@ -258,64 +160,4 @@ func (w *writer) source(o Options) ([]byte, error) {
 	b.WriteString(")\n")
 	b.Write(w.body.Bytes())
 	return format.Source(b.Bytes())
-}
-
-// key is a key of a directive with its value, or nothing.
-func key(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return " " + name + "=" + strconv.QuoteToASCII(value)
-}
-
-// visible is a text on one line without hidden characters.
-func visible(text string) string {
-	return strings.Join(strings.Fields(printable(text)), " ")
-}
-
-// printable replaces invalid UTF-8 and removes all characters that a reader does not see, except
-// line feeds and spaces.
-func printable(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n",
-		"\t", "    ").Replace(text)
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf,
-			unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
-			return r
-		}
-		return -1
-	}, text)
-}
-
-// comment is a text as the lines of a doc comment that holds no directive and nothing near to one.
-func comment(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(strings.TrimSpace(printable(text)) + "\n") {
-		line = strings.TrimRight("// "+strings.TrimRight(line, " \n"), " ")
-		if len(directive.Misses(line)) > 0 || strings.HasPrefix(line, "// +") ||
-			strings.HasPrefix(line, "// //") {
-			line = "// The line: " + strings.TrimPrefix(line, "// ")
-		}
-		b.WriteString(line + "\n")
-	}
-	return b.String()
-}
-
-// described is the description that a doc comment gives to a tool.
-func described(comment string) string {
-	group := &ast.CommentGroup{}
-	for line := range strings.Lines(comment) {
-		group.List = append(group.List, &ast.Comment{Text: strings.TrimSuffix(line, "\n")})
-	}
-	return schema.Description(group.Text())
-}
-
-// declared is a constant with a text, which a comment would change.
-func declared(name, text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		lines = append(lines, strconv.Quote(line))
-	}
-	return fmt.Sprintf("const %s = %s\n\n", name, strings.Join(lines, " +\n"))
 }

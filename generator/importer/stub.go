@@ -13,8 +13,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/ettle/strcase"
-
 	"github.com/mcpgen/mcpgen/generator/emit"
 )
 
@@ -42,8 +40,8 @@ func (w *writer) tool(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
 	}
-	if visible(t.Title) != t.Title || visible(t.AnnotationTitle) != t.AnnotationTitle ||
-		visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
+	if Visible(t.Title) != t.Title || Visible(t.AnnotationTitle) != t.AnnotationTitle ||
+		Visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
 		w.note("tool %s: removed invisible characters from its texts", t.Name)
 	}
 	file := w.fileName(t.Name)
@@ -52,7 +50,7 @@ func (w *writer) tool(t Tool) error {
 
 	name := w.goName(t.Name)
 	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn +
-		key("title", visible(t.Title)) + key("annotationtitle", visible(t.AnnotationTitle))
+		Key("title", Visible(t.Title)) + Key("annotationtitle", Visible(t.AnnotationTitle))
 	for _, h := range []struct {
 		name  string
 		value *bool
@@ -72,7 +70,7 @@ func (w *writer) tool(t Tool) error {
 
 	in, declaration := w.input(name+"Input", s)
 	w.body.WriteString("\n" + declaration + "\n")
-	switch text, doc := strings.TrimSpace(printable(t.Description)), comment(t.Description); {
+	switch text, doc := strings.TrimSpace(printable(t.Description)), Comment(t.Description); {
 	case text == "":
 	case text == described(doc):
 		w.body.WriteString(doc + "//\n")
@@ -246,7 +244,7 @@ func (w *writer) input(typ string, s fileSchema) (name, declaration string) {
 		"type %[1]s struct {\n", typ)
 	taken := map[string]bool{}
 	for _, p := range s.properties {
-		field := unique(identifier(p.name, "Field"), func(name string) bool { return taken[name] })
+		field := Unique(Identifier(p.name, "Field"), func(name string) bool { return taken[name] })
 		taken[field] = true
 		omit := ",omitempty"
 		if p.required {
@@ -261,37 +259,17 @@ func (w *writer) input(typ string, s fileSchema) (name, declaration string) {
 	return "in", b.String()
 }
 
-// identifier makes an exported Go name from a foreign one.
-func identifier(foreign, other string) string {
-	words := strings.FieldsFunc(foreign, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	name := strcase.ToGoPascal(strings.Join(words, "_"))
-	if name == "" || name[0] < 'A' || name[0] > 'Z' {
-		name = other + name
-	}
-	return name
-}
-
-// unique adds a number to a name that is taken.
-func unique(name string, taken func(string) bool) string {
-	for i, base := 2, name; taken(name); i++ {
-		name = base + strconv.Itoa(i)
-	}
-	return name
-}
-
 // goName is the name of a tool's handler. Its input type and the constant that mcpgen generates
 // for it are free as well.
 func (w *writer) goName(tool string) string {
 	others := func(name string) []string {
 		return []string{name, name + "Input", name + "Description", "Tool" + name}
 	}
-	name := unique(identifier(tool, "Call"), func(name string) bool {
-		return slices.ContainsFunc(others(name), func(other string) bool { return w.taken[other] })
+	name := Unique(Identifier(tool, "Call"), func(name string) bool {
+		return slices.ContainsFunc(others(name), func(other string) bool { return w.Taken[other] })
 	})
 	for _, other := range others(name) {
-		w.taken[other] = true
+		w.Taken[other] = true
 	}
 	return name
 }
@@ -305,7 +283,7 @@ func (w *writer) fileName(tool string) string {
 	if reserved.MatchString(name) || strings.HasPrefix(name, "-") {
 		name = "tool_" + name
 	}
-	name = unique(name, func(name string) bool { return w.files[name] })
+	name = Unique(name, func(name string) bool { return w.files[name] })
 	w.files[name] = true
 	return name
 }

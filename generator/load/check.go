@@ -27,12 +27,12 @@ type checker struct {
 	ctx    context.Context
 	o      Options
 	prog   *Program
-	sizes  types.Sizes // nil where nobody knows, which is the same as amd64's
-	order  []*Package  // sources, as they were met
+	sizes  types.Sizes // nil if unknown, which is the same as amd64's
+	order  []*Package  // sources, in the order of discovery
 	parsed int         // how many of them have been parsed
-	// guessed hands over once the export data that was asked for before anything was known.
+	// guessed delivers once the export data of the guessed imports.
 	guessed <-chan map[string]string
-	// walked are the packages whose imports have been looked at.
+	// walked are the packages whose imports have been read.
 	walked map[*packages.Package]bool
 }
 
@@ -102,7 +102,7 @@ func (c *checker) run() error {
 	return nil
 }
 
-// parse reads the files of sources that were met since it last ran.
+// parse reads the files of the sources that were added since it last ran.
 func (c *checker) parse() error {
 	group, ctx := errgroup.WithContext(c.ctx)
 	group.SetLimit(8)
@@ -119,10 +119,10 @@ func (c *checker) parse() error {
 	return nil
 }
 
-// exports asks the go command for the export data of every package that the author's files
-// import, and adds to the sources what has none, until nothing is left to ask for. Source
-// packages are never asked for, and what only a generated file imports is not either: the go
-// command would compile them.
+// exports requests from the go command the export data of every package that the author's files
+// import, and adds packages without export data to the sources, until none is missing. It requests
+// neither source packages nor packages that only a generated file imports: the go command would
+// compile them.
 func (c *checker) exports() (map[string]string, error) {
 	files := map[string]string{}
 	if err := c.parse(); err != nil {
@@ -130,17 +130,17 @@ func (c *checker) exports() (map[string]string, error) {
 	}
 	guessed := <-c.guessed
 	for {
-		ask := c.unknown(files)
-		for path := range ask {
+		missing := c.unknown(files)
+		for path := range missing {
 			if file := guessed[path]; file != "" {
 				files[path] = file
-				delete(ask, path)
+				delete(missing, path)
 			}
 		}
-		if len(ask) == 0 {
+		if len(missing) == 0 {
 			return files, nil
 		}
-		paths := slices.Sorted(maps.Keys(ask))
+		paths := slices.Sorted(maps.Keys(missing))
 		pkgs, err := list(c.ctx, c.o, exported, paths)
 		if err != nil {
 			return nil, err
@@ -153,7 +153,7 @@ func (c *checker) exports() (map[string]string, error) {
 		}
 		for _, path := range paths {
 			if files[path] == "" {
-				c.source(ask[path])
+				c.source(missing[path])
 			}
 		}
 		if err := c.parse(); err != nil {
@@ -162,9 +162,9 @@ func (c *checker) exports() (map[string]string, error) {
 	}
 }
 
-// unknown are the packages that the sources import, are no sources themselves and are not in files.
+// unknown returns the imports of the sources that are neither sources nor in files.
 func (c *checker) unknown(files map[string]string) map[string]*packages.Package {
-	ask := map[string]*packages.Package{}
+	found := map[string]*packages.Package{}
 	for _, pkg := range c.order {
 		for _, file := range pkg.Files {
 			for _, spec := range file.Syntax.Imports {
@@ -175,12 +175,12 @@ func (c *checker) unknown(files map[string]string) map[string]*packages.Package 
 				}
 				path := imported.PkgPath
 				if _, known := files[path]; !known && c.prog.sources[path] == nil && len(imported.GoFiles) > 0 {
-					ask[path] = imported
+					found[path] = imported
 				}
 			}
 		}
 	}
-	return ask
+	return found
 }
 
 // read puts the types of a package into the map from its export data.
@@ -193,7 +193,7 @@ func (c *checker) read(meta *packages.Package, file string) {
 		return // the build cache was cleaned meanwhile; the import will be reported
 	}
 	defer f.Close()
-	//lint:ignore SA1019 until Go 1.28 the go command's export files are archives, in which only NewReader finds the data
+	//lint:ignore SA1019 until Go 1.28 export files are archives, which NewReader alone reads
 	r, err := gcexportdata.NewReader(f)
 	if err != nil {
 		return
@@ -215,7 +215,7 @@ func (c *checker) check(pkg *Package) {
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
 			// Soft errors count: without bodies none is about style, and the misuse of a
-			// constraint is soft. A message that begins with a tab goes on with the one before.
+			// constraint is soft. A message that begins with a tab continues the one before.
 			if !ok || strings.HasPrefix(te.Msg, "\t") {
 				return
 			}
@@ -229,6 +229,9 @@ func (c *checker) check(pkg *Package) {
 	files := make([]*ast.File, len(pkg.Files))
 	for i, f := range pkg.Files {
 		files[i] = f.Syntax
+	}
+	if tokens := c.prog.tokens(pkg); tokens != nil {
+		files = append(files, tokens)
 	}
 	// The error is the first of those that the handler has seen.
 	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// guessedExports finds export data before the go command has said which packages there are, so that
-// its two listings run at once: each takes longer than all the rest of a run. The guess is what the
-// files below the patterns import. A wrong one costs time and nothing else: only packages that are
-// needed are taken from the answer, and what is missing in it is asked for again.
+// guessedExports lists export data while the go command still lists the packages, since each of the
+// two listings takes longer than the rest of a run. The guess is the imports of the files below the
+// patterns. A wrong guess only costs time: packages that are not needed are ignored, and missing
+// ones are requested again.
 func guessedExports(ctx context.Context, o Options, patterns []string) map[string]string {
 	files := map[string]string{}
 	paths := guessedImports(o, patterns)
@@ -37,12 +37,12 @@ func guessedExports(ctx context.Context, o Options, patterns []string) map[strin
 	return files
 }
 
-// exported is what the go command tells of a package that it compiles.
+// exported is the mode of a listing that compiles.
 const exported = packages.NeedName | packages.NeedExportFile
 
 // guessedImports are the packages outside the module of o.Dir that files below the patterns import,
-// and those that the packages of the module below them import; nil where only the go command knows
-// which are outside.
+// and those that the packages of the module below them import; nil if only the go command can find
+// them.
 func guessedImports(o Options, patterns []string) []string {
 	dir, err := filepath.Abs(o.Dir)
 	work := workspace(o.Env)
@@ -54,7 +54,8 @@ func guessedImports(o Options, patterns []string) []string {
 		return nil
 	}
 	for _, pattern := range patterns {
-		if pattern != "." && pattern != ".." && !strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
+		if pattern != "." && pattern != ".." &&
+			!strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
 			return nil
 		}
 		below, all := strings.CutSuffix(pattern, "...")
@@ -75,7 +76,7 @@ func guessedImports(o Options, patterns []string) []string {
 	return paths
 }
 
-// guess is how far the look for imports has come.
+// guess is the state of the search for imports.
 type guess struct {
 	root    string // where go.mod is
 	path    string // of the module
@@ -85,8 +86,7 @@ type guess struct {
 
 var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
 
-// workspace is what the go command's environment says of workspaces; the last entry of a name
-// counts.
+// workspace returns GOWORK of the go command's environment; the last entry counts.
 func workspace(env []string) (value string) {
 	if env == nil {
 		return os.Getenv("GOWORK")
@@ -120,7 +120,7 @@ func (g *guess) module(dir string, off bool) bool {
 func (g *guess) walk(start string) {
 	_ = filepath.WalkDir(start, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
-			return nil // the go command will say what cannot be read
+			return nil // the go command reports what cannot be read
 		}
 		name := d.Name()
 		if path != start && (name[0] == '.' || name[0] == '_' || name == "testdata" || name == "vendor") {
@@ -144,12 +144,13 @@ func (g *guess) directory(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' ||
-			name == GeneratedFile || name == ErrorFile {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
+			name[0] == '.' || name[0] == '_' || name == GeneratedFile || name == ErrorFile {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		file, _ := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		const mode = parser.ImportsOnly | parser.ParseComments
+		file, _ := parser.ParseFile(token.NewFileSet(), path, nil, mode)
 		if file == nil || constrained(path, file) {
 			continue
 		}

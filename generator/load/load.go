@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Options say what to load.
+// Options select what to load.
 type Options struct {
 	Dir      string   // where the go command runs; empty is the working directory
 	Patterns []string // as `go list` takes them; none is "."
@@ -25,7 +25,7 @@ type Options struct {
 // ErrNoPackages is wrapped by the Error of patterns that match nothing.
 var ErrNoPackages = errors.New("no packages")
 
-// Error says that nothing could be loaded: no packages, a bad pattern, no go command. It is
+// Error reports that nothing could be loaded: no packages, a bad pattern, no go command. It is
 // about the run, not about the source; findings in source are diagnostics.
 type Error struct {
 	Err error
@@ -37,13 +37,13 @@ func (e *Error) Error() string { return "cannot load packages: " + e.Err.Error()
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// metadata is what the go command tells without compiling. Sizes of types are left out: for
-// them go/packages has the listing run cgo, which takes as long as the rest of it.
+// metadata is the mode of a listing that compiles nothing. Sizes of types are left out: for them
+// go/packages runs cgo, which doubles the time.
 const metadata = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
 	packages.NeedModule
 
-// Load reads the packages that the patterns name. Its error is always an *Error. What is
-// wrong in the source is kept in the packages, for scan to report.
+// Load reads the packages that the patterns name. Its error is always an *Error. The packages keep
+// the errors in their source, for scan to report.
 func Load(ctx context.Context, o Options) (*Program, error) {
 	patterns := o.Patterns
 	if len(patterns) == 0 {
@@ -60,10 +60,10 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 			return nil, &Error{err}
 		}
 	}
-	// What is still running when there is nothing to load has no use.
+	// It ends the other commands if there is nothing to load.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The three questions do not depend on each other.
+	// The three commands do not depend on each other.
 	arch, guessed := make(chan string, 1), make(chan map[string]string, 1)
 	go func() { arch <- architecture(ctx, o) }()
 	go func() { guessed <- guessedExports(ctx, o, patterns) }()
@@ -76,7 +76,10 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		Fset: token.NewFileSet(), sources: map[string]*Package{},
 		types: map[string]*types.Package{"unsafe": types.Unsafe},
 	}
-	c := checker{ctx: ctx, o: o, prog: prog, sizes: sizes, guessed: guessed, walked: map[*packages.Package]bool{}}
+	c := checker{
+		ctx: ctx, o: o, prog: prog, sizes: sizes, guessed: guessed,
+		walked: map[*packages.Package]bool{},
+	}
 	for _, root := range roots {
 		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
 			continue // nothing but tests
@@ -96,8 +99,8 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	return prog, nil
 }
 
-// architecture is what the go command builds for. Where it does not say, it says so to list as
-// well, and the machine's own does.
+// architecture is the go command's GOARCH. If `go env` fails, it is the machine's: list reports the
+// failure.
 func architecture(ctx context.Context, o Options) string {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOARCH")
 	cmd.Dir, cmd.Env = o.Dir, o.Env
@@ -109,10 +112,13 @@ func architecture(ctx context.Context, o Options) string {
 }
 
 // list runs the go command once.
-func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []string) ([]*packages.Package, error) {
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}, patterns...)
+func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []string) (
+	[]*packages.Package, error,
+) {
+	config := packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}
+	pkgs, err := packages.Load(&config, patterns...)
 	if err != nil {
-		return nil, &Error{advised(firstLine(err.Error()))}
+		return nil, &Error{Advised(firstLine(err.Error()))}
 	}
 	return pkgs, nil
 }
@@ -121,7 +127,7 @@ func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []str
 // parse is usable: the syntax errors are findings.
 func usable(p *packages.Package) error {
 	if len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0 {
-		return advised(firstLine(p.Errors[0].Msg))
+		return Advised(firstLine(p.Errors[0].Msg))
 	}
 	if !local(p) {
 		return fmt.Errorf("%s is not part of the main module: run mcpgen in the directory of its go.mod",
@@ -130,8 +136,8 @@ func usable(p *packages.Package) error {
 	return nil
 }
 
-// advised adds what to do to the go command's own words, where a newcomer would not know.
-func advised(output string) error {
+// Advised returns an error with the output of the go command, and a cure if the output has none.
+func Advised(output string) error {
 	for _, hint := range []struct{ in, cure string }{
 		{"no Go files in", "write ./... for the packages below a directory"},
 		{"does not contain main module", "run mcpgen in a directory with a go.mod, or below it"},
@@ -146,8 +152,8 @@ func advised(output string) error {
 
 func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 
-// firstLine is the first line that says something, without the go command's own prefix. A line
-// that ends in a colon goes on with the next.
+// firstLine is the first line with a message, without the go command's own prefix. A line that ends
+// in a colon continues in the next.
 func firstLine(text string) string {
 	output := ""
 	for line := range strings.Lines(text) {

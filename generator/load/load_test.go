@@ -118,7 +118,7 @@ package tests
 	for _, c := range []struct {
 		name    string
 		options load.Options
-		says    string
+		message string
 		none    bool
 	}{
 		{"a directory without Go", load.Options{Dir: dir, Patterns: []string{"./docs"}}, "no Go files", false},
@@ -138,8 +138,8 @@ package tests
 			if _, ok := errors.AsType[*load.Error](err); !ok || prog != nil {
 				t.Fatalf("got %v, %v", prog, err)
 			}
-			if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("the error does not say %q on one line: %s", c.says, err)
+			if !strings.Contains(err.Error(), c.message) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error does not say %q on one line: %s", c.message, err)
 			}
 			if errors.Is(err, load.ErrNoPackages) != c.none {
 				t.Errorf("ErrNoPackages: want %v of %v", c.none, err)

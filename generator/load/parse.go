@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// parse reads the author's files of the package, and notes which generated ones are there.
+// parse reads the author's files of the package, and notes the existing generated ones.
 func (p *Program) parse(pkg *Package) {
 	for _, path := range pkg.meta.GoFiles {
 		p.parseFile(pkg, path, &pkg.Files)
@@ -33,7 +33,7 @@ func (p *Program) parse(pkg *Package) {
 		p.note(pkg, filepath.Join(pkg.Dir, ManifestFile))
 	}
 	if len(pkg.Files) > 0 {
-		// The author's files name the package, whatever an old generated file says.
+		// The author's files name the package, not an old generated file.
 		pkg.Name = pkg.Files[0].Syntax.Name.Name
 	}
 }
@@ -45,7 +45,8 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		pkg.Syntax.Add(diag.DoesNotParse, model.Position{File: path, Line: 1, Col: 1}, "", "%s", errors.Unwrap(err))
+		at := model.Position{File: path, Line: 1, Col: 1}
+		pkg.Syntax.Add(diag.DoesNotParse, at, "", "%s", errors.Unwrap(err))
 		return
 	}
 	mode := parser.SkipObjectResolution
@@ -57,7 +58,9 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 	if file == nil || file.Name == nil || file.Name.Name == "" || file.Name.Name == "_" {
 		return
 	}
-	*into = append(*into, &File{Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file)})
+	*into = append(*into, &File{
+		Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file),
+	})
 }
 
 // syntaxErrors adds the errors of the parser.
@@ -83,7 +86,8 @@ func (p *Program) note(pkg *Package, path string) (owned bool) {
 		return false
 	}
 	list := &pkg.Foreign
-	if len(text) == 0 || bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) ||
+	if len(text) == 0 ||
+		bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) ||
 		filepath.Base(path) == ManifestFile && bytes.Contains(text, []byte(`"manifest": `)) {
 		list, owned = &pkg.Owned, true
 	}
@@ -104,14 +108,14 @@ func constrained(path string, file *ast.File) bool {
 			}
 		}
 	}
-	// A system that nobody has: a file name that depends on one does not match it.
+	// A system that does not exist: file names with a system do not match it.
 	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
 	nowhere.OpenFile = openNothing
 	match, err := nowhere.MatchFile(filepath.Dir(path), filepath.Base(path))
 	return err == nil && !match
 }
 
-// openNothing stands for the file's text: only its name is asked about.
+// openNothing replaces the file's text: only its name matters.
 func openNothing(string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader("package p\n")), nil
 }

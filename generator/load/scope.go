@@ -58,8 +58,9 @@ func (p *Program) Scope(pkg *Package) Scope {
 		if !strings.HasSuffix(e.Name(), "_test.go") || e.Name() == TestFile {
 			continue
 		}
-		// A test file that does not parse is the author's affair.
-		f, _ := parser.ParseFile(p.Fset, filepath.Join(pkg.Dir, e.Name()), nil, parser.SkipObjectResolution)
+		// Syntax errors of test files are not reported.
+		file := filepath.Join(pkg.Dir, e.Name())
+		f, _ := parser.ParseFile(p.Fset, file, nil, parser.SkipObjectResolution)
 		if f != nil && f.Name != nil && f.Name.Name == pkg.Name {
 			visit(f)
 		}
@@ -89,15 +90,15 @@ func declared(file *ast.File) []*ast.Ident {
 		}
 	}
 	// Blank names and init declare nothing that another declaration could collide with.
-	return slices.DeleteFunc(list, func(id *ast.Ident) bool { return id.Name == "_" || id.Name == "init" })
+	nothing := func(id *ast.Ident) bool { return id.Name == "_" || id.Name == "init" }
+	return slices.DeleteFunc(list, nothing)
 }
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // imported are the names that an import in a file of pkg binds: one, or all exported ones for a dot
-// import. A package that only a test imports may or may not be loaded, for other reasons: its name
-// is read from its source if it is in the same module, and is otherwise taken to be the end of its
-// path.
+// import. A package that only a test imports may not be loaded: its name is read from its source if
+// it is in the same module, and is otherwise the end of its path.
 func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	target, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
@@ -114,7 +115,8 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 		if loaded == nil {
 			return nil
 		}
-		return slices.DeleteFunc(loaded.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
+		unexported := func(name string) bool { return !token.IsExported(name) }
+		return slices.DeleteFunc(loaded.Scope().Names(), unexported)
 	case spec.Name != nil:
 		return []string{spec.Name.Name}
 	case loaded != nil:

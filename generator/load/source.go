@@ -11,7 +11,7 @@ import (
 
 var _ schema.Source = (*Program)(nil)
 
-// FieldTag is the tag of a struct field whose source is at hand, or nil.
+// FieldTag is the tag of a struct field whose source was read, or nil.
 func (p *Program) FieldTag(field types.Object) *ast.BasicLit {
 	pkg := p.sources[field.Pkg().Path()]
 	if pkg == nil {
@@ -54,7 +54,7 @@ func (p *Program) enum(name *types.TypeName) (enum []*types.Const, stray [][]*ty
 	}
 	pkg := p.sources[name.Pkg().Path()]
 	basic, ok := name.Type().Underlying().(*types.Basic)
-	if pkg == nil || !pkg.Local || !ok || basic.Info()&types.IsString == 0 {
+	if pkg == nil || !pkg.Local || !ok || basic.Info()&(types.IsString|types.IsInteger) == 0 {
 		return nil, nil
 	}
 	var blocks [][]*types.Const

@@ -316,21 +316,27 @@ func TestMissingSourceMeansNoComment(t *testing.T) {
 	}
 }
 
-func TestAnEnumIsTheLargestConstBlockOfAStringType(t *testing.T) {
+func TestAnEnumIsTheLargestConstBlockOfAType(t *testing.T) {
 	prog := loadtest.Load(t, files(documented))
 	scope := prog.Package(loadtest.Module + "/e").Types.Scope()
+	value := func(c *types.Const) string {
+		if c.Val().Kind() == constant.Int {
+			return c.Val().ExactString()
+		}
+		return constant.StringVal(c.Val())
+	}
 	for name, want := range map[string][]string{
-		"Single": nil, "Spread": {"1", "2", "not 3"}, "Level": nil, "None": nil,
+		"Single": nil, "Spread": {"1", "2", "not 3"}, "Level": {"0", "1"}, "None": nil,
 		"Status": {"active", "planned", "retired", "not a1"},
 	} {
 		var got []string
 		typ := scope.Lookup(name).(*types.TypeName)
 		for _, c := range prog.Enum(typ) {
-			got = append(got, constant.StringVal(c.Val()))
+			got = append(got, value(c))
 		}
 		for _, block := range prog.Stray(typ) {
 			for _, c := range block {
-				got = append(got, "not "+constant.StringVal(c.Val()))
+				got = append(got, "not "+value(c))
 			}
 		}
 		if !slices.Equal(got, want) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Catalog is a named group of tools that a client may ask for, as catalog= of //mcp:tool declares
-// it. It shortens a list and says nothing about who may use what.
+// Catalog is a named group of tools that a client may request, declared by catalog= of
+// //mcp:tool. It shortens a list and changes nobody's permissions.
 type Catalog struct {
 	Name  string
 	Tools []string // names

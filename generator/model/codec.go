@@ -1,16 +1,16 @@
 package model
 
-// Codec says how one JSON value becomes a Go value: the input schema and the Go type in one.
+// Codec describes how one JSON value becomes a Go value: the input schema and the Go type in one.
 // Objects are named, so that the types that hold each other stay plain data.
 type Codec struct {
 	Kind CodecKind
 	Type Expr // the Go type, pointers around it left out
-	// Pointers is how many pointers stand around Type.
+	// Pointers is how many pointers are around Type.
 	Pointers int
-	// Nullable says that null is accepted, and stands for the zero value.
+	// Nullable is whether null is accepted, as the zero value.
 	Nullable bool
-	// Quoted says that the number or the boolean stands in a string, and of what form: the first of
-	// Checks is the pattern of a number.
+	// Quoted is whether the number or the boolean is in a string. The first of Checks is the
+	// pattern of a number.
 	Quoted  bool
 	Name    string   // ObjectCodec: which of Service.Objects it is
 	Key     string   // MapCodec: "string", "enum", "int", "uint" or "text"
@@ -19,7 +19,7 @@ type Codec struct {
 	Elem    *Codec // ListCodec, ArrayCodec, MapCodec, OptionalCodec
 	Least   string // IntCodec, UintCodec: the limits, integers within the Go type
 	Most    string
-	Checks  []Check // in the order in which they are asked
+	Checks  []Check // in the order in which they run
 }
 
 // CodecKind is a JSON form and what of Go it becomes.
@@ -68,9 +68,11 @@ type ObjectField struct {
 	// Path leads from the struct to the field: through what it embeds, the field's own name last.
 	Path     []Selector
 	Required bool
-	// Default is the JSON text of what stands for the absent property, or empty.
+	// Default is the JSON text of the value of an absent property, or empty.
 	Default string
-	Codec   Codec
+	// NullAbsent is whether null means the same as an absent property, also if it has a default.
+	NullAbsent bool
+	Codec      Codec
 }
 
 // Selector is one step to a field.

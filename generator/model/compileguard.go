@@ -16,7 +16,7 @@ const (
 // CompileGuard pins one fact of the source that generated code depends on.
 type CompileGuard struct {
 	Kind CompileGuardKind
-	// Subject is what is pinned: a type, a func or method expression ((*Service).GetByID), a
+	// Subject is the pinned thing: a type, a func or method expression ((*Service).GetByID), a
 	// constant. The guard of an alias is a SignatureGuard: its func literal takes the aliased type.
 	Subject Expr
 	// Want is the pinned fact: the struct or underlying type, the func type (receiver first for a

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// HiddenCure says what to do about a hidden character.
+// HiddenCure is the cure for a hidden character.
 const HiddenCure = "remove it: models read it, but reviewers do not see it"
 
 // Hidden returns where a text that models read has its first character that people do not see, and

@@ -13,6 +13,7 @@ type Resource struct {
 	Tool
 	URI       string // or RFC 6570 template, as written
 	MIMEType  string
+	Subscribe bool       // clients can subscribe to updates
 	Variables []Argument // of the template, in its order
 	Returns   Returns
 }
@@ -33,7 +34,7 @@ type Returns int
 const (
 	ReturnsText   Returns = iota // string
 	ReturnsBytes                 // []byte; of a resource only
-	ReturnsResult                // go-sdk's own result
+	ReturnsResult                // go-sdk's own result, or the contents of a prompt
 )
 
 // Completion is one handler of //mcp:complete.
@@ -66,7 +67,7 @@ func (s Service) Served() []Served {
 	return list
 }
 
-// Handlers lists every handler that answers for something, those of completions included.
+// Handlers lists every handler, those of completions included.
 func (s Service) Handlers() []Handler {
 	var list []Handler
 	for _, served := range s.Served() {

@@ -5,7 +5,7 @@ package model
 type Proof struct {
 	Platform string // what it was analysed for, as in "linux/amd64"
 	Digest   string // of the source that was analysed
-	// Current says that the source is what it was: without it nothing is proven.
+	// Current is whether the source is unchanged: without it nothing is proven.
 	Current bool
 	Tools   []Proven // by tool name
 }
@@ -21,11 +21,11 @@ type Proven struct {
 type Reach struct {
 	Capability string // one of Capabilities
 	Path       []Step // from the handler to what has the capability
-	Why        string // of Unknown alone: what keeps it from being told
+	Why        string // of Unknown alone: what prevents the analysis
 }
 
 // Step is one func on a way. At is where the one before it calls it; the zero Position for the
-// first, for a record that was read, and where nobody knows.
+// first, for a record that was read, and for an unknown place.
 type Step struct {
 	Func string // with its import path, as in "(*example.com/shop.Desk).Save"
 	At   Position
@@ -41,7 +41,7 @@ const (
 	Unknown = "unknown"
 )
 
-// Of returns what is recorded of a tool's handler, and whether anything is. Where the source has
+// Of returns the record of a tool's handler, and whether it exists. Where the source has
 // changed since, nothing is.
 func (p *Proof) Of(t Tool) (Proven, bool) {
 	if p == nil || !p.Current {
@@ -65,8 +65,8 @@ func (p Proven) Reach(capability string) (Reach, bool) {
 	return Reach{}, false
 }
 
-// Summary is what is reached, as capabilities= writes it, with unknown at its end; none for
-// nothing.
+// Summary lists the reached capabilities, as capabilities= writes it, with unknown at its end; none
+// for nothing.
 func (p Proven) Summary() []string {
 	var list []string
 	for _, c := range []string{Exec, Files, Network, Unknown} {

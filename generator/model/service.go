@@ -1,7 +1,7 @@
 // Package model is the plain data that scan reads from source, check judges and emit writes.
 //
 // Nothing here points into go/ast or go/types: a model can be compared, printed and
-// written to a manifest. Lists are in the order of names unless a field says otherwise.
+// written to a manifest. Lists are in the order of names unless the field's comment differs.
 package model
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Service is what one package serves: everything mcpgen knows about a package with directives.
+// Service is the model of a package with directives.
 type Service struct {
 	Package     string         // import path
 	Name        string         // the name in the package clause
@@ -35,18 +35,21 @@ type Service struct {
 	Declared      []Position     // where each name of Scope is declared, in the same order
 }
 
-// Server is what //mcp:server says.
+// Server holds the values of //mcp:server.
 type Server struct {
 	Name    string // default: the package name
 	Title   string
 	Version string
-	Website string // URL
-	Icons   []Icon // of all //mcp:icon in the package doc
-	App     string // the app label of permission strings
-	Prefix  string // stands before the name of every tool and prompt
-	Named   bool   // name= is written: packages of one run with the same one are one server
+	// Description is the first sentence of the package doc; empty without one.
+	Description string
+	Website     string // URL
+	Icons       []Icon // of all //mcp:icon in the package doc
+	App         string // the app label of permission strings
+	Prefix      string // of the name of every tool and prompt
+	Named       bool   // name= is written: packages of one run with the same one are one server
 	// Unannotated is "ignore" if handlers without a directive are no findings.
 	Unannotated string
+	Strict      bool // every tool, prompt and resource has a token
 	// Client is the directory of the typed client, below the package, with slashes; empty for none.
 	Client string
 	Pos    Position
@@ -70,8 +73,8 @@ func IsClientDir(text string) bool {
 // Roles is the role hierarchy.
 type Roles struct {
 	Names []string // lowest first
-	// Own says that the package declares a hierarchy or names a role of the default
-	// one. A package whose rules name no role fits any hierarchy.
+	// Own is whether the package declares a hierarchy or names a role of the default one. A package
+	// whose rules name no role fits any hierarchy.
 	Own bool
 	// Type is the named integer type of a const block marked //mcp:roles, or empty for a chain.
 	Type string

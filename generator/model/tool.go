@@ -24,9 +24,13 @@ type Tool struct {
 	Aliases     []string // deprecated names, sorted, without the prefix; of tools alone
 	Icons       []Icon   // of tools alone
 	Meta        string   // the _meta of the listing, compact JSON; of tools alone
+	UI          string   // the URI of the resource that is its MCP App; of tools alone
 	// AnnotationTitle is the title among the annotations, for clients that do not read Title.
 	AnnotationTitle string
-	Elicits         bool // the handler asks the person at the client
+	Elicits         bool // the handler may ask its client: elicitation, sampling or roots
+	Unsolicited     bool // answers may come with the first call; of tools alone
+	// Task is "optional", "required" or "answered", as of toolset.Task; empty for no task.
+	Task string
 	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.
 	Lenient *bool
 	Input   Input
@@ -42,17 +46,23 @@ type Icon struct {
 	Theme    string
 }
 
-// Handler is the Go func, method or interface method that answers a tool.
+// Handler is the Go func, method or interface method behind a tool.
 type Handler struct {
 	Name string // Go name of the func or method, as in "GetByID"
 	Recv string // receiver type name, empty for a function
-	// PointerRecv says that the method is declared on the pointer.
+	// PointerRecv is whether the method is declared on the pointer.
 	PointerRecv bool
-	// SDK says that the handler has go-sdk's own shape:
+	// SDK is whether the handler has go-sdk's own shape:
 	// func(ctx, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error).
 	SDK bool
-	Pos Position
+	// Token is TokenName if the last parameter has this type.
+	Token string
+	Pos   Position
 }
+
+// TokenName is the name of the type that mcpgen declares for a handler with a token: the handler's
+// name, with that of its receiver's type before it, and "Annotated" after it.
+func (h Handler) TokenName() string { return h.Recv + h.Name + "Annotated" }
 
 // String is the handler's name in messages and in the manifest: "Service.GetByID" or "ReadFile".
 func (h Handler) String() string {
@@ -85,6 +95,14 @@ type Access struct {
 	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in
 	// "device.go:4"; empty where the object is the tool's own.
 	ObjectFrom string
+}
+
+// SameRule reports whether two handlers have equal effective rules, and refuse in the same way.
+func (t Tool) SameRule(o Tool) bool {
+	a, b := t.Access, o.Access
+	return a.Public == b.Public && a.Authenticated == b.Authenticated && a.MinRole == b.MinRole &&
+		slices.Equal(a.Scopes, b.Scopes) && a.Permission == b.Permission &&
+		a.Constrained == b.Constrained && t.Denial == o.Denial
 }
 
 // Value is one value of an argument whose values have rules by //mcp:rule.
@@ -125,9 +143,9 @@ func (t Tool) Closed() (arguments []string) {
 // NoAction is the action that takes a tool out of the host's permissions: action=none.
 const NoAction = "none"
 
-// Asks is what a rule says that it asks the host for: the permission, "none" for action=none, and
-// "" where it says nothing.
-func (a Access) Asks() string {
+// RequiredPermission returns the permission that a rule requires of the host, "none" for
+// action=none, and "" for a rule without one.
+func (a Access) RequiredPermission() string {
 	if a.Action == NoAction {
 		return NoAction
 	}
@@ -139,7 +157,7 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
-// InputKind says how arguments become the handler's parameters.
+// InputKind is how arguments become the handler's parameters.
 type InputKind int
 
 const (
@@ -157,8 +175,8 @@ type Input struct {
 	Name    string  // unexported base of generated identifiers, one per type: "getByIDInput"
 	Params  []Param // PlainInput: in the order of the signature
 	Schema  *jsonschema.Schema
-	// Codec is what the decoder is generated from; nil where Uncoded says why it cannot be, and
-	// the schema validator decodes instead.
+	// Codec is what the decoder is generated from. If it is nil, the schema validator decodes
+	// instead, and Uncoded is the reason.
 	Codec   *Codec
 	Uncoded string
 	// Written is the schema by hand as compact JSON, empty where Schema was read from the type.

@@ -2,11 +2,10 @@ package policydiff
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -78,6 +77,7 @@ type roleKey struct {
 	kind      Kind
 	role, pkg string
 	file      string
+	line      int
 }
 
 // Compare returns the changes from one set of manifests to another, by package, subject and name.
@@ -85,8 +85,11 @@ type roleKey struct {
 // A tool, prompt or resource is the same one if its name is equal. Otherwise it is renamed if an
 // alias has the old name, or if the same handler has one name in each set.
 func Compare(before, after []*Manifest) []Change {
+	c := comparison{before: before, after: after, roles: map[roleKey][]string{}}
+	var original *Manifest
 	if len(before) == 1 && len(after) == 1 { // the package may have moved
-		moved := *before[0]
+		original = before[0]
+		moved := *original
 		moved.Package, moved.Server.Name = after[0].Package, after[0].Server.Name
 		for _, list := range []*[]Item{&moved.Tools, &moved.Prompts, &moved.Resources} {
 			*list = slices.Clone(*list)
@@ -94,11 +97,9 @@ func Compare(before, after []*Manifest) []Change {
 				(*list)[i].of = &moved
 			}
 		}
-		c := comparison{before: []*Manifest{&moved}, after: after, roles: map[roleKey][]string{}}
-		return c.compare(before[0])
+		c.before = []*Manifest{&moved}
 	}
-	c := comparison{before: before, after: after, roles: map[roleKey][]string{}}
-	return c.compare(nil)
+	return c.compare(original)
 }
 
 func (c *comparison) compare(original *Manifest) []Change {
@@ -133,7 +134,7 @@ func (c *comparison) compare(original *Manifest) []Change {
 		names = sorted(names)
 		c.changes = append(c.changes, Change{Kind: key.kind, Subject: "role", Name: key.role,
 			Package: key.pkg, Message: what + strings.Join(names, ", "),
-			Callers: []string{key.role}, Items: names, File: key.file, Line: 1})
+			Callers: []string{key.role}, Items: names, File: key.file, Line: key.line})
 	}
 	slices.SortFunc(c.changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)),
@@ -188,9 +189,10 @@ func (c *comparison) add(kind Kind, i *Item, breaks, format string, args ...any)
 
 // server compares what belongs to no tool, prompt or resource.
 func (c *comparison) server(old, m *Manifest) {
-	change := func(subject, name, format string, args ...any) {
+	change := func(member, subject, name, format string, args ...any) {
 		c.changes = append(c.changes, Change{Kind: Changed, Subject: subject, Name: name,
-			Package: m.Package, Message: fmt.Sprintf(format, args...), File: m.File, Line: 1})
+			Package: m.Package, Message: fmt.Sprintf(format, args...), File: m.File,
+			Line: memberLine(m.Text, member)})
 	}
 	for _, part := range []struct{ what, old, new string }{
 		{"package", old.Package, m.Package},
@@ -198,19 +200,24 @@ func (c *comparison) server(old, m *Manifest) {
 		{"version", old.Server.Version, m.Server.Version}, {"app", old.Server.App, m.Server.App},
 		{"website", old.Server.Website, m.Server.Website},
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
+		{"strict", strconv.FormatBool(old.Server.Strict), strconv.FormatBool(m.Server.Strict)},
 		{"client", old.Server.Client, m.Server.Client},
 		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
 		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
 	} {
 		if part.old != part.new {
-			change("server", m.Server.Name, "%s: %s, now %s", part.what,
+			member := "server"
+			if part.what == "package" || part.what == "roles" {
+				member = part.what
+			}
+			change(member, "server", m.Server.Name, "%s: %s, now %s", part.what,
 				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
 		}
 	}
 	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
 		maps.Keys(m.Types))) {
 		if old.Types[name] != m.Types[name] {
-			change("server", m.Server.Name, "type %s: %s, now %s", name,
+			change("types", "server", m.Server.Name, "type %s: %s, now %s", name,
 				cmp.Or(short(old.Types[name]), "none"), cmp.Or(short(m.Types[name]), "none"))
 		}
 	}
@@ -225,14 +232,14 @@ func (c *comparison) server(old, m *Manifest) {
 	for handler, reason := range is {
 		switch old, known := was[handler]; {
 		case !known:
-			change("handler", handler, "now ignored: %s", reason)
+			change("ignored", "handler", handler, "now ignored: %s", reason)
 		case old != reason:
-			change("handler", handler, "ignored: %s, now %s", old, reason)
+			change("ignored", "handler", handler, "ignored: %s, now %s", old, reason)
 		}
 	}
 	for handler := range was {
 		if _, known := is[handler]; !known {
-			change("handler", handler, "no longer ignored")
+			change("ignored", "handler", handler, "no longer ignored")
 		}
 	}
 }
@@ -274,6 +281,7 @@ func who(callers, all []string) string {
 }
 
 func (c *comparison) item(a, b *Item) {
+	a, b = precise(a, b)
 	if a.id() != b.id() {
 		breaks := "callers"
 		if slices.Contains(b.Aliases, a.id()) {
@@ -295,6 +303,7 @@ func (c *comparison) taken(b *Item) {
 		if a.kind != b.kind || a.of.Package != b.of.Package || a.Handler != b.Handler {
 			continue
 		}
+		a, b := precise(a, b)
 		before, after := hierarchies(a.of, b.of, c.before, c.after)
 		c.access(b, b.kind, b.id()+" with the handler of "+a.id(), before, after,
 			func(caller string) need { return a.sameGrants(b).needs(caller, before) },
@@ -338,6 +347,10 @@ func (c *comparison) access(
 		kind          Kind
 		before, after string
 	}
+	known := func(caller string) bool { // by both hierarchies
+		return caller == anonymous || caller == noRole ||
+			slices.Contains(before, caller) && slices.Contains(after, caller)
+	}
 	found, by := map[string]bool{}, map[group][]string{}
 	var groups []group
 	for _, caller := range callers {
@@ -351,10 +364,8 @@ func (c *comparison) access(
 			if found[key] = true; seen[key] {
 				continue
 			}
-			known := caller == anonymous || caller == noRole ||
-				slices.Contains(before, caller) && slices.Contains(after, caller)
-			if !known {
-				where := roleKey{kind, caller, i.of.Package, i.of.File}
+			if !known(caller) {
+				where := roleKey{kind, caller, i.of.Package, i.of.File, memberLine(i.of.Text, "roles")}
 				c.roles[where] = append(c.roles[where], name)
 				continue
 			}
@@ -364,10 +375,7 @@ func (c *comparison) access(
 			by[g] = append(by[g], caller)
 		}
 	}
-	common := slices.DeleteFunc(callers, func(caller string) bool {
-		return caller != anonymous && caller != noRole &&
-			(!slices.Contains(before, caller) || !slices.Contains(after, caller))
-	})
+	common := slices.DeleteFunc(callers, func(caller string) bool { return !known(caller) })
 	for _, g := range groups {
 		c.changes = append(c.changes, Change{Kind: g.kind, Subject: subject, Name: name,
 			Package: i.of.Package, Callers: by[g], Before: g.before, After: g.after,
@@ -398,16 +406,12 @@ func (c *comparison) values(a, b *Item, before, after []string, tool map[string]
 			name := b.id() + " " + argument + "=" + value
 			later, earlier := a.follows(b, argument, value), b.follows(a, argument, value)
 			needs := func(i *Item, argument string, roles []string) func(string) need {
-				return func(caller string) need {
-					if v := i.value(argument, value); v != nil {
-						access := v.Access
-						access.Allow = b.Access.Allow
-						return access.of(caller, roles)
-					}
-					access := i.Access
-					access.Allow = b.Access.Allow
-					return access.of(caller, roles)
+				access := i.Access
+				if v := i.value(argument, value); v != nil {
+					access = v.Access
 				}
+				access.Allow = b.Access.Allow
+				return func(caller string) need { return access.of(caller, roles) }
 			}
 			switch was, is := a.accepts(earlier, value), b.accepts(later, value); {
 			case was && is:
@@ -435,135 +439,4 @@ func (c *comparison) value(
 	}
 	c.changes = append(c.changes, Change{Kind: kind, Subject: "value", Name: name,
 		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})
-}
-
-// contract compares all that is no access rule.
-func (c *comparison) contract(a, b *Item) {
-	if a.of.Package != b.of.Package {
-		c.add(Changed, b, "", "moved from package %s", a.of.Package)
-	}
-	list := func(names []string) string { return strings.Join(names, ", ") }
-	for _, part := range []struct{ what, breaks, old, new string }{
-		{"handler", "", a.Handler, b.Handler},
-		{"title", "", a.Title, b.Title},
-		{"description", "", oneLine(a.Description), oneLine(b.Description)},
-		{"denial", "", a.Denial, b.Denial},
-		{"catalogs", "", list(a.Catalogs), list(b.Catalogs)},
-		{"returns", "readers", a.Returns, b.Returns},
-		{"media type", "readers", a.MIMEType, b.MIMEType},
-	} {
-		if part.old != part.new {
-			c.add(Changed, b, part.breaks, "%s: %s, now %s", part.what,
-				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
-		}
-	}
-	if a.Description != b.Description && oneLine(a.Description) == oneLine(b.Description) {
-		c.add(Changed, b, "", "description: different after 80 characters, or in white space")
-	}
-	for _, key := range []string{"timeout", "memory", "output", "concurrency", "rate", "isolate",
-		"capabilities"} {
-		if old, value := a.Limits[key], b.Limits[key]; !equal(old, value) {
-			c.add(Changed, b, "", "%s: %s, now %s", key, text(old), text(value))
-		}
-	}
-	for _, key := range otherFields(a, b) {
-		c.add(Changed, b, "", "%s: %s, now %s", key, text(a.rest[key]), text(b.rest[key]))
-	}
-	for _, alias := range b.Aliases {
-		if !slices.Contains(a.Aliases, alias) && alias != a.id() {
-			c.add(Changed, b, "", "alias %s added", alias)
-		}
-	}
-	for _, alias := range a.Aliases {
-		if !slices.Contains(b.Aliases, alias) && alias != b.id() {
-			c.add(Changed, b, "callers", "alias %s removed", alias)
-		}
-	}
-	if a.kind == "tool" {
-		c.schemas(a, b)
-	}
-	c.arguments(b, "argument", a.Arguments, b.Arguments)
-	c.arguments(b, "variable", a.Variables, b.Variables)
-}
-
-// judged are the fields that have a comparison of their own.
-var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
-	"handler", "input", "limits", "mimeType", "output", "returns", "title", "uri", "values",
-	"variables"}
-
-// otherFields are all other fields that differ, hints and icons for example.
-func otherFields(a, b *Item) (keys []string) {
-	for _, item := range []*Item{a, b} {
-		for key := range item.rest {
-			known := slices.Contains(judged, key) || key == "name" && a.kind != "resource"
-			if !known && !equal(a.rest[key], b.rest[key]) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return sorted(keys)
-}
-
-// oneLine is the start of a text of several lines.
-func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " ")) }
-
-func (c *comparison) schemas(a, b *Item) {
-	for _, e := range edits(a.Input, b.Input) {
-		breaks := ""
-		if e.stricter {
-			breaks = "callers"
-		}
-		c.add(Changed, b, breaks, "input %s", e.text)
-	}
-	switch {
-	case a.Output == nil && b.Output == nil:
-	case a.Output == nil:
-		c.add(Changed, b, "", "output schema added")
-	case b.Output == nil:
-		c.add(Changed, b, "readers", "output schema removed")
-	default:
-		for _, e := range edits(a.Output, b.Output) {
-			breaks := ""
-			if e.absent || e.looser {
-				breaks = "readers"
-			}
-			c.add(Changed, b, breaks, "output %s", e.text)
-		}
-	}
-}
-
-// arguments compares those of a prompt, or the variables of a resource.
-func (c *comparison) arguments(b *Item, what string, before, after []argument) {
-	find := func(list []argument, name string) int {
-		return slices.IndexFunc(list, func(a argument) bool { return a.Name == name })
-	}
-	for _, a := range after {
-		i := find(before, a.Name)
-		if i < 0 {
-			if a.Required {
-				c.add(Changed, b, "callers", "%s %s added, required", what, a.Name)
-			} else {
-				c.add(Changed, b, "", "%s %s added", what, a.Name)
-			}
-			continue
-		}
-		if old := before[i]; !reflect.DeepEqual(old, a) {
-			breaks := ""
-			fewer := len(a.Values) > 0 && (len(old.Values) == 0 ||
-				slices.ContainsFunc(old.Values, func(v string) bool {
-					return !slices.Contains(a.Values, v)
-				}))
-			if a.Required && !old.Required || old.Type != a.Type || fewer {
-				breaks = "callers"
-			}
-			x, _ := json.Marshal(old) // no func and no channel
-			y, _ := json.Marshal(a)
-			c.add(Changed, b, breaks, "%s %s: %s, now %s", what, a.Name, x, y)
-		}
-	}
-	for _, old := range before {
-		if find(after, old.Name) < 0 {
-			c.add(Changed, b, "callers", "%s %s removed", what, old.Name)
-		}
-	}
 }

@@ -20,6 +20,7 @@ const format = 2
 // Manifest is the part of mcp.manifest.json that Compare reads.
 type Manifest struct {
 	File string `json:"-"` // the path that positions have
+	Text []byte `json:"-"` // of the file
 
 	Manifest int    `json:"manifest"`
 	Package  string `json:"package"`
@@ -30,6 +31,7 @@ type Manifest struct {
 		App         string `json:"app"`
 		Website     string `json:"website"`
 		Unannotated string `json:"unannotated"`
+		Strict      bool   `json:"strict"`
 		Client      string `json:"client"`
 
 		Icons json.RawMessage `json:"icons"`
@@ -96,6 +98,9 @@ type Access struct {
 	Authenticated bool     `json:"authenticated"`
 	MinRole       string   `json:"minRole"`
 	Permission    string   `json:"permission"`
+	Verb          string   `json:"verb"`
+	Action        string   `json:"action"`
+	Object        string   `json:"object"`
 	Scopes        []string `json:"scopes"`
 	Allow         []string `json:"allow"`
 	Constrained   bool     `json:"constrained"`
@@ -110,7 +115,7 @@ type Value struct {
 
 // Read reads a manifest. The name of the file is for errors and positions.
 func Read(file string, text []byte) (*Manifest, error) {
-	m := &Manifest{File: file}
+	m := &Manifest{File: file, Text: text}
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -156,6 +161,16 @@ func lineOf(text []byte, kind, id string) int {
 			within = strings.HasPrefix(line, "  \""+kind+"s\"")
 		}
 		if within && line == want {
+			return n + 1
+		}
+	}
+	return 1
+}
+
+// memberLine returns the line of a member of the file, in the layout that mcpgen writes, or 1.
+func memberLine(text []byte, name string) int {
+	for n, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "  \""+name+"\":") {
 			return n + 1
 		}
 	}

@@ -97,7 +97,7 @@ func (a Access) of(caller string, roles []string) need {
 	for _, scope := range a.Scopes {
 		term = append(term, "scope "+scope)
 	}
-	if a.asks() {
+	if a.requiresPermission() {
 		term = append(term, "permission "+a.Permission)
 		if !a.Constrained {
 			term = append(term, "permission "+a.Permission+unconstrained)
@@ -111,10 +111,10 @@ func (a Access) of(caller string, roles []string) need {
 
 // enforced reports whether the rule admits any caller.
 func (a Access) enforced() bool {
-	return a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.asks()
+	return a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.requiresPermission()
 }
 
-func (a Access) asks() bool { return a.Permission != "" && a.Permission != "none" }
+func (a Access) requiresPermission() bool { return a.Permission != "" && a.Permission != "none" }
 
 // rank is the position of a minimum role. It is beyond the last role if the hierarchy lacks it.
 func rank(role string, roles []string) int {

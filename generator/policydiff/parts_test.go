@@ -155,3 +155,30 @@ func TestAllowedChangesNeedAReason(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicyJudgesEachChange(t *testing.T) {
+	change := func(kind policydiff.Kind, name, breaks string) policydiff.Change {
+		return policydiff.Change{Kind: kind, Subject: "tool", Name: name, Breaks: breaks}
+	}
+	wider, other := change(policydiff.Widened, "a", ""), change(policydiff.Widened, "b", "")
+	changes := []policydiff.Change{wider, other, change(policydiff.Added, "c", ""),
+		change(policydiff.Removed, "d", "callers"), change(policydiff.Narrowed, "e", "")}
+	allowed := policydiff.Allowed{wider.String(): "reviewed", "gone": "old", "and": "older"}
+	for words, want := range map[string]string{"": "", "widen": "b", "add": "c", "break": "d",
+		"widen break add": "bcd"} {
+		judged, unused := policydiff.Policy{FailOn: strings.Fields(words), Allowed: allowed}.
+			Judge(changes)
+		refused := ""
+		for i, j := range judged {
+			if j.Refused {
+				refused += j.Name
+			}
+			if j.String() != changes[i].String() || (j.Allowed == "reviewed") != (i == 0) {
+				t.Errorf("%q: %+v", words, j)
+			}
+		}
+		if refused != want || !slices.Equal(unused, []string{"and", "gone"}) {
+			t.Errorf("%q: refused %s, want %s; unused %q", words, refused, want, unused)
+		}
+	}
+}

@@ -40,14 +40,8 @@ type edit struct {
 
 // edits compares two schemas.
 func edits(before, after schema) (list []edit) {
-	pointers := map[string]bool{"": true}
-	for p := range before {
-		pointers[p] = true
-	}
-	for p := range after {
-		pointers[p] = true
-	}
-	for _, pointer := range slices.Sorted(maps.Keys(pointers)) {
+	pointers := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	for _, pointer := range sorted(append(pointers, "")) {
 		old, was := before.at(pointer)
 		line, is := after.at(pointer)
 		switch {

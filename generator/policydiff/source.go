@@ -37,7 +37,7 @@ func Load(ctx context.Context, s Source) (set []*Manifest, err error) {
 	for _, dir := range dirs {
 		if dir != "." && dir != ".." && !strings.HasPrefix(dir, "./") &&
 			!strings.HasPrefix(dir, "../") {
-			return nil, fmt.Errorf("package %s: diff takes folders, such as ./%s", dir, dir)
+			return nil, fmt.Errorf("package %s: write a folder, such as ./%s", dir, dir)
 		}
 	}
 	switch {

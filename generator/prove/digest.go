@@ -16,14 +16,14 @@ import (
 // Source is a package whose files count.
 type Source struct{ Path, Dir string }
 
-// Digest is that of the source which a handler's call graph is made from, as far as it can be had
-// at once: every Go file of the packages, those for other systems included, tests and what mcpgen
-// writes left out, and go.mod and go.sum, which fix the other modules. Line ends do not count.
+// Digest is that of the source of a handler's call graph, as far as it is quickly available: every
+// Go file of the packages, those for other systems included, without tests and mcpgen's own files,
+// and go.mod and go.sum, which fix the other modules. Line ends do not count.
 //
-// It does not see vendor/, whose files the go command holds against go.mod by its list of modules
-// alone, the standard library, build tags and the go command's other settings, modules that go.mod
+// It does not cover vendor/, of which the go command compares only the list of modules with go.mod,
+// the standard library, build tags and the go command's other settings, modules that go.mod
 // replaces by directories, go.work, and an edited module cache; C and assembly are not read, and
-// unknown whatever is in them.
+// always unknown.
 func Digest(gomod string, packages []Source) (string, error) {
 	sum := sha256.New()
 	add := func(name, path string) error {
@@ -31,12 +31,14 @@ func Digest(gomod string, packages []Source) (string, error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(sum, "%q %x\n", name, sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))))
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+		fmt.Fprintf(sum, "%q %x\n", name, sha256.Sum256(content))
 		return nil
 	}
 	if gomod != "" {
 		for _, name := range []string{"go.mod", "go.sum"} {
-			if err := add(name, filepath.Join(filepath.Dir(gomod), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := add(name, filepath.Join(filepath.Dir(gomod), name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "", fmt.Errorf("reading mcp.proven.json: %w", err)
 			}
 		}

@@ -1,6 +1,6 @@
-// Package prove compares what handlers reach with what their directives declare, and keeps the
-// result in a record beside the source. The analysis is in package reach of cmd/mcpgen-prove, a
-// module of its own.
+// Package prove compares the capabilities that handlers reach with those that their directives
+// declare, and keeps the result in a record beside the source. The analysis is in package reach of
+// cmd/mcpgen-prove, a module of its own.
 package prove
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 // Judge reports handlers that reach more than capabilities= declares, and handlers of tools with
-// readonly that write files or start programs. dirs are where the author's packages are: a finding
-// stands at the last call on the way that is in them.
+// readonly that write files or start programs. dirs are the directories of the author's packages:
+// a finding is at the last call on the way that is in them.
 func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 	var found diag.List
 	for i, tool := range tools {
@@ -24,9 +24,9 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 				slices.Contains(declared, r.Capability) {
 				continue
 			}
-			says := "capabilities= lists " + strings.Join(declared, ", ")
+			declaration := "capabilities= lists " + strings.Join(declared, ", ")
 			if slices.Equal(declared, []string{none}) {
-				says = "capabilities= is none"
+				declaration = "capabilities= is none"
 			}
 			at, code := place(tool, r, dirs), diag.MoreThanDeclared
 			fix := "add " + r.Capability + " to capabilities=, or remove " + last(r)
@@ -40,7 +40,7 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 				fix = "remove it, or remove capabilities=: mcpgen then records the capabilities and " +
 					"reports none"
 			}
-			found.Add(code, at, fix, "%s %s, and %s: %s", tool.Handler, what, says, way(r))
+			found.Add(code, at, fix, "%s %s, and %s: %s", tool.Handler, what, declaration, way(r))
 		}
 		if readOnly := tool.Hints.ReadOnly; readOnly == nil || !*readOnly {
 			continue

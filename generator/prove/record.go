@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// File is the name of the record, which stands beside the package's source.
+// File is the name of the record, a file beside the package's source.
 const File = "mcp.proven.json"
 
 // recordVersion is the version of the record's format, and of the rules by which it is made.
@@ -41,7 +41,10 @@ type recordReach struct {
 // Encode writes the record of a package. Equal records are equal bytes: it holds no positions,
 // times or versions of tools.
 func Encode(pkg string, p model.Proof) ([]byte, error) {
-	r := record{Proven: recordVersion, Package: pkg, Platform: p.Platform, Digest: p.Digest, Tools: []recordTool{}}
+	r := record{
+		Proven: recordVersion, Package: pkg, Platform: p.Platform, Digest: p.Digest,
+		Tools: []recordTool{},
+	}
 	for _, row := range p.Tools {
 		tool := recordTool{Name: row.Tool, Handler: row.Handler, Reaches: []recordReach{}}
 		for _, reach := range row.Reaches {
@@ -85,7 +88,8 @@ func Read(dir, pkg string) (*model.Proof, error) {
 			for _, name := range reach.Path {
 				path = append(path, model.Step{Func: name})
 			}
-			row.Reaches = append(row.Reaches, model.Reach{Capability: reach.Capability, Why: reach.Why, Path: path})
+			row.Reaches = append(row.Reaches,
+				model.Reach{Capability: reach.Capability, Why: reach.Why, Path: path})
 		}
 		p.Tools = append(p.Tools, row)
 	}

@@ -22,7 +22,8 @@ func compare(walker, reflector json.RawMessage) []place {
 		return nil
 	}
 	var a, b any
-	if errA, errB := json.Unmarshal(walker, &a), json.Unmarshal(reflector, &b); errA != nil || errB != nil {
+	errA, errB := json.Unmarshal(walker, &a), json.Unmarshal(reflector, &b)
+	if errA != nil || errB != nil {
 		return []place{{"", shown(walker), shown(reflector)}}
 	}
 	found := differences("", a, b)

@@ -12,8 +12,8 @@ import (
 // testName is the test that the throw-away file adds to a package.
 const testName = "TestMcpgenReflectsTheSameSchemas"
 
-// program is a test file for one package: it reflects every type and appends what comes of it to
-// the file out, a line before each type and one after, so that a crash names its type. It reads the
+// program is a test file for one package: it reflects every type and appends the results to the
+// file out, a line before each type and one after, so that a crash names its type. It reads the
 // CommentMap from the file comments. All its package-level names and imports have a prefix that no
 // author uses.
 func program(
@@ -39,7 +39,9 @@ func program(
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", pkg)
-	for _, path := range []string{"encoding/json", "fmt", "os", "reflect", "runtime/debug", "testing", module} {
+	for _, path := range []string{
+		"encoding/json", "fmt", "os", "reflect", "runtime/debug", "testing", module,
+	} {
 		name := path[strings.LastIndexByte(path, '/')+1:]
 		fmt.Fprintf(&b, "mcpgenreflect%s %q\n", name, path)
 	}

@@ -1,11 +1,11 @@
-// Package reflection compares what the walker reads from source with what invopop's Reflector says
-// when the program runs, on the types of a service itself.
+// Package reflection compares the walker's schemas, read from source, with those that invopop's
+// Reflector makes when the program runs, on the types of a service itself.
 //
 // The Reflector needs the types, so it has to run in a program that is linked with them. That
 // program is a test of the service's own package, which can name its unexported types and those of
-// internal packages and of packages main. It stands in a file that only the go command's overlay
-// knows: nothing is written into the module, and the package's own tests are left out. The
-// packages' initialisation runs, as in any test.
+// internal packages and of packages main. Its file exists only in the go command's overlay: nothing
+// is written into the module, and the package's own tests are left out. The packages'
+// initialisation runs, as in any test.
 package reflection
 
 import (
@@ -24,7 +24,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/scan"
 )
 
 // The Reflector's module, and the version that the walker equals.
@@ -36,10 +35,10 @@ const (
 // Package is one package to compare.
 type Package struct {
 	Path, Name, Dir string
-	Types           []scan.Reflected
+	Types           []Reflected
 	// RequiredFromTags sets the Reflector's RequiredFromJSONSchemaTags.
 	RequiredFromTags bool
-	// Files are the generated files as they should stand; those on disk may be stale.
+	// Files are the current generated files; those on disk may be stale.
 	Files []emit.File
 }
 
@@ -51,14 +50,13 @@ type Difference struct {
 	Message string
 }
 
-// Result is what a comparison found.
+// Result is the result of a comparison.
 type Result struct {
 	Compared    int // types
 	Differences []Difference
 }
 
-// Error says that the comparison could not be made. It is about the machine or the module, not
-// about a type.
+// Error reports that the comparison failed, because of the machine or the module, not of a type.
 type Error struct{ Message string }
 
 // Error is the message, with the go command's own words.
@@ -66,8 +64,8 @@ func (e *Error) Error() string { return "cannot compare with the Reflector: " + 
 
 // Comments returns the Reflector's CommentMap of packages, which are given by import path with
 // their files. AddGoComments makes it, with WithFullComment. AddGoComments reads trees of
-// directories and does not know import paths, so Comments copies the files to directories that have
-// these names.
+// directories and has no import paths, so Comments copies the files to directories with these
+// names.
 func Comments(files map[string][]string) (map[string]string, error) {
 	scratch, err := os.MkdirTemp("", "mcpgen-comments-")
 	if err != nil {
@@ -103,7 +101,7 @@ func Comments(files map[string][]string) (map[string]string, error) {
 
 // Compare runs the Reflector with this CommentMap on the types of all packages, which are of one
 // module or workspace. dir is where the go command runs; empty is the working directory. Where the
-// module does not have the Reflector, a copy of its go.mod gets it, which may ask the module proxy.
+// module does not have the Reflector, a copy of its go.mod gets it, possibly from the module proxy.
 func Compare(
 	ctx context.Context, dir string, packages []Package, comments map[string]string,
 ) (Result, error) {
@@ -270,7 +268,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return output, err
 }
 
-// read compares what the program has written for one package.
+// read compares the program's output for one package.
 func (r *Result) read(p Package, out string) error {
 	file, err := os.Open(out)
 	if err != nil {
@@ -311,7 +309,7 @@ func (r *Result) read(p Package, out string) error {
 	return nil
 }
 
-func (r *Result) one(t scan.Reflected, schema json.RawMessage, refused string) {
+func (r *Result) one(t Reflected, schema json.RawMessage, refused string) {
 	r.Compared++
 	differ := func(pointer, format string, args ...any) {
 		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
@@ -323,7 +321,7 @@ func (r *Result) one(t scan.Reflected, schema json.RawMessage, refused string) {
 	}
 	switch {
 	case t.Apart != "" && refused != "":
-		return // both say that it has none
+		return // in both it has no schema
 	case t.Apart != "":
 		differ("", "mcpgen reads no schema: %s; the Reflector makes %s", t.Apart, shown(schema))
 	case refused != "":

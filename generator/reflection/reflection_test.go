@@ -39,7 +39,7 @@ func TestDifferencesCarryTheirPointer(t *testing.T) {
 
 func TestWhatTheProgramWritesBecomesFindings(t *testing.T) {
 	kind := func(name string) model.Expr { return model.Expr{{Text: name}} }
-	p := Package{Path: "example.com/p", Types: []scan.Reflected{
+	p := Package{Path: "example.com/p", Types: []Reflected{
 		{Type: kind("Same"), Schema: []byte(`{"type":"string"}`)},
 		{Type: kind("Other"), Schema: []byte(`{"type":"string"}`)},
 		{Type: kind("Refused"), Schema: []byte(`{"type":"string"}`)},
@@ -160,7 +160,7 @@ func TestDescriptionsAreCompared(t *testing.T) {
 	if len(found) > 0 || len(services) != 1 {
 		t.Fatal(found)
 	}
-	list := scan.ReflectedTypes(prog, services[0])
+	list := TypesOf(prog, services[0])
 	files := map[string][]string{}
 	for i := range list {
 		for _, path := range list[i].Reflect(nil) {

@@ -26,9 +26,10 @@ var errUnknown = errors.New("some inputs of the run are unknown")
 // settings are the variables of the go command that decide which packages exist, what they contain
 // and what their types are.
 var settings = []string{
-	"GOVERSION", "GOROOT", "GOMOD", "GOWORK", "GOFLAGS", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140", "CGO_ENABLED",
-	"GO111MODULE", "GOMODCACHE", "GOPATH", "GOTOOLCHAIN", "GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64",
-	"GOPPC64", "GORISCV64", "GOWASM", "CC", "CGO_CFLAGS", "CGO_CPPFLAGS", "PKG_CONFIG",
+	"GOVERSION", "GOROOT", "GOMOD", "GOWORK", "GOFLAGS", "GOOS", "GOARCH", "GOEXPERIMENT",
+	"GOFIPS140", "CGO_ENABLED", "GO111MODULE", "GOMODCACHE", "GOPATH", "GOTOOLCHAIN",
+	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+	"CC", "CGO_CFLAGS", "CGO_CPPFLAGS", "PKG_CONFIG",
 }
 
 // environment reads the settings of the go command. It fails if they name files outside the module,
@@ -46,7 +47,8 @@ func environment(ctx context.Context, dir string) (map[string]string, error) {
 		return nil, err
 	}
 	driver := os.Getenv("GOPACKAGESDRIVER")
-	if _, err := exec.LookPath("gopackagesdriver"); driver != "" && driver != "off" || driver == "" && err == nil {
+	if _, err := exec.LookPath("gopackagesdriver"); driver != "" && driver != "off" ||
+		driver == "" && err == nil {
 		return nil, errUnknown
 	}
 	flags := env["GOFLAGS"]

@@ -3,7 +3,6 @@ package scan
 import (
 	"cmp"
 	"fmt"
-	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,10 +10,9 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 )
-
-// defaultRoles is the hierarchy of packages that declare none.
-var defaultRoles = []string{"Viewer", "Member", "Manager", "Admin"}
 
 // verbs maps CRUD verbs to Django's four actions. An adapter may map them otherwise
 // (capability.VerbMapper). No verb is another one with an underscore and more behind it.
@@ -37,7 +35,7 @@ type rule struct {
 	objectFrom    string // those of another one that the object is from
 }
 
-// replaces reports whether the rule says who may call, so that the default's answer does not count.
+// replaces reports whether the rule selects callers itself, in place of the default rule.
 func (r rule) replaces() bool {
 	return r.public || r.authenticated || r.minRole != "" || len(r.scopes) > 0
 }
@@ -53,9 +51,7 @@ func (r rule) over(base rule) rule {
 		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
 			base.minRole, base.scopes
 	}
-	if r.action == "" {
-		r.action = base.action
-	}
+	r.action = cmp.Or(r.action, base.action)
 	if r.object == "" {
 		r.object, r.objectFrom = base.object, cmp.Or(base.objectFrom, base.stands)
 	}
@@ -92,7 +88,7 @@ func (r rule) access(goName, app string) model.Access {
 
 // verbOf returns the CRUD verb that a handler's name begins with, or "".
 func verbOf(goName string) string {
-	name := snake(goName)
+	name := naming.Snake(goName)
 	for verb := range verbs {
 		if name == verb || strings.HasPrefix(name, verb+"_") {
 			return verb
@@ -103,9 +99,6 @@ func verbOf(goName string) string {
 
 // rule reads the access keys of //mcp:tool or //mcp:default.
 func (s *scanner) rule(d *directive.Directive) rule {
-	if d == nil {
-		return rule{}
-	}
 	r := rule{
 		public: d.Has("public"), authenticated: d.Has("authenticated"),
 		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
@@ -135,137 +128,208 @@ func (s *scanner) rule(d *directive.Directive) rule {
 	return r
 }
 
-// role reports a role that the hierarchy does not have.
-func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
-	name := arg.Values[0].Text
-	if name == model.Lowest || name == model.Highest {
-		return
-	}
-	roles := &s.service.Roles
-	roles.Own = true
-	if slices.Contains(roles.Names, name) || len(roles.Names) == 0 {
-		return
-	}
-	d.Broken = true
-	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End,
-		directive.Nearest("", name, roles.Names),
-		"unknown role %s in %s", name, strings.Join(roles.Names, " < "))
+// defaults is a //mcp:default.
+type defaults struct {
+	rule    rule
+	output  string
+	lenient *bool
 }
 
-// defaults reads //mcp:default of the package and of its types.
-func (s *scanner) defaults() {
-	found := s.single("default")
-	s.packageRule = s.rule(found)
-	s.typeRules, s.inherits = map[string]rule{}, map[string]bool{}
-	s.outputs, s.lenient = map[string]string{}, map[string]*bool{}
-	if found != nil {
-		s.outputs[""], s.lenient[""] = found.Text("output"), found.Hint("lenient")
-	}
-	for _, d := range s.decls {
-		if d.place == directive.TypeDoc {
-			if found := d.find("default"); found != nil {
-				s.typeRules[d.name.Name] = s.rule(found)
-				s.outputs[d.name.Name] = found.Text("output")
-				s.lenient[d.name.Name] = found.Hint("lenient")
-			}
+// readDefaults reads //mcp:default of the package and of its types.
+func (s *scanner) readDefaults() {
+	read := func(name string, d *directive.Directive) {
+		if d != nil {
+			s.defaults[name] = defaults{s.rule(d), d.Text("output"), d.Hint("lenient")}
 		}
 	}
+	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}
+	read("", s.single("default"))
+	for _, d := range s.decls {
+		if d.Place == directive.TypeDoc {
+			read(d.Name.Name, d.Find("default"))
+		}
+	}
+}
+
+// defaultsOf returns the //mcp:default of a handler's receiver type, and that of the package for a
+// func.
+func (s *scanner) defaultsOf(d *annotated.Decl) defaults {
+	if d.Recv == nil {
+		return s.defaults[""]
+	}
+	return s.defaults[d.Recv.Name()]
 }
 
 // inherited is the rule that a handler's own is laid over.
-func (s *scanner) inherited(d *decl) rule {
-	if d.recv == nil {
-		return s.packageRule
+func (s *scanner) inherited(d *annotated.Decl) rule {
+	if d.Recv == nil {
+		return s.defaults[""].rule
 	}
-	s.inherits[d.recv.Name()] = true
-	return s.typeRules[d.recv.Name()].over(s.packageRule)
+	s.inherits[d.Recv.Name()] = true
+	return s.defaultsOf(d).rule.over(s.defaults[""].rule)
 }
 
-// unused reports the defaults of types that no tool stands below. Such a default looks as if
-// it ruled: on an alias, or on a type that is embedded where the tools are, it does not.
+// unused reports the defaults of types without tools. Such a default, on an alias or on an embedded
+// type, looks effective and is not.
 func (s *scanner) unused() {
 	for _, d := range s.decls {
-		if d.place != directive.TypeDoc || s.inherits[d.name.Name] {
+		if d.Place != directive.TypeDoc || s.inherits[d.Name.Name] {
 			continue
 		}
-		if found := d.find("default"); found != nil {
+		if found := d.Find("default"); found != nil {
 			s.report(diag.Misplaced, found.Pos, found.End,
 				"write it on the receiver type of the tools, or remove it",
-				"//mcp:default has no effect: type %s has no tools", d.name.Name)
+				"//mcp:default has no effect: type %s has no tools", d.Name.Name)
 		}
 	}
 }
 
-// hierarchy reads //mcp:roles.
-func (s *scanner) hierarchy() {
-	roles := &s.service.Roles
-	roles.Names = slices.Clone(defaultRoles)
-	d := s.single("roles")
-	if d == nil {
-		return
+// values reads //mcp:rule: the rules of single values of an argument.
+func (s *scanner) values(d *annotated.Decl, t *model.Tool) {
+	if t.Input.Schema == nil && t.Input.Written == "" {
+		return // the input could not be read, which is reported
 	}
-	roles.Own = true
-	roles.Pos = s.at(d.Pos, d.End)
-	if d.Broken {
-		roles.Names = nil // unknown: no role can be judged
-		return
+	var arguments []string
+	for _, found := range d.Directives {
+		if found.Name != "rule" || found.Subject.Text == "" {
+			continue
+		}
+		argument := found.Subject.Text
+		if !slices.Contains(arguments, argument) {
+			arguments = append(arguments, argument)
+			t.Values = append(t.Values, s.enumOf(d, t, found)...)
+		}
+		s.ruleOfValues(d, t, found)
 	}
-	var stands *decl
-	for _, candidate := range s.decls {
-		if candidate.find("roles") == d {
-			stands = candidate
+}
+
+// ruleOfValues applies one //mcp:rule to the values of its argument.
+func (s *scanner) ruleOfValues(d *annotated.Decl, t *model.Tool, found *directive.Directive) {
+	var known []string
+	for _, v := range t.Values {
+		if v.Argument == found.Subject.Text {
+			known = append(known, v.Value)
 		}
 	}
+	if known == nil || found.Broken {
+		return
+	}
+	if arg, ok := found.Arg("minrole"); ok {
+		if s.role(found, arg); found.Broken {
+			return
+		}
+	}
+	for _, value := range found.Chain {
+		i := slices.IndexFunc(t.Values, func(v model.Value) bool {
+			return v.Argument == found.Subject.Text && v.Value == value.Text
+		})
+		switch {
+		case i < 0:
+			s.report(diag.BadValue, value.Pos, value.End, directive.Nearest("", value.Text, known),
+				"%q is not a value of the argument %s of %s", value.Text, found.Subject.Text,
+				d)
+			continue
+		case t.Values[i].Ruled:
+			s.report(diag.Duplicate, value.Pos, value.End, "remove one of the two",
+				"the value %q of %s has two rules", value.Text, found.Subject.Text)
+			continue
+		}
+		v := &t.Values[i]
+		if v.Ruled = s.narrow(&v.Access, found); !v.Ruled {
+			s.report(diag.Contradiction, found.Pos, found.End,
+				"write a stricter rule than that of //mcp:tool, or remove it",
+				"the rule of %s is not stricter than the rule of %s", v.Name(), d)
+		}
+	}
+}
+
+// narrow adds a rule to an access rule, and reports whether that needs more then.
+func (s *scanner) narrow(a *model.Access, rule *directive.Directive) (narrows bool) {
+	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0
+	narrows = a.Public || rule.Has("authenticated") && !known
+	a.Public = false
+	if rule.Has("authenticated") && !known {
+		a.Authenticated = true
+	}
+	if role := rule.Text("minrole"); role != "" && s.rank(role) > s.rank(a.MinRole) {
+		a.MinRole, narrows = role, true
+	}
+	scopes := slices.Concat(a.Scopes, rule.List("scopes"))
+	slices.Sort(scopes)
+	if scopes = slices.Compact(scopes); len(scopes) > len(a.Scopes) {
+		a.Scopes, narrows = scopes, true
+	}
+	return narrows
+}
+
+// enumOf returns the values of the argument that a //mcp:rule names, each with the rule of the
+// tool, or reports why its values cannot have rules.
+func (s *scanner) enumOf(
+	d *annotated.Decl, t *model.Tool, found *directive.Directive,
+) []model.Value {
+	at := found.Subject
+	bad := func(fix, format string, args ...any) []model.Value {
+		s.report(diag.Unbindable, at.Pos, at.End, fix, format, args...)
+		return nil
+	}
+	name := d.String()
 	switch {
-	case stands.place == directive.PackageDoc && len(d.Chain) == 0:
-		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, for example "+
-			d.Spec.Example, "//mcp:roles has no role")
-	case stands.place == directive.PackageDoc:
-		roles.Names = nil
-		for _, v := range d.Chain {
-			roles.Names = append(roles.Names, v.Text)
+	case t.Input.Kind == model.NoInput:
+		return bad("give the handler a parameter "+at.Text+", an enum",
+			"%s has no arguments with values", name)
+	case t.Input.Codec == nil:
+		reason := t.Input.Uncoded
+		if t.Input.Written != "" {
+			reason = "it has a schema by hand"
 		}
-	case len(d.Chain) > 0:
-		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End,
-			"write //mcp:roles without names: the constants are the roles",
-			"//mcp:roles on a const block has names of roles")
-	default:
-		s.constants(stands, d)
+		return bad("take plain parameters, or a struct whose fields mcpgen can read",
+			"the values of arguments of %s cannot have rules: %s", name, reason)
+	case slices.ContainsFunc(t.Allows, func(a model.Allow) bool { return a.Argument == at.Text }):
+		return bad("remove //mcp:allow or //mcp:rule",
+			"the argument %s of %s has both //mcp:allow and //mcp:rule",
+			at.Text, name)
 	}
-}
-
-// constants reads the hierarchy from a const block of one named integer type.
-func (s *scanner) constants(block *decl, d *directive.Directive) {
-	s.service.Roles.Names = nil
-	bad := func(pos token.Pos, fix, format string, args ...any) {
-		s.report(diag.BadHierarchy, pos, token.NoPos, fix, format, args...)
-	}
-	list, typ := s.integers(block.block)
-	if typ == nil {
-		bad(d.Pos, "give every constant of the block one named integer type of this package",
-			"//mcp:roles is on constants without a common named integer type")
-		return
-	}
-	if len(list) == 0 {
-		bad(d.Pos, "declare the roles as constants", "//mcp:roles is on a block without constants")
-		return
-	}
-	slices.SortStableFunc(list, byValue)
-	for i, c := range list {
-		if i > 0 && byValue(list[i-1], c) == 0 {
-			bad(c.Pos(), "give every role a different value", "the roles %s and %s have the same value",
-				list[i-1].Name(), c.Name())
-			return
-		}
-		if c.Name() == model.Lowest || c.Name() == model.Highest {
-			bad(c.Pos(), "rename the role", "the role name %s is reserved", c.Name())
-			return
+	var fields []model.ObjectField
+	for _, object := range s.codecs.Objects() {
+		if object.Name == t.Input.Codec.Name {
+			fields = object.Fields
 		}
 	}
-	for _, c := range list {
-		s.service.Roles.Names = append(s.service.Roles.Names, c.Name())
+	var known []string
+	for _, f := range fields {
+		known = append(known, f.Name)
+		if f.Name != at.Text {
+			continue
+		}
+		enum := slices.IndexFunc(f.Codec.Checks, func(c model.Check) bool {
+			return c.Keyword == "enum"
+		})
+		switch {
+		case f.Codec.Kind != model.StringCodec || enum < 0:
+			return bad("give it a string type with constants, or enum=",
+				"the argument %s of %s is not an enum of strings", at.Text, name)
+		case f.Codec.Nullable:
+			return bad("remove nullable: a rule cannot cover null",
+				"the argument %s of %s may be null", at.Text, name)
+		case !f.Required && f.Default == "":
+			return bad("make it required, or give it a default",
+				"the argument %s of %s may be absent, and a rule cannot cover that", at.Text, name)
+		}
+		var values []model.Value
+		for _, value := range f.Codec.Checks[enum].Values {
+			access := t.Access
+			access.Scopes = slices.Clone(access.Scopes)
+			values = append(values, model.Value{Argument: at.Text, Value: value, Access: access})
+		}
+		return values
 	}
-	s.roleType, s.roleVals = typ, list
+	fix := "name an argument of the handler"
+	if len(known) > 0 {
+		fix = directive.Nearest("", at.Text, known)
+	}
+	if i := strings.IndexAny(at.Text, ".[/"); i >= 0 {
+		fix = fmt.Sprintf("write the name of an argument: values within %s cannot have rules",
+			at.Text[:i])
+	}
+	return bad(fix, "%s has no argument %s", name, at.Text)
 }

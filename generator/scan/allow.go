@@ -4,12 +4,13 @@ import (
 	"go/types"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
+	"github.com/mcpgen/mcpgen/generator/scan/grantuse"
 )
 
 const systemCommand = "system.command"
@@ -21,12 +22,12 @@ type bound struct {
 }
 
 // allows reads //mcp:allow: which arguments are decided on before the handler runs.
-func (s *scanner) allows(d *decl, t *model.Tool) {
+func (s *scanner) allows(d *annotated.Decl, t *model.Tool) {
 	if t.Input.Schema == nil && t.Input.Written == "" {
 		return // the input could not be read, which is reported
 	}
 	byName := map[string]*bound{}
-	for _, found := range d.directives {
+	for _, found := range d.Directives {
 		if found.Name != "allow" {
 			continue
 		}
@@ -37,13 +38,15 @@ func (s *scanner) allows(d *decl, t *model.Tool) {
 	for _, b := range byName {
 		t.Allows = append(t.Allows, b.Allow)
 	}
-	slices.SortFunc(t.Allows, func(a, b model.Allow) int { return strings.Compare(a.Argument, b.Argument) })
+	sortBy(t.Allows, func(a model.Allow) string { return a.Argument })
 	s.distinct(d, byName)
 	s.opened(d, t)
 }
 
 // allow reads one KIND={argument}.
-func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg directive.Arg) {
+func (s *scanner) allow(
+	d *annotated.Decl, t *model.Tool, byName map[string]*bound, arg directive.Arg,
+) {
 	kind, value := arg.Key, arg.Values[0]
 	b := byName[value.Text]
 	if b == nil {
@@ -51,28 +54,22 @@ func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg di
 		if b, typ = s.argument(d, t, arg); b == nil {
 			return
 		}
-		list := false
+		fits, list := false, false
 		switch under := typ.Underlying().(type) {
 		case *types.Basic:
-			if under.Kind() != types.String {
-				typ = nil
-			}
+			fits = under.Kind() == types.String
 		case *types.Slice:
 			list = types.Identical(types.Unalias(under.Elem()), types.Typ[types.String])
-			if !list {
-				typ = nil
-			}
-		default:
-			typ = nil
+			fits = list
 		}
-		if typ == nil || list != (kind == systemCommand) {
+		if !fits || list != (kind == systemCommand) {
 			fix := "give it the type string, or " + typeFor(kind)
 			if kind == systemCommand {
 				fix = "give it the type []string or grant.Argv: a command is a program and its arguments, " +
 					"not a line for a shell"
 			}
 			s.report(diag.Unbindable, value.Pos, value.End, fix,
-				"the type of the argument %s of %s does not fit %s", value.Text, handlerName(d), kind)
+				"the type of the argument %s of %s does not fit %s", value.Text, d, kind)
 			return
 		}
 		b.List, b.Plain = list, types.Identical(types.Unalias(typ), typ.Underlying())
@@ -84,12 +81,13 @@ func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg di
 	}
 	switch {
 	case slices.Contains(b.Kinds, kind):
-		s.report(diag.Duplicate, arg.Pos, arg.End, "remove one of the two", "%s is bound to %s twice", value.Text, kind)
+		s.report(diag.Duplicate, arg.Pos, arg.End, "remove one of the two",
+			"%s is bound to %s twice", value.Text, kind)
 		return
 	case other != "" && (!isFile(kind) || !isFile(other)):
 		s.report(diag.Unbindable, arg.Pos, arg.End,
 			"bind each to its own argument; only file.read and file.write can share one",
-			"the argument %s of %s is bound to %s and to %s", value.Text, handlerName(d), other, kind)
+			"the argument %s of %s is bound to %s and to %s", value.Text, d, other, kind)
 		return
 	}
 	b.Kinds = append(b.Kinds, kind)
@@ -111,17 +109,13 @@ func typeFor(kind string) string {
 	return ownType
 }
 
-// ownType is what fits kinds that the runtime has no type for.
+// ownType is the type for kinds without a type of the runtime's.
 const ownType = "a string type"
 
-// named is what a type could be called that is there for one argument.
-func named(argument string) string {
-	first, size := utf8.DecodeRuneInString(argument)
-	return string(unicode.ToUpper(first)) + argument[size:]
-}
-
-// argument finds what a binding names, or reports that there is no such thing.
-func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, types.Type) {
+// argument finds the argument that a binding names, or reports that it is missing.
+func (s *scanner) argument(
+	d *annotated.Decl, t *model.Tool, arg directive.Arg,
+) (*bound, types.Type) {
 	value := arg.Values[0]
 	b := &bound{Allow: model.Allow{Argument: value.Text, Pos: s.at(arg.Pos, arg.End)}}
 	bad := func(fix, format string, args ...any) (*bound, types.Type) {
@@ -131,13 +125,12 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 	var known []string
 	switch {
 	case t.Input.Kind == model.NoInput:
-		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind",
-			handlerName(d))
+		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind", d)
 	case t.Input.Kind == model.PlainInput:
 		for _, p := range t.Input.Params {
 			if p.Name == value.Text {
 				b.Path = []model.Selector{{Name: p.Field}}
-				for v := range d.fn.Signature().Params().Variables() {
+				for v := range d.Func.Signature().Params().Variables() {
 					if v.Name() == p.Go {
 						b.param = v
 					}
@@ -147,10 +140,11 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 			known = append(known, p.Name)
 		}
 	case t.Input.Codec == nil:
-		return bad("take plain parameters, or a struct whose fields mcpgen can read", "the arguments of %s cannot be bound: %s", handlerName(d), t.Input.Uncoded)
+		return bad("take plain parameters, or a struct whose fields mcpgen can read",
+			"the arguments of %s cannot be bound: %s", d, t.Input.Uncoded)
 	default:
-		in := d.fn.Signature().Params()
-		typ := pointee(in.At(in.Len() - 1).Type())
+		in := s.inputs(d)
+		typ := pointee(in[len(in)-1].Type())
 		for _, object := range s.codecs.Objects() {
 			if object.Name != t.Input.Codec.Name {
 				continue
@@ -167,20 +161,22 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 	if len(known) > 0 {
 		fix = directive.Nearest("", value.Text, known)
 	}
-	if name := snake(value.Text); slices.Contains(known, name) {
+	if name := naming.Snake(value.Text); slices.Contains(known, name) {
 		fix = "write {" + name + "}, the argument's name that clients use"
 	}
-	return bad(fix, "%s has no argument %s", handlerName(d), value.Text)
+	return bad(fix, "%s has no argument %s", d, value.Text)
 }
 
 // field follows the way to a field of an input struct.
-func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type, path []model.Selector) (*bound, types.Type) {
+func (s *scanner) field(
+	d *annotated.Decl, b *bound, value directive.Value, typ types.Type, path []model.Selector,
+) (*bound, types.Type) {
 	b.Path = path
 	for i, step := range path {
 		if step.Pointer && i < len(path)-1 {
 			s.report(diag.Unbindable, value.Pos, value.End, "declare the field in the input struct itself",
-				"the argument %s of %s is a field of an embedded pointer, which can be nil", value.Text,
-				handlerName(d))
+				"the argument %s of %s is a field of an embedded pointer, which can be nil",
+				value.Text, d)
 			return nil, nil
 		}
 		of, ok := pointee(typ).Underlying().(*types.Struct)
@@ -196,12 +192,11 @@ func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type
 	return b, typ
 }
 
-// distinct reports bound plain parameters of a type that another parameter has too: two that are
-// swapped, in the signature or in a caller's mind, would compile, and the wrong one would be
-// decided on.
-func (s *scanner) distinct(d *decl, byName map[string]*bound) {
+// distinct reports bound plain parameters of a type that another parameter has too: swapped ones
+// would compile, and the wrong one would be decided on.
+func (s *scanner) distinct(d *annotated.Decl, byName map[string]*bound) {
 	reported := map[*types.Var]bool{}
-	for v := range d.fn.Signature().Params().Variables() {
+	for v := range d.Func.Signature().Params().Variables() {
 		var b *bound
 		for _, candidate := range byName {
 			if candidate.param == v {
@@ -211,7 +206,7 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 		if b == nil || len(b.Kinds) == 0 {
 			continue
 		}
-		for other := range d.fn.Signature().Params().Variables() {
+		for other := range d.Func.Signature().Params().Variables() {
 			if other == v || reported[other] || !types.Identical(other.Type(), v.Type()) {
 				continue
 			}
@@ -219,95 +214,45 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
 			if typeFor(b.Kinds[0]) == ownType {
 				fix = "give " + v.Name() + " a string type that no other parameter has, for example type " +
-					named(v.Name()) + " string"
+					naming.UpperFirst(v.Name()) + " string"
 			}
 			if !b.Plain {
 				fix = "give each its own type, for example type Target string, or use a struct"
 			}
-			pos, end := s.placeOf(d, v)
+			pos, end := placeOf(d, v)
 			s.report(diag.Unbindable, pos, end, fix,
 				"%s and %s of %s have the same type, so swapped arguments would compile, and %s is bound "+
 					"to %s",
-				v.Name(), other.Name(), handlerName(d), v.Name(), b.Kinds[0])
+				v.Name(), other.Name(), d, v.Name(), b.Kinds[0])
 			break
 		}
 	}
 }
 
-// opened reports arguments with a file permission whose file the handler never takes: whatever it
-// opens by their names instead would be another decision, or none.
-func (s *scanner) opened(d *decl, t *model.Tool) {
+// opened reports arguments with a file permission whose file the handler never takes: a file that
+// it opens by name instead would have another decision, or none.
+func (s *scanner) opened(d *annotated.Decl, t *model.Tool) {
 	for _, a := range t.Allows {
 		if len(a.Kinds) == 0 || !isFile(a.Kinds[0]) {
 			continue
 		}
 		switch {
-		case d.place == directive.InterfaceMethod:
+		case d.Place == directive.InterfaceMethod:
 			s.out.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
 				"%s is an interface method, so mcpgen cannot check whether it takes the file of %s from "+
-					"package grant", handlerName(d), a.Argument)
-		case !s.takes(d, a.Argument):
+					"package grant", d, a.Argument)
+		case !s.grantUses().Take(d.Name, a.Argument):
 			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
 				a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
 				"%s never takes the file of the argument %s, which the server checks and opens before the call",
-				handlerName(d), a.Argument)
+				d, a.Argument)
 		}
 	}
 }
 
-// needs are the capabilities that the code of a handler with a kind of permission has.
-func needs(kind string) string {
-	switch {
-	case isFile(kind):
-		return "files"
-	case kind == systemCommand:
-		return "exec"
-	case strings.HasPrefix(kind, "net."):
-		return "network"
+func (s *scanner) grantUses() *grantuse.Funcs {
+	if s.funcBodies == nil {
+		s.funcBodies = grantuse.Read(s.pkg)
 	}
-	return ""
-}
-
-// limits reads //mcp:limit.
-func (s *scanner) limits(d *decl) model.Limits {
-	l := model.Limits{Timeout: defaultTimeout}
-	found := d.find("limit")
-	if found == nil {
-		return l
-	}
-	if timeout, ok := found.Duration("timeout"); ok {
-		l.Timeout = timeout
-	}
-	l.Memory, l.Output, l.Concurrency, l.Rate = found.Size("memory"), found.Size("output"), found.Count("concurrency"), found.Rate("rate")
-	l.Isolate, l.Capabilities = found.Text("isolate"), slices.Sorted(slices.Values(found.List("capabilities")))
-	if arg, ok := found.Arg("memory"); ok && l.Isolate == "" && !found.Broken {
-		s.report(diag.Contradiction, arg.Pos, arg.End, "add isolate=process, or remove memory=",
-			"%s has memory= without isolate=process: the server cannot measure the memory of one call "+
-				"in its own process", handlerName(d))
-	}
-	if l.Isolate != "" && l.Memory == 0 {
-		l.Memory = defaultMemory
-	}
-	return l
-}
-
-// capable reports a permission that the declared capabilities leave no use for.
-func (s *scanner) capable(d *decl, t *model.Tool) {
-	declared := t.Limits.Capabilities
-	if declared == nil {
-		return
-	}
-	arg, _ := d.find("limit").Arg("capabilities")
-	reported := map[string]bool{}
-	for _, a := range t.Allows {
-		for _, kind := range a.Kinds {
-			need := needs(kind)
-			if need == "" || slices.Contains(declared, need) || reported[need] {
-				continue
-			}
-			reported[need] = true
-			s.report(diag.Contradiction, arg.Pos, arg.End, "add "+need+", or remove the permission",
-				"%s is bound to %s, and capabilities= does not list %s", a.Argument, kind, need)
-		}
-	}
+	return s.funcBodies
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"go/constant"
-	"go/types"
+	"go/token"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,17 +13,17 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 )
 
 // metadata reads what clients and people see of a tool besides its schemas.
-func (s *scanner) metadata(d *decl, written *directive.Directive, t *model.Tool) {
+func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *model.Tool) {
 	t.AnnotationTitle = written.Text("annotationtitle")
-	t.Elicits = written.Has("elicits")
-	t.Lenient = written.Hint("lenient")
-	if t.Lenient == nil && d.recv != nil {
-		t.Lenient = s.lenient[d.recv.Name()]
+	t.Unsolicited = written.Has("unsolicited")
+	if written.Has("task") {
+		t.Task = cmp.Or(written.Text("task"), "optional")
 	}
-	t.Lenient = cmp.Or(t.Lenient, s.lenient[""])
+	t.Lenient = cmp.Or(written.Hint("lenient"), s.defaultsOf(d).lenient, s.defaults[""].lenient)
 	t.Aliases = slices.Sorted(slices.Values(written.List("alias")))
 	for _, alias := range t.Aliases {
 		if !toolName.MatchString(alias) {
@@ -33,49 +33,13 @@ func (s *scanner) metadata(d *decl, written *directive.Directive, t *model.Tool)
 		}
 	}
 	t.Icons = s.icons(d)
-	t.Meta = s.meta(d)
-}
-
-// text returns the value of a key. A bare @Name is the value of a constant of the package.
-func (s *scanner) text(d *directive.Directive, key string) string {
-	arg, ok := d.Arg(key)
-	if !ok {
-		return ""
-	}
-	value := arg.Values[0]
-	name, constantName := strings.CutPrefix(value.Text, "@")
-	if value.Quoted || !constantName {
-		return value.Text
-	}
-	bad := func(fix, format string) {
-		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, key, name)
-	}
-	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
-	if c == nil || c.Val().Kind() != constant.String {
-		bad("declare the constant in this package, or quote a text that begins with @",
-			"%s=@%s is not a string constant of the package")
-		return ""
-	}
-	text := strings.TrimSpace(constant.StringVal(c.Val()))
-	if f := s.pkg.FileOf(s.prog.Fset, c.Pos()); f != nil && f.Constrained {
-		bad("move the constant into a file that every build has",
-			"%s=@%s is a constant in a file that is not part of every build")
-	} else if text == "" {
-		bad("write a text", "%s=@%s is an empty constant")
-	} else if at, hidden := model.Hidden(text); at >= 0 {
-		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s",
-			name,
-			hidden)
-	}
-	if !slices.Contains(s.texts, c) {
-		s.texts = append(s.texts, c)
-	}
-	return text
+	s.appOf(written, t)
+	t.Meta = s.meta(d, t.UI)
 }
 
 // icons reads the icons of a tool or of the server.
-func (s *scanner) icons(d *decl) (icons []model.Icon) {
-	for _, found := range d.directives {
+func (s *scanner) icons(d *annotated.Decl) (icons []model.Icon) {
+	for _, found := range d.Directives {
 		if found.Name != "icon" || found.Broken {
 			continue
 		}
@@ -94,10 +58,14 @@ func (s *scanner) icons(d *decl) (icons []model.Icon) {
 	return icons
 }
 
-// meta reads the _meta of a tool, as compact JSON with sorted keys; "" without one.
-func (s *scanner) meta(d *decl) string {
+// meta reads the _meta of a tool, as compact JSON with sorted keys; "" without one. ui is the URI
+// of its MCP App.
+func (s *scanner) meta(d *annotated.Decl, ui string) string {
 	members := map[string]json.RawMessage{}
-	for _, found := range d.directives {
+	if ui != "" {
+		members["ui"] = uiMeta(ui)
+	}
+	for _, found := range d.Directives {
 		if found.Name != "meta" || found.Broken {
 			continue
 		}
@@ -156,8 +124,68 @@ func (s *scanner) website(d *directive.Directive) string {
 	return text
 }
 
-// describe returns the description that a directive has, or else that of the doc comment.
-func (s *scanner) describe(d *decl, written *directive.Directive) string {
-	comment := s.description(d.doc)
-	return cmp.Or(s.text(written, "description"), comment)
+// appType is the media type of the view of an MCP App (SEP-1865).
+const appType = "text/html;profile=mcp-app"
+
+// accessKeys are the keys by which a directive has a rule of its own.
+var accessKeys = []string{
+	"public", "authenticated", "minrole", "scopes", "action", "object", "denial", "constrained",
+}
+
+// app is what apps needs of a tool with ui=, or of a resource that may be its view.
+type app struct{ pos, end token.Pos }
+
+// appOf notes the ui= of a tool.
+func (s *scanner) appOf(written *directive.Directive, t *model.Tool) {
+	arg, ok := written.Arg("ui")
+	if !ok {
+		return
+	}
+	t.UI = written.Text("ui")
+	s.uis[t.UI] = cmp.Or(s.uis[t.UI], app{arg.Pos, arg.End})
+}
+
+// apps gives the views of MCP Apps the rules of their tools, and reports what does not fit.
+func (s *scanner) apps() {
+	for _, uri := range slices.Sorted(maps.Keys(s.uis)) {
+		bad := func(fix, format string, args ...any) {
+			s.report(diag.BadValue, s.uis[uri].pos, s.uis[uri].end, fix, format, args...)
+		}
+		i := slices.IndexFunc(s.service.Resources, func(r model.Resource) bool { return r.URI == uri })
+		switch {
+		case !strings.HasPrefix(uri, "ui://"):
+			bad("write ui=ui://…", "ui=%s is not a ui:// URI", uri)
+			continue
+		case i < 0 && s.lost("resource"):
+			continue
+		case i < 0:
+			bad("declare it with //mcp:resource uri="+uri, "this package has no resource %s", uri)
+			continue
+		}
+		view := &s.service.Resources[i]
+		if len(view.Variables) > 0 {
+			bad("remove the variables from its uri=", "ui=%s is a template, and not one resource", uri)
+		}
+		if view.MIMEType = cmp.Or(view.MIMEType, appType); view.MIMEType != appType {
+			bad("remove its mimetype=", "the resource %s of ui= has mimetype=%s, not %s", uri,
+				view.MIMEType, appType)
+		}
+		inherits := !s.ruledURIs[uri]
+		for _, t := range s.service.Tools {
+			switch {
+			case t.UI != uri:
+			case inherits:
+				view.Access, view.Denial, inherits = t.Access, t.Denial, false
+			case !view.SameRule(t):
+				bad("give them equal rules, or leave out the rule of the resource",
+					"the tool %s and the resource %s of its ui= have different rules", t.Name, uri)
+			}
+		}
+	}
+}
+
+// uiMeta returns the _meta.ui of a tool.
+func uiMeta(uri string) json.RawMessage {
+	text, _ := json.Marshal(map[string]string{"resourceUri": uri}) // strings always encode
+	return text
 }

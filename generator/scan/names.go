@@ -1,64 +1,75 @@
 package scan
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/token"
 	"go/types"
 	"regexp"
 	"strings"
-	"unicode"
 
-	"github.com/ettle/strcase"
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 )
-
-// Go writes some words in mixed case that are one word all the same: IDs, VMs, IPv4, OAuth.
-var (
-	pluralInitialism = regexp.MustCompile(`([A-Z])([A-Z]+)s($|[A-Z0-9_])`)
-	mixedWord        = strings.NewReplacer("IPv", "Ipv", "OAuth", "Oauth")
-)
-
-// snake is the snake_case of a Go name: GetByID is get_by_id, UserIDs user_ids.
-func snake(goName string) string {
-	text := mixedWord.Replace(goName)
-	text = pluralInitialism.ReplaceAllStringFunc(text, func(m string) string {
-		groups := pluralInitialism.FindStringSubmatch(m)
-		return groups[1] + strings.ToLower(groups[2]) + "s" + groups[3]
-	})
-	return strcase.ToSnake(text)
-}
-
-// exported is a parameter's name as a field: userID is UserID, id is ID.
-func exported(param string) string {
-	if name := strcase.ToGoPascal(snake(param)); token.IsIdentifier(name) && token.IsExported(name) {
-		return name
-	}
-	return "X" + param
-}
 
 // toolName is the rule of the MCP specification, section Tools of revision 2025-11-25: ASCII
 // letters, digits, underscore, hyphen and dot, 1 to 128 of them.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// upperFirst makes the part of a constant's name: getByID is GetByID.
-func upperFirst(name string) string {
-	for i, r := range name {
-		return string(unicode.ToUpper(r)) + name[i+len(string(r)):]
+// checkName applies the specification's rule for names of tools to prompts as well, for whose names
+// it has none: every client can show such names.
+func (s *scanner) checkName(d *annotated.Decl, written *directive.Directive, name string) {
+	if !toolName.MatchString(name) && d.Func.Name() != "_" {
+		s.report(diag.BadToolName, written.Pos, written.End,
+			"write another name=, of ASCII letters, digits, underscore, hyphen and dot",
+			"%q is not an MCP %s name", name, written.Name)
 	}
-	return name
 }
 
-// lowerFirst makes a Go name unexported as people write it: GetByID is getByID, IDInput
-// idInput, HTTP http.
-func lowerFirst(name string) string {
-	runes := []rune(name)
-	upper := 0
-	for upper < len(runes) && unicode.IsUpper(runes[upper]) {
-		upper++
+// constantsOf names the constants of the names of tools and prompts and of the URIs of
+// resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
+// two handlers would share one, ToolSitesGet.
+func (s *scanner) constantsOf() {
+	owner := map[string]string{}
+	var tools, prompts, resources []*model.Tool
+	for i := range s.service.Tools {
+		tools = append(tools, &s.service.Tools[i])
 	}
-	if upper > 1 && upper < len(runes) && unicode.IsLower(runes[upper]) {
-		upper-- // the last capital begins the next word
+	for i := range s.service.Prompts {
+		prompts = append(prompts, &s.service.Prompts[i].Tool)
 	}
-	return strings.ToLower(string(runes[:upper])) + string(runes[upper:])
+	for i := range s.service.Resources {
+		resources = append(resources, &s.service.Resources[i].Tool)
+	}
+	s.nameConstants("Tool", tools, owner)
+	s.nameConstants("Prompt", prompts, owner)
+	s.nameConstants("Resource", resources, owner)
+}
+
+func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
+	count := map[string]int{}
+	for _, t := range served {
+		count[naming.UpperFirst(t.Handler.Name)]++
+	}
+	for _, t := range served {
+		h := t.Handler
+		name := prefix + naming.UpperFirst(h.Name)
+		if h.Recv != "" && count[naming.UpperFirst(h.Name)] > 1 {
+			name = prefix + naming.UpperFirst(h.Recv) + naming.UpperFirst(h.Name)
+		}
+		t.Const = name
+		if other, taken := owner[name]; taken {
+			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
+				"%s and %s would both have the constant %s", other, h, name)
+			continue
+		}
+		owner[name] = h.String()
+	}
 }
 
 // names gives every type of inputs and outputs one base for generated identifiers.
@@ -83,38 +94,29 @@ func (n *names) name(key, want string) string {
 	return name
 }
 
-// word describes a type in one identifier: []Device of this package is deviceList,
-// map[string]site.Page is stringSitePageMap. A type without any name is "".
-func word(t types.Type, in *types.Package) string {
-	named := func(obj *types.TypeName, args *types.TypeList) string {
-		name := lowerFirst(obj.Name())
-		if obj.Pkg() != nil && obj.Pkg() != in {
-			name = lowerFirst(obj.Pkg().Name()) + upperFirst(obj.Name())
-		}
-		for i := range args.Len() {
-			name += upperFirst(word(args.At(i), in))
-		}
-		return name
+// base names the generated identifiers of a type. Inputs and outputs of one type have
+// different schemas, and so may a type and a pointer to it: equal schemas share a name. A type
+// without a name of its own is named for the handler.
+func (s *scanner) base(
+	direction string, d *annotated.Decl, t types.Type, sch *jsonschema.Schema, suffix string,
+) string {
+	want := naming.Word(t, s.pkg.Types)
+	if want == "" {
+		want = naming.LowerFirst(d.Func.Name())
 	}
-	switch t := t.(type) {
-	case *types.Alias:
-		return named(t.Obj(), t.TypeArgs())
-	case *types.Named:
-		return named(t.Obj(), t.TypeArgs())
-	case *types.Pointer:
-		return word(t.Elem(), in)
-	case *types.Slice:
-		return word(t.Elem(), in) + "List"
-	case *types.Array:
-		return word(t.Elem(), in) + "Array"
-	case *types.Map:
-		return word(t.Key(), in) + upperFirst(word(t.Elem(), in)) + "Map"
-	case *types.Basic:
-		return t.Name()
-	case *types.Interface:
-		return "any"
+	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
+		want += suffix
 	}
-	return ""
+	text, err := json.Marshal(sch)
+	if err != nil {
+		// Schemas are made of plain values; one that is not stays alone under its handler's name.
+		text = []byte(d.String())
+	}
+	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
+	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+		want += suffix
+	}
+	return s.names.name(key, want)
 }
 
 // reserved are names that generated code uses within Toolset: its locals and the packages it
@@ -131,13 +133,13 @@ func (s *scanner) parameter(typ string, taken map[string]bool) string {
 		return token.IsIdentifier(name) && !reserved[name] && !taken[name] &&
 			types.Universe.Lookup(name) == nil && s.pkg.Types.Scope().Lookup(name) == nil
 	}
-	base := lowerFirst(typ)
+	base := naming.LowerFirst(typ)
 	if free(base) {
 		return base
 	}
-	name := "the" + upperFirst(typ)
+	name := "the" + naming.UpperFirst(typ)
 	for i := 2; !free(name); i++ {
-		name = fmt.Sprintf("the%s%d", upperFirst(typ), i)
+		name = fmt.Sprintf("the%s%d", naming.UpperFirst(typ), i)
 	}
 	return name
 }

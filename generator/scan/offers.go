@@ -13,18 +13,21 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
 // The cures of prompts, resources and completions of another shape.
 const (
-	promptShapes   = "write func(ctx context.Context, in In) (string, error), with plain parameters instead of in, and with *mcp.GetPromptResult instead of string"
-	resourceShapes = "write func(ctx context.Context, id string) (string, error), a parameter for each variable of uri=, and with []byte or *mcp.ReadResourceResult instead of string"
-	completeShape  = "write func(ctx context.Context, begun string) ([]string, error)"
+	promptShapes = "write func(ctx context.Context, in In) (string, error), with plain parameters " +
+		"instead of in, and with []mcp.Content or *mcp.GetPromptResult instead of string"
+	resourceShapes = "write func(ctx context.Context, id string) (string, error), a parameter for " +
+		"each variable of uri=, and with []byte or *mcp.ReadResourceResult instead of string"
+	completeShape = "write func(ctx context.Context, begun string) ([]string, error)"
 )
 
 // prompt reads a handler of //mcp:prompt.
-func (s *scanner) prompt(d *decl, written *directive.Directive) {
+func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
 	p := model.Prompt{Tool: s.served(d, written)}
 	s.checkName(d, written, p.Name)
 	in, out, ok := s.callable(d)
@@ -39,13 +42,15 @@ func (s *scanner) prompt(d *decl, written *directive.Directive) {
 		return
 	}
 	s.partial[p.Name] = !ok
-	s.handlers = append(s.handlers, d.fn)
+	s.handlers = append(s.handlers, d.Func)
 	s.service.Prompts = append(s.service.Prompts, p)
 }
 
 // resource reads a handler of //mcp:resource.
-func (s *scanner) resource(d *decl, written *directive.Directive) {
-	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"), MIMEType: written.Text("mimetype")}
+func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
+	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"),
+		MIMEType: written.Text("mimetype"), Subscribe: written.Has("subscribe")}
+	s.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, written.Has)
 	in, out, ok := s.callable(d)
 	if ok {
 		r.Returns, ok = s.returns(d, out, "ReadResourceResult", resourceShapes)
@@ -61,12 +66,12 @@ func (s *scanner) resource(d *decl, written *directive.Directive) {
 		s.variables(d, written, &r)
 	}
 	s.partial[r.URI] = !ok
-	s.handlers = append(s.handlers, d.fn)
+	s.handlers = append(s.handlers, d.Func)
 	s.service.Resources = append(s.service.Resources, r)
 }
 
 // variables binds the variables of the URI to the parameters, in the order of the URI.
-func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Resource) {
+func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *model.Resource) {
 	uri, _ := written.Arg("uri")
 	template, err := uritemplate.Parse(r.URI)
 	if err != nil {
@@ -85,44 +90,48 @@ func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Reso
 		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
 		if i < 0 {
 			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf(
-				"give %s a parameter %s, or remove {%s} from the URI", handlerName(d), name, name),
-				"the variable %s of the URI is not a parameter of %s", name, handlerName(d))
+				"give %s a parameter %s, or remove {%s} from the URI", d, name, name),
+				"the variable %s of the URI is not a parameter of %s", name, d)
 			continue
 		}
 		bound = append(bound, parameters[i])
 	}
 	for _, a := range parameters {
 		if !slices.Contains(template.Variables(), a.Name) {
-			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
-				"the parameter %s of %s is not a variable of the URI", a.Name, handlerName(d))
+			s.report(diag.Unbound, uri.Pos, uri.End,
+				fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
+				"the parameter %s of %s is not a variable of the URI", a.Name, d)
 		}
 	}
 	r.Variables = bound
 }
 
 // returns reads the one result that a prompt or a resource has beside its error.
-func (s *scanner) returns(d *decl, out []*types.Var, sdkResult, cure string) (model.Returns, bool) {
+func (s *scanner) returns(
+	d *annotated.Decl, out []*types.Var, sdkResult, cure string,
+) (model.Returns, bool) {
 	if len(out) == 1 {
 		t := out[0].Type()
-		basic, isBasic := types.Unalias(t).(*types.Basic)
-		slice, isSlice := types.Unalias(t).(*types.Slice)
 		switch {
-		case isBasic && basic.Kind() == types.String:
+		case isString(t):
 			return model.ReturnsText, true
 		case isPointer(t) && isNamed(pointee(t), sdkPath, sdkResult):
 			return model.ReturnsResult, true
-		case isSlice && sdkResult == "ReadResourceResult" && types.Identical(slice.Elem(), types.Typ[types.Byte]):
+		case sdkResult == "GetPromptResult" && isContent(t):
+			return model.ReturnsResult, true
+		case sdkResult == "ReadResourceResult" && isBytes(t):
 			return model.ReturnsBytes, true
 		}
 	}
-	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return a result for a %s",
-		handlerName(d), d.serving().Name)
+	s.reject(d, diag.BadShape, cure, "%s does not return a result for a %s", d, d.Serving().Name)
 	return 0, false
 }
 
 // arguments reads the properties of an input, whose values are texts of some kinds, and
 // reports those that are not. It is not ok where any is missing because of a finding.
-func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) (list []model.Argument, ok bool) {
+func (s *scanner) arguments(
+	d *annotated.Decl, input *jsonschema.Schema, kinds ...string,
+) (list []model.Argument, ok bool) {
 	ok = true
 	switch {
 	case input == nil:
@@ -134,9 +143,10 @@ func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) 
 		p := pair.Value
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
-			s.report(diag.BadShape, d.name.Pos(), d.name.End(), "give it the type "+strings.Join(kinds, " or ")+", or that of an enum",
+			want := strings.Join(kinds, " or ")
+			s.reject(d, diag.BadShape, "give it the type "+want+", or that of an enum",
 				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
-				handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
+				d, d.Serving().Name, want)
 			continue
 		}
 		a := model.Argument{
@@ -155,33 +165,32 @@ func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) 
 }
 
 // completion reads a handler of //mcp:complete.
-func (s *scanner) completion(d *decl, written *directive.Directive) {
+func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
 	in, out, ok := s.callable(d)
 	if !ok {
 		return
 	}
-	isString := func(t types.Type) bool { return types.Identical(types.Unalias(t), types.Typ[types.String]) }
 	list := func(t types.Type) bool {
 		slice, isSlice := types.Unalias(t).(*types.Slice)
 		return isSlice && isString(slice.Elem())
 	}
 	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
-		s.report(diag.BadShape, d.name.Pos(), d.name.End(), completeShape,
-			"%s has the wrong shape for //mcp:complete", handlerName(d))
+		s.reject(d, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", d)
 		return
 	}
 	if written.Broken {
 		return
 	}
-	s.handlers = append(s.handlers, d.fn)
+	s.handlers = append(s.handlers, d.Func)
 	s.service.Completions = append(s.service.Completions, model.Completion{
-		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"), Pos: s.at(written.Pos, written.End),
+		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"),
+		Pos: s.at(written.Pos, written.End),
 	})
 }
 
-// completions gives arguments and variables their handlers of //mcp:complete. What refers to
-// nothing is reported, as far as everything that it could refer to was understood and what it
-// refers to has no findings of its own.
+// completions gives arguments and variables their handlers of //mcp:complete. A reference to
+// nothing is reported, unless a directive that it could refer to was not understood, or its target
+// has findings of its own.
 func (s *scanner) completions() {
 	for _, c := range s.service.Completions {
 		arguments, ref := s.completed(c.Ref)
@@ -218,8 +227,8 @@ func (s *scanner) completions() {
 	}
 }
 
-// completed returns the arguments of what a reference means, which are the model's own, and its
-// name or URI, or nothing.
+// completed returns the arguments of a reference's target, which are the model's own, and its name
+// or URI, or nothing.
 func (s *scanner) completed(ref string) ([]model.Argument, string) {
 	for _, p := range s.service.Prompts {
 		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
@@ -234,7 +243,7 @@ func (s *scanner) completed(ref string) ([]model.Argument, string) {
 	return nil, ""
 }
 
-// references are what //mcp:complete may refer to.
+// references are the possible targets of //mcp:complete.
 func (s *scanner) references() []string {
 	var refs []string
 	for _, p := range s.service.Prompts {
@@ -246,14 +255,14 @@ func (s *scanner) references() []string {
 	return refs
 }
 
-// lost reports whether a directive of those names was not understood, so that what it would
-// have declared is missing.
+// lost reports whether a directive of those names was not understood, so that its declaration is
+// missing.
 func (s *scanner) lost(names ...string) bool {
 	for _, d := range s.decls {
-		if d.lost {
+		if d.Lost {
 			return true
 		}
-		if found := d.serving(); found != nil && found.Broken && slices.Contains(names, found.Name) {
+		if found := d.Serving(); found != nil && found.Broken && slices.Contains(names, found.Name) {
 			return true
 		}
 	}

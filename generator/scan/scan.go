@@ -1,5 +1,5 @@
 // Package scan reads annotated packages into the model: which handlers are served, under which
-// names and rules, with which inputs and outputs. It is the last stage that knows go/ast and
+// names and rules, with which inputs and outputs. It is the last stage that uses go/ast and
 // go/types.
 package scan
 
@@ -20,12 +20,15 @@ import (
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
+	"github.com/mcpgen/mcpgen/generator/scan/faults"
+	"github.com/mcpgen/mcpgen/generator/scan/grantuse"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // Services returns the packages among the program's roots that have directives, by import
-// path, and everything that is wrong with what stands in them. A tool whose own directive
-// could not be read is left out, so that no later stage judges half a rule.
+// path, and their findings. A tool whose own directive could not be read is left out, so that no
+// later stage judges half a rule.
 //
 // A package without any directive has no service. Its findings are near misses and syntax errors.
 func Services(prog *load.Program) ([]model.Service, diag.List) {
@@ -54,8 +57,9 @@ type Package struct {
 	Findings diag.List     // about the package, without those of SharedFindings
 
 	pkg    *load.Package
-	faults faults
+	faults faults.Set
 	unread []unread
+	tokens []string // the types of tokens that handlers name
 }
 
 // unread is a tool whose signature holds a type that could not be read.
@@ -72,18 +76,21 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 		p.Findings = pkg.Syntax
 		return p
 	}
-	p.faults = faults{}
+	p.faults = faults.Set{}
+	decls, opted := annotated.Read(prog, pkg, &p.Findings)
+	if !opted {
+		return p
+	}
 	s := &scanner{
-		prog: prog, pkg: pkg, out: &p.Findings, faults: p.faults, partial: map[string]bool{},
+		prog: prog, pkg: pkg, out: &p.Findings, faults: p.faults, decls: decls,
+		partial: map[string]bool{}, uis: map[string]app{}, ruledURIs: map[string]bool{},
 	}
-	s.collect()
-	if s.opted {
-		s.testFiles()
-	}
-	s.reportMisses()
-	if s.opted {
-		s.scan()
-		p.Serves, p.Service, p.unread = true, s.service, s.unread
+	s.scan()
+	p.Serves, p.Service, p.unread = true, s.service, s.unread
+	for _, d := range s.funcs() {
+		if token := d.Token(); token != "" {
+			p.tokens = append(p.tokens, token)
+		}
 	}
 	return p
 }
@@ -101,7 +108,7 @@ func (p *Package) Sound(prog *load.Program) bool {
 // are its part of SharedFindings, which must have run before, and findings about fields that other
 // packages declare.
 func (p *Package) Elsewhere() diag.List {
-	list := p.faults.list()
+	list := p.faults.List()
 	for _, d := range p.Findings {
 		if d.Code != diag.DoesNotParse && filepath.Dir(d.Pos.File) != p.pkg.Dir {
 			list = append(list, d)
@@ -112,40 +119,36 @@ func (p *Package) Elsewhere() diag.List {
 
 // scanner makes the service of one package.
 type scanner struct {
-	prog   *load.Program
-	pkg    *load.Package
-	out    *diag.List
-	faults faults
-	unread []unread
-	decls  []*decl
-	opted  bool // the package has a directive
-	// generates reports that a go:generate line runs mcpgen.
-	generates bool
-	near      []nearMiss
-	service   model.Service
+	prog    *load.Program
+	pkg     *load.Package
+	out     *diag.List
+	faults  faults.Set
+	unread  []unread
+	decls   []*annotated.Decl
+	service model.Service
 
-	walker *schema.Walker
-	codecs *codec.Planner
-	names  names
-	// The access rules of //mcp:default, on the package and on types by name.
-	packageRule rule
-	typeRules   map[string]rule
-	inherits    map[string]bool   // types of which a tool has looked at the default
-	lenient     map[string]*bool  // lenient= of //mcp:default, as outputs
-	outputs     map[string]string // output= of //mcp:default, by type; that of the package by ""
-	handlers    []*types.Func
-	bases       []string       // types of the package that served types embed
-	hand        *byHand        // of the tool at hand
-	files       []string       // schemas by hand, relative to the package
-	texts       []*types.Const // constants that directives name
+	walker   *schema.Walker
+	codecs   *codec.Planner
+	names    names
+	defaults map[string]defaults // by type; those of the package by ""
+	inherits map[string]bool     // types of which a tool has looked at the default
+	handlers []*types.Func
+	bases    []string // types of the package that served types embed
+	hand     *byHand  // of the tool at hand
+	// nullOptional is optional=null of //mcp:server.
+	nullOptional bool
+	files        []string       // schemas by hand, relative to the package
+	texts        []*types.Const // constants that directives name
 	// prompts and resources whose arguments are not all known, by name and URI
-	partial map[string]bool
-	makers  map[string]*maker // of //mcp:worker, by the types that they make
+	partial   map[string]bool
+	uis       map[string]app    // the first ui= of each URI
+	ruledURIs map[string]bool   // resources with a rule of their own, by URI
+	makers    map[string]*maker // of //mcp:worker, by the types that they make
 	// a //mcp:worker could not be read: which type lacks one is not known
-	unmade   bool
-	bodies   map[string][]body // the funcs of the package by name, once they are read
-	roleType *types.TypeName
-	roleVals []*types.Const
+	unmade     bool
+	funcBodies *grantuse.Funcs // once a permission on a file needs them
+	roleType   *types.TypeName
+	roleVals   []*types.Const
 }
 
 func (s *scanner) scan() {
@@ -165,7 +168,7 @@ func (s *scanner) scan() {
 	}
 	s.header()
 	s.hierarchy()
-	s.defaults()
+	s.readDefaults()
 	s.types()
 	s.tools()
 	s.enums()
@@ -181,8 +184,10 @@ func (s *scanner) scan() {
 // header reads //mcp:server.
 func (s *scanner) header() {
 	for _, d := range s.decls {
-		if d.place == directive.PackageDoc {
-			s.visible(d.doc)
+		if d.Place == directive.PackageDoc {
+			s.visible(d.Doc)
+			s.service.Server.Description = cmp.Or(s.service.Server.Description,
+				synopsis(d.Doc, s.pkg.Name, path.Base(s.pkg.Path)))
 			s.service.Server.Icons = append(s.service.Server.Icons, s.icons(d)...)
 		}
 	}
@@ -194,13 +199,32 @@ func (s *scanner) header() {
 	if d == nil {
 		return
 	}
+	s.nullOptional, s.walker.NotNull = d.Has("optional"), s.ruled()
 	s.service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
-		Website: s.website(d), Icons: s.service.Server.Icons, Unannotated: d.Text("unannotated"),
-		Client: s.client(d),
-		Named:  d.Has("name"), Pos: s.at(d.Pos, d.End),
+		Description: s.service.Server.Description,
+		Website:     s.website(d), Icons: s.service.Server.Icons, Unannotated: d.Text("unannotated"),
+		Client: s.client(d), Strict: d.Has("strict"),
+		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
 	}
+	if arg, ok := d.Arg("unannotated"); ok && s.service.Server.Strict {
+		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two",
+			"a strict package has unannotated=ignore")
+	}
+}
+
+// ruled returns the names of arguments whose values have rules, which cannot cover null.
+func (s *scanner) ruled() map[string]bool {
+	names := map[string]bool{}
+	for _, d := range s.decls {
+		for _, found := range d.Directives {
+			if found.Name == "rule" {
+				names[found.Subject.Text] = true
+			}
+		}
+	}
+	return names
 }
 
 // single returns the package's only directive of that name, in the package doc or const block of
@@ -208,10 +232,10 @@ func (s *scanner) header() {
 func (s *scanner) single(name string) *directive.Directive {
 	var first *directive.Directive
 	for _, d := range s.decls {
-		if d.place != directive.PackageDoc && d.place != directive.ConstBlock {
+		if d.Place != directive.PackageDoc && d.Place != directive.ConstBlock {
 			continue
 		}
-		for _, found := range d.directives {
+		for _, found := range d.Directives {
 			if found.Name != name {
 				continue
 			}
@@ -226,8 +250,8 @@ func (s *scanner) single(name string) *directive.Directive {
 	return first
 }
 
-// receivers fills the parameters of Toolset: one per type whose methods answer for something.
-// Methods whose calls run in processes of their own do not count: their receivers are made there.
+// receivers fills the parameters of Toolset: one per type with handlers. Methods whose calls run in
+// processes of their own do not count: their receivers are made there.
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
 	elsewhere := map[string]bool{}
@@ -251,7 +275,7 @@ func (s *scanner) receivers() {
 	for _, r := range byType {
 		s.service.Receivers = append(s.service.Receivers, *r)
 	}
-	slices.SortFunc(s.service.Receivers, func(a, b model.Receiver) int { return strings.Compare(a.Type, b.Type) })
+	sortBy(s.service.Receivers, func(r model.Receiver) string { return r.Type })
 	taken := map[string]bool{}
 	for i := range s.service.Receivers {
 		r := &s.service.Receivers[i]
@@ -321,7 +345,8 @@ func (s *scanner) watch() {
 		}
 		add(pkg, n.Name())
 		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
-			s.report(diag.BuildConstraint, n.Pos(), token.NoPos, "move the type into a file that every build has",
+			s.report(diag.BuildConstraint, n.Pos(), token.NoPos,
+				"move the type into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
 		}
 	}
@@ -329,12 +354,7 @@ func (s *scanner) watch() {
 	s.service.HashInputs.Files = slices.Compact(s.files)
 	s.service.HashInputs.Decls = map[string][]string{}
 	for dir, set := range decls {
-		list := make([]string, 0, len(set))
-		for name := range set {
-			list = append(list, name)
-		}
-		slices.Sort(list)
-		s.service.HashInputs.Decls[dir] = list
+		s.service.HashInputs.Decls[dir] = slices.Sorted(maps.Keys(set))
 	}
 }
 
@@ -348,15 +368,18 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 		if p.Service.Server.Client != "" {
 			generated[model.CheckArguments] = true
 		}
+		for _, token := range p.tokens {
+			generated[token] = true // load.FromChecked does not declare them
+		}
 		for _, served := range p.Service.Served() {
 			generated[served.Const] = true
 		}
 	}
 	var list diag.List
-	all := faults{}
+	all := faults.Set{}
 	for _, p := range scanned {
 		if !p.Serves {
-			all.merge(p.faults)
+			all.Merge(p.faults)
 			continue
 		}
 		before := len(list)
@@ -365,7 +388,9 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 				continue
 			}
 			list = append(list, pkg.Syntax...)
-			if slices.ContainsFunc(prog.Imports(pkg), func(p *load.Package) bool { return len(p.Syntax) > 0 && p.Local }) {
+			if slices.ContainsFunc(prog.Imports(pkg), func(p *load.Package) bool {
+				return len(p.Syntax) > 0 && p.Local
+			}) {
 				continue
 			}
 			for _, e := range pkg.TypeErrors {
@@ -377,30 +402,31 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 		if len(list) == before {
 			p.noteUnread(prog)
 		}
-		all.merge(p.faults)
+		all.Merge(p.faults)
 	}
-	return append(list, all.list()...)
+	return append(list, all.List()...)
 }
 
 // noteUnread notes tools whose types could not be read although nothing of the main module
 // is in error: they must not be lost in silence. Either a package of another module does not
-// compile, or the type is C's, which the go command alone could tell.
+// compile, or the type is C's, which only the go command can resolve.
 func (p *Package) noteUnread(prog *load.Program) {
 	if len(p.unread) == 0 {
 		return
 	}
-	why, fix := "uses a C type, whose size and fields differ from system to system", "use a Go type, and convert it in the handler"
-	name := "C types"
+	name, why := "C types", "uses a C type, whose size and fields differ from system to system"
+	fix := "use a Go type, and convert it in the handler"
 	for _, pkg := range prog.Imports(p.pkg) {
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
-			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s", pkg.Path, load.Short(e.Pos), e.Message)
+			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s",
+				pkg.Path, load.Short(e.Pos), e.Message)
 			fix, name = "use another version of its module", "types of package "+pkg.Path
 			break
 		}
 	}
 	for _, u := range p.unread {
-		p.faults.note([2]string{name}, name, diag.Diagnostic{
+		p.faults.AddPackage(name, diag.Diagnostic{
 			Code: diag.UnsupportedType, Pos: u.pos,
 			Message: u.handler + " " + why, Suggestion: fix,
 		})
@@ -411,10 +437,23 @@ func (s *scanner) report(code diag.Code, pos, end token.Pos, fix, format string,
 	s.out.Add(code, s.at(pos, end), fix, format, args...)
 }
 
+// reject reports a finding at the name of a handler.
+func (s *scanner) reject(d *annotated.Decl, code diag.Code, fix, format string, args ...any) {
+	s.report(code, d.Name.Pos(), d.Name.End(), fix, format, args...)
+}
+
+// reported reports whether there is a finding with this code and position.
+func (s *scanner) reported(code diag.Code, place model.Position) bool {
+	return slices.ContainsFunc(*s.out, func(d diag.Diagnostic) bool {
+		return d.Code == code && d.Pos == place
+	})
+}
+
 func (s *scanner) at(pos, end token.Pos) model.Position { return s.prog.Position(pos, end) }
 
 // short is a place as one message names another: file name and line.
-func (s *scanner) short(pos token.Pos) string {
-	p := s.at(pos, token.NoPos)
-	return load.Short(p)
+func (s *scanner) short(pos token.Pos) string { return load.Short(s.at(pos, token.NoPos)) }
+
+func sortBy[T any](list []T, key func(T) string) {
+	slices.SortFunc(list, func(a, b T) int { return strings.Compare(key(a), key(b)) })
 }

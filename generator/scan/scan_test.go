@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew")
 
-func TestServicesHoldWhatTheSourceSays(t *testing.T) {
+func TestServicesHoldWhatTheSourceContains(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/inventory.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func Helper() {}
 	}
 }
 
-// A file that does not parse silences what else its package would be told, and what follows
+// A file that does not parse suppresses the other findings of its package, and what follows
 // from it elsewhere, but not the findings of other packages.
 func TestFindingsDoNotFollowFromUnparsableSource(t *testing.T) {
 	prog := loadtest.Load(t, txtar.Parse([]byte(`

@@ -9,18 +9,22 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 const sdkPath = "github.com/modelcontextprotocol/go-sdk/mcp"
 
 // shapes is the cure of every handler that has another one.
-const shapes = "write func(ctx context.Context, in In) (Out, error), with plain parameters instead of in, and with or without in and Out"
+const shapes = "write func(ctx context.Context, in In) (Out, error), with plain parameters " +
+	"instead of in, and with or without in and Out"
 
 // isHandler reports whether a func is handler-shaped: it must be served or ignored.
 func isHandler(sig *types.Signature) bool {
 	in, out := sig.Params(), sig.Results()
-	return in.Len() > 0 && out.Len() > 0 && isContext(in.At(0).Type()) && isError(out.At(out.Len()-1).Type())
+	return in.Len() > 0 && out.Len() > 0 && isContext(in.At(0).Type()) &&
+		isError(out.At(out.Len()-1).Type())
 }
 
 // neverTool reports whether a handler is generic, or has a parameter that no arguments can fill.
@@ -75,6 +79,10 @@ func isContext(t types.Type) bool { return isNamed(t, "context", "Context") }
 
 func isError(t types.Type) bool {
 	return types.Identical(types.Unalias(t), types.Universe.Lookup("error").Type())
+}
+
+func isString(t types.Type) bool {
+	return types.Identical(types.Unalias(t), types.Typ[types.String])
 }
 
 func isNamed(t types.Type, path, name string) bool {
@@ -191,70 +199,79 @@ func isBytes(t types.Type) bool {
 
 // callable returns a handler's parameters without the context and its results without the
 // error, or reports why it cannot serve.
-func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
-	sig := d.fn.Signature()
-	bad := func(code diag.Code, fix, format string, args ...any) {
-		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
-	}
-	name := handlerName(d)
+func (s *scanner) callable(d *annotated.Decl) (in, out []*types.Var, ok bool) {
+	sig := d.Func.Signature()
 	switch {
-	case invalid(sig):
+	case s.unreadable(d):
 		// Most often a type error, which is reported at its own position.
-		s.unread = append(s.unread, unread{name, s.at(d.name.Pos(), d.name.End())})
+		s.unread = append(s.unread, unread{d.String(), s.at(d.Name.Pos(), d.Name.End())})
 		return nil, nil, false
-	case d.recv == nil && sig.TypeParams().Len() > 0:
-		bad(diag.Generic, "annotate a plain func that calls the instance",
-			"%s is generic, so the instance is unknown", name)
+	case d.Recv == nil && sig.TypeParams().Len() > 0:
+		s.reject(d, diag.Generic, "annotate a plain func that calls the instance",
+			"%s is generic, so the instance is unknown", d)
 		return nil, nil, false
-	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 || d.recv != nil && generic(d.recv):
-		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
-			"%s is generic, so the instance is unknown", name)
+	case sig.TypeParams().Len() > 0, sig.RecvTypeParams().Len() > 0, d.Recv != nil && generic(d.Recv):
+		s.reject(d, diag.Generic, "annotate the method in an interface that the instance satisfies, "+
+			"and pass the instance to Toolset", "%s is generic, so the instance is unknown", d)
 		return nil, nil, false
-	case d.recv != nil && constraint(d.recv):
-		bad(diag.BadShape, "declare an interface with methods only",
-			"%s is a type constraint, and no value can have it as its type", d.recv.Name())
+	case d.Recv != nil && constraint(d.Recv):
+		s.reject(d, diag.BadShape, "declare an interface with methods only",
+			"%s is a type constraint, and no value can have it as its type", d.Recv.Name())
 		return nil, nil, false
-	case d.recv != nil && d.recv.Name() == "_":
-		bad(diag.BadShape, "give the type a name", "%s is a method of a type without a name", d.fn.Name())
+	case d.Recv != nil && d.Recv.Name() == "_":
+		s.reject(d, diag.BadShape, "give the type a name", "%s is a method of a type without a name",
+			d.Func.Name())
 		return nil, nil, false
-	case d.name.Name == "_":
-		bad(diag.BadShape, "give it a name", "a func without a name cannot be called")
+	case d.Name.Name == "_":
+		s.reject(d, diag.BadShape, "give it a name", "a func without a name cannot be called")
 		return nil, nil, false
 	case sig.Params().Len() == 0 || !isContext(sig.Params().At(0).Type()):
-		bad(diag.BadShape, shapes, "the first parameter of %s is not context.Context", name)
+		s.reject(d, diag.BadShape, shapes, "the first parameter of %s is not context.Context", d)
 		return nil, nil, false
 	case sig.Results().Len() == 0 || !isError(sig.Results().At(sig.Results().Len()-1).Type()):
-		bad(diag.BadShape, shapes, "the last result of %s is not error", name)
+		s.reject(d, diag.BadShape, shapes, "the last result of %s is not error", d)
 		return nil, nil, false
 	case sig.Variadic():
 		last := sig.Params().At(sig.Params().Len() - 1)
-		s.report(diag.Variadic, last.Pos(), token.NoPos, "use a slice", "%s is variadic", name)
+		s.report(diag.Variadic, last.Pos(), token.NoPos, "use a slice", "%s is variadic", d)
 		return nil, nil, false
 	}
-	in, out = vars(sig.Params())[1:], vars(sig.Results())
+	in, out = s.inputs(d)[1:], vars(sig.Results())
 	return in, out[:len(out)-1], true
+}
+
+// inputs returns the parameters of a handler without its token.
+func (s *scanner) inputs(d *annotated.Decl) []*types.Var {
+	params := vars(d.Func.Signature().Params())
+	if d.Token() != "" {
+		return params[:len(params)-1]
+	}
+	return params
+}
+
+// unreadable reports whether a parameter other than the token, or a result, has a type that did not
+// check.
+func (s *scanner) unreadable(d *annotated.Decl) bool {
+	return slices.ContainsFunc(slices.Concat(s.inputs(d), vars(d.Func.Signature().Results())),
+		func(v *types.Var) bool { return invalid(v.Type()) })
 }
 
 // signature fills the tool's input and output from the handler's signature, or reports why it
 // cannot serve.
-func (s *scanner) signature(d *decl, t *model.Tool) {
+func (s *scanner) signature(d *annotated.Decl, t *model.Tool) {
 	in, out, ok := s.callable(d)
 	if !ok {
 		return
 	}
-	bad := func(code diag.Code, fix, format string, args ...any) {
-		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
-	}
-	name := handlerName(d)
 	if wrong, cure := s.foreign(in, out); wrong != "" {
-		bad(diag.BadShape, cure, "%s has %s", name, wrong)
+		s.reject(d, diag.BadShape, cure, "%s has %s", d, wrong)
 		return
 	}
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
-			bad(diag.BadShape, sdkCure(in, out),
-				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", name)
+			s.reject(d, diag.BadShape, sdkCure(in, out),
+				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", d)
 			return
 		}
 		t.Handler.SDK = true
@@ -263,13 +280,13 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.sdkOutput(d, t, out[1])
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
-		bad(diag.BadShape, "return only *mcp.CallToolResult, or take req *mcp.CallToolRequest before "+
-			"the input",
-			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", name)
+		s.reject(d, diag.BadShape,
+			"return only *mcp.CallToolResult, or take req *mcp.CallToolRequest before the input",
+			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", d)
 		return
 	case len(out) > 1:
-		bad(diag.BadShape, "return one result and an error; use a struct for several values",
-			"%s returns %d results and an error", name, len(out))
+		s.reject(d, diag.BadShape, "return one result and an error; use a struct for several values",
+			"%s returns %d results and an error", d, len(out))
 		return
 	}
 	s.input(d, t, in)
@@ -281,7 +298,7 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 }
 
 // input reads what a handler takes.
-func (s *scanner) input(d *decl, t *model.Tool, in []*types.Var) {
+func (s *scanner) input(d *annotated.Decl, t *model.Tool, in []*types.Var) {
 	switch {
 	case len(in) == 0:
 		t.Input.Kind = model.NoInput
@@ -337,7 +354,7 @@ func isObject(t types.Type) bool {
 // plain one.
 func (s *scanner) isDocument(in *types.Var) bool {
 	w, t := s.hand.input, pointee(in.Type())
-	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) {
+	if w == nil || w.Text == "" || slices.Contains(w.Properties, naming.Snake(in.Name())) {
 		return false
 	}
 	if isNamed(t, "encoding/json", "RawMessage") {
@@ -376,7 +393,8 @@ func invalid(t types.Type) bool {
 		case *types.Alias:
 			return walk(types.Unalias(t))
 		case *types.Named:
-			return list(t.TypeArgs().Len(), func(i int) types.Type { return t.TypeArgs().At(i) }) || walk(t.Underlying())
+			return list(t.TypeArgs().Len(), func(i int) types.Type { return t.TypeArgs().At(i) }) ||
+				walk(t.Underlying())
 		case *types.Pointer:
 			return walk(t.Elem())
 		case *types.Slice:

@@ -11,26 +11,27 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 )
-
-// defaultTimeout bounds calls of tools that write no //mcp:limit timeout=.
-const defaultTimeout = model.DefaultTimeout
 
 // tools reads every func, method and interface method of the package, in the order of their names:
 // a handler that moves to another place or file changes nothing that is generated.
 func (s *scanner) tools() {
 	served := map[string]bool{}
 	for _, d := range s.decls {
-		if d.recv != nil && d.serving() != nil {
-			served[d.recv.Name()] = true
+		if d.Recv != nil && d.Serving() != nil {
+			served[d.Recv.Name()] = true
 		}
 	}
 	s.workers()
 	for _, d := range s.funcs() {
-		found, ignore := d.serving(), d.find("ignore")
+		found, ignore := d.Serving(), d.Find("ignore")
 		switch {
 		case found != nil && found.Name == "tool":
+			s.walker.NullOptional = s.nullOptional // not in prompts: their arguments are strings
 			s.tool(d, found)
+			s.walker.NullOptional = false
 		case found != nil && found.Name == "prompt":
 			s.prompt(d, found)
 		case found != nil && found.Name == "resource":
@@ -39,29 +40,30 @@ func (s *scanner) tools() {
 			s.completion(d, found)
 		case ignore != nil:
 			s.ignore(d, ignore)
-		case !d.attempted && s.forgotten(d.fn) && (d.recv == nil || served[d.recv.Name()]):
-			s.report(diag.MissingDirective, d.name.Pos(), d.name.End(),
+		case !d.Attempted && d.Token() != "":
+			s.reject(d, diag.MissingDirective,
+				"serve it with //mcp:tool and an access rule, or remove the parameter",
+				"handler %s takes the token %s, but no directive serves it", d, d.Token())
+		case !d.Attempted && s.forgotten(d.Func) && (d.Recv == nil || served[d.Recv.Name()]):
+			s.reject(d, diag.MissingDirective,
 				`serve it with //mcp:tool and an access rule, or exclude it with //mcp:ignore reason="…"`,
-				"handler %s has no //mcp:tool and no //mcp:ignore", handlerName(d))
+				"handler %s has no //mcp:tool and no //mcp:ignore", d)
 		}
 	}
 	s.promoted(served)
 	s.idle()
-	slices.SortFunc(s.service.Tools, func(a, b model.Tool) int {
-		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
+	sortBy(s.service.Tools, func(t model.Tool) string { return t.Name + "\x00" + t.Handler.String() })
+	sortBy(s.service.Prompts, func(p model.Prompt) string {
+		return p.Name + "\x00" + p.Handler.String()
 	})
-	slices.SortFunc(s.service.Prompts, func(a, b model.Prompt) int {
-		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
+	sortBy(s.service.Resources, func(r model.Resource) string {
+		return r.URI + "\x00" + r.Handler.String()
 	})
-	slices.SortFunc(s.service.Resources, func(a, b model.Resource) int {
-		return strings.Compare(a.URI+"\x00"+a.Handler.String(), b.URI+"\x00"+b.Handler.String())
-	})
-	slices.SortFunc(s.service.Completions, func(a, b model.Completion) int {
-		return strings.Compare(a.Handler.String(), b.Handler.String())
-	})
-	slices.SortFunc(s.service.Ignored, func(a, b model.Ignored) int { return strings.Compare(a.Handler, b.Handler) })
+	sortBy(s.service.Completions, func(c model.Completion) string { return c.Handler.String() })
+	sortBy(s.service.Ignored, func(i model.Ignored) string { return i.Handler })
 	s.constantsOf()
 	s.completions()
+	s.apps()
 }
 
 // forgotten reports whether a func without a directive is a finding: an exported handler that
@@ -72,15 +74,15 @@ func (s *scanner) forgotten(fn *types.Func) bool {
 }
 
 // funcs returns the funcs, methods and interface methods of the package, by name.
-func (s *scanner) funcs() []*decl {
-	var list []*decl
+func (s *scanner) funcs() []*annotated.Decl {
+	var list []*annotated.Decl
 	for _, d := range s.decls {
-		if d.fn != nil {
+		if d.Func != nil {
 			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *decl) int {
-		return strings.Compare(handlerName(a), handlerName(b))
+	slices.SortStableFunc(list, func(a, b *annotated.Decl) int {
+		return strings.Compare(a.String(), b.String())
 	})
 	return list
 }
@@ -88,10 +90,10 @@ func (s *scanner) funcs() []*decl {
 // promoted reports handlers that a served type has by embedding another type of the package, each
 // once: they belong to the type as its own methods do, and the same question is open.
 func (s *scanner) promoted(served map[string]bool) {
-	decls := map[*types.Func]*decl{}
+	decls := map[*types.Func]*annotated.Decl{}
 	for _, d := range s.decls {
-		if d.fn != nil {
-			decls[d.fn] = d
+		if d.Func != nil {
+			decls[d.Func] = d
 		}
 	}
 	owners := map[*types.Func][]string{} // the served types that have the method
@@ -107,9 +109,9 @@ func (s *scanner) promoted(served map[string]bool) {
 		}
 		for method := range types.NewMethodSet(t).Methods() {
 			fn := method.Obj().(*types.Func).Origin()
-			recv, d := receiver(fn), decls[fn]
+			recv, d := annotated.Receiver(fn), decls[fn]
 			if fn.Pkg() == s.pkg.Types && s.forgotten(fn) &&
-				(recv == nil || !served[recv.Name()]) && (d == nil || !d.attempted) {
+				(recv == nil || !served[recv.Name()]) && (d == nil || !d.Attempted) {
 				owners[fn] = append(owners[fn], name)
 			}
 		}
@@ -124,13 +126,13 @@ func (s *scanner) promoted(served map[string]bool) {
 		}
 		name := fn.Name()
 		fix := "declare " + name + " in " + names[0] + " itself, with //mcp:tool or //mcp:ignore"
-		if recv := receiver(fn); recv != nil {
+		if recv := annotated.Receiver(fn); recv != nil {
 			name = recv.Name() + "." + name
 			fix = fmt.Sprintf(`write //mcp:ignore reason="…" on %s, or `+
 				`//mcp:tool and an access rule on it or on a method %s of %s`,
 				name, fn.Name(), names[0])
 		}
-		s.report(diag.MissingDirective, fn.Pos(), fn.Pos()+token.Pos(len(fn.Name())), fix,
+		s.out.Add(diag.MissingDirective, s.declared(fn), fix,
 			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore",
 			name, of, has)
 	}
@@ -160,31 +162,27 @@ func (s *scanner) embedded(t types.Type, seen map[*types.TypeName]bool) {
 	}
 }
 
-func handlerName(d *decl) string {
-	h := model.Handler{Name: d.fn.Name()}
-	if d.recv != nil {
-		h.Recv = d.recv.Name()
-	}
-	return h.String()
-}
-
-func (s *scanner) ignore(d *decl, ignore *directive.Directive) {
-	if !isHandler(d.fn.Signature()) {
-		if !invalid(d.fn.Signature()) {
+func (s *scanner) ignore(d *annotated.Decl, ignore *directive.Directive) {
+	if !isHandler(d.Func.Signature()) {
+		if !invalid(d.Func.Signature()) {
 			s.report(diag.Misplaced, ignore.Pos, ignore.End, "remove it",
-				"%s is not a handler, so //mcp:ignore has no effect", handlerName(d))
+				"%s is not a handler, so //mcp:ignore has no effect", d)
 		}
 		return
 	}
-	if d.file.Constrained {
+	if name := d.Token(); name != "" {
+		s.report(diag.NoToken, ignore.Pos, ignore.End, "remove the parameter, or serve the handler",
+			"%s has a parameter %s, but //mcp:ignore takes no token", d, name)
+	}
+	if d.File.Constrained {
 		return // what is not in every build is in no manifest
 	}
 	s.service.Ignored = append(s.service.Ignored, model.Ignored{
-		Handler: handlerName(d), Reason: ignore.Text("reason"), Pos: s.at(ignore.Pos, ignore.End),
+		Handler: d.String(), Reason: ignore.Text("reason"), Pos: s.at(ignore.Pos, ignore.End),
 	})
 }
 
-func (s *scanner) tool(d *decl, written *directive.Directive) {
+func (s *scanner) tool(d *annotated.Decl, written *directive.Directive) {
 	t := s.served(d, written)
 	t.Hints = model.Hints{
 		ReadOnly: written.Hint("readonly"), Destructive: written.Hint("destructive"),
@@ -202,12 +200,12 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 	if written.Broken {
 		return
 	}
-	s.handlers = append(s.handlers, d.fn)
+	s.handlers = append(s.handlers, d.Func)
 	s.service.Tools = append(s.service.Tools, t)
 }
 
 // served reads what tools, prompts and resources have in common.
-func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
+func (s *scanner) served(d *annotated.Decl, written *directive.Directive) model.Tool {
 	s.hand = &byHand{}
 	t := model.Tool{
 		Name: written.Text("name"), Title: written.Text("title"),
@@ -218,91 +216,44 @@ func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
 		Pos:         s.at(written.Pos, written.End),
 	}
 	if t.Name == "" {
-		t.Name = snake(d.fn.Name())
+		t.Name = naming.Snake(d.Func.Name())
 	}
 	if written.Name != "resource" {
 		t.Name = s.service.Server.Prefix + t.Name
 	}
-	t.Access = s.rule(written).over(s.inherited(d)).access(d.fn.Name(), s.service.Server.App)
+	t.Access = s.rule(written).over(s.inherited(d)).access(d.Func.Name(), s.service.Server.App)
 	t.Access.Constrained = written.Has("constrained")
+	s.needsToken(d)
+	t.Elicits = written.Has("elicits")
 	return t
 }
 
-func (s *scanner) handler(d *decl) model.Handler {
-	h := model.Handler{Name: d.fn.Name(), Pos: s.at(d.name.Pos(), d.name.End())}
-	if d.recv != nil {
-		h.Recv = d.recv.Name()
-		h.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
+func (s *scanner) handler(d *annotated.Decl) model.Handler {
+	h := d.Handler()
+	h.Token, h.Pos = d.Token(), s.at(d.Name.Pos(), d.Name.End())
+	if d.Recv != nil {
+		h.PointerRecv = isPointer(d.Func.Signature().Recv().Type())
 	}
 	return h
 }
 
-// checkName holds the name of a tool or a prompt to the rule of tools: the specification asks
-// nothing of prompts' names, and what every client can show serves there as well.
-func (s *scanner) checkName(d *decl, written *directive.Directive, name string) {
-	if !toolName.MatchString(name) && d.fn.Name() != "_" {
-		s.report(diag.BadToolName, written.Pos, written.End, "write another name=, of ASCII letters, digits, underscore, hyphen and dot",
-			"%q is not an MCP %s name", name, written.Name)
-	}
-}
-
-// constantsOf names the constants of the names of tools and prompts and of the URIs of
-// resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
-// two handlers would share one, ToolSitesGet.
-func (s *scanner) constantsOf() {
-	owner := map[string]string{}
-	var tools, prompts, resources []*model.Tool
-	for i := range s.service.Tools {
-		tools = append(tools, &s.service.Tools[i])
-	}
-	for i := range s.service.Prompts {
-		prompts = append(prompts, &s.service.Prompts[i].Tool)
-	}
-	for i := range s.service.Resources {
-		resources = append(resources, &s.service.Resources[i].Tool)
-	}
-	s.nameConstants("Tool", tools, owner)
-	s.nameConstants("Prompt", prompts, owner)
-	s.nameConstants("Resource", resources, owner)
-}
-
-func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
-	count := map[string]int{}
-	for _, t := range served {
-		count[upperFirst(t.Handler.Name)]++
-	}
-	for _, t := range served {
-		h := t.Handler
-		name := prefix + upperFirst(h.Name)
-		if h.Recv != "" && count[upperFirst(h.Name)] > 1 {
-			name = prefix + upperFirst(h.Recv) + upperFirst(h.Name)
-		}
-		t.Const = name
-		if other, taken := owner[name]; taken {
-			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
-				"%s and %s would both have the constant %s", other, h, name)
-			continue
-		}
-		owner[name] = h.String()
-	}
-}
-
 // params returns the //mcp:param directives of a handler by parameter name, and reports those
 // that name none of the parameters.
-func (s *scanner) params(d *decl, known []string) map[string]*directive.Directive {
+func (s *scanner) params(d *annotated.Decl, known []string) map[string]*directive.Directive {
 	list := map[string]*directive.Directive{}
-	for _, found := range d.directives {
+	for _, found := range d.Directives {
 		if found.Name != "param" || found.Subject.Text == "" {
 			continue
 		}
 		name := found.Subject
 		switch {
 		case len(known) == 0:
-			s.report(diag.UnknownParameter, name.Pos, name.End, "put a jsonschema tag on the field of the input type instead",
-				"//mcp:param is for plain parameters, and %s has none", handlerName(d))
+			s.report(diag.UnknownParameter, name.Pos, name.End,
+				"put a jsonschema tag on the field of the input type instead",
+				"//mcp:param is for plain parameters, and %s has none", d)
 		case !slices.Contains(known, name.Text):
 			s.report(diag.UnknownParameter, name.Pos, name.End, directive.Nearest("", name.Text, known),
-				"%s has no parameter %s", handlerName(d), name.Text)
+				"%s has no parameter %s", d, name.Text)
 		case list[name.Text] != nil:
 			s.report(diag.Duplicate, found.Pos, token.NoPos, "remove one of the two",
 				"//mcp:param %s is written twice", name.Text)
@@ -311,4 +262,16 @@ func (s *scanner) params(d *decl, known []string) map[string]*directive.Directiv
 		}
 	}
 	return list
+}
+
+// needsToken reports a handler of a strict package without its token.
+func (s *scanner) needsToken(d *annotated.Decl) {
+	if d.Token() != "" || !s.service.Server.Strict || d.Name.Name == "_" ||
+		!isHandler(d.Func.Signature()) || s.unreadable(d) {
+		return
+	}
+	h := s.handler(d)
+	s.reject(d, diag.NoToken,
+		"add the parameter _ "+h.TokenName()+" as the last one",
+		"package %s is strict, and %s has no token", s.pkg.Name, h)
 }

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"cmp"
-	"encoding/json"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -11,24 +10,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/naming"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // noInput gives a handler without input the schema of the empty object.
-func (s *scanner) noInput(d *decl, t *model.Tool) {
+func (s *scanner) noInput(d *annotated.Decl, t *model.Tool) {
 	if !s.handInput(d, t) {
 		t.Input.Schema, _ = s.walker.Object(nil)
 	}
 }
 
 // structInput reads a handler's only input value.
-func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
+func (s *scanner) structInput(d *annotated.Decl, t *model.Tool, in *types.Var) {
 	typ := pointee(in.Type())
 	t.Input.Kind = model.StructInput
 	t.Input.Pointer = isPointer(in.Type())
@@ -39,15 +38,16 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 		problems = slices.DeleteFunc(problems, curable) // the walk was for the compile guards
 	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
-	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
+	s.problems(problems, func(string) (token.Pos, token.Pos) { return placeOf(d, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
 		codec, err := s.codecs.Input(typ, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
+		s.withoutNull(t, func() { t.Input.Schema, _ = s.walker.Input(typ) })
 	}
 }
 
 // plainInput makes the input object from the names of plain parameters.
-func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
+func (s *scanner) plainInput(d *annotated.Decl, t *model.Tool, in []*types.Var) {
 	t.Input.Kind = model.PlainInput
 	var known []string
 	for _, v := range in {
@@ -63,26 +63,27 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	for _, v := range in {
 		switch {
 		case v.Name() == "" || v.Name() == "_":
-			pos, end := s.placeOf(d, v)
-			s.report(diag.UnnamedParameter, pos, end, "give every parameter a name: it becomes a property of the input",
-				"a plain parameter of %s has no name", handlerName(d))
+			pos, end := placeOf(d, v)
+			s.report(diag.UnnamedParameter, pos, end,
+				"give every parameter a name: it becomes a property of the input",
+				"a plain parameter of %s has no name", d)
 			continue
 		case isContext(v.Type()) || isRequest(v.Type()):
-			pos, end := s.placeOf(d, v)
+			pos, end := placeOf(d, v)
 			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is not a plain value",
-				v.Name(), handlerName(d))
+				v.Name(), d)
 			continue
 		}
 		p := model.Param{
-			Name: snake(v.Name()), Go: v.Name(), Field: exported(v.Name()),
+			Name: naming.Snake(v.Name()), Go: v.Name(), Field: naming.Field(v.Name()),
 			Type: gotype.Expr(v.Type(), s.pkg.Types), Outside: s.typeForClient(v.Type()),
 			Nil: isPointer(v.Type()) || schema.Optional(v.Type()) != nil,
 		}
 		if other := owners[p.Name]; other != nil {
-			pos, end := s.placeOf(d, v)
+			pos, end := placeOf(d, v)
 			s.report(diag.UnnamedParameter, pos, end, "rename one of the two",
 				"the parameters %s and %s of %s are the same property, %s", other.Name(), v.Name(),
-				handlerName(d), p.Name)
+				d, p.Name)
 			continue
 		}
 		owners[p.Name] = v
@@ -90,9 +91,11 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		p.Required = !isPointer(v.Type()) && schema.Optional(v.Type()) == nil &&
 			(about == nil || !about.Has("default") && !about.Has("nullable"))
 		t.Input.Params = append(t.Input.Params, p)
-		props = append(props, schema.Property{Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about)})
+		props = append(props, schema.Property{
+			Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about),
+		})
 	}
-	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
+	t.Input.Name = s.names.name("plain "+d.String(), naming.LowerFirst(d.Func.Name())+"Input")
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
 	if s.handInput(d, t) {
@@ -104,6 +107,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		codec, err := s.codecs.Object(t.Input.Name, props, fields, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
+		s.withoutNull(t, func() { t.Input.Schema, _ = s.walker.Object(props) })
 	}
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
 		first := path
@@ -112,13 +116,23 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		v := owners[first]
 		if v == nil {
-			return d.name.Pos(), d.name.End()
+			return d.Name.Pos(), d.Name.End()
 		}
 		if about := described[v.Name()]; about != nil && first == path {
 			return about.Pos, about.End
 		}
-		return s.placeOf(d, v)
+		return placeOf(d, v)
 	})
+}
+
+// withoutNull makes the schema of a tool without a generated decoder again, without the effect of
+// optional=null: only a generated decoder treats null as an absent argument.
+func (s *scanner) withoutNull(t *model.Tool, again func()) {
+	if t.Input.Codec == nil && s.walker.NullOptional {
+		s.walker.NullOptional = false
+		again()
+		s.walker.NullOptional = true
+	}
 }
 
 // curable reports a problem that a schema by hand solves.
@@ -153,14 +167,14 @@ func tags(d *directive.Directive) []schema.Tag {
 }
 
 // output reads a handler's result.
-func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
+func (s *scanner) output(d *annotated.Decl, t *model.Tool, out *types.Var) {
 	if !s.unstructured(d, t, out.Type()) {
 		s.structured(d, t, out)
 	}
 }
 
 // structured reads a result with a schema.
-func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
+func (s *scanner) structured(d *annotated.Decl, t *model.Tool, out *types.Var) {
 	sch, wrapped, problems := s.walker.Output(out.Type())
 	if s.handOutput(d, t, out.Type()) {
 		return
@@ -179,17 +193,14 @@ func (s *scanner) structured(d *decl, t *model.Tool, out *types.Var) {
 			p.Cure += ", or output=none for a result"
 		}
 	}
-	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, out) })
+	s.problems(problems, func(string) (token.Pos, token.Pos) { return placeOf(d, out) })
 }
 
 // unstructured reads a result that the server does not send as structured content: content of
 // go-sdk's, or a result with output=none or output=text. It is false for any other result.
-func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
-	tool := d.find("tool")
-	mode := s.outputs[""]
-	if d.recv != nil {
-		mode = cmp.Or(s.outputs[d.recv.Name()], mode)
-	}
+func (s *scanner) unstructured(d *annotated.Decl, t *model.Tool, typ types.Type) bool {
+	tool := d.Find("tool")
+	mode := cmp.Or(s.defaultsOf(d).output, s.defaults[""].output)
 	arg, own := tool.Arg("output")
 	if own {
 		mode = tool.Text("output")
@@ -213,7 +224,7 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 				s.report(diag.BadSchemaFile, s.hand.output.arg.Pos, s.hand.output.arg.End,
 					`write "type": "object" at the root of the schema`,
 					"%s returns *mcp.CallToolResult, but the schema is not for an object",
-					handlerName(d))
+					d)
 			}
 			o, o.Kind = t.Output, model.SDKOutput
 		}
@@ -239,22 +250,22 @@ func (s *scanner) unstructured(d *decl, t *model.Tool, typ types.Type) bool {
 		wrong, cure = "returns neither a string nor a []byte", "write output=none"
 	}
 	if wrong != "" {
-		s.report(code, arg.Pos, arg.End, cure, "%s has output= and %s", handlerName(d), wrong)
+		s.report(code, arg.Pos, arg.End, cure, "%s has output= and %s", d, wrong)
 	}
 	t.Output = o
 	return s.noMediaType(d, o, true)
 }
 
 // noMediaType reports a mimetype= that is missing, has no effect or is malformed, and returns done.
-func (s *scanner) noMediaType(d *decl, o model.Output, done bool) bool {
-	tool := d.find("tool")
+func (s *scanner) noMediaType(d *annotated.Decl, o model.Output, done bool) bool {
+	tool := d.Find("tool")
 	arg, ok := tool.Arg("mimetype")
 	_, _, err := mime.ParseMediaType(o.MIMEType)
 	switch wanted := o.Kind == model.BytesOutput; {
 	case wanted && !ok:
 		arg, _ = tool.Arg("output")
 		s.report(diag.MissingKey, arg.Pos, arg.End, "write mimetype=, for example mimetype=image/png",
-			"%s returns a []byte with output=text and has no mimetype=", handlerName(d))
+			"%s returns a []byte with output=text and has no mimetype=", d)
 	case ok && !wanted:
 		s.report(diag.Contradiction, arg.Pos, arg.End,
 			"return a []byte and write output=text, or remove mimetype=",
@@ -267,8 +278,8 @@ func (s *scanner) noMediaType(d *decl, o model.Output, done bool) bool {
 }
 
 // sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
-// made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
-func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
+// made it, so it cannot be wrapped: it is an object, or any if the handler makes the whole result.
+func (s *scanner) sdkOutput(d *annotated.Decl, t *model.Tool, out *types.Var) {
 	if s.unstructured(d, t, out.Type()) {
 		return
 	}
@@ -279,43 +290,21 @@ func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 	}
 	s.structured(d, t, out)
 	if t.Output.Kind == model.WrappedOutput {
-		pos, end := s.placeOf(d, out)
-		s.report(diag.BadShape, pos, end, "return a struct or a map, or write the handler without *mcp.CallToolRequest",
+		pos, end := placeOf(d, out)
+		s.report(diag.BadShape, pos, end,
+			"return a struct or a map, or write the handler without *mcp.CallToolRequest",
 			"the Out of %s is not a JSON object, and the server does not wrap results of go-sdk's shape",
-			handlerName(d))
+			d)
 	}
 }
 
-// base names the generated identifiers of a type. Inputs and outputs of one type have
-// different schemas, and so may a type and a pointer to it: what is shared is one schema. A
-// type without a name of its own is named for the handler.
-func (s *scanner) base(direction string, d *decl, t types.Type, sch *jsonschema.Schema, suffix string) string {
-	want := word(t, s.pkg.Types)
-	if want == "" {
-		want = lowerFirst(d.fn.Name())
-	}
-	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
-		want += suffix
-	}
-	text, err := json.Marshal(sch)
-	if err != nil {
-		// Schemas are made of plain values; one that is not stays alone under its handler's name.
-		text = []byte(handlerName(d))
-	}
-	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
-	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
-		want += suffix
-	}
-	return s.names.name(key, want)
-}
-
-// placeOf is where a parameter or result stands in the source; unnamed ones stand where their
-// handler's name does.
-func (s *scanner) placeOf(d *decl, v *types.Var) (pos, end token.Pos) {
+// placeOf is the position of a parameter or result in the source; for unnamed ones it is that of
+// their handler's name.
+func placeOf(d *annotated.Decl, v *types.Var) (pos, end token.Pos) {
 	if v.Pos().IsValid() && v.Name() != "" {
 		return v.Pos(), v.Pos() + token.Pos(len(v.Name()))
 	}
-	return d.name.Pos(), d.name.End()
+	return d.Name.Pos(), d.Name.End()
 }
 
 // within is the place in source of a byte of a tag, or the tag's place if it is no raw string.

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/schemafile"
 )
 
@@ -22,8 +23,8 @@ type byHand struct {
 	input, output *written
 }
 
-// written is one schema by hand. A file that cannot be used is reported, and an empty schema stands
-// for it, so that the type, which the author says cannot be read, is not judged.
+// written is one schema by hand. A file that cannot be used is reported, and an empty schema
+// replaces it, so that mcpgen does not read the type, which the file replaces.
 type written struct {
 	schemafile.Schema
 	file string // relative to the package, with slashes
@@ -31,8 +32,8 @@ type written struct {
 }
 
 // byHand reads what //mcp:schema names.
-func (s *scanner) byHand(d *decl) *byHand {
-	found := d.find("schema")
+func (s *scanner) byHand(d *annotated.Decl) *byHand {
+	found := d.Find("schema")
 	if found == nil {
 		return &byHand{}
 	}
@@ -58,7 +59,9 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		s.report(diag.BadSchemaFile, arg.Pos, arg.End, "write the file, or its name relative to the package's directory", "%s=%s cannot be read: %s", key, w.file, err)
+		s.report(diag.BadSchemaFile, arg.Pos, arg.End,
+			"write the file, or its name relative to the package's directory",
+			"%s=%s cannot be read: %s", key, w.file, err)
 		return w
 	}
 	s.files = append(s.files, w.file)
@@ -77,8 +80,8 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	return w
 }
 
-// withinModule is the path of a file that the package names, which must be of its own module: the
-// generated test reads it wherever the module is built.
+// withinModule is the path of a file that the package names, which must be of its own module, since
+// the generated test reads it.
 func (s *scanner) withinModule(file string) (string, error) {
 	if filepath.IsAbs(file) || strings.Contains(file, `\`) {
 		return "", errors.New("the path is not a relative path with slashes")
@@ -104,19 +107,16 @@ func inside(root, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// inFile reports what is wrong with a schema where it is wrong.
+// inFile reports the fault of a schema at its position.
 func (s *scanner) inFile(path string, text []byte, err error) {
 	place, cure := inText(path, text, 0), ""
 	var bad *schemafile.Error
 	if errors.As(err, &bad) {
 		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}
-	for _, d := range *s.out {
-		if d.Code == diag.BadSchemaFile && d.Pos == place {
-			return // two tools may name one file
-		}
+	if !s.reported(diag.BadSchemaFile, place) { // two tools may name one file
+		s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
 	}
-	s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
 }
 
 // inText is the position of a byte of a file.
@@ -126,21 +126,23 @@ func inText(path string, text []byte, offset int) model.Position {
 		Col: len(before) - bytes.LastIndexByte(before, '\n')}
 }
 
-// handInput gives a tool the arguments that its schema by hand describes. It is false where the
-// arguments' type says them.
-func (s *scanner) handInput(d *decl, t *model.Tool) bool {
+// handInput gives a tool the arguments that its schema by hand describes. It is false for a tool
+// whose type describes them.
+func (s *scanner) handInput(d *annotated.Decl, t *model.Tool) bool {
 	w := s.hand.input
 	if w == nil {
 		return false
 	}
 	if t.Input.Kind == model.NoInput {
 		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove input=",
-			"%s has no arguments for a schema", handlerName(d))
+			"%s has no arguments for a schema", d)
 		return true
 	}
 	if w.Text != "" && !w.Object {
-		s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End, `write "type": "object" at the root of the schema`,
-			"input=%s: the arguments of a tool are an object, but the schema is not for an object", w.file)
+		s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End,
+			`write "type": "object" at the root of the schema`,
+			"input=%s: the arguments of a tool are an object, but the schema is not for an object",
+			w.file)
 	}
 	t.Input.Schema, t.Input.Written, t.Input.File = w.Known, w.Text, w.file
 	t.Input.Uncoded = "it has a schema by hand, in " + w.file
@@ -149,11 +151,13 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 	}
 	for _, p := range t.Input.Params {
 		if w.Text != "" && !slices.Contains(w.Properties, p.Name) {
-			s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End, "add the property, named as the parameter in snake_case",
-				"input=%s: the schema has no property %s for the parameter %s of %s", w.file, p.Name, p.Go, handlerName(d))
+			s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End,
+				"add the property, named as the parameter in snake_case",
+				"input=%s: the schema has no property %s for the parameter %s of %s", w.file, p.Name,
+				p.Go, d)
 		}
 	}
-	for _, found := range d.directives {
+	for _, found := range d.Directives {
 		if found.Name == "param" {
 			s.report(diag.Contradiction, found.Pos, found.End, "describe it in "+w.file,
 				"//mcp:param is for a parameter that the schema by hand describes")
@@ -163,7 +167,7 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 }
 
 // handOutput gives a tool the result that its schema by hand describes.
-func (s *scanner) handOutput(d *decl, t *model.Tool, out types.Type) bool {
+func (s *scanner) handOutput(d *annotated.Decl, t *model.Tool, out types.Type) bool {
 	w := s.hand.output
 	if w == nil {
 		return false
@@ -180,15 +184,15 @@ func (s *scanner) handOutput(d *decl, t *model.Tool, out types.Type) bool {
 }
 
 // handNothing reports an output= for a handler that returns no result.
-func (s *scanner) handNothing(d *decl) {
+func (s *scanner) handNothing(d *annotated.Decl) {
 	for _, key := range []string{"output", "mimetype"} {
-		if arg, ok := d.find("tool").Arg(key); ok {
+		if arg, ok := d.Find("tool").Arg(key); ok {
 			s.report(diag.Contradiction, arg.Pos, arg.End, "remove "+key+"=",
-				"%s returns nothing but an error", handlerName(d))
+				"%s returns nothing but an error", d)
 		}
 	}
 	if w := s.hand.output; w != nil {
 		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=",
-			"%s has no result for a schema", handlerName(d))
+			"%s has no result for a schema", d)
 	}
 }

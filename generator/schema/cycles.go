@@ -7,10 +7,10 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// A type can require a value of itself: type Node struct { Next *Node }. A document of it would
-// never end. encoding/json writes null for the nil pointer at the end, and reads it. So does the
-// schema: a pointer takes null if its target requires the pointer's holder again, over properties
-// and items that must be there. It does so wherever its holder stands: a type has one schema.
+// A type can require a value of itself: type Node struct { Next *Node }. Its documents would be
+// infinite. encoding/json writes null for the nil pointer at the end, and reads it. So does the
+// schema: a pointer takes null if its target requires the pointer's holder again, over required
+// properties and items. This holds in every place of the holder: a type has one schema.
 
 // leadsBack reports whether one of the types requires a value of holder.
 func (p *pass) leadsBack(to []types.Type, holder types.Type) bool {
@@ -33,7 +33,7 @@ func (p *pass) leadsBack(to []types.Type, holder types.Type) bool {
 	return false
 }
 
-// pointed is what a type is behind all pointers.
+// pointed is a type without its pointers.
 func (p *pass) pointed(t types.Type) types.Type {
 	for range depthLimit {
 		elem := p.pointee(t)
@@ -51,7 +51,7 @@ func (w *Walker) holds(t types.Type) []types.Type {
 	if list, known := w.held[key]; known {
 		return list
 	}
-	p := w.pass(inputRules, decoding) // of which nobody sees the problems
+	p := w.pass(inputRules, decoding) // its problems are dropped
 	var list []types.Type
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
@@ -149,8 +149,8 @@ func (p *pass) finite(s *jsonschema.Schema, known map[*jsonschema.Schema]bool) b
 // hasItem reports a list that must have an item.
 func hasItem(s *jsonschema.Schema) bool { return s.MinItems != nil && *s.MinItems > 0 }
 
-// endless is a part of a schema that must be there and that no finite value fits, or nil. It is a
-// property, the items of a list, or the first of the alternatives.
+// endless is a required part of a schema that no finite value fits, or nil. It is a property, the
+// items of a list, or the first of the alternatives.
 func (p *pass) endless(s *jsonschema.Schema, known map[*jsonschema.Schema]bool) *jsonschema.Schema {
 	s, limits := p.resolve(s), s
 	lacking := func(names []string) *jsonschema.Schema {

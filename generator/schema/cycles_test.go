@@ -73,7 +73,7 @@ func TestAPointerThatLeadsBackTakesNull(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			problems, got := problemsOf(t, test.src, false)
 			if len(problems) > 0 {
-				t.Fatal(said(problems))
+				t.Fatal(problemText(problems))
 			}
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
@@ -95,7 +95,7 @@ func TestATypeOfACycleHasOneSchema(t *testing.T) {
 		"type Root struct { X *A; Y *B; Z A; M map[string]B }"
 	problems, got := problemsOf(t, src, false)
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	if strings.Contains(got, `"A":{"$ref"`) ||
 		strings.Count(got, `"A":{"anyOf":[{"$ref":"#/$defs/A"},{"type":"null"}]}`) != 3 ||
@@ -131,7 +131,7 @@ func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 			problems, _ := problemsOf(t, test.src, false)
 			if len(problems) != 1 || problems[0].Path != test.path ||
 				!strings.HasPrefix(problems[0].Message, test.want) || problems[0].Obj == nil {
-				t.Fatal(said(problems))
+				t.Fatal(problemText(problems))
 			}
 		})
 	}

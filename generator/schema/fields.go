@@ -4,7 +4,6 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 )
@@ -113,7 +112,8 @@ func (p *pass) reflectorFields(u *types.Struct, outer field, at place, depth int
 	for i := range u.NumFields() {
 		f := outer.within(u, i)
 		_, name, options := jsonTag(f.tag)
-		if name == "-" && !(p.on.has(dashName) && len(options) > 0) || strings.Split(f.tag.Get("jsonschema"), ",")[0] == "-" {
+		if name == "-" && !(p.on.has(dashName) && len(options) > 0) ||
+			strings.Split(f.tag.Get("jsonschema"), ",")[0] == "-" {
 			continue
 		}
 		elem := f.typ
@@ -178,8 +178,10 @@ func (p *pass) candidates(root field, at place) []field {
 	return list
 }
 
-// candidate reads one field: a property, an embedded struct to look into, or nothing.
-func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (property, embedded *field) {
+// candidate reads one field: a property, an embedded struct to search, or nothing.
+func (p *pass) candidate(
+	outer field, u *types.Struct, i int, at place,
+) (property, embedded *field) {
 	f := outer.within(u, i)
 	elem := f.typ
 	ptr, isPointer := types.Unalias(f.typ).(*types.Pointer)
@@ -203,7 +205,9 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 			f.maybe = true
 			if !f.v.Exported() && p.dir == decoding && hasExported(inner) {
 				at.path, at.obj, at.owner, at.field = at.path+"."+f.path, f.v, f.declarer(at.owner), true
-				p.problem(UnsupportedType, at, "encoding/json cannot fill an embedded pointer to an unexported struct", "embed the struct itself")
+				p.problem(UnsupportedType, at,
+					"encoding/json cannot fill an embedded pointer to an unexported struct",
+					"embed the struct itself")
 			}
 		}
 		f = p.embed(f, elem)
@@ -221,17 +225,17 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 }
 
 func hasExported(u *types.Struct) bool {
-	for i := range u.NumFields() {
-		if u.Field(i).Exported() {
+	for f := range u.Fields() {
+		if f.Exported() {
 			return true
 		}
 	}
 	return false
 }
 
-// dominant keeps the field that encoding/json keeps of each name: the one embedded least
-// deeply, among those the one with a tag, and none where that leaves more than one. Two of
-// one struct are a mistake and said to be one.
+// dominant keeps the field that encoding/json keeps of each name: the one embedded least deeply,
+// among those the one with a tag, and none if more than one is left. Two of one struct are reported
+// as a mistake.
 func (p *pass) dominant(list []field, at place) []field {
 	byName := map[string][]field{}
 	for _, f := range list {
@@ -240,14 +244,18 @@ func (p *pass) dominant(list []field, at place) []field {
 	var kept []field
 	for _, same := range byName {
 		slices.SortStableFunc(same, func(a, b field) int {
-			if d := len(a.depth) - len(b.depth); d != 0 {
+			if d := len(a.depth) - len(b.depth); d != 0 || a.named == b.named {
 				return d
 			}
-			return order(b.named) - order(a.named)
+			if a.named {
+				return -1
+			}
+			return 1
 		})
 		if len(same) == 1 || len(same[0].depth) != len(same[1].depth) || same[0].named != same[1].named {
 			kept = append(kept, same[0])
-		} else if parent := len(same[0].depth) - 1; slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) && same[0].v != same[1].v {
+		} else if parent := len(same[0].depth) - 1; same[0].v != same[1].v &&
+			slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) {
 			at := place{
 				path: at.path + "." + same[1].path, obj: same[1].v,
 				owner: same[1].declarer(at.owner), field: true, own: at.own,
@@ -256,21 +264,15 @@ func (p *pass) dominant(list []field, at place) []field {
 				"%s is also the name of %s, and encoding/json omits both", same[1].name, same[0].v.Name())
 		}
 	}
-	sort.Slice(kept, func(i, j int) bool { return slices.Compare(kept[i].depth, kept[j].depth) < 0 })
+	slices.SortFunc(kept, func(a, b field) int { return slices.Compare(a.depth, b.depth) })
 	return kept
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // validName reports whether encoding/json takes a tag's name; otherwise the field's own counts.
 func validName(name string) bool {
 	for _, c := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) &&
+			!unicode.IsLetter(c) && !unicode.IsDigit(c) {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,39 +11,21 @@ import (
 	"testing"
 
 	"github.com/invopop/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// compile validates a schema against the meta-schema of 2020-12 and compiles it.
-func compile(t *testing.T, s *jsonschema.Schema) *validator.Schema {
+// compile compiles a schema.
+func compile(t *testing.T, s *jsonschema.Schema) testschema.Schema {
 	t.Helper()
 	b := []byte(compact(t, s))
-	compiled, err := compiled(b)
+	compiled, err := testschema.Compile(b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
 	return compiled
-}
-
-func compiled(b []byte) (*validator.Schema, error) {
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		return nil, err
-	}
-	c := validator.NewCompiler()
-	c.DefaultDraft(validator.Draft2020)
-	c.AssertFormat()
-	if err := c.AddResource("mem:///schema.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("mem:///schema.json")
-}
-
-func valid(b []byte) error {
-	_, err := compiled(b)
-	return err
 }
 
 // fit checks what every schema for clients keeps to.
@@ -117,7 +98,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func said(problems []Problem) string {
+func problemText(problems []Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		fmt.Fprintf(&b, "%s: %s\n\t%s\n", p.Path, p.Message, p.Cure)
@@ -134,7 +115,7 @@ func TestInputsOfTheCorpus(t *testing.T) {
 			if s != nil {
 				t.Error("a schema beside problems")
 			}
-			all.WriteString(said(problems))
+			all.WriteString(problemText(problems))
 			return
 		}
 		fit(t, s)
@@ -152,7 +133,7 @@ func TestOutputsOfTheCorpus(t *testing.T) {
 			if s != nil {
 				t.Error("a schema beside problems")
 			}
-			all.WriteString(said(problems))
+			all.WriteString(problemText(problems))
 			return
 		}
 		fit(t, s)

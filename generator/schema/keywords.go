@@ -21,12 +21,11 @@ type keywords struct {
 	at     place
 }
 
-// shapeKeys are the keys that say what a value is rather than which values are allowed.
+// shapeKeys are the keys that describe a value rather than limit it.
 var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref",
 	"anyof_ref", "example", "readOnly", "writeOnly"}
 
-// apply does what the tags say. A result takes on its shape only; the rest is read to find
-// mistakes.
+// apply applies the tags. A result takes on its shape only; the rest is read to find mistakes.
 func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 	if k.dir == encoding && k.on.has(shapeOnly) {
 		probe := *s
@@ -64,7 +63,7 @@ var severalTimes = []string{
 	"oneof_ref", "anyof_ref",
 }
 
-// once reports a key that is there twice: only the last limit would hold.
+// once reports a repeated key: only the last limit would hold.
 func (k keywords) once(list []element) {
 	if k.dir == reflecting {
 		return
@@ -86,8 +85,8 @@ func (k keywords) bad(cure, format string, args ...any) {
 	k.pass.bad(k.at, cure, format, args...)
 }
 
-// holder is what the author would change: a field of a struct, a plain parameter, or
-// the schema of a type.
+// holder is the part that the author would change: a field of a struct, a plain parameter, or the
+// schema of a type.
 func (k keywords) holder() string {
 	switch {
 	case k.field.v != nil:
@@ -132,11 +131,11 @@ func init() {
 			k.group(&k.parent.AnyOf, v)
 		},
 		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s.Type = ""
+			s = k.untyped(s)
 			s.OneOf = append(s.OneOf, k.typesOf(v)...)
 		},
 		"anyof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s.Type = ""
+			s = k.untyped(s)
 			s.AnyOf = append(s.AnyOf, k.typesOf(v)...)
 		},
 		"oneof_ref": func(k keywords, s *jsonschema.Schema, v string) {
@@ -198,8 +197,18 @@ func (k keywords) typesOf(list string) []*jsonschema.Schema {
 	return all
 }
 
-// referring is the schema that references stand in: that of the items for a list. It loses
-// what it said, as alternatives replace the Go type.
+// untyped is the schema that takes a list of types, without its own type: that of the elements for
+// a list of any.
+func (k keywords) untyped(s *jsonschema.Schema) *jsonschema.Schema {
+	for k.on.has(openAny) && s.Items != nil && types.IsInterface(element0(k.typ)) {
+		s = s.Items
+	}
+	s.Type = ""
+	return s
+}
+
+// referring is the schema that contains references: that of the items for a list. Alternatives
+// replace its Go type.
 func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil {
 		s = s.Items
@@ -212,8 +221,8 @@ func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// references makes a schema for each reference of a list. "#/$defs/Name" is a type of the
-// package that declares the field, or one met before.
+// references makes a schema for each reference of a list. "#/$defs/Name" is a type of the package
+// that declares the field, or a type of an earlier schema.
 func (k keywords) references(list string) []*jsonschema.Schema {
 	var all []*jsonschema.Schema
 	for ref := range strings.SplitSeq(list, ";") {
@@ -264,7 +273,8 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	if was != "integer" && was != "number" && was != "boolean" {
 		return
 	}
-	s.Type, s.Minimum, s.Maximum = "string", "", ""
+	k.noEnum(element0(k.typ), k.at, "a string", "remove the string option")
+	s.Type, s.Minimum, s.Maximum, s.Enum, s.Examples = "string", "", "", nil, nil
 	if !k.on.has(stringOption) {
 		return
 	}
@@ -287,7 +297,8 @@ func (k keywords) typed(s *jsonschema.Schema, list []element) {
 		kind = k.resolve(s).Type
 	}
 	if !k.on.has(tagsReachNamed) && k.dir != reflecting && isComposite(k.typ) {
-		// what was inlined is a reference to the Reflector; what it knows, as time.Time, is none
+		// inlined types are references for the Reflector, and types that it knows, as time.Time,
+		// are none
 		kind = ""
 	}
 	v := values{keywords: k, named: s.Enum}
@@ -367,12 +378,12 @@ func (k keywords) abbreviated(key string) string {
 	return ""
 }
 
-// noteExtras are the keywords of JSON Schema that jsonschema_extras may set: they say
-// something about a value and bind nothing.
+// noteExtras are the keywords of JSON Schema that jsonschema_extras may set: annotations, which
+// limit nothing.
 var noteExtras = map[string]bool{"deprecated": true, "readOnly": true, "writeOnly": true}
 
-// vocabulary is every other keyword of 2020-12. An extra of such a name would stand twice in
-// the document or escape the checks.
+// vocabulary is every other keyword of 2020-12. An extra of such a name would be in the document
+// twice or escape the checks.
 var vocabulary = []string{
 	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema",
 	"$vocabulary",
@@ -389,7 +400,7 @@ var vocabulary = []string{
 	"unevaluatedItems", "unevaluatedProperties", "uniqueItems",
 }
 
-// extra adds the keys of jsonschema_extras. A key that comes again makes a list.
+// extra adds the keys of jsonschema_extras. A repeated key makes a list.
 func (k keywords) extra(s *jsonschema.Schema, list []element) {
 	for _, e := range list {
 		if e.flag {

@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/constant"
 	"go/types"
+	"slices"
 
 	"github.com/invopop/jsonschema"
 
@@ -12,8 +15,8 @@ import (
 // structure fills the schema of a struct.
 func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at place) {
 	p.define(t, s, at)
-	object := p.object()
-	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
+	s.Type, s.Properties = "object", jsonschema.NewProperties()
+	s.AdditionalProperties = jsonschema.FalseSchema
 	s.Description = p.typeDoc(t)
 	for _, f := range p.fields(t, u, at) {
 		p.property(s, t, f, at)
@@ -34,6 +37,7 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	} else {
 		at.addressable = true
 		if p.isByte(elem) {
+			p.noEnum(elem, at, "bytes", "use a larger integer type")
 			s.Type, s.ContentEncoding = "string", "base64"
 			return
 		}
@@ -112,9 +116,11 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 			s.PropertyNames = &jsonschema.Schema{Enum: constants(list)}
 		}
 		return ""
-	case isBasic && basic.Info()&types.IsUnsigned != 0:
-		return UnsignedPattern
 	case isBasic && basic.Info()&types.IsInteger != 0:
+		p.noEnum(key, at, "keys", "use a string type as key")
+		if basic.Info()&types.IsUnsigned != 0 {
+			return UnsignedPattern
+		}
 		return SignedPattern
 	}
 	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON representation",
@@ -156,26 +162,24 @@ func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at plac
 		if p.on.has(integerRange) {
 			s.Minimum, s.Maximum = publishedBounds(u.Kind())
 		}
+		if p.constants(t, s); len(s.Enum) > 0 {
+			s.Minimum, s.Maximum = "", ""
+		}
 	case info&types.IsFloat != 0:
 		s.Type = "number"
 	case info&types.IsString != 0:
 		s.Type = "string"
-		if list := p.w.enum(t); list != nil && p.on.has(typedEnums) {
-			if p.dir == decoding {
-				s.Enum = constants(list)
-			} else {
-				s.Examples = constants(list)
-			}
-		}
+		p.constants(t, s)
 	default:
 		p.unsupported(t, at)
 	}
 }
 
-// unsupported reports a type that JSON does not know.
+// unsupported reports a type without a form in JSON.
 func (p *pass) unsupported(t types.Type, at place) {
 	if _, ok := t.(*types.TypeParam); ok {
-		p.problem(UnsupportedType, at, "a type parameter has no schema", "name an instance of the generic type")
+		p.problem(UnsupportedType, at, "a type parameter has no schema",
+			"name an instance of the generic type")
 		return
 	}
 	if t == types.Typ[types.Invalid] {
@@ -197,15 +201,36 @@ func (p *pass) open(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
+// constants limits arguments to the constants of an enum. In results they are examples.
+func (p *pass) constants(t types.Type, s *jsonschema.Schema) {
+	list := p.w.enum(t)
+	switch {
+	case list == nil || !p.on.has(typedEnums):
+	case p.dir == decoding:
+		s.Enum = constants(list)
+	default:
+		s.Examples = constants(list)
+	}
+}
+
+// noEnum reports an argument whose form in JSON cannot have the enum of an integer type.
+func (p *pass) noEnum(t types.Type, at place, subject, cure string) {
+	if t = types.Unalias(t); p.dir == decoding && p.w.enum(t) != nil {
+		p.problem(UnsupportedType, at, fmt.Sprintf("%s of type %s cannot be limited to the constants",
+			subject, gotype.Plain(t)), cure)
+	}
+}
+
 // constants lists the values of an enum, each once.
 func constants(list []*types.Const) []any {
 	var values []any
-	met := map[string]bool{}
 	for _, c := range list {
-		v := constantString(c)
-		if !met[v] {
-			met[v] = true
-			values = append(values, v)
+		var value any = json.Number(c.Val().ExactString())
+		if c.Val().Kind() == constant.String {
+			value = constant.StringVal(c.Val())
+		}
+		if !slices.Contains(values, value) {
+			values = append(values, value)
 		}
 	}
 	return values

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/types"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -37,6 +38,55 @@ func Rational(s string) *big.Rat {
 	return r
 }
 
+// exactly is the largest integer up to which a float64 holds every integer. Clients in JavaScript
+// round a number beyond it, and some model providers then refuse the whole list of tools.
+const exactly = 1<<53 - 1
+
+// Inexact is the end of a message about a number for which Exact is false.
+const Inexact = "is beyond ±9007199254740991; some clients round such numbers"
+
+// Exact reports whether a JSON number is within ±(2^53-1), so that every client keeps it. It is
+// false for a text that is no number.
+func Exact(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	return err == nil && math.Abs(f) <= exactly
+}
+
+// publishedBounds are the bounds of an integer kind without those that no client can keep. The
+// decoder has them all.
+func publishedBounds(k types.BasicKind) (least, most json.Number) {
+	least, most = IntegerBounds(k)
+	if !Exact(least.String()) {
+		least = ""
+	}
+	if !Exact(most.String()) {
+		most = ""
+	}
+	return least, most
+}
+
+// IntegerBounds is the range of an integer kind, as JSON numbers. int and uint count as 64
+// bits: on a 32-bit machine the decoder refuses larger values.
+func IntegerBounds(k types.BasicKind) (least, most json.Number) {
+	switch k {
+	case types.Int8:
+		return "-128", "127"
+	case types.Int16:
+		return "-32768", "32767"
+	case types.Int32:
+		return "-2147483648", "2147483647"
+	case types.Uint8:
+		return "0", "255"
+	case types.Uint16:
+		return "0", "65535"
+	case types.Uint32:
+		return "0", "4294967295"
+	case types.Uint, types.Uint64:
+		return "0", "18446744073709551615"
+	}
+	return "-9223372036854775808", "9223372036854775807"
+}
+
 // check reports limits that contradict each other, the Go type or the given values.
 func (k keywords) check(s *jsonschema.Schema) {
 	k.trimBounds(s)
@@ -66,12 +116,7 @@ func (k keywords) check(s *jsonschema.Schema) {
 
 // exact reports the numbers of a published schema that some clients cannot keep.
 func (k keywords) exact(s *jsonschema.Schema) {
-	type number struct{ key, value string }
-	found := []number{
-		{"minimum", s.Minimum.String()}, {"maximum", s.Maximum.String()},
-		{"exclusiveMinimum", s.ExclusiveMinimum.String()},
-		{"exclusiveMaximum", s.ExclusiveMaximum.String()}, {"multipleOf", s.MultipleOf.String()},
-	}
+	found := append(bounds(s), limit{"multipleOf", s.MultipleOf})
 	for _, count := range []struct {
 		key string
 		n   *uint64
@@ -80,13 +125,13 @@ func (k keywords) exact(s *jsonschema.Schema) {
 		{"minItems", s.MinItems}, {"maxItems", s.MaxItems},
 	} {
 		if count.n != nil {
-			found = append(found, number{count.key, strconv.FormatUint(*count.n, 10)})
+			found = append(found, limit{count.key, json.Number(strconv.FormatUint(*count.n, 10))})
 		}
 	}
 	add := func(key string, values []any) {
 		for _, value := range values {
 			if n, ok := value.(json.Number); ok {
-				found = append(found, number{key, n.String()})
+				found = append(found, limit{key, n})
 			}
 		}
 	}
@@ -95,7 +140,7 @@ func (k keywords) exact(s *jsonschema.Schema) {
 	add("example", s.Examples)
 	add("enum", s.Enum)
 	for _, n := range found {
-		if Rational(n.value) != nil && !Exact(n.value) {
+		if Rational(n.value.String()) != nil && !Exact(n.value.String()) {
 			k.bad("write a number in the range, remove the key, or give the "+k.holder()+
 				" a string type", "%s=%s %s", n.key, n.value, Inexact)
 		}
@@ -103,6 +148,18 @@ func (k keywords) exact(s *jsonschema.Schema) {
 	if s.Items != nil {
 		k.exact(s.Items)
 	}
+}
+
+// limit is a key with a number.
+type limit struct {
+	key   string
+	value json.Number
+}
+
+// bounds lists the limits of a number's size; absent ones are empty.
+func bounds(s *jsonschema.Schema) []limit {
+	return []limit{{"minimum", s.Minimum}, {"maximum", s.Maximum},
+		{"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}}
 }
 
 func one(value any) []any {
@@ -123,16 +180,14 @@ func (k keywords) trimBounds(s *jsonschema.Schema) {
 		return
 	}
 	least, most := IntegerBounds(basic.Kind())
-	for _, bound := range []struct {
-		key   string
-		value json.Number
-	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}} {
+	for _, bound := range bounds(s) {
 		r := Rational(bound.value.String())
 		if r == nil || !Exact(bound.value.String()) {
 			continue
 		}
 		if r.Cmp(Rational(least.String())) < 0 || r.Cmp(Rational(most.String())) > 0 {
-			k.bad(fmt.Sprintf("stay within %s and %s", least, most), "%s=%s is beyond the Go type %s", bound.key, bound.value, gotype.Plain(k.typ))
+			k.bad(fmt.Sprintf("stay within %s and %s", least, most),
+				"%s=%s is beyond the Go type %s", bound.key, bound.value, gotype.Plain(k.typ))
 		}
 	}
 	if (s.ExclusiveMinimum != "" || len(s.Enum) > 0) && s.Minimum == least {
@@ -160,10 +215,7 @@ func element0(t types.Type) types.Type {
 }
 
 func (k keywords) numbers(s *jsonschema.Schema) {
-	for _, n := range []struct {
-		key   string
-		value json.Number
-	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}, {"multipleOf", s.MultipleOf}} {
+	for _, n := range append(bounds(s), limit{"multipleOf", s.MultipleOf}) {
 		if n.value == "" {
 			continue
 		}
@@ -177,21 +229,14 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 			return
 		}
 	}
-	for _, lower := range []struct {
-		key    string
-		value  json.Number
-		strict bool
-	}{{"minimum", s.Minimum, false}, {"exclusiveMinimum", s.ExclusiveMinimum, true}} {
-		for _, upper := range []struct {
-			key    string
-			value  json.Number
-			strict bool
-		}{{"maximum", s.Maximum, false}, {"exclusiveMaximum", s.ExclusiveMaximum, true}} {
+	limits := bounds(s)
+	for i, lower := range []limit{limits[0], limits[2]} {
+		for j, upper := range []limit{limits[1], limits[3]} {
 			if lower.value == "" || upper.value == "" {
 				continue
 			}
 			c := Rational(lower.value.String()).Cmp(Rational(upper.value.String()))
-			if c > 0 || c == 0 && (lower.strict || upper.strict) {
+			if c > 0 || c == 0 && i+j > 0 { // one of them is exclusive
 				k.bad("change one of the two", "%s=%s and %s=%s exclude every value", lower.key, lower.value,
 					upper.key, upper.value)
 			}
@@ -203,7 +248,10 @@ func (k keywords) lengths(s *jsonschema.Schema) {
 	for _, pair := range []struct {
 		least, most string
 		from, to    *uint64
-	}{{"minLength", "maxLength", s.MinLength, s.MaxLength}, {"minItems", "maxItems", s.MinItems, s.MaxItems}} {
+	}{
+		{"minLength", "maxLength", s.MinLength, s.MaxLength},
+		{"minItems", "maxItems", s.MinItems, s.MaxItems},
+	} {
 		if pair.from != nil && pair.to != nil && *pair.from > *pair.to {
 			k.bad("change one of the two", "%s=%d and %s=%d exclude every value", pair.least, *pair.from,
 				pair.most, *pair.to)
@@ -240,10 +288,11 @@ func (k keywords) pattern(pattern string) {
 	}
 }
 
-// refuses says why a schema does not accept a value that its tag gives, or nothing. Enums are
-// measured by the limits, not by themselves.
+// refuses returns why a schema does not accept a value of its tag, or nothing. Enums are checked
+// against the limits, not against themselves.
 func refuses(s *jsonschema.Schema, value any, key string) string {
-	if key != "enum" && len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return equal(e, value) }) {
+	isValue := func(e any) bool { return equal(e, value) }
+	if key != "enum" && len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, isValue) {
 		return "is not in its enum"
 	}
 	switch value := value.(type) {
@@ -302,21 +351,17 @@ func refusesNumber(s *jsonschema.Schema, value json.Number) string {
 	if r == nil {
 		return "is no JSON number"
 	}
-	for _, bound := range []struct {
-		key     string
-		value   json.Number
-		refused func(c int) bool
-	}{
-		{"minimum", s.Minimum, func(c int) bool { return c < 0 }},
-		{"maximum", s.Maximum, func(c int) bool { return c > 0 }},
-		{"exclusiveMinimum", s.ExclusiveMinimum, func(c int) bool { return c <= 0 }},
-		{"exclusiveMaximum", s.ExclusiveMaximum, func(c int) bool { return c >= 0 }},
-	} {
-		if limit := Rational(bound.value.String()); limit != nil && bound.refused(r.Cmp(limit)) {
+	refused := []func(c int) bool{
+		func(c int) bool { return c < 0 }, func(c int) bool { return c > 0 },
+		func(c int) bool { return c <= 0 }, func(c int) bool { return c >= 0 },
+	}
+	for i, bound := range bounds(s) {
+		if limit := Rational(bound.value.String()); limit != nil && refused[i](r.Cmp(limit)) {
 			return fmt.Sprintf("is beyond %s=%s", bound.key, bound.value)
 		}
 	}
-	if m := Rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 && !new(big.Rat).Quo(r, m).IsInt() {
+	if m := Rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 &&
+		!new(big.Rat).Quo(r, m).IsInt() {
 		return "is not a multiple of " + s.MultipleOf.String()
 	}
 	return ""

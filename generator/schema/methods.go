@@ -1,17 +1,8 @@
 package schema
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"go/constant"
 	"go/types"
-	"maps"
-	"math"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -33,20 +24,20 @@ var (
 	unmarshalText = method{"UnmarshalText", []string{"[]byte"}, []string{"error"}}
 	protoEnum     = method{"EnumDescriptor", nil, []string{"[]byte", "[]int"}}
 
-	// hooks are what the Reflector calls, on values only.
+	// hooks are the methods that the Reflector calls, on values only.
 	hooks = []method{
 		{"JSONSchema", nil, []string{schemaType}},
 		{"JSONSchemaExtend", []string{schemaType}, nil},
 		{"JSONSchemaAlias", nil, []string{"any"}},
 	}
-	// structHooks are what it calls on structs in addition.
+	// structHooks are the methods that it calls on structs in addition.
 	structHooks = []method{
 		{"JSONSchemaProperty", []string{"string"}, []string{"any"}},
 		{"GetFieldDocString", []string{"string"}, []string{"string"}},
 	}
 )
 
-// receiver says which method set is asked.
+// receiver is the method set to search.
 type receiver int
 
 const (
@@ -223,184 +214,6 @@ func (p *pass) viaNil(t types.Type, m method) types.Type {
 	return nil
 }
 
-// Declare gives a named type the schema of these tags, in each direction in which its own methods
-// decide its JSON form. It returns what is wrong with them.
-func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
-	at := rootPlace(name.Type())
-	at.addressable = true
-	n, ok := types.Unalias(name.Type()).(*types.Named)
-	p := w.pass(inputRules, decoding)
-	switch {
-	case !ok || types.IsInterface(n) || n.TypeParams().Len() > 0:
-		p.bad(at, "use a type that is neither generic nor an interface",
-			"%s has no JSON representation of its own", name.Name())
-		return p.problems
-	case wellKnown(n):
-		p.bad(at, "remove the directive", "the schema of %s is fixed", gotype.Plain(n))
-		return p.problems
-	}
-	w.declared[fullName(n)] = tags
-	used := false
-	for _, d := range []direction{encoding, decoding} {
-		p.dir, p.on = d, inputRules // also for results, whose limits are checked and dropped
-		used = p.declared(n, at) != nil || used
-	}
-	if !used && len(p.problems) == 0 {
-		p.bad(at, "remove the directive: the schema is that of its declaration",
-			"%s has no JSON or text method of its own", gotype.Plain(n))
-	}
-	if len(p.problems) > 0 {
-		w.declared[fullName(n)] = nil // one finding, not one a use
-	}
-	return p.problems
-}
-
-// typeKeys are the keys that the schema of a type may have.
-var typeKeys = slices.Concat(slices.Sorted(maps.Keys(textKeys)),
-	slices.Sorted(maps.Keys(numberKeys)),
-	[]string{"anyof_type", "description", "enum", "example", "nullable", "oneof_type", "title",
-		"type"})
-
-// declared is the schema that Declare gives a type, or nil.
-func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
-	n, ok := t.(*types.Named)
-	if !ok || p.dir == reflecting {
-		return nil
-	}
-	tags, ok := p.w.declared[fullName(n)]
-	if !ok {
-		return nil
-	}
-	m, own := p.opaque(n)
-	if !own {
-		m = unmarshalText
-		if p.dir == encoding {
-			m = marshalText
-		}
-		if own = p.has(n, m, byPointer); !own && !p.needsDeclaring(n) {
-			return nil
-		}
-	}
-	p.w.meet(n)
-	s := &jsonschema.Schema{}
-	if p.readsByNil(n, at, unmarshalJSON, unmarshalText) || tags == nil {
-		return s
-	}
-	if own {
-		p.reachable(n, m, at)
-	}
-	k := keywords{pass: p, parent: &jsonschema.Schema{}, typ: n, at: at}
-	tag := fieldTag{given: true}
-	var list []element
-	for _, t := range tags {
-		if !slices.Contains(typeKeys, t.Key) {
-			k.bad("write the key in the tag of a field", "the schema of a type has no key %s", t.Key)
-			continue
-		}
-		if t.Key == "nullable" {
-			tag.nullable = true
-			continue
-		}
-		shape := slices.Contains(shapeKeys, t.Key) || t.Key == "format"
-		if p.dir == decoding || !p.on.has(shapeOnly) || shape {
-			list = append(list, element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value})
-		}
-	}
-	tag.add(list, false)
-	if !tag.declaredTypes() {
-		k.bad("write the JSON type first, for example schema=string", "the schema has no type")
-		return s
-	}
-	k.all(s, tag)
-	k.exact(s)
-	s.Description = cmp.Or(s.Description, p.typeDoc(n))
-	if tag.nullable {
-		s = p.orNull(s)
-	}
-	return s
-}
-
-const declareCure = "write //mcp:type "
-
-// proposed is the cure for a type of another module with JSON methods of its own: the directive
-// with the schema that the type's name and methods suggest.
-func (p *pass) proposed(n *types.Named) string {
-	form := "string"
-	name := n.Obj().Name()
-	_, own := p.opaque(n)
-	basic, _ := n.Underlying().(*types.Basic)
-	switch {
-	case strings.EqualFold(name, "date"):
-		form = "string,format=date"
-	case strings.EqualFold(name, "uuid"):
-		form = "string,format=uuid"
-	case isTime(n):
-		form = "string,format=date-time"
-	case p.has(n, marshalText, byPointer), p.has(n, unmarshalText, byPointer):
-	case basic == nil:
-		switch u := n.Underlying().(type) {
-		case *types.Struct:
-			if !own || hasNames(u) {
-				form = "object"
-			}
-		case *types.Map:
-			form = "object"
-		case *types.Slice, *types.Array:
-			if !own { // a list that writes itself is mostly a text
-				form = "array"
-			}
-		}
-	case basic.Info()&types.IsBoolean != 0:
-		form = "boolean"
-	case basic.Info()&types.IsInteger != 0:
-		form = "integer"
-	case basic.Info()&types.IsNumeric != 0:
-		form = "number"
-	}
-	return declareCure + gotype.Plain(n) + " schema=" + form +
-		" in the package doc, with the JSON representation of the type, " + ByHand
-}
-
-// hasNames reports a struct with a field that is named for JSON.
-func hasNames(u *types.Struct) bool {
-	for i := range u.NumFields() {
-		if _, name, _ := jsonTag(reflect.StructTag(u.Tag(i))); name != "" && name != "-" {
-			return true
-		}
-	}
-	return false
-}
-
-// isTime reports a type made of time.Time or embedding it.
-func isTime(n *types.Named) bool {
-	s, ok := n.Underlying().(*types.Struct)
-	if !ok {
-		return false
-	}
-	for f := range s.Fields() {
-		typ := types.TypeString(f.Type(), nil)
-		if f.Embedded() && typ == "time.Time" || typ == "*time.Location" {
-			return true // the second is the last field of time.Time
-		}
-	}
-	return false
-}
-
-// declaring is the cure for a type with its own JSON methods: a tag where a field has the
-// type itself, another type elsewhere.
-func (p *pass) declaring(t types.Type, at place) string {
-	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) && n.TypeArgs().Len() == 0 {
-		return p.proposed(n)
-	}
-	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
-		return `declare the JSON type in the field's tag, for example jsonschema:"type=string", ` + ByHand
-	}
-	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
-		return foreignCure
-	}
-	return "use a type without the method, " + ByHand
-}
-
 // reachable reports results that encoding/json marshals past their method, because it is
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
@@ -460,8 +273,7 @@ func Standard(t types.Type) bool {
 	return ok && wellKnown(n)
 }
 
-// known makes the schema of a type with a fixed form. With rules off it knows the types that
-// the Reflector knows.
+// known makes the schema of a type with a fixed form. With rules off these are the Reflector's.
 func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
 	name := fullName(n)
 	switch {
@@ -482,54 +294,3 @@ func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
 	s := std.schema
 	return &s, true
 }
-
-// exactly is the largest integer up to which a float64 holds every integer. Clients in JavaScript
-// round a number beyond it, and some model providers then refuse the whole list of tools.
-const exactly = 1<<53 - 1
-
-// Inexact is the end of a message about a number for which Exact is false.
-const Inexact = "is beyond ±9007199254740991; some clients round such numbers"
-
-// Exact reports whether a JSON number is within ±(2^53-1), so that every client keeps it. It is
-// false for a text that is no number.
-func Exact(number string) bool {
-	f, err := strconv.ParseFloat(number, 64)
-	return err == nil && math.Abs(f) <= exactly
-}
-
-// publishedBounds are the bounds of an integer kind without those that no client can keep. The
-// decoder has them all.
-func publishedBounds(k types.BasicKind) (least, most json.Number) {
-	least, most = IntegerBounds(k)
-	if !Exact(least.String()) {
-		least = ""
-	}
-	if !Exact(most.String()) {
-		most = ""
-	}
-	return least, most
-}
-
-// IntegerBounds is the range of an integer kind, as JSON numbers. int and uint count as 64
-// bits: on a 32-bit machine the decoder refuses what does not fit.
-func IntegerBounds(k types.BasicKind) (least, most json.Number) {
-	switch k {
-	case types.Int8:
-		return "-128", "127"
-	case types.Int16:
-		return "-32768", "32767"
-	case types.Int32:
-		return "-2147483648", "2147483647"
-	case types.Uint8:
-		return "0", "255"
-	case types.Uint16:
-		return "0", "65535"
-	case types.Uint32:
-		return "0", "4294967295"
-	case types.Uint, types.Uint64:
-		return "0", "18446744073709551615"
-	}
-	return "-9223372036854775808", "9223372036854775807"
-}
-
-func constantString(c *types.Const) string { return constant.StringVal(c.Val()) }

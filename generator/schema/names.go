@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (x *typeIndex) key(t types.Type) string {
 	return key
 }
 
-// reflectName is what reflect.Type.Name says of a type.
+// reflectName is what reflect.Type.Name returns for a type.
 func reflectName(t types.Type) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -45,7 +46,7 @@ func typeArguments(n *types.Named, text func(types.Type) string) string {
 }
 
 // reflectTypeText writes a type argument as the compiler names it in the instance: with the
-// import paths of packages, predeclared types by what they stand for.
+// import paths of packages, predeclared types by the types that they alias.
 func reflectTypeText(t types.Type) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -156,11 +157,7 @@ func (p *pass) inPlace(s *jsonschema.Schema) *jsonschema.Schema {
 // definition has it, with the package's name before it where several do, with the whole import path
 // where that is not enough. Types of the walker's own package keep the bare name.
 func (p *pass) rename() {
-	all := make([]*definition, 0, len(p.defs))
-	for _, d := range p.defs {
-		all = append(all, d)
-	}
-	slices.SortFunc(all, func(a, b *definition) int {
+	all := slices.SortedFunc(maps.Values(p.defs), func(a, b *definition) int {
 		return strings.Compare(types.TypeString(a.typ, nil), types.TypeString(b.typ, nil))
 	})
 	namings := []func(*types.Named) string{p.bareName, byPackage, byPath}
@@ -219,7 +216,7 @@ func byPackage(n *types.Named) string {
 
 func byPath(n *types.Named) string { return legal(types.TypeString(n, nil)) }
 
-// legal makes a name that stands in a $ref without escapes: letters, digits, dots, dashes and
+// legal makes a name that needs no escapes in a $ref: letters, digits, dots, dashes and
 // underscores. Page[Item] becomes Page_Item.
 func legal(name string) string {
 	var b strings.Builder

@@ -7,17 +7,17 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// direction is which way values travel that a schema describes.
+// direction is the direction in which values are converted.
 type direction int
 
 const (
-	reflecting direction = iota // neither: what the Reflector says
+	reflecting direction = iota // neither: what the Reflector makes
 	decoding                    // arguments: JSON to Go
 	encoding                    // results: Go to JSON
 )
 
 // inlineLimit bounds the schemas of one document that has everything acyclic inlined, about 150 KB
-// of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
+// of JSON. A larger one keeps definitions, since inlining is exponential in the worst case.
 const inlineLimit = 2000
 
 // depthLimit ends a walk through types that never reach a struct, slice or map, as in type P *P.
@@ -41,11 +41,11 @@ type definition struct {
 	typ    types.Type
 	schema *jsonschema.Schema
 	refs   []*jsonschema.Schema // every reference made, to be named at the end
-	// addressable says in which places the definition was read; see reread.
+	// addressable is in which places the definition was read; see reread.
 	addressable bool
 }
 
-// place is where in the types a walk stands.
+// place is the position of a walk in the types.
 type place struct {
 	path string       // as in Problem.Path
 	obj  types.Object // innermost field or type with a position
@@ -54,7 +54,7 @@ type place struct {
 	owner *types.TypeName
 	field bool
 	own   types.Object // as in Problem.Own
-	// addressable says that encoding/json finds methods of pointer receivers when it marshals.
+	// addressable is whether encoding/json finds methods of pointer receivers when it marshals.
 	addressable bool
 }
 
@@ -76,7 +76,7 @@ func (w *Walker) pass(on ruleSet, d direction) *pass {
 // ByHand ends the cure of a type that a schema by hand can describe.
 const ByHand = "or write the schema by hand: //mcp:schema"
 
-// foreignCure is what helps with a type of another module, which its users cannot edit.
+// foreignCure is the cure for a type of another module, which its users cannot edit.
 const foreignCure = "use a type of your own instead, " + ByHand
 
 // problem adds a finding. In a struct of another module, the cure is one that the author of the
@@ -100,7 +100,7 @@ func (at place) found(kind ProblemKind, message, cure string) Problem {
 	}
 }
 
-// add adds a finding once: a type that is met twice has its problems once a path.
+// add adds a finding once: a type on two paths has its problems once a path.
 func (p *pass) add(found Problem) {
 	for _, q := range p.problems {
 		if q.Path == found.Path && q.Message == found.Message {
@@ -110,8 +110,8 @@ func (p *pass) add(found Problem) {
 	p.problems = append(p.problems, found)
 }
 
-// local reports whether the author of the handlers can change a declaration, and foreign whether it
-// is another's. Without a source neither is known.
+// local reports whether the author of the handlers can change a declaration, and foreign whether
+// not. Without a source both are false.
 func (p *pass) local(obj types.Object) bool   { return p.w.src != nil && p.w.src.Local(obj.Pkg()) }
 func (p *pass) foreign(obj types.Object) bool { return p.w.src != nil && !p.w.src.Local(obj.Pkg()) }
 
@@ -144,7 +144,7 @@ func (p *pass) refTo(t types.Type) *jsonschema.Schema {
 	return s
 }
 
-// schema is the schema of a type in its place: a reference where there is a definition.
+// schema is the schema of a type in its place: a reference if it has a definition.
 func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 	if ref := p.refTo(t); ref != nil {
 		p.reread(t, at)
@@ -153,8 +153,8 @@ func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 	return p.build(t, at)
 }
 
-// reread looks for the problems of a definition that was read where values are addressable
-// and is now referred to from where they are not, as in the elements of a map.
+// reread finds the problems of a definition that was read with addressable values, and that is now
+// used for values that are not, as the elements of a map.
 func (p *pass) reread(t types.Type, at place) {
 	d := p.defs[p.key(types.Unalias(t))]
 	if p.dir != encoding || at.addressable || !d.addressable {
@@ -211,7 +211,8 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		}
 		s = p.kind(t, at)
 	}
-	if p.on.has(everyDoc) && s.Description == "" && (!done || s.Ref == "") && isNamed && !wellKnown(n) {
+	if p.on.has(everyDoc) && s.Description == "" && (!done || s.Ref == "") && isNamed &&
+		!wellKnown(n) {
 		s.Description = p.typeDoc(t)
 	}
 	return p.close(t, s)
@@ -220,21 +221,15 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 // within is the place within the declaration of a named type.
 func (p *pass) within(t types.Type, at place) place {
 	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
-		at.obj, at.owner, at.field = innermost(at.obj, n.Obj()), n.Obj(), false
+		if at.obj == nil { // the author can change a field, but not a type of another package
+			at.obj = n.Obj()
+		}
+		at.owner, at.field = n.Obj(), false
 		if p.local(n.Obj()) {
 			at.own = n.Obj()
 		}
 	}
 	return at
-}
-
-// innermost prefers the field over the type of another package that it holds, since that is
-// where the reader can change something.
-func innermost(field types.Object, name *types.TypeName) types.Object {
-	if field != nil {
-		return field
-	}
-	return name
 }
 
 // close ends the walk of a type: a definition that nothing refers to is inlined.
@@ -275,7 +270,7 @@ func (p *pass) kind(t types.Type, at place) *jsonschema.Schema {
 	return s
 }
 
-// pointee is what a pointer points to, or nil.
+// pointee is the type that a pointer points to, or nil.
 func (p *pass) pointee(t types.Type) types.Type {
 	if ptr, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
 		return ptr.Elem()
@@ -298,7 +293,7 @@ func isAnything(s *jsonschema.Schema) bool {
 	return s.Ref == "" && s.Type == "" && len(s.AnyOf)+len(s.OneOf)+len(s.AllOf)+len(s.Enum) == 0
 }
 
-// orNull admits null next to what the schema says. Descriptions and defaults move to the outside.
+// orNull admits null beside the schema's values. Descriptions and defaults move to the outside.
 func (p *pass) orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	if isAnything(s) || len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" {
 		return s
@@ -311,5 +306,6 @@ func (p *pass) orNull(s *jsonschema.Schema) *jsonschema.Schema {
 
 // object is an object without properties, closed.
 func (p *pass) object() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	return &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(),
+		AdditionalProperties: jsonschema.FalseSchema}
 }

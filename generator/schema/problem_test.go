@@ -163,7 +163,7 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			problems, got := problemsOf(t, test.src, test.output)
 			if len(problems) > 0 {
-				t.Fatal(said(problems))
+				t.Fatal(problemText(problems))
 			}
 			if !strings.Contains(got, test.want) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
@@ -216,12 +216,12 @@ type Root struct {
 	} {
 		_, problems, _ := declare(text)
 		if len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
-			t.Errorf("%s: %s, want %s", text, said(problems), want)
+			t.Errorf("%s: %s, want %s", text, problemText(problems), want)
 		}
 	}
 	w, problems, root := declare("T type=string,maxLength=9,format=date")
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	w.Declare(root.(*types.Named).Obj().Pkg().Scope().Lookup("W").(*types.TypeName),
 		[]Tag{{"type", "string"}})
@@ -229,7 +229,7 @@ type Root struct {
 		[]Tag{{"type", "string"}, {"format", "ipv4"}, {"nullable", ""}})
 	in, problems := w.Input(root)
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	const date = `{"type":"string","maxLength":9,"format":"date"}`
 	for _, want := range []string{
@@ -244,7 +244,7 @@ type Root struct {
 	}
 	out, _, problems := w.Output(root)
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	for _, want := range []string{
 		`"a":{"type":"string","format":"date"}`, `"W":{"type":"string"}`,
@@ -277,11 +277,11 @@ type Wrong struct {
 	in, problems := w.Input(pkg.Scope().Lookup("Root").Type())
 	if len(problems) > 0 || !strings.HasPrefix(compact(t, in), want) ||
 		fmt.Sprint(in.Required) != "[c d]" {
-		t.Errorf("%s %s", said(problems), compact(t, in))
+		t.Errorf("%s %s", problemText(problems), compact(t, in))
 	}
 	out, _, problems := w.Output(pkg.Scope().Lookup("Root").Type())
 	if len(problems) > 0 || fmt.Sprint(out.Required) != "[a b c d]" {
-		t.Errorf("%s %s", said(problems), compact(t, out))
+		t.Errorf("%s %s", problemText(problems), compact(t, out))
 	}
 	optional := pkg.Scope().Lookup("Root").Type().Underlying().(*types.Struct).Field(1).Type()
 	pointer := types.NewPointer(types.Typ[types.Int])
@@ -291,13 +291,13 @@ type Wrong struct {
 	if text := compact(t, params); len(problems) > 0 || len(params.Required) > 0 ||
 		!strings.HasPrefix(want, strings.TrimSuffix(text, `},"additionalProperties":false,`+
 			`"type":"object"}`)) {
-		t.Errorf("%s %s", said(problems), text)
+		t.Errorf("%s %s", problemText(problems), text)
 	}
 	_, problems = w.Input(pkg.Scope().Lookup("Wrong").Type())
 	if len(problems) != 2 ||
-		!strings.Contains(said(problems), "Wrong.L[]: toolset.Optional is not") ||
-		!strings.Contains(said(problems), "Wrong.D: toolset.Optional has no effect") {
-		t.Error(said(problems))
+		!strings.Contains(problemText(problems), "Wrong.L[]: toolset.Optional is not") ||
+		!strings.Contains(problemText(problems), "Wrong.D: toolset.Optional has no effect") {
+		t.Error(problemText(problems))
 	}
 }
 
@@ -507,14 +507,14 @@ func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
 		for _, typ := range []string{"time.Duration", "*time.Duration"} {
 			problems, _ := problemsOf(t, "import \"time\"\ntype Root struct { A "+typ+
 				" `jsonschema:\""+tag+"\"` }", false)
-			if got := said(problems); got != want {
+			if got := problemText(problems); got != want {
 				t.Errorf("%s: got %s, want %s", tag, got, want)
 			}
 		}
 	}
 	if problems, _ := problemsOf(t, "type Root struct { A int `jsonschema:\"default=1h\"` }",
-		false); said(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
-		t.Error(said(problems))
+		false); problemText(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
+		t.Error(problemText(problems))
 	}
 }
 
@@ -531,7 +531,7 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 		problems, schema := problemsOf(t, "type Root struct { A string `jsonschema:\""+text+"\"` }",
 			false)
 		if len(problems) > 0 || !strings.Contains(schema, `"description":"`+text+`"`) {
-			t.Errorf("%s: %s%s", text, said(problems), schema)
+			t.Errorf("%s: %s%s", text, problemText(problems), schema)
 		}
 	}
 }
@@ -578,7 +578,7 @@ func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
 
 func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
 	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
-	if got, want := said(problems),
+	if got, want := problemText(problems),
 		"RuleNarrow.S: enum=broken is not a constant of types.Status\n\tuse the values of its "+
 			"constants\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -596,13 +596,13 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 	} {
 		problems, _ := problemsOf(t, opaque+src, false)
 		if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, want) {
-			t.Errorf("%s: %s", src, said(problems))
+			t.Errorf("%s: %s", src, problemText(problems))
 		}
 	}
 	problems, schema := problemsOf(t,
 		opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
 	if len(problems) > 0 || !strings.Contains(schema, `"A":{"type":"string","format":"date"}`) {
-		t.Errorf("%s%s", said(problems), schema)
+		t.Errorf("%s%s", problemText(problems), schema)
 	}
 }
 
@@ -683,7 +683,7 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 					problems, _ := problemsOf(t, src, output)
 					i := slices.IndexFunc(problems, func(p Problem) bool { return p.InTag })
 					if i < 0 {
-						t.Fatalf("no problem in %s, output=%t: %s", field, output, said(problems))
+						t.Fatalf("no problem in %s, output=%t: %s", field, output, problemText(problems))
 					}
 					p := problems[i]
 					name := strings.Fields(field)[0]
@@ -712,7 +712,7 @@ func TestTagsOfOthersAndOfHiddenFieldsAreNoProblems(t *testing.T) {
 	} {
 		if problems, _ := problemsOf(t, "type Root struct { "+field+" }",
 			false); len(problems) > 0 {
-			t.Errorf("%s: %s", field, said(problems))
+			t.Errorf("%s: %s", field, problemText(problems))
 		}
 	}
 }
@@ -743,10 +743,10 @@ func TestMalformedTagsOfOtherModulesAreProblemsIfALimitIsLost(t *testing.T) {
 		named := types.NewNamed(name, types.NewStruct([]*types.Var{field}, []string{tag}), nil)
 		_, problems := New(types.NewPackage("example.com/p", "p"), nil).Input(named)
 		if !lost && len(problems) > 0 || lost && (len(problems) != 1 || !problems[0].InTag) {
-			t.Errorf("%s: %s", tag, said(problems))
+			t.Errorf("%s: %s", tag, problemText(problems))
 		}
-		if lost && !strings.Contains(said(problems), "//mcp:schema") {
-			t.Errorf("%s: the cure is not one of the user's: %s", tag, said(problems))
+		if lost && !strings.Contains(problemText(problems), "//mcp:schema") {
+			t.Errorf("%s: the cure is not one of the user's: %s", tag, problemText(problems))
 		}
 	}
 }
@@ -783,7 +783,7 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		}
 		if len(problems) != 1 || problems[0].Path != test.path || problems[0].Message != want ||
 			problems[0].Cure == "" {
-			t.Errorf("%s: %s\nwant %s: %s", test.src, said(problems), test.path, want)
+			t.Errorf("%s: %s\nwant %s: %s", test.src, problemText(problems), test.path, want)
 		}
 	}
 	for _, src := range []string{
@@ -794,14 +794,14 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		"type T struct { P *Base }\ntype Root struct { A T }",
 	} {
 		if problems, _ := problemsOf(t, base+src, false); len(problems) > 0 {
-			t.Errorf("%s: %s", src, said(problems))
+			t.Errorf("%s: %s", src, problemText(problems))
 		}
 	}
 	// A result may have what it embeds.
 	text2 := "type W struct{}\nfunc (*W) MarshalText() ([]byte, error) { return nil, nil }\ntype " +
 		"T struct { *W }\ntype Root struct { A *T }"
 	if problems, _ := problemsOf(t, text2, true); len(problems) > 0 {
-		t.Error(said(problems))
+		t.Error(problemText(problems))
 	}
 }
 

@@ -42,11 +42,13 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	}
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
-	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
+	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
+	null := tag.nullable || f.present && p.on.has(nullResults) && nilable
 	required := p.required(f, tag, s)
 	if required && p.pointee(f.typ) != nil {
 		null = null || p.leadsBack(p.needs(f, tag), holder)
 	}
+	null = null || p.nullOptional(f, required)
 	if null && p.on.has(nullableAnyOf) {
 		s = p.orNull(s)
 	} else if null {
@@ -74,13 +76,19 @@ func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
 	tag.add(list, true)
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, prop.Doc, at)
-	if tag.nullable {
+	required := p.required(f, tag, s)
+	if tag.nullable || p.nullOptional(f, required) {
 		s = p.orNull(s)
 	}
 	parent.Properties.Set(f.name, p.open(s))
-	if p.required(f, tag, s) {
+	if required {
 		parent.Required = append(parent.Required, f.name)
 	}
+}
+
+// nullOptional reports an argument that may be null because it is optional.
+func (p *pass) nullOptional(f field, required bool) bool {
+	return p.w.NullOptional && p.dir == decoding && !required && !p.w.NotNull[f.name]
 }
 
 // Optional is the type argument of a toolset.Optional, or nil for another type.
@@ -107,9 +115,11 @@ func (p *pass) optional(f *field, tag *fieldTag, at place) {
 	}
 }
 
-// describe makes the schema of a field's type and applies its tags. What a tag says describes
-// it best, then the field's own comment, then that of its type.
-func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc string, at place) *jsonschema.Schema {
+// describe makes the schema of a field's type and applies its tags. The description is that of a
+// tag, else the field's own comment, else that of its type.
+func (p *pass) describe(
+	parent *jsonschema.Schema, f field, tag fieldTag, doc string, at place,
+) *jsonschema.Schema {
 	t := f.typ
 	for depth := 0; p.dir != reflecting && depth < depthLimit; depth++ {
 		elem := p.pointee(t)
@@ -133,7 +143,7 @@ func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc st
 	return s
 }
 
-// needsDeclaring reports a type whose JSON form only a tag can tell.
+// needsDeclaring reports a type whose JSON form only a tag can declare.
 func (p *pass) needsDeclaring(t types.Type) bool {
 	if _, ok := p.opaque(t); ok {
 		return true
@@ -142,7 +152,7 @@ func (p *pass) needsDeclaring(t types.Type) bool {
 	return probe.hooked(types.Unalias(t), place{})
 }
 
-// required reports whether a property must be there.
+// required reports whether a property is required.
 func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	if p.dir == encoding && p.on.has(shapeOnly) {
 		return f.present && !(f.maybe && p.on.has(embeddedPointer))
@@ -209,7 +219,7 @@ func (p *pass) description(of types.Object, text string) string {
 // maxForeignDoc is the longest description of another module's type or field, in bytes.
 const maxForeignDoc = 600
 
-// shortened cuts a text that is longer than maxForeignDoc behind a word.
+// shortened cuts a text that is longer than maxForeignDoc after a word.
 func shortened(text string) string {
 	if len(text) <= maxForeignDoc {
 		return text
@@ -221,7 +231,7 @@ func shortened(text string) string {
 	return strings.TrimRight(text[:end], " \n") + " …"
 }
 
-// bad reports a tag that cannot be meant.
+// bad reports a tag that is a mistake.
 func (p *pass) bad(at place, cure, format string, args ...any) {
 	p.problem(BadTag, at, fmt.Sprintf(format, args...), cure)
 }

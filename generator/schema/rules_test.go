@@ -143,13 +143,13 @@ func under(t *testing.T, name string, output bool, off ruleSet) string {
 	if output {
 		s, _, problems := w.output(typ, outputRules&^off)
 		if len(problems) > 0 {
-			return said(problems)
+			return problemText(problems)
 		}
 		return compact(t, s)
 	}
 	s, problems := w.input(typ, inputRules&^off)
 	if len(problems) > 0 {
-		return said(problems)
+		return problemText(problems)
 	}
 	return compact(t, s)
 }

@@ -4,8 +4,8 @@
 // One walk does both. Without rules it makes what a Reflector with Settings makes, byte for
 // byte, defects included: Reflect is there to prove it. Input, Output and Object walk with
 // the rules that Rules lists, each a difference with a name, a reason and a test; nothing
-// else differs. What has no schema, and tags that cannot be meant, come back as Problems,
-// all of a type at once.
+// else differs. Types without a schema and mistaken tags are returned as Problems, all of a
+// type at once.
 package schema
 
 import (
@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// Source answers what go/types does not know about a declaration: its comments and const
-// blocks. Objects may come from export data. A declaration without source has no comment.
+// Source provides the comments and const blocks of declarations, which go/types does not have.
+// Objects may come from export data. A declaration without source has no comment.
 type Source interface {
 	// TypeDoc is the doc comment of a named type, as CommentGroup.Text returns it.
 	TypeDoc(name *types.TypeName) string
 	// FieldDoc is the comment of a struct field, doc comment before line comment.
 	FieldDoc(field *types.Var) string
-	// Enum returns the constants of a string type of the same module in its largest const block,
-	// in source order, and nil if none has two constants.
+	// Enum returns the constants of a string or integer type of the same module in its largest
+	// const block, in source order, and nil if none has two constants.
 	Enum(name *types.TypeName) []*types.Const
 	// Local reports whether a package belongs to a module of this run: its types can be
 	// edited together with the handlers.

@@ -1,13 +1,12 @@
 package schema
 
 import (
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/schema/internal/structtag"
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
@@ -43,7 +42,7 @@ func elements(tag string) []element {
 	return list
 }
 
-// fieldTag is what the tags of a field say of its schema.
+// fieldTag is the part of a field's schema that its tags set.
 type fieldTag struct {
 	description        string
 	elements           []element
@@ -57,8 +56,8 @@ type fieldTag struct {
 // flags are the elements without a value.
 var flags = []string{"required", "nullable", "-"}
 
-// assignment is how a tag begins that wants to be read as keys: a word and an equals sign.
-// go-sdk refuses such a tag as a description, for the same reason.
+// assignment is the beginning of a tag with keys: a word and an equals sign. go-sdk refuses such a
+// tag as a description.
 var assignment = regexp.MustCompile(`^[^ \t\n]*=`)
 
 // readTag reads the jsonschema tags of a field.
@@ -70,7 +69,7 @@ func (p *pass) readTag(tag reflect.StructTag) fieldTag {
 	}
 	t.given = raw != "" || len(t.extras) > 0
 	if !p.on.has(wholeValues) {
-		// Flags are looked for between all commas, escaped ones too.
+		// Flags may be between any two commas, escaped ones too.
 		pieces := strings.Split(raw, ",")
 		t.required, t.nullable = slices.Contains(pieces, "required"), slices.Contains(pieces, "nullable")
 	}
@@ -115,7 +114,7 @@ func isDescription(raw string, list []element) bool {
 	return !assignment.MatchString(raw)
 }
 
-// declaredTypes reports whether a tag says which JSON types a property has.
+// declaredTypes reports whether a tag declares the JSON types of a property.
 func (t fieldTag) declaredTypes() bool {
 	return slices.ContainsFunc(t.elements, func(e element) bool {
 		return e.key == "type" || strings.HasPrefix(e.key, "oneof_") && e.key != "oneof_required" ||
@@ -123,148 +122,10 @@ func (t fieldTag) declaredTypes() bool {
 	})
 }
 
-// flaw is a mistake in the text of a struct tag, by which [reflect.StructTag] misses a part of it.
-type flaw struct {
-	offset        int // byte of the tag
-	message, cure string
-	lost          string // the part of the tag that is missed, or empty
-}
-
-const (
-	onePair = `write pairs, for example json:"name" jsonschema:"minimum=3"`
-	noSpace = "write one space between two pairs"
-	quoted  = `write jsonschema:"minimum=3"`
-)
-
-// flaws lists the mistakes of a tag. It reads pairs as [reflect.StructTag.Lookup] does.
-func flaws(tag string) (list []flaw) {
-	seen := make([]string, 0, 4)
-	for at := 0; ; {
-		at += len(tag[at:]) - len(strings.TrimLeft(tag[at:], " "))
-		if at == len(tag) {
-			return list
-		}
-		rest := tag[at:]
-		n := strings.IndexFunc(rest, endsKey)
-		switch {
-		case at > 0 && strings.ContainsRune(",;\t\r\n", rune(rest[0])):
-			message := fmt.Sprintf("the struct tag has %q between two pairs", rest[:1])
-			return append(list, flaw{at, message, noSpace, rest})
-		case n > 0 && rest[n] == ':' && !strings.HasPrefix(rest[n+1:], `"`):
-			value := strings.TrimLeft(rest[n+1:], " ")
-			value, _, _ = strings.Cut(value, " ")
-			message := "the value of the tag key " + rest[:n] + " has no double quotes"
-			cure := fmt.Sprintf("write %s:%q", rest[:n], strings.Trim(value, "\"'`"))
-			return append(list, flaw{at, message, cure, rest})
-		case n <= 0 || rest[n] != ':' || strings.ContainsAny(rest[:n], noKey):
-			word := strings.Fields(rest + " .")[0]
-			if i := strings.IndexByte(word, '"'); i > 0 {
-				word = word[:i]
-			}
-			message := fmt.Sprintf("the struct tag is not a list of pairs from %q on", word)
-			return append(list, flaw{at, message, onePair, rest})
-		}
-		key, value := rest[:n], closed(rest[n+1:])
-		if value == "" {
-			message := "the value of the tag key " + key + " has no closing quote"
-			return append(list, flaw{at, message, quoted, rest})
-		}
-		pair := rest[:n+1+len(value)]
-		if _, err := strconv.Unquote(value); err != nil {
-			message, cure := "the value of the tag key "+key+" is not a Go string", quoted
-			if escape := badEscape(value); escape != "" {
-				message, cure = message+": it has "+escape, `write \`+escape
-			}
-			list = append(list, flaw{at + n + 1, message, cure, pair})
-		}
-		switch near := nearKey(key); {
-		case near != key && near != "":
-			shown := strings.Trim(strconv.QuoteToASCII(key), `"`)
-			message := "the struct tag has the key " + shown + ", which no package reads"
-			list = append(list, flaw{at, message, "write " + near, near + pair[n:]})
-		case near == key && slices.Contains(seen, key):
-			message := "the struct tag has the key " + key + " twice, and Go reads only the first"
-			list = append(list, flaw{at, message, "write one", pair})
-		}
-		seen = append(seen, key)
-		at += len(pair)
-		if at < len(tag) && !strings.ContainsRune(" ,;\t\r\n", rune(tag[at])) {
-			message := "the struct tag has no space between two pairs"
-			list = append(list, flaw{at, message, noSpace, ""})
-		}
-	}
-}
-
-// noKey are characters that no library has in a key. A key with one of them is a mistake.
-const noKey = ",;=&|'`(){}[]<>\\"
-
-func endsKey(c rune) bool { return c <= ' ' || c == ':' || c == '"' || c == 0x7f }
-
-// closed is the quoted text at the start of s, or empty if its quote is not closed.
-func closed(s string) string {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return s[:i+1]
-		}
-	}
-	return ""
-}
-
-// badEscape is the first escape of a quoted text that Go does not have, or empty.
-func badEscape(text string) string {
-	for text = text[1 : len(text)-1]; text != ""; {
-		_, _, rest, err := strconv.UnquoteChar(text, '"')
-		if err != nil {
-			if text[0] == '\\' {
-				return text[:2]
-			}
-			return ""
-		}
-		text = rest
-	}
-	return ""
-}
-
-// tagKeys are the keys that this package reads.
-var tagKeys = []string{"json", "jsonschema", "jsonschema_description", "jsonschema_extras"}
-
-// nearKey is the key of tagKeys that a key is, or is but for its writing or a slip. It is empty for
-// the keys of others, such as bson, jsonb and jsonapi.
-func nearKey(key string) string {
-	if slices.Contains(tagKeys, key) {
-		return key
-	}
-	plain := strings.NewReplacer("_", "", "-", "").Replace
-	fold := plain(strings.ToLower(key))
-	best, distance := "", 3
-	for _, known := range tagKeys[1:] {
-		if d := editdistance.Between(fold, plain(known)); d < distance {
-			best, distance = known, d
-		}
-	}
-	switch {
-	case best != "":
-		return best
-	case strings.HasPrefix(fold, "jsonschema"):
-		return "jsonschema"
-	case slices.Contains(jsonSlips, fold):
-		return "json"
-	}
-	return ""
-}
-
-// jsonSlips are the word json itself, with a letter left out or doubled, and with two swapped.
-var jsonSlips = []string{
-	"json", "jso", "jsn", "jon", "jjson", "jsson", "jsoon", "jsonn", "sjon", "josn", "jsno",
-}
-
-// lostTag finds what was meant as a jsonschema tag within a part that is missed.
+// lostTag finds an intended jsonschema tag in the ignored part of a malformed tag.
 var lostTag = regexp.MustCompile(`(?is)json[_-]?schema\W+(.*)`)
 
-// losesLimit reports whether the part of a tag that is missed limits values.
+// losesLimit reports whether the ignored part of a tag limits values.
 func losesLimit(part string) bool {
 	m := lostTag.FindStringSubmatch(part)
 	if m == nil {
@@ -282,15 +143,143 @@ func losesLimit(part string) bool {
 // limit is lost.
 func (p *pass) wellFormed(f field, at place) {
 	own := f.v.Pkg().Path() == p.w.in || p.w.src != nil && p.w.src.Local(f.v.Pkg())
-	for _, flaw := range flaws(string(f.tag)) {
+	for _, flaw := range structtag.Flaws(string(f.tag)) {
 		if !own {
-			if !losesLimit(flaw.lost) {
+			if !losesLimit(flaw.Lost) {
 				continue
 			}
-			flaw.cure = foreignCure
+			flaw.Cure = foreignCure
 		}
-		found := at.found(BadTag, flaw.message, flaw.cure)
-		found.InTag, found.Offset = true, flaw.offset
+		found := at.found(BadTag, flaw.Message, flaw.Cure)
+		found.InTag, found.Offset = true, flaw.Offset
 		p.add(found)
 	}
+}
+
+// A jsonschema tag without a key is a description, as in go-sdk. An intended key in it would be
+// ignored silently, and its limit with it.
+
+// everyday are keys that are also words of descriptions. Alone, or with a word that is no value of
+// theirs, they count as description.
+var everyday = []string{
+	"anchor", "default", "description", "example", "format", "pattern", "title", "type",
+}
+
+// assigned finds a key within text: a word, an equals sign and something after it. A colon without
+// spaces counts as well.
+var assigned = regexp.MustCompile(`(?:^|[\s;,(])([A-Za-z_]+)(\s*=\s*|:)(\S+)`)
+
+// numeral is a number, with any unit or bracket after it.
+var numeral = regexp.MustCompile(`^[-+]?[0-9][0-9.eE+-]*$`)
+
+// mistaken returns the element that a description was probably meant to be, or nothing: parts
+// between commas, each of one or two words of which the first is, or nearly is, a key; or an
+// assignment after other words.
+func mistaken(text string) string {
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		key, value := resembled(m[1]), m[3]
+		if key != "pattern" {
+			value = strings.TrimRight(value, ",;.)")
+		}
+		common := slices.Contains(everyday, key)
+		switch {
+		case key == "" || value == "":
+		case slices.Contains(flags, key):
+			if value == "true" {
+				return key
+			}
+		case m[2] == ":" && (common || !isValue(key, value)):
+		case !common || isValue(key, value):
+			return key + "=" + strings.ReplaceAll(value, ",", `\\,`)
+		}
+	}
+	first := ""
+	for i, part := range strings.Split(text, ",") {
+		e := meant(strings.Fields(part))
+		if e == "" {
+			return ""
+		}
+		if i == 0 {
+			first = e
+		}
+	}
+	return first
+}
+
+func meant(words []string) string {
+	if len(words) == 0 || len(words) > 2 {
+		return ""
+	}
+	word, colon := strings.CutSuffix(words[0], ":")
+	key := resembled(word)
+	switch {
+	case key == "":
+	case slices.Contains(flags, key):
+		if len(words) == 1 {
+			return key
+		}
+	case len(words) == 1:
+		if !slices.Contains(everyday, key) {
+			return key + "=" + sample(key)
+		}
+	case isValue(key, words[1]) || colon && !slices.Contains(everyday, key):
+		return key + "=" + words[1]
+	}
+	return ""
+}
+
+// resembled is the key or flag that a word equals except for case and a typing mistake, or nothing.
+// It is stricter than [nearest], which is for words that are known to be wrong.
+func resembled(word string) string {
+	for _, known := range slices.Concat(allKeys, flags[:2]) {
+		if strings.EqualFold(word, known) {
+			return known
+		}
+	}
+	for _, known := range slices.Concat(allKeys, flags[:2]) {
+		slips := max(1, len(known)/4)
+		if slices.Contains(flags, known) || slices.Contains(everyday, known) {
+			slips = 1
+		}
+		distance := editdistance.Between(strings.ToLower(word), strings.ToLower(known))
+		if len(word) >= 4 && distance <= slips {
+			return known
+		}
+	}
+	return ""
+}
+
+// sample is a value to show for a key that was written without.
+func sample(key string) string {
+	if slices.Contains([]string{"uniqueItems", "readOnly", "writeOnly"}, key) {
+		return "true"
+	}
+	return "…"
+}
+
+// isValue reports whether a word looks like a value of the key rather than the next of a sentence.
+func isValue(key, word string) bool {
+	switch key {
+	case "pattern":
+		return strings.ContainsAny(word, `^$[]\*+(){}|`)
+	case "format":
+		return formats[word]
+	case "type":
+		return slices.Contains(jsonTypes, word)
+	case "uniqueItems", "readOnly", "writeOnly":
+		return word == "true" || word == "false"
+	case "default", "example":
+		return numeral.MatchString(word) || word == "true" || word == "false"
+	case "title", "description", "anchor", "enum":
+		return false
+	}
+	return numeral.MatchString(word)
+}
+
+// formats are those of JSON Schema (2020-12, validation, section 7.3).
+var formats = map[string]bool{
+	"date-time": true, "date": true, "time": true, "duration": true, "email": true,
+	"idn-email": true, "hostname": true, "idn-hostname": true, "ipv4": true, "ipv6": true,
+	"uri": true, "uri-reference": true, "iri": true, "iri-reference": true, "uuid": true,
+	"uri-template": true, "json-pointer": true, "relative-json-pointer": true, "regex": true,
 }

@@ -55,7 +55,7 @@ func truth(field func(*jsonschema.Schema) *bool) setter {
 	}
 }
 
-// jsonNumber reads what the Reflector takes for a number.
+// jsonNumber reads a number as the Reflector does.
 func jsonNumber(value string) (json.Number, bool) {
 	n := json.Number(value)
 	if _, err := n.Int64(); err == nil {
@@ -67,7 +67,7 @@ func jsonNumber(value string) (json.Number, bool) {
 	return "", false
 }
 
-// The keys that limit values, by JSON type. default, example and enum stand apart, since
+// The keys that limit values, by JSON type. default, example and enum are not among them, since
 // their values have the type of the property.
 var (
 	textKeys = map[string]setter{
@@ -79,11 +79,15 @@ var (
 		"writeOnly": truth(func(s *jsonschema.Schema) *bool { return &s.WriteOnly }),
 	}
 	numberKeys = map[string]setter{
-		"multipleOf":       number(func(s *jsonschema.Schema) *json.Number { return &s.MultipleOf }),
-		"minimum":          number(func(s *jsonschema.Schema) *json.Number { return &s.Minimum }),
-		"maximum":          number(func(s *jsonschema.Schema) *json.Number { return &s.Maximum }),
-		"exclusiveMinimum": number(func(s *jsonschema.Schema) *json.Number { return &s.ExclusiveMinimum }),
-		"exclusiveMaximum": number(func(s *jsonschema.Schema) *json.Number { return &s.ExclusiveMaximum }),
+		"multipleOf": number(func(s *jsonschema.Schema) *json.Number { return &s.MultipleOf }),
+		"minimum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Minimum }),
+		"maximum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Maximum }),
+		"exclusiveMinimum": number(func(s *jsonschema.Schema) *json.Number {
+			return &s.ExclusiveMinimum
+		}),
+		"exclusiveMaximum": number(func(s *jsonschema.Schema) *json.Number {
+			return &s.ExclusiveMaximum
+		}),
 	}
 	listKeys = map[string]setter{
 		"minItems":    count(func(s *jsonschema.Schema) **uint64 { return &s.MinItems }),
@@ -99,8 +103,8 @@ var (
 
 // allKeys is every key of the grammar, sorted.
 var allKeys = func() []string {
-	keys := append([]string{"title", "description", "type", "anchor", "oneof_required", "anyof_required",
-		"oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}, valueKeys...)
+	keys := append([]string{"title", "description", "type", "anchor", "oneof_required",
+		"anyof_required", "oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}, valueKeys...)
 	for _, table := range limitKeys {
 		keys = slices.AppendSeq(keys, maps.Keys(table))
 	}
@@ -149,7 +153,8 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 		if !set(s, e.value) && !loose {
 			v.unreadable(e, kind)
 		}
-	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
+	case slices.Contains(valueKeys, e.key) &&
+		slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
 		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
@@ -296,7 +301,7 @@ func isDuration(t types.Type) bool {
 	return ok && fullName(n) == "time.Duration"
 }
 
-// applied is a JSON type as something that a key applies to.
+// applied names a JSON type that a key applies to.
 func applied(kind string) string {
 	if kind == "boolean" {
 		return "a boolean"
@@ -304,7 +309,7 @@ func applied(kind string) string {
 	return named(kind)
 }
 
-// named is a JSON type with its article, as something to write.
+// named is a JSON type with its article.
 func named(kind string) string {
 	switch kind {
 	case "":

@@ -1,10 +1,11 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -15,8 +16,8 @@ import (
 // which a tool's schema never has; everything else is the Reflector's default.
 func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: true} }
 
-// Walker makes the schemas of one package's tools. It remembers the named types and enums
-// it met, and is not safe for concurrent use.
+// Walker makes the schemas of one package's tools. It keeps the named types and enums of its walks,
+// and is not safe for concurrent use.
 type Walker struct {
 	in  string // path of the package that the tools belong to
 	src Source
@@ -24,12 +25,16 @@ type Walker struct {
 	comments map[string]string
 	// RequiredFromTags is the Reflector's RequiredFromJSONSchemaTags, for Reflect.
 	RequiredFromTags bool
-	seen             typeIndex
-	named            map[string]*types.TypeName // by path and name
-	inst             map[string]*types.Named    // by Go type text
-	enums            map[*types.TypeName][]*types.Const
-	held             map[string][]types.Type // by the key of the type; see holds
-	declared         map[string][]Tag        // by path and name; see Declare
+	// NullOptional makes optional arguments accept null, except those whose names are in NotNull.
+	NullOptional bool
+	NotNull      map[string]bool
+	seen         typeIndex
+	named        map[string]*types.TypeName // by path and name
+	inst         map[string]*types.Named    // by Go type text
+	enums        map[*types.TypeName][]*types.Const
+	held         map[string][]types.Type  // by the key of the type; see holds
+	declared     map[string][]Tag         // by path and name; see Declare
+	integers     map[*types.TypeName]bool // integer types that are enums; see enumerate
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -43,6 +48,7 @@ func New(in *types.Package, src Source) *Walker {
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
 		held:  map[string][]types.Type{}, declared: map[string][]Tag{},
+		integers: map[*types.TypeName]bool{},
 	}
 }
 
@@ -60,7 +66,7 @@ type Property struct {
 type Tag struct{ Key, Value string }
 
 // Reflect is the schema as a Reflector with Settings and this CommentMap makes it, $defs and $refs
-// included. It is there for comparison: no rule holds, and tags are not checked.
+// included. It is for comparison: no rule holds, and tags are not checked.
 func (w *Walker) Reflect(t types.Type, comments map[string]string) (*jsonschema.Schema, []Problem) {
 	w.comments = comments
 	p := w.pass(0, reflecting)
@@ -85,7 +91,9 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 		if isAnything(s) {
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
-			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", Describe(p.resolve(s))),
+			message := fmt.Sprintf("the arguments of a tool are an object, and %s is not",
+				Describe(p.resolve(s)))
+			p.problem(UnsupportedType, rootPlace(t), message,
 				"use a struct, or _ struct{} for a tool without arguments")
 		}
 	}
@@ -97,7 +105,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 }
 
 // Output is the schema of a tool's result and whether it has to be wrapped as {"result": …},
-// which the schema then includes. It says shape only: limits of inputs do not bind results.
+// which the schema then includes. It describes shape only: limits of inputs do not bind results.
 func (w *Walker) Output(t types.Type) (s *jsonschema.Schema, wrapped bool, problems []Problem) {
 	return w.output(t, outputRules)
 }
@@ -159,8 +167,8 @@ func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema
 	return s, p
 }
 
-// attempt walks with everything acyclic inlined, and once more with definitions where that
-// outgrows the limit.
+// attempt walks with everything acyclic inlined, and again with definitions if that exceeds the
+// limit.
 func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 	p := w.pass(on, d)
 	walk(p)
@@ -171,53 +179,36 @@ func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 	return p
 }
 
-// Named is every named type that JSON can see in what the walker has walked, each once, sorted by
-// package path and name. Types whose JSON form is fixed by the standard library (time.Time,
-// json.RawMessage) are not among them: their schema does not depend on their declaration.
+// Named is every named type of the walks that JSON can see, each once, sorted by package path and
+// name. Types whose JSON form is fixed by the standard library (time.Time, json.RawMessage) are not
+// among them: their schema does not depend on their declaration.
 func (w *Walker) Named() []*types.TypeName {
-	list := make([]*types.TypeName, 0, len(w.named))
-	for _, name := range w.named {
-		list = append(list, name)
-	}
-	sort.Slice(list, func(i, j int) bool { return before(list[i], list[j]) })
-	return list
+	return slices.SortedFunc(maps.Values(w.named), byName)
 }
 
-// Instances is every instance of a generic type that JSON can see in what the walker has
-// walked, sorted by its Go type text. Named has their generic types.
+// Instances is every instance of a generic type of the walks that JSON can see, sorted by its Go
+// type text. Named has their generic types.
 func (w *Walker) Instances() []*types.Named {
-	keys := make([]string, 0, len(w.inst))
-	for key := range w.inst {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	list := make([]*types.Named, len(keys))
-	for i, key := range keys {
-		list[i] = w.inst[key]
+	var list []*types.Named
+	for _, key := range slices.Sorted(maps.Keys(w.inst)) {
+		list = append(list, w.inst[key])
 	}
 	return list
 }
 
-// Enums is the constants of every enum met: by package path and type name, within a type in
-// the order of the source.
+// Enums is the constants of every enum of the walks: by package path and type name, within a type
+// in the order of the source.
 func (w *Walker) Enums() []*types.Const {
-	names := make([]*types.TypeName, 0, len(w.enums))
-	for name := range w.enums {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return before(names[i], names[j]) })
 	var list []*types.Const
-	for _, name := range names {
+	for _, name := range slices.SortedFunc(maps.Keys(w.enums), byName) {
 		list = append(list, w.enums[name]...)
 	}
 	return list
 }
 
-func before(a, b *types.TypeName) bool {
-	if a.Pkg().Path() != b.Pkg().Path() {
-		return a.Pkg().Path() < b.Pkg().Path()
-	}
-	return a.Name() < b.Name()
+func byName(a, b *types.TypeName) int {
+	return cmp.Or(strings.Compare(a.Pkg().Path(), b.Pkg().Path()),
+		strings.Compare(a.Name(), b.Name()))
 }
 
 // meet records a named type that JSON can see.
@@ -232,13 +223,14 @@ func (w *Walker) meet(n *types.Named) {
 	}
 }
 
-// enum is the constants of a string type, or nil.
+// enum is the constants of a string type, or of an integer type that is declared an enum, or nil.
 func (w *Walker) enum(t types.Type) []*types.Const {
 	n, ok := t.(*types.Named)
 	if !ok || w.src == nil || n.Obj().Pkg() == nil {
 		return nil
 	}
-	if basic, ok := n.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+	basic, ok := n.Underlying().(*types.Basic)
+	if !ok || basic.Kind() != types.String && !w.integers[n.Obj()] {
 		return nil
 	}
 	if list, ok := w.enums[n.Obj()]; ok {

@@ -31,7 +31,7 @@ func TestNamedIsWhatJSONCanSee(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := walker(t, "types", source(t))
 			if _, problems := w.Input(typeOf(t, "types", test.name)); len(problems) > 0 {
-				t.Fatal(said(problems))
+				t.Fatal(problemText(problems))
 			}
 			if got := names(w.Named()); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
@@ -122,7 +122,7 @@ func TestObject(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, problems := New(types.NewPackage("example.com/p", "p"), nil).Object(test.props)
-			got := said(problems)
+			got := problemText(problems)
 			if s != nil {
 				fit(t, s)
 				got = compact(t, s)
@@ -148,7 +148,7 @@ func TestDefinitionsOfEqualNamesGetNamesOfTheirOwn(t *testing.T) {
 	refs := func(w *Walker, list []Property) string {
 		s, problems := w.Object(list)
 		if len(problems) > 0 {
-			t.Fatal(said(problems))
+			t.Fatal(problemText(problems))
 		}
 		fit(t, s)
 		var all []string
@@ -183,11 +183,11 @@ func TestASchemaThatWouldOutgrowTheLimitKeepsDefinitions(t *testing.T) {
 	pkg := check(t, "example.com/p", src.String())
 	w := New(pkg, nil)
 	if _, problems := w.Input(pkg.Scope().Lookup("Root").Type()); len(problems) != 1 || problems[0].Path != "Root.M" {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	s, problems := w.Input(pkg.Scope().Lookup("T30").Type())
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	fit(t, s)
 	if len(s.Definitions) != 30 {
@@ -195,7 +195,7 @@ func TestASchemaThatWouldOutgrowTheLimitKeepsDefinitions(t *testing.T) {
 	}
 	o, wrapped, problems := w.Output(pkg.Scope().Lookup("L").Type())
 	if len(problems) > 0 || !wrapped {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	fit(t, o)
 }
@@ -204,7 +204,7 @@ func TestLimitsOfANamedListBindItsItemsBesideTheReference(t *testing.T) {
 	pkg := check(t, "example.com/p", "package p\ntype L []struct{ L L }\ntype S []string\ntype C []C\ntype Root struct { C C `jsonschema:\"maxItems=3,title=Sea\"`; D C `jsonschema:\"description=d,nullable\"` }")
 	s, problems := New(pkg, nil).Input(pkg.Scope().Lookup("Root").Type())
 	if len(problems) > 0 {
-		t.Fatal(said(problems))
+		t.Fatal(problemText(problems))
 	}
 	fit(t, s)
 	if got, want := compact(t, s), `"C":{"$ref":"#/$defs/C","maxItems":3,"title":"Sea"},"D":{"anyOf":[{"$ref":"#/$defs/C"},{"type":"null"}],"description":"d"}`; !strings.Contains(got, want) {

@@ -33,7 +33,7 @@ func Deep(text []byte) bool {
 	return false
 }
 
-// oneDocument reports text that is not one JSON document, at the byte where it goes wrong.
+// oneDocument reports text that is not one JSON document, at the byte of the error.
 func oneDocument(doc []byte) error {
 	var v any
 	err := json.Unmarshal(doc, &v)
@@ -48,15 +48,15 @@ func oneDocument(doc []byte) error {
 	return nil
 }
 
-// member is one name of a JSON object with its value, compact, and where the name stands.
+// member is one name of a JSON object with its value, compact, and the position of the name.
 type member struct {
 	name  string
 	value json.RawMessage
 	at    int
 }
 
-// membersOf are the members of an object in the order of the text; of a name that stands twice, the
-// last counts, as it does for encoding/json.
+// membersOf are the members of an object in the order of the text; of a repeated name the last
+// counts, as for encoding/json.
 func membersOf(doc []byte) ([]member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -144,4 +144,5 @@ func pointerTo(path []string) string {
 	return b.String()
 }
 
-var fragment = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "#", "%23", "?", "%3F")
+var fragment = strings.NewReplacer(
+	"~", "~0", "/", "~1", "%", "%25", " ", "%20", "#", "%23", "?", "%3F")

@@ -1,8 +1,10 @@
 package schemafile
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A schema that applies itself to the same value would never end. Recursion into a part is fine.
@@ -37,5 +39,50 @@ func TestDeepSchemasAreRefused(t *testing.T) {
 	}
 	if Deep([]byte(`{"a":"` + strings.Repeat(`[\"{`, 1000) + `"}`)) {
 		t.Error("brackets of a string count")
+	}
+}
+
+// Schemas that are applied twice at each of many levels would be applied exponentially often.
+func TestSchemasThatMultiplyAreRefused(t *testing.T) {
+	levels := func(n int, level, last, rest string) string {
+		defs := ""
+		for i := range n {
+			next := fmt.Sprintf(`{"$ref":"#/$defs/l%d"}`, i+1)
+			defs += fmt.Sprintf(`"l%d":%s,`, i, strings.ReplaceAll(level, "NEXT", next))
+		}
+		return fmt.Sprintf(`{"$defs":{%s"l%d":%s},"$ref":"#/$defs/l0"%s}`, defs, n, last, rest)
+	}
+	nested := func(n int) string {
+		return `,"default":` + strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)
+	}
+	const same = `{"allOf":[NEXT,NEXT]}`
+	const part = `{"properties":{"a":NEXT},"additionalProperties":true,"allOf":[{"properties":` +
+		`{"a":NEXT}}]}`
+	const item = `{"items":NEXT,"contains":NEXT}`
+	for name, test := range map[string]struct {
+		text, want string
+	}{
+		"25 levels":         {levels(25, same, "{}", ""), "to one value"},
+		"25 with a default": {levels(25, same, `{}`, `,"default":{}`), "to one value"},
+		"180 levels":        {levels(180, same, `{}`, `,"default":{}`), "to one value"},
+		"8 levels":          {levels(8, same, `{}`, `,"default":{}`), ""},
+		"parts":             {levels(40, part, `{}`, nested(40)), "the default at"},
+		"parts of no value": {levels(40, part, `{}`, ""), ""},
+		"parts of few":      {levels(8, part, `{}`, nested(8)), ""},
+		"items": {levels(40, item, `{}`, `,"default":`+
+			strings.Repeat("[", 40)+"1"+strings.Repeat("]", 40)), "the default at"},
+		"one after another": {levels(150, `{"allOf":[NEXT]}`, `{}`, `,"default":{}`), ""},
+		"a list of defaults": {`{"items":{"type":"integer"},"default":[` +
+			strings.Repeat("1,", 999) + `1]}`, ""},
+	} {
+		start := time.Now()
+		_, err := Read([]byte(test.text))
+		took := time.Since(start)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took > 2*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
 	}
 }

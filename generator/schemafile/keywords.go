@@ -87,6 +87,8 @@ type checker struct {
 	// anchor it has the schema with the anchor.
 	applied map[string][]string
 	paths   map[string][]string
+	// objects has the schemas that are objects, by JSON Pointers.
+	objects map[string]map[string]any
 }
 
 func (c *checker) refuse(path []string, want string) {
@@ -136,6 +138,7 @@ func (c *checker) schema(v any, path []string) {
 		}
 		return
 	}
+	c.objects[pointer(path)] = object
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if name == "default" {
 			c.defaults = append(c.defaults, path)

@@ -20,9 +20,9 @@ import (
 
 // Schema is a schema by hand, as //mcp:schema names one for a type that cannot be read statically.
 type Schema struct {
-	// Text is the schema as compact JSON, in the author's order, without $schema.
+	// Text is the schema as compact JSON, in the author's order.
 	Text string
-	// Object says that the root's type is object and nothing else.
+	// Object is whether the root's type is object and nothing else.
 	Object bool
 	// Properties are the names of the root's properties, sorted.
 	Properties []string
@@ -30,7 +30,7 @@ type Schema struct {
 	Known *jsonschema.Schema
 }
 
-// Error is what is wrong with a schema by hand. Offset is the byte where it is wrong.
+// Error is a fault of a schema by hand. Offset is the byte of the fault.
 type Error struct {
 	Offset  int
 	Message string // one line, no full stop
@@ -116,8 +116,8 @@ func (w Schema) Wrapped() (Schema, error) {
 	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") +
 		`},"required":["result"],"additionalProperties":false`
 	for _, m := range members {
-		if m.name == "$defs" {
-			text += `,"$defs":` + string(m.value)
+		if m.name == "$defs" || m.name == "$schema" {
+			text += fmt.Sprintf(",%q:%s", m.name, m.value)
 		}
 	}
 	return Read([]byte(text + "}"))
@@ -135,7 +135,8 @@ func usable(doc []byte) error {
 		return &Error{0, err.Error(), "fix the JSON"}
 	}
 	const invalid = "the schema is not valid under JSON Schema 2020-12: "
-	c := &checker{applied: map[string][]string{}, paths: map[string][]string{}}
+	c := &checker{applied: map[string][]string{}, paths: map[string][]string{},
+		objects: map[string]map[string]any{}}
 	c.schema(tree, nil)
 	if at, found := c.circular(); found && c.fault == "" {
 		return &Error{offsetOf(doc, at), fmt.Sprintf(
@@ -144,6 +145,9 @@ func usable(doc []byte) error {
 	}
 	if c.fault != "" {
 		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
+	}
+	if err := c.bounded(doc, tree); err != nil {
+		return err
 	}
 	root := &validator.Schema{}
 	if err := json.Unmarshal(doc, root); err != nil {
@@ -214,7 +218,7 @@ func valueAt(v any, path []string) any {
 	return v
 }
 
-// exact reports the first number of a schema, wherever it stands, that some clients cannot keep.
+// exact reports the first number of a schema, in any place, that some clients cannot keep.
 func exact(doc []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.UseNumber()

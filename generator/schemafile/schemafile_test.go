@@ -22,9 +22,10 @@ func TestAResultThatIsNoObjectIsWrappedWithItsDefinitions(t *testing.T) {
 	tests := map[string]string{ // a schema, and it wrapped or what is wrong
 		`{"type":"object"}`: `{"type":"object"}`,
 		`{"type":"string"}`: `{"type":"object","properties":{"result":{"type":"string"}},"required":["result"],"additionalProperties":false}`,
-		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}`:               `{"type":"object","properties":{"result":{"$ref":"#/$defs/a"}},"required":["result"],"additionalProperties":false,"$defs":{"a":{"type":"object"}}}`,
-		`{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}`: `{"type":"object","properties":{"result":{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}},"required":["result"],"additionalProperties":false}`,
-		`{"type":"array","items":{"$ref":"#"}}`:                              "the reference # changes its target",
+		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}`:                       `{"type":"object","properties":{"result":{"$ref":"#/$defs/a"}},"required":["result"],"additionalProperties":false,"$defs":{"a":{"type":"object"}}}`,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"string"}`: `{"type":"object","properties":{"result":{"type":"string"}},"required":["result"],"additionalProperties":false,"$schema":"https://json-schema.org/draft/2020-12/schema"}`,
+		`{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}`:         `{"type":"object","properties":{"result":{"type":["object","null"],"properties":{"$ref":{"type":"string"}}}},"required":["result"],"additionalProperties":false}`,
+		`{"type":"array","items":{"$ref":"#"}}`:                                      "the reference # changes its target",
 	}
 	for text, want := range tests {
 		w, err := Read([]byte(text))

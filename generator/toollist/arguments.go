@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 )
 
 // property is what a schema tells about the values of an argument.
@@ -164,20 +162,4 @@ func (t Tool) Usage() string {
 		words = append(words, plain(name)+"="+plain(strings.Join(types, "|")))
 	}
 	return strings.Join(words, " ")
-}
-
-// Printable escapes the characters of a server's text that are not graphic as JSON does, apart from
-// line ends and tabs: a terminal must not interpret them.
-func Printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsGraphic(r) || r == '\n' || r == '\t' {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }

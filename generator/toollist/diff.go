@@ -129,13 +129,8 @@ func schemas(before, after json.RawMessage, change func(format string, args ...a
 	if err != nil {
 		return fmt.Errorf("of the new list: %w", err)
 	}
-	pointers := map[string]bool{}
-	for p := range old {
-		pointers[p] = true
-	}
-	for p := range current {
-		pointers[p] = true
-	}
+	pointers := maps.Clone(old)
+	maps.Copy(pointers, current)
 	for _, pointer := range slices.Sorted(maps.Keys(pointers)) {
 		a, was := old[pointer]
 		b, is := current[pointer]

@@ -47,6 +47,14 @@ type tap struct {
 	bodies []*tappedBody
 
 	structured json.RawMessage // of the last result that has it
+	started    *task           // that a call became
+	status     int             // of the last response over HTTP
+
+	// Of a stdio server.
+	connection mcp.Connection
+	expected   jsonrpc.ID
+	responses  chan *jsonrpc.Response // of the expected ID; nil if none is
+	ended      chan struct{}          // closed after the last message
 }
 
 var errTooLong = fmt.Errorf("the responses have more than %d MiB", maxBytes>>20)
@@ -57,7 +65,7 @@ func (s *Session) List(ctx context.Context) (List, error) {
 	count := 0
 	for _, err := range session.Tools(ctx, nil) {
 		if err != nil {
-			return List{}, fmt.Errorf("tools/list: %w", cause(ctx, err))
+			return List{}, fmt.Errorf("tools/list: %w", NetworkError(ctx, err))
 		}
 		if count++; count > maxTools {
 			return List{}, fmt.Errorf("the list has more than %d tools", maxTools)
@@ -82,8 +90,9 @@ func (s *Session) List(ctx context.Context) (List, error) {
 	return list, nil
 }
 
-// cause is the context's error if that ended the connection.
-func cause(ctx context.Context, err error) error {
+// NetworkError is an error of a connection as one printable line: the text may be the server's own,
+// such as a name in its certificate. It is the context's error if that ended the connection.
+func NetworkError(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return fmt.Errorf("no response in time: %w", ended)
 	}
@@ -123,30 +132,58 @@ func (t *tap) keep(result json.RawMessage) {
 	if p.StructuredContent != nil {
 		t.structured = p.StructuredContent
 	}
+	if p.Type == "task" {
+		t.started = &task{}
+		_ = json.Unmarshal(result, t.started) // without an ID, tasks/get fails
+	}
 }
 
 // Connect returns the connection of a stdio server with the tap in it.
 func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
-	return &tappedConnection{c, t}, err
+	t.connection, t.ended = c, make(chan struct{})
+	return &tappedConnection{Connection: c, tap: t}, err
 }
 
 type tappedConnection struct {
 	mcp.Connection
 	tap *tap
+	end sync.Once
 }
 
 func (c *tappedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if response, ok := m.(*jsonrpc.Response); ok {
-		c.tap.mu.Lock()
-		defer c.tap.mu.Unlock()
-		if c.tap.bytes += len(response.Result); c.tap.bytes > maxBytes {
-			return nil, errTooLong
+	for {
+		m, err := c.Connection.Read(ctx)
+		if err == nil {
+			var taken bool
+			taken, err = c.read(m)
+			if taken {
+				continue
+			}
 		}
-		c.tap.keep(response.Result)
+		if err != nil {
+			c.end.Do(func() { close(c.tap.ended) })
+		}
+		return m, err
 	}
-	return m, err
+}
+
+// read bounds and keeps a message, and reports whether go-sdk does not get it.
+func (c *tappedConnection) read(m jsonrpc.Message) (taken bool, err error) {
+	response, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return false, nil
+	}
+	c.tap.mu.Lock()
+	defer c.tap.mu.Unlock()
+	if c.tap.bytes += len(response.Result); c.tap.bytes > maxBytes {
+		return false, errTooLong
+	}
+	if c.tap.take(response) {
+		return true, nil
+	}
+	c.tap.keep(response.Result)
+	return false, nil
 }
 
 // httpTap adds the headers to requests, and bounds and reads the bodies of responses.
@@ -174,6 +211,7 @@ func (h *httpTap) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := &tappedBody{ReadCloser: res.Body, tap: h.tap, kind: res.Header.Get("Content-Type")}
 	h.tap.mu.Lock()
 	h.tap.bodies = append(h.tap.bodies, body)
+	h.tap.status = res.StatusCode
 	h.tap.mu.Unlock()
 	res.Body = body
 	return res, nil

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,9 +17,16 @@ import (
 
 // Session is a connection to a server, which lists and calls. Its responses are bounded.
 type Session struct {
-	session *mcp.ClientSession
-	tap     *tap
+	session  *mcp.ClientSession
+	tap      *tap
+	client   *http.Client // nil for a stdio server
+	endpoint string
 }
+
+var (
+	implementation = &mcp.Implementation{Name: "mcpgen", Version: "import"}
+	extensions     = map[string]any{tasksExtension: map[string]any{}}
+)
 
 // Start starts a program that is a stdio server. Close ends it.
 func Start(ctx context.Context, stderr io.Writer, name string, args ...string) (*Session, error) {
@@ -25,7 +34,7 @@ func Start(ctx context.Context, stderr io.Writer, name string, args ...string) (
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	tap := &tap{Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}}
-	return tap.open(ctx, tap)
+	return tap.open(ctx, &Session{tap: tap}, tap)
 }
 
 // Dial connects to a server over HTTP. The headers go to the URL's own scheme and host only.
@@ -34,47 +43,86 @@ func Dial(ctx context.Context, endpoint string, headers http.Header) (*Session, 
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("write an http or https URL with a host")
 	}
+	if len(headers) > 0 {
+		if err := MaySend(u); err != nil {
+			return nil, err
+		}
+	}
 	tap := &tap{}
-	return tap.open(ctx, &mcp.StreamableClientTransport{
-		Endpoint: endpoint,
-		HTTPClient: &http.Client{
-			Transport: &httpTap{ctx, tap, u, headers},
-			CheckRedirect: func(r *http.Request, via []*http.Request) error {
-				// A redirect repeats the arguments of a call.
-				if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host || len(via) >= 10 {
-					return http.ErrUseLastResponse
-				}
-				return nil
-			},
+	client := &http.Client{
+		Transport: &httpTap{ctx, tap, u, headers},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			// A redirect repeats the arguments of a call.
+			if r.URL.Scheme != u.Scheme || r.URL.Host != u.Host || len(via) >= 10 {
+				return http.ErrUseLastResponse
+			}
+			return nil
 		},
-		MaxRetries:           -1,
-		DisableStandaloneSSE: true,
-	})
+	}
+	s, err := tap.open(ctx, &Session{tap: tap, client: client, endpoint: endpoint},
+		&mcp.StreamableClientTransport{
+			Endpoint: endpoint, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
+		})
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, tap.hint(u))
+	}
+	return s, nil
 }
 
-func (t *tap) open(ctx context.Context, transport mcp.Transport) (*Session, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "mcpgen", Version: "import"}, nil)
+// MaySend is an error if a credential would go to a URL in plain text: not by https, and to another
+// machine.
+func MaySend(u *url.URL) error {
+	ip, err := netip.ParseAddr(u.Hostname())
+	if u.Scheme == "https" || u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+		return nil
+	}
+	return errors.New("a token or header would be sent in plain text: write an https URL, or one of " +
+		"localhost")
+}
+
+// hint is the cure of a connection that a server refused.
+func (t *tap) hint(u *url.URL) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.status == http.StatusUnauthorized:
+		return `: send a valid token, for example by --header "Authorization: Bearer …"`
+	case t.status == http.StatusNotFound && !strings.Contains(u.Path, "/mcp"):
+		return ": servers of mcpgen serve at /mcp, so add it to the URL"
+	}
+	return ""
+}
+
+func (t *tap) open(ctx context.Context, s *Session, transport mcp.Transport) (*Session, error) {
+	client := mcp.NewClient(implementation, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Extensions: extensions},
+	})
 	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
-		return nil, fmt.Errorf("connecting: %w", cause(ctx, err))
+		return nil, fmt.Errorf("connecting: %w", NetworkError(ctx, err))
 	}
-	return &Session{session, t}, nil
+	s.session = session
+	return s, nil
 }
 
 // Close ends the connection, and the program.
 func (s *Session) Close() { _ = s.session.Close() }
 
 // Call calls a tool. The structured content of the result is a json.RawMessage as it was sent, or
-// nil.
-func (s *Session) Call(ctx context.Context, tool string, arguments map[string]any) (
-	*mcp.CallToolResult, error) {
+// nil. If the call becomes a task, it waits for the result, and progress gets the task's messages.
+func (s *Session) Call(ctx context.Context, tool string, arguments map[string]any,
+	progress func(string)) (*mcp.CallToolResult, error) {
 	result, err := s.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
-		return nil, fmt.Errorf("tools/call: %w", cause(ctx, err))
+		return nil, fmt.Errorf("tools/call: %w", NetworkError(ctx, err))
 	}
 	s.tap.mu.Lock()
-	defer s.tap.mu.Unlock()
 	s.tap.readBodies()
+	started := s.tap.started
+	s.tap.mu.Unlock()
+	if started != nil {
+		return s.wait(ctx, *started, progress)
+	}
 	if result.StructuredContent != nil && s.tap.structured != nil {
 		result.StructuredContent = s.tap.structured
 	}

@@ -69,6 +69,7 @@ type page struct {
 	Name       string            `json:"name"`
 
 	StructuredContent json.RawMessage `json:"structuredContent"`
+	Type              string          `json:"resultType"`
 }
 
 // Read reads a list from JSON: a JSON-RPC response, its result, or an array of tools. Several

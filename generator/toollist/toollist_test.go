@@ -104,8 +104,22 @@ func TestURLKeepsWhatTheServerSends(t *testing.T) {
 		if got := string(list.Tools[2].InputSchema); got != want {
 			t.Errorf("schema %s", got)
 		}
-		if _, err := URL(t.Context(), s.URL, nil); err == nil {
-			t.Error("no error without the header")
+		if _, err := URL(t.Context(), s.URL, nil); err == nil ||
+			!strings.HasSuffix(err.Error(),
+				`: send a valid token, for example by --header "Authorization: Bearer …"`) {
+			t.Errorf("without the header: %v", err)
+		}
+	}
+}
+
+func TestURLWithoutThePath(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	const hint = ": servers of mcpgen serve at /mcp, so add it to the URL"
+	for path, hinted := range map[string]bool{"": true, "/": true, "/mcp": false} {
+		_, err := URL(t.Context(), s.URL+path, nil)
+		if err == nil || strings.HasSuffix(err.Error(), hint) != hinted {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 }

@@ -156,3 +156,52 @@ var _ = findings
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Fixes are applied to the files of all packages, once each, and what remains has no fix.
+func TestFixesOfPackages(t *testing.T) {
+	dir := loadtest.Write(t, txtar.Parse([]byte(`
+-- a/a.go --
+package a
+
+import "context"
+
+//mcp:tool public
+func A(ctx context.Context) error { return nil }
+
+func B(ctx context.Context) error { return nil }
+
+//mcp:tol minrole=Meber
+func C(ctx context.Context) error { return nil }
+-- b/b.go --
+package b
+
+import "context"
+
+//mcp:tool minrole=Viewr
+func D(ctx context.Context) error { return nil }
+`)).Files...)
+	t.Chdir(dir)
+	found, err := vet.Packages(t.Context(), []string{"./..."})
+	if err != nil || len(found.List) != 3 {
+		t.Fatal(found.List, err)
+	}
+	changed, err := found.Fix()
+	want := []string{filepath.Join(dir, "a/a.go"), filepath.Join(dir, "b/b.go")}
+	if err != nil || !slices.Equal(changed, want) {
+		t.Errorf("changed %q, want %q, %v", changed, want, err)
+	}
+	if found, err = vet.Packages(t.Context(), []string{"./..."}); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, d := range found.List {
+		left = append(left, fmt.Sprintf("%s:%d: %s", filepath.Base(d.Pos.File), d.Pos.Line, d.Code))
+	}
+	// The rule that a fix leaves to the author, and the role in a directive that had no name.
+	if want := []string{"a.go:8: MCP009", "a.go:11: MCP009"}; !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
+	if _, err := vet.Packages(t.Context(), []string{"./missing"}); err == nil {
+		t.Error("a missing package has no error")
+	}
+}

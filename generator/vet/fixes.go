@@ -28,6 +28,10 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		}
 	case diag.NearMiss:
 		return rewrite(file, pos)
+	case diag.CannotAsk:
+		if d.Suggestion == writeElicits {
+			return elicits(file, pos)
+		}
 	case diag.Dangling:
 		if restricts.MatchString(file.line(pos)) {
 			return nil // without it, a handler would admit more than its author has written
@@ -91,7 +95,7 @@ func annotate(file *source, pos token.Pos) []analysis.SuggestedFix {
 		})[0]
 	}
 	return []analysis.SuggestedFix{
-		insert("Serve it as a tool, with a role to fill in", "//mcp:tool minrole="+directive.FillIn),
+		insert("Serve it as a tool, with a rule to fill in", "//mcp:tool minrole="+directive.FillIn),
 		insert("Exclude it, with a reason to fill in", "//mcp:ignore reason="),
 	}
 }
@@ -150,7 +154,7 @@ func visible(file *source, pos token.Pos) []analysis.TextEdit {
 		if len(edits) == 0 && at > 0 {
 			return nil
 		}
-		size := len(string([]rune(text[at:])[0]))
+		_, size := utf8.DecodeRuneInString(text[at:])
 		pos += token.Pos(at)
 		edits = append(edits, analysis.TextEdit{Pos: pos, End: pos + token.Pos(size)})
 		pos, text = pos+token.Pos(size), text[at+size:]

@@ -19,8 +19,9 @@ import (
 )
 
 // Analyzer reports what mcpgen check reports about the source of one package, and tools that are
-// added to a go-sdk server without the guard. It does not compare generated files, nor packages
-// with each other. Its result is the list of findings.
+// added to a go-sdk server without the guard, and handlers that ask their client without elicits.
+// It does not compare generated files, nor packages with each other. Its result is the list of
+// findings.
 //
 // It needs no result or fact of another analyzer, and runs despite type errors.
 var Analyzer = &analysis.Analyzer{
@@ -29,9 +30,10 @@ var Analyzer = &analysis.Analyzer{
 
 The analyzer reports what mcpgen check reports about one package: handlers without a directive,
 misspelt and misplaced directives, unknown roles, types without a schema and hidden characters. It
-also reports tools that are added to a server without the guard.
+also reports tools that are added to a server without the guard, and handlers that ask their client
+without elicits.
 
-Each finding has a code: mcpgen explain CODE prints its cause and cure.`,
+Each finding has a code: mcpgen explain CODE prints its cause and fix.`,
 	Run:              run,
 	RunDespiteErrors: true,
 	ResultType:       reflect.TypeFor[diag.List](),
@@ -57,6 +59,7 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	list = append(list, scan.SharedFindings(prog, []*scan.Package{p})...)
 	list = append(list, unguarded(pass, prog)...)
+	list = append(list, asking(pass, prog, p.Service)...)
 	list.Sort()
 	r := reporter{pass: pass, pkg: prog.Roots[0], files: map[string]*source{}}
 	for _, d := range list {

@@ -10,7 +10,7 @@ import (
 
 func TestFindingsAndFixes(t *testing.T) {
 	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), vet.Analyzer,
-		"missing", "misspelt", "dangling", "hidden", "undecided")
+		"missing", "misspelt", "dangling", "hidden", "undecided", "asking")
 }
 
 // The analyzer reports tools that a package with a guarded server adds past the guard, and no

@@ -39,10 +39,13 @@ func (system) Remove(path string) error { return os.Remove(path) }
 // beside names a file of this process in the directory of path. The go command ignores names
 // with a leading dot.
 func beside(path, what string) string {
-	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%s", filepath.Base(path), os.Getpid(), what))
+	name := fmt.Sprintf(".%s.%d.%s", filepath.Base(path), os.Getpid(), what)
+	return filepath.Join(filepath.Dir(path), name)
 }
 
-func (s system) WriteBeside(path string, content []byte, old fs.FileInfo) (staged string, err error) {
+func (s system) WriteBeside(path string, content []byte, old fs.FileInfo) (
+	staged string, err error,
+) {
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = old.Mode().Perm()

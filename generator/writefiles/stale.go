@@ -84,5 +84,6 @@ func shorten(text []byte) string {
 	if len(lines) <= diffLines {
 		return string(bytes.Join(lines, nil))
 	}
-	return string(bytes.Join(lines[:diffLines], nil)) + fmt.Sprintf("… and %d more lines\n", len(lines)-diffLines)
+	return string(bytes.Join(lines[:diffLines], nil)) +
+		fmt.Sprintf("… and %d more lines\n", len(lines)-diffLines)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/emit"
 )
 
-func TestStaleSaysWhatWriteWouldDo(t *testing.T) {
+func TestStaleReportsWhatWriteWouldDo(t *testing.T) {
 	dir, files, remove := scene(t)
 	before := tree(t, dir)
 	found, err := Stale(files, append(remove, filepath.Join(dir, "never-there")))

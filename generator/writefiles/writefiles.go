@@ -201,7 +201,8 @@ func current(d disk, path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%w: %s; move it away and run mcpgen again", ErrNotRegular, kind(info))
+		return nil, nil, fmt.Errorf(
+			"%w: %s; move it away and run mcpgen again", ErrNotRegular, kind(info))
 	}
 	content, err := d.ReadFile(path)
 	return content, info, err

@@ -117,9 +117,9 @@ func TestWriteKeepsPermissions(t *testing.T) {
 func TestSpecialFilesAreNotTouched(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "target")
 	for _, tc := range []struct {
-		name  string
-		place func(t *testing.T, path string)
-		says  string
+		name    string
+		place   func(t *testing.T, path string)
+		message string
 	}{
 		{"directory", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o755); err != nil {
@@ -162,7 +162,7 @@ func TestSpecialFilesAreNotTouched(t *testing.T) {
 			} {
 				err := run()
 				var where *Error
-				if !errors.Is(err, ErrNotRegular) || !errors.As(err, &where) || where.Path != path || !strings.Contains(err.Error(), tc.says) {
+				if !errors.Is(err, ErrNotRegular) || !errors.As(err, &where) || where.Path != path || !strings.Contains(err.Error(), tc.message) {
 					t.Errorf("%s: %v", what, err)
 				}
 				entries, err := os.ReadDir(dir)

@@ -1,5 +1,5 @@
-// Package commandline contains the exit codes and the output of diagnostics for the commands mcpgen
-// and mcpgen-prove.
+// Package commandline contains the exit codes and the output of diagnostics for the commands
+// mcpgen, mcpgen-openapi and mcpgen-prove.
 package commandline
 
 import (

@@ -2,13 +2,15 @@ package commandline
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/writefiles"
 	"github.com/mcpgen/mcpgen/internal/report"
 )
 
@@ -54,20 +56,33 @@ func (r *Reporter) Result(cmd *cobra.Command, result generator.Result) error {
 	if r.Text(cmd) || len(result.Diagnostics) == 0 {
 		return Report(cmd, result)
 	}
-	r.diagnostics(result.Diagnostics)
-	return ErrFindings
-}
-
-func (r *Reporter) diagnostics(list diag.List) {
-	for _, d := range list {
+	for _, d := range result.Diagnostics {
 		r.Add(report.Finding{Code: string(d.Code), Level: report.Error, Message: d.Message,
 			Cure: d.Suggestion, File: d.Pos.File, Line: d.Pos.Line, Column: d.Pos.Col})
 	}
+	return ErrFindings
 }
 
-// Close writes the document of a command that ended with an error. It writes none for a failure of
-// the command.
+// Stale adds the files that differ from those on disk. With the format text, it prints them.
+func (r *Reporter) Stale(cmd *cobra.Command, differences []writefiles.Difference, cure string) {
+	for _, d := range differences {
+		message := fmt.Sprintf("%s is %s", Relative(d.Path), d.State)
+		r.Add(report.Finding{Code: "stale", Level: report.Error, File: d.Path, Message: message,
+			Cure: cure})
+		if r.Text(cmd) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n%s", message, cure, d.Diff)
+		}
+	}
+}
+
+// Close writes the document of a command that ended with an error or nil, but none for a failure of
+// the command. It returns the error of the command: ErrFindings if a finding has the level Error.
 func (r *Reporter) Close(cmd *cobra.Command, err error) error {
+	if err == nil && slices.ContainsFunc(r.Findings, func(f report.Finding) bool {
+		return f.Level == report.Error
+	}) {
+		err = ErrFindings
+	}
 	if r.Text(cmd) || err != nil && !errors.Is(err, ErrFindings) {
 		return err
 	}

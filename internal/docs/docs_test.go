@@ -28,6 +28,15 @@ func TestFillReplacesSectionsOnly(t *testing.T) {
 	}
 }
 
+func TestHelpIsMarkdown(t *testing.T) {
+	const help = "diff compares\ntwo files\n\ndiffs are:\n\n  - a\n\ndiff --lists compares lists."
+	const want = "diff compares two files.\n\nDiffs are:\n\n```\n  - a\n```\n\n" +
+		"diff --lists compares lists.\n\n"
+	if got := paragraphs(help, "diff"); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestCommentsAreSplit(t *testing.T) {
 	for comment, want := range map[string][2]string{
 		"A bounds it. Zero is 5. More.": {"A bounds it. More.", "Zero is 5."},

@@ -40,7 +40,7 @@ func served() toolset.Toolset {
 		`"additionalProperties":false}`
 	tool := func(name string, answer func(context.Context) error) toolset.Tool {
 		return toolset.Tool{Name: name, Input: input, Returns: toolset.Nothing,
-			Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+			Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 				decodeOrder(r)
 				if err := r.Finish(); err != nil {
 					return nil, err
@@ -80,7 +80,7 @@ func served() toolset.Toolset {
 	})
 }
 
-func welcome(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+func welcome(context.Context, toolset.Call) (toolset.PromptResult, error) {
 	return toolset.PromptText("welcome", nil)
 }
 
@@ -90,13 +90,13 @@ type client struct {
 	protocol, session string
 }
 
-// asked is one request: a method of HTTP, a body, and headers that replace those of the client.
-type asked struct {
+// httpRequest is a method of HTTP, a body, and headers that replace those of the client.
+type httpRequest struct {
 	method, body string
 	header       map[string]string
 }
 
-func (c client) do(a asked) *httptest.ResponseRecorder {
+func (c client) do(a httpRequest) *httptest.ResponseRecorder {
 	if a.method == "" {
 		a.method = http.MethodPost
 	}
@@ -159,11 +159,11 @@ func clients() (list []client, stop func(), err error) {
 	for _, version := range protocols {
 		c := client{handler: handler, protocol: version}
 		if version < "2026" {
-			got := c.do(asked{body: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":` +
+			got := c.do(httpRequest{body: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":` +
 				`{"protocolVersion":"` + version + `","capabilities":{},` +
 				`"clientInfo":{"name":"docs","version":"1"}}}`})
 			c.session = got.Header().Get("Mcp-Session-Id")
-			c.do(asked{body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`})
+			c.do(httpRequest{body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`})
 		}
 		list = append(list, c)
 	}
@@ -204,8 +204,8 @@ func outcome(rec *httptest.ResponseRecorder) string {
 
 // situation is one row: what a caller does.
 type situation struct {
-	name string
-	ask  func(client) asked
+	name    string
+	request func(client) httpRequest
 }
 
 // sessionless is the cell of a situation that needs a session, in a version without sessions.
@@ -223,7 +223,7 @@ func table(situations []situation) (string, error) {
 	for _, s := range situations {
 		cells := []string{s.name}
 		for _, c := range list {
-			if a := s.ask(c); a.body == sessionless {
+			if a := s.request(c); a.body == sessionless {
 				cells = append(cells, sessionless)
 			} else {
 				cells = append(cells, outcome(c.do(a)))
@@ -238,19 +238,20 @@ func table(situations []situation) (string, error) {
 }
 
 // call is a call of a tool.
-func call(name, arguments string) func(client) asked {
-	return func(c client) asked {
-		return asked{body: c.message("tools/call", `"name":"`+name+`","arguments":{`+arguments+`}`)}
+func call(name, arguments string) func(client) httpRequest {
+	return func(c client) httpRequest {
+		return httpRequest{body: c.message("tools/call",
+			`"name":"`+name+`","arguments":{`+arguments+`}`)}
 	}
 }
 
-func request(method, params string) func(client) asked {
-	return func(c client) asked { return asked{body: c.message(method, params)} }
+func request(method, params string) func(client) httpRequest {
+	return func(c client) httpRequest { return httpRequest{body: c.message(method, params)} }
 }
 
 // with is a call that works, with other headers.
-func with(header map[string]string) func(client) asked {
-	return func(c client) asked {
+func with(header map[string]string) func(client) httpRequest {
+	return func(c client) httpRequest {
 		a := call("works", `"count":1`)(c)
 		a.header = header
 		return a
@@ -278,8 +279,10 @@ func callErrors(string) (string, error) {
 		{"the handler exceeds its time limit", call("slow", `"count":1`)},
 		{"a list with a bad cursor", request("tools/list", `"cursor":"none"`)},
 		{"an unknown method", request("tools/none", "")},
-		{"malformed JSON", func(client) asked { return asked{body: `{"jsonrpc"`} }},
-		{"a batch", func(c client) asked { return asked{body: "[" + c.message("ping", "") + "]"} }},
+		{"malformed JSON", func(client) httpRequest { return httpRequest{body: `{"jsonrpc"`} }},
+		{"a batch", func(c client) httpRequest {
+			return httpRequest{body: "[" + c.message("ping", "") + "]"}
+		}},
 	})
 }
 
@@ -291,19 +294,19 @@ func httpErrors(string) (string, error) {
 		{"an origin that is not among `AllowedOrigins`",
 			with(map[string]string{"Origin": "https://evil.example"})},
 		{"a content type that is not JSON", with(map[string]string{"Content-Type": "text/plain"})},
-		{"a body above `MaxBodyBytes`", func(client) asked {
-			return asked{body: strings.Repeat(" ", runtime.DefaultMaxBodyBytes+1)}
+		{"a body above `MaxBodyBytes`", func(client) httpRequest {
+			return httpRequest{body: strings.Repeat(" ", runtime.DefaultMaxBodyBytes+1)}
 		}},
-		{"an unknown session", func(c client) asked {
+		{"an unknown session", func(c client) httpRequest {
 			if c.session == "" {
-				return asked{body: sessionless}
+				return httpRequest{body: sessionless}
 			}
-			return asked{body: c.message("ping", ""),
+			return httpRequest{body: c.message("ping", ""),
 				header: map[string]string{"Mcp-Session-Id": "other"}}
 		}},
 		{"an unknown protocol version", with(map[string]string{"Mcp-Protocol-Version": "1999-01-01"})},
 		{"`Mcp-Name` that is not the name in the body", with(map[string]string{"Mcp-Name": "other"})},
 		{"a method of HTTP other than GET, POST and DELETE",
-			func(client) asked { return asked{method: http.MethodPut} }},
+			func(client) httpRequest { return httpRequest{method: http.MethodPut} }},
 	})
 }

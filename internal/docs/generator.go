@@ -36,14 +36,14 @@ func directiveKeys(string) (string, error) {
 			b.WriteString(head("key", "meaning"))
 		}
 		for _, k := range s.Keys {
-			says := k.Purpose
+			meaning := k.Purpose
 			switch {
 			case k.Must:
-				says += " (required)"
+				meaning += " (required)"
 			case k.OfTool && !s.OfTool:
-				says += " (tools only)"
+				meaning += " (tools only)"
 			}
-			b.WriteString(row(code(k.Usage()), cell(says)))
+			b.WriteString(row(code(k.Usage()), cell(meaning)))
 		}
 		if len(s.Keys) > 0 {
 			b.WriteString("\n")
@@ -62,7 +62,7 @@ func diagnostics(string) (string, error) {
 			cell(e.Title)))
 	}
 	for _, e := range diag.Codes() {
-		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\n```go\n%s\n```\n\n**Cure:** %s\n", e.Code,
+		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\n```go\n%s\n```\n\n**Fix:** %s\n", e.Code,
 			strings.TrimSuffix(sentence(e.Title), "."), prose(e.Cause), e.Example, prose(e.Cure))
 	}
 	return b.String(), nil
@@ -94,7 +94,8 @@ func commands(root string) (string, error) {
 	defer os.RemoveAll(dir)
 	var b strings.Builder
 	for _, tool := range []struct{ name, folder string }{
-		{"mcpgen", "."}, {"mcpgen-prove", "cmd/mcpgen-prove"},
+		{"mcpgen", "."}, {"mcpgen-openapi", "cmd/mcpgen-openapi"},
+		{"mcpgen-prove", "cmd/mcpgen-prove"},
 	} {
 		program := filepath.Join(dir, tool.name)
 		build := exec.Command("go", "build", "-o", program,
@@ -117,8 +118,8 @@ func help(b *strings.Builder, program string, words ...string) error {
 		return fmt.Errorf("%s --help: %w", strings.Join(words, " "), err)
 	}
 	about, usage, _ := strings.Cut(string(out), "\nUsage:\n")
-	fmt.Fprintf(b, "## %s\n\n%s```\n%s\n```\n\n", strings.Join(words, " "), paragraphs(about),
-		strings.TrimSpace(usage))
+	fmt.Fprintf(b, "## %s\n\n%s```\n%s\n```\n\n", strings.Join(words, " "),
+		paragraphs(about, words[len(words)-1]), strings.TrimSpace(usage))
 	_, list, _ := strings.Cut(usage, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	for line := range strings.Lines(list) {
@@ -133,14 +134,19 @@ func help(b *strings.Builder, program string, words ...string) error {
 	return nil
 }
 
-// paragraphs is the text of a help as Markdown: an indented part is code.
-func paragraphs(text string) string {
+// paragraphs is the text of a command's help as Markdown: an indented part is code. The name of the
+// command stays in lower case.
+func paragraphs(text, command string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(part, "  ") {
 			fmt.Fprintf(&b, "```\n%s\n```\n\n", part)
 		} else {
-			fmt.Fprintf(&b, "%s\n\n", prose(sentence(strings.Join(strings.Fields(part), " "))))
+			line := closed(strings.Join(strings.Fields(part), " "))
+			if !strings.HasPrefix(line, command+" ") {
+				line = sentence(line)
+			}
+			fmt.Fprintf(&b, "%s\n\n", prose(line))
 		}
 	}
 	return b.String()
@@ -149,14 +155,7 @@ func paragraphs(text string) string {
 // manifestFields has a table for each object of the manifest.
 func manifestFields(root string) (string, error) {
 	var b strings.Builder
-	for _, o := range []struct{ heading, name string }{
-		{"The file", "manifest"}, {"server", "manifestServer"}, {"An item of tools", "manifestTool"},
-		{"An item of prompts", "manifestPrompt"}, {"An item of resources", "manifestResource"},
-		{"An item of arguments and variables", "manifestArgument"}, {"access", "manifestAccess"},
-		{"An item of values", "manifestValue"}, {"hints", "manifestHints"},
-		{"limits", "manifestLimits"}, {"An item of icons", "manifestIcon"},
-		{"An item of ignored", "manifestIgnored"},
-	} {
+	for _, o := range objects {
 		s, err := read(root, "generator/document")
 		if err != nil {
 			return "", err

@@ -1,6 +1,6 @@
 // Command docs writes the generated parts of docs/reference.
 //
-// A page is Markdown by hand. What can drift stands between markers, <!-- name --> and
+// A page is Markdown by hand. Generated parts are between markers, <!-- name --> and
 // <!-- /name -->, and is written by the section of that name. A section of a page without these
 // markers is an error, and so is a marker without a section.
 package main
@@ -38,6 +38,14 @@ var pages = []struct {
 		"denials": denials, "calls": callErrors, "http": httpErrors}},
 }
 
+// files are generated as a whole.
+var files = []struct {
+	name  string
+	write func(root string) (string, error)
+}{
+	{"schemas/manifest.json", manifestSchema},
+}
+
 func main() {
 	check := flag.Bool("check", false, "fail if a page is stale, and write nothing")
 	flag.Parse()
@@ -54,14 +62,14 @@ func main() {
 // run writes each page, or with check returns an error that names the stale ones.
 func run(root string, check bool) error {
 	var errs []error
-	for _, p := range pages {
-		file := filepath.Join("docs", "reference", p.name)
+	update := func(name string, write func(old string) (string, error)) {
+		file := filepath.Join("docs", "reference", filepath.FromSlash(name))
 		old, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			errs = append(errs, err)
-			continue
+			return
 		}
-		text, err := fill(string(old), root, p.sections)
+		text, err := write(string(old))
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", file, err))
@@ -71,6 +79,12 @@ func run(root string, check bool) error {
 		default:
 			errs = append(errs, os.WriteFile(filepath.Join(root, file), []byte(text), 0o666))
 		}
+	}
+	for _, p := range pages {
+		update(p.name, func(old string) (string, error) { return fill(old, root, p.sections) })
+	}
+	for _, f := range files {
+		update(f.name, func(string) (string, error) { return f.write(root) })
 	}
 	return errors.Join(errs...)
 }
@@ -121,7 +135,7 @@ func head(cells ...string) string {
 	return row(cells...) + "|" + strings.Repeat("---|", len(cells)) + "\n"
 }
 
-// sentence begins with an upper-case letter and ends with a full stop.
+// sentence begins with an upper-case letter and ends with a full stop or a colon.
 func sentence(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""
@@ -129,7 +143,12 @@ func sentence(text string) string {
 	if c := text[0]; 'a' <= c && c <= 'z' && !strings.HasPrefix(text, "mcpgen") {
 		text = string(c-'a'+'A') + text[1:]
 	}
-	if strings.HasSuffix(text, ".") {
+	return closed(text)
+}
+
+// closed ends with a full stop, or with the colon that it has.
+func closed(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, ":") {
 		return text
 	}
 	return text + "."

@@ -155,7 +155,7 @@ func TestWriteEndsAtTheLastDeadlineAndWithNoCaller(t *testing.T) {
 	})
 }
 
-func TestWriteThatPanicsGivesTheTurnUpAndTellsTheOthers(t *testing.T) {
+func TestWriteThatPanicsGivesTheTurnUpAndNotifiesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		writes, open := 0, make(chan struct{})
 		g := groupcommit.New(2, func(context.Context, []int) error {

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,12 +77,18 @@ func Write(w io.Writer, f Format, findings []Finding) error {
 	return fmt.Errorf("report: no document has the format %q", f)
 }
 
-// WriteJSON writes a document, indented.
+// WriteJSON writes a document, indented. Strings have escapes for characters that hide or reorder
+// text.
 func WriteJSON(w io.Writer, document any) error {
-	encoder := json.NewEncoder(w)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(document)
+	if err := encoder.Encode(document); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escaped(b.String()))
+	return err
 }
 
 // The escapes of workflow commands:
@@ -113,8 +120,8 @@ func writeGitHub(w io.Writer, findings []Finding) error {
 		if f.Cure != "" {
 			message += "\nfix: " + f.Cure
 		}
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(at, ","),
-			data.Replace(message)); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, controls(escaped(strings.Join(at, ","))),
+			data.Replace(controls(escaped(message)))); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func sarifOf(findings []Finding) sarifLog {
 			text += "\nfix: " + f.Cure
 		}
 		result := sarifResult{RuleID: f.Code, RuleIndex: index, Level: f.Level,
-			Message: sarifText{text}, Locations: []sarifLocation{}}
+			Message: sarifText{unlinked(text)}, Locations: []sarifLocation{}}
 		if f.File != "" {
 			place := sarifPlace{Artifact: fileOf(f.File)}
 			if f.Line > 0 {

@@ -33,7 +33,8 @@ func TestCodeAndStoreNameCatalogsAlike(t *testing.T) {
 		if err != nil && !invalid && !errors.Is(err, store.ErrExists) {
 			t.Fatalf("%q: %v", name, err)
 		}
-		d, problems := directive.Parse(&ast.Comment{Slash: 1, Text: "//mcp:tool public catalog=" + strconv.Quote(name)})
+		d, problems := directive.Parse(&ast.Comment{Slash: 1,
+			Text: "//mcp:tool public catalog=" + strconv.Quote(name)})
 		if invalid != (len(problems) > 0) {
 			t.Fatalf("%q: the store says %v, and catalog= %v", name, err, problems)
 		}
@@ -46,8 +47,10 @@ func TestCodeAndStoreNameCatalogsAlike(t *testing.T) {
 	}
 	long := strings.Repeat("ü", 128)
 	for _, name := range []string{
-		"", "a", "research-kit", "night shift", " a", "a ", " ", "a  b", "a,b", `"`, "`", "'", "<b>", "//", `\`, "=",
-		long, long + "a", long[1:], "\xff", "\ufffd", "a\x00", "a\tb", "a\nb", "\u00a0a", "a\u00a0b", "a\u00ad", "\u200b", "a\u202eb", "\ufeffa",
+		"", "a", "research-kit", "night shift", " a", "a ", " ", "a  b", "a,b", `"`, "`", "'", "<b>",
+		"//", `\`, "=",
+		long, long + "a", long[1:], "\xff", "\ufffd", "a\x00", "a\tb", "a\nb", "\u00a0a", "a\u00a0b",
+		"a\u00ad", "\u200b", "a\u202eb", "\ufeffa",
 		"é", "e\u0301", "日本", "🚢", "\U000e0001", "\U0010ffff",
 	} {
 		alike(t, name)
@@ -55,7 +58,8 @@ func TestCodeAndStoreNameCatalogsAlike(t *testing.T) {
 	if fine < 10 {
 		t.Errorf("only %d names are fine", fine)
 	}
-	letters := rapid.OneOf(rapid.SampledFrom([]rune(" \u00a0\u200b\t\"")), rapid.RuneFrom(nil, unicode.PrintRanges...), rapid.Rune())
+	letters := rapid.OneOf(rapid.SampledFrom([]rune(" \u00a0\u200b\t\"")),
+		rapid.RuneFrom(nil, unicode.PrintRanges...), rapid.Rune())
 	rapid.Check(t, func(t *rapid.T) {
 		alike(t, rapid.OneOf(rapid.StringOf(letters), rapid.StringN(250, 260, 260)).Draw(t, "name"))
 	})

@@ -1,7 +1,6 @@
 package systemtest
 
 import (
-	"bufio"
 	"bytes"
 	"net/http"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
+	"github.com/mcpgen/mcpgen/internal/testserver"
 )
 
 // TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of examples over stdio with
@@ -22,11 +22,7 @@ import (
 func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 	inspect := newInspector(t)
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "./examples/inventory", "./examples/team")
-	build.Dir = testrepo.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	testrepo.Output(t, testrepo.Root(t), "go build -o "+bin+" ./examples/inventory ./examples/team")
 	tests := []struct {
 		name    string
 		command []string
@@ -65,47 +61,17 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 	inspect := newInspector(t)
 	bin := filepath.Join(t.TempDir(), "team")
-	build := exec.Command("go", "build", "-o", bin, "./examples/team")
-	build.Dir = testrepo.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	testrepo.Output(t, testrepo.Root(t), "go build -o "+bin+" ./examples/team")
 	for engine, kept := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
-			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db",
-				filepath.Join(t.TempDir(), "team.db"), "-store", kept(t))
-			out, err := server.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-			line, err := bufio.NewReader(out).ReadString('\n')
-			endpoint, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
-			if err != nil || !ok {
-				t.Fatalf("%q, %v", line, err)
-			}
-			for _, step := range [][2]string{
-				{"", `{"name":"research kit"}`}, {"/1/entries", `{"tool_name":"get_all"}`}} {
-				req, err := http.NewRequest("POST", strings.TrimSuffix(endpoint, "/mcp")+
-					"/api/v1/admin/mcp/tool_catalogs"+step[0], strings.NewReader(step[1]))
-				if err != nil {
-					t.Fatal(err)
-				}
-				req.Header.Set("Authorization", "Bearer demo-ada")
-				req.Header.Set("Content-Type", "application/json")
-				res, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				res.Body.Close()
-				if res.StatusCode != http.StatusCreated {
-					t.Fatalf("%s: %s", step[1], res.Status)
-				}
-			}
-			listed, findings := inspect(t, endpoint+"?catalog=research+kit", "--transport", "http",
+			server := testserver.Run(t, exec.Command(bin, "-addr", "127.0.0.1:0", "-db",
+				filepath.Join(t.TempDir(), "team.db"), "-store", kept(t)))
+			const catalogs = "/admin/mcp/tool_catalogs"
+			server.Must(t, http.StatusCreated, "demo-ada", "POST", catalogs,
+				map[string]string{"name": "research kit"})
+			server.Must(t, http.StatusCreated, "demo-ada", "POST", catalogs+"/1/entries",
+				map[string]string{"tool_name": "get_all"})
+			listed, findings := inspect(t, server.Base+"/mcp?catalog=research+kit", "--transport", "http",
 				"--header", "Authorization: Bearer demo-ada")
 			if strings.Count(listed, `"inputSchema"`) != 1 ||
 				!strings.Contains(listed, `"get_all"`) || findings != "" {

@@ -65,9 +65,10 @@ func main() {}
 }
 
 // TestInstallDownloadsLittle adds up what a first use of mcpgen puts into an empty module cache:
-// archive and files of each module that the command or a service of one tool is built from.
+// archive and files of each module that the command or a service of one tool is built from. go mod
+// tidy of the service also loads the tests of these packages.
 func TestInstallDownloadsLittle(t *testing.T) {
-	const most = 90 << 20
+	const most, mostOfTidy = 90 << 20, 80 << 20
 	run := adopter(t, "", `package main
 
 import (
@@ -77,12 +78,22 @@ import (
 
 func main() {}
 `)
-	listed := strings.Fields(run("list", "-deps", "-f",
-		"{{with .Module}}{{if not .Replace}}{{.Path}}@{{.Version}}{{end}}{{end}}",
-		".", testrepo.Module+"/cmd/mcpgen"))
-	slices.Sort(listed)
+	list := func(args ...string) []string {
+		return strings.Fields(run(append([]string{"list", "-deps", "-f"}, args...)...))
+	}
+	const modules = "{{with .Module}}{{if not .Replace}}{{.Path}}@{{.Version}}{{end}}{{end}}"
+	downloads(t, run, most, list(modules, ".", testrepo.Module+"/cmd/mcpgen"))
+	packages := list("{{if not .Standard}}{{.ImportPath}}{{end}}", ".",
+		testrepo.Module+"/cmd/mcpgen")
+	downloads(t, run, mostOfTidy, list(append([]string{modules, "-test"}, packages...)...))
+}
+
+// downloads adds up the archives and files of modules.
+func downloads(t *testing.T, run func(...string) string, most int64, modules []string) {
+	t.Helper()
+	slices.Sort(modules)
 	var total int64
-	for _, module := range slices.Compact(listed) {
+	for _, module := range slices.Compact(modules) {
 		if strings.HasPrefix(module, "example.com/") {
 			continue
 		}
@@ -95,8 +106,8 @@ func main() {}
 		t.Logf("%6d KiB %s", size>>10, module)
 	}
 	t.Logf("%6d KiB", total>>10)
-	if total > most || len(listed) == 0 {
-		t.Errorf("%d MiB from %d modules, want at most %d", total>>20, len(listed), most>>20)
+	if total > most || len(modules) == 0 {
+		t.Errorf("%d MiB from %d modules, want at most %d", total>>20, len(modules), most>>20)
 	}
 }
 

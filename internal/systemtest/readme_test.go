@@ -104,11 +104,13 @@ func TestServerIsMade(t *testing.T) {
 	}
 	defer inventory.Close()
 	for user, made := range map[string]bool{"svc-nightly": true, "somebody": false} {
-		host, err := static.OpenFS(fstest.MapFS{"a.yaml": {Data: []byte("users: {" + user + ": {}}")}}, "a.yaml")
+		host, err := static.OpenFS(fstest.MapFS{"a.yaml": {
+			Data: []byte("users: {" + user + ": {}}")}}, "a.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newServer(host, dcim.Toolset(inventory), slog.New(slog.DiscardHandler)); (err == nil) != made {
+		_, err = newServer(host, dcim.Toolset(inventory), slog.New(slog.DiscardHandler))
+		if (err == nil) != made {
 			t.Errorf("%s: %v", user, err)
 		}
 	}

@@ -17,7 +17,9 @@ func (d *Database) Account(t testing.TB) (name string, db *sql.DB) {
 	if _, err := d.Exec("CREATE ROLE " + name + " LOGIN"); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open(d.Driver, fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", d.Host, d.Port, name, d.Name))
+	source := fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable",
+		d.Host, d.Port, name, d.Name)
+	db, err := sql.Open(d.Driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,13 +33,13 @@ type cluster struct {
 	keeper io.Closer
 }
 
-// shared is the cluster of this process, made when it is first asked for.
+// shared is the cluster of this process, made at its first use.
 var shared = sync.OnceValues(start)
 
-// keep makes a cluster in a directory of its own, says where, and waits for the end of its standard
-// input, which is the end of the process that started it: a panic, a timeout or a kill leaves
-// nothing behind. The directory is below /tmp because the name of a socket is 107 bytes at most.
-// Nothing is synchronised to the disk, which only a crash of the machine could show.
+// keep makes a cluster in a directory of its own, prints the directory, and waits for the end of
+// its standard input, which is the end of the process that started it: a panic, a timeout or a kill
+// leaves nothing behind. The directory is below /tmp because the name of a socket has at most 107
+// bytes. Nothing is synchronised to the disk, which matters only if the machine crashes.
 const keep = `
 trap '' HUP INT TERM
 dir=$(mktemp -d /tmp/testdb.XXXXXX) || exit 1

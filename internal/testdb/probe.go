@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// ErrLost is what a database of a [Probe] says when the probe cuts it off.
+// ErrLost is the error of a database that a [Probe] cuts off.
 var ErrLost = errors.New("testdb: the connection was lost")
 
-// Probe stands between a test and a database. It counts what is asked, and cuts answers short.
+// Probe is a proxy of a database. It counts queries, and cuts results short.
 type Probe struct {
 	*sql.DB
 
 	rows atomic.Int64 // that are still let through; negative is all
 
-	mu    sync.Mutex
-	asked []Query
+	mu      sync.Mutex
+	queries []Query
 }
 
-// Query is what a database was asked, with the values of its parameters.
+// Query is a query with the values of its parameters.
 type Query struct {
 	Text string
 	Args []any
@@ -45,13 +45,13 @@ func (d *Database) Probe(t testing.TB) *Probe {
 }
 
 // Queries returns how many queries have reached the database.
-func (p *Probe) Queries() int { return len(p.Asked()) }
+func (p *Probe) Queries() int { return len(p.Recorded()) }
 
-// Asked returns the queries that have reached the database, in order.
-func (p *Probe) Asked() []Query {
+// Recorded returns the queries that have reached the database, in order.
+func (p *Probe) Recorded() []Query {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.asked)
+	return slices.Clone(p.queries)
 }
 
 // CutAfter lets n more rows through, over all queries, and then fails with [ErrLost].
@@ -75,14 +75,14 @@ func (p *Probe) CutAtEachRow(t testing.TB, run func() error) []error {
 	return nil
 }
 
-func (p *Probe) ask(query string, args []driver.NamedValue) {
+func (p *Probe) record(query string, args []driver.NamedValue) {
 	q := Query{Text: query}
 	for _, arg := range args {
 		q.Args = append(q.Args, arg.Value)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, q)
+	p.queries = append(p.queries, q)
 }
 
 type connector struct {
@@ -101,7 +101,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	return &conn{Conn: opened, probe: c.probe}, nil
 }
 
-// conn hides all of a connection but what is counted: whatever else a driver can do is left to
+// conn hides all of a connection but the counted methods: the driver's other methods are left to
 // database/sql, which makes do without.
 type conn struct {
 	driver.Conn
@@ -110,7 +110,7 @@ type conn struct {
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
 	driver.Rows, error) {
-	c.probe.ask(query, args)
+	c.probe.record(query, args)
 	found, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 	if err != nil {
 		return nil, err

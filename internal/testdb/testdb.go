@@ -22,12 +22,12 @@ import (
 type Database struct {
 	*sql.DB
 	Driver string // the name of its driver for sql.Open: "sqlite" or "pgx"
-	DSN    string // what sql.Open takes for it, for further connections of the test's own
+	DSN    string // for sql.Open, for further connections of the test's own
 
 	// File is the file of an SQLite database, empty for PostgreSQL.
 	File string
 	// Host, Port, User and Name are where a PostgreSQL database is found, empty for SQLite. Host is
-	// the directory of a socket; no password is asked for.
+	// the directory of a socket; no password is required.
 	Host, Port, User, Name string
 }
 
@@ -59,7 +59,8 @@ func postgreSQL(t testing.TB, template string) *Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Registered first and so run last: the database goes once the test's connections are closed.
+	// Registered first and so run last: the database is dropped after the test's connections are
+	// closed.
 	t.Cleanup(func() {
 		if err := c.drop(name); err != nil {
 			t.Error(err)
@@ -171,8 +172,7 @@ func (d *Database) URLOf(role, name string) string {
 }
 
 // Unavailable ends a test that needs what this machine does not have: it is skipped, and fails
-// where the environment says CI=true, so that a test that never ran is not taken for one that
-// passed. The message says how to get what is missing.
+// if CI=true, so that a test that never ran does not count as passed. The message names the cure.
 func Unavailable(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

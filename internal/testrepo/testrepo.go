@@ -175,6 +175,27 @@ func Environment(t testing.TB) []string {
 	return names
 }
 
+// Scripts are the parameters of the scripts in testdata/script of another command, which run mcpgen
+// as well. Each is in a scratch module example.com/shop that uses the nested modules in folders.
+func Scripts(t testing.TB, update bool, nested ...string) testscript.Params {
+	t.Helper()
+	root, bin, settings := Root(t), t.TempDir(), Environment(t)
+	Output(t, root, "go build -o "+bin+" ./cmd/mcpgen")
+	return testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, settings...)
+			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+bin)
+			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
+			return WriteModule(root, "example.com/shop", env.WorkDir, nested...)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"replace": Replace},
+	}
+}
+
 // Replace is a command of scripts that edits a file as an author would:
 //
 //	replace file old new

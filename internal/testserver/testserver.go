@@ -1,5 +1,4 @@
-// Package testserver runs an example's server as a process of its own, for tests. The process is
-// the test's own program: its TestMain serves where the variable is set that Start is given.
+// Package testserver runs an example's server as a process of its own, for tests.
 package testserver
 
 import (
@@ -22,13 +21,20 @@ type Process struct {
 	log  bytes.Buffer
 }
 
-// Start runs the test's program as a server, with flags in an environment variable, separated by
-// spaces.
+// Start runs the test's own program as a server, with flags in an environment variable, separated
+// by spaces. Its TestMain serves if the variable is set.
 func Start(t testing.TB, variable string, flags ...string) *Process {
 	t.Helper()
-	p := &Process{Cmd: exec.Command(os.Args[0])}
+	cmd := exec.Command(os.Args[0])
 	flags = append([]string{"-addr", "127.0.0.1:0"}, flags...)
-	p.Env = append(os.Environ(), variable+"="+strings.Join(flags, " "))
+	cmd.Env = append(os.Environ(), variable+"="+strings.Join(flags, " "))
+	return Run(t, cmd)
+}
+
+// Run runs an example that serves at a URL, which it prints first, until the test ends.
+func Run(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{Cmd: cmd}
 	p.Stderr = &p.log
 	out, err := p.StdoutPipe()
 	if err != nil {
@@ -40,7 +46,7 @@ func Start(t testing.TB, variable string, flags ...string) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("the log of %v:\n%s", flags, p.log.String())
+			t.Logf("the log of %v:\n%s", cmd, p.log.String())
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -62,9 +68,10 @@ func (p *Process) Kill() {
 	}
 }
 
-// Ask sends a request to the API of a server, with a bearer token unless that is empty. The error
+// Send sends a request to the API of a server, with a bearer token unless that is empty. The error
 // is of the connection.
-func Ask(base, token, method, path string, body any, header ...string) (status int, answer map[string]any, err error) {
+func Send(base, token, method, path string, body any, header ...string) (
+	status int, answer map[string]any, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return 0, nil, err
@@ -97,9 +104,10 @@ func Ask(base, token, method, path string, body any, header ...string) (status i
 }
 
 // Must is Ask where an answer of that status is the only one that will do.
-func (p *Process) Must(t testing.TB, want int, token, method, path string, body any, header ...string) map[string]any {
+func (p *Process) Must(t testing.TB, want int, token, method, path string, body any,
+	header ...string) map[string]any {
 	t.Helper()
-	status, answer, err := Ask(p.Base, token, method, path, body, header...)
+	status, answer, err := Send(p.Base, token, method, path, body, header...)
 	if err != nil || status != want {
 		t.Fatalf("%s %s: %d %v, %v", method, path, status, answer, err)
 	}

@@ -1,8 +1,8 @@
 package uritemplate
 
-// Overlap reports whether one URI may be both templates'. It looks at characters only and may
-// say so of two that no URI has in common; it never misses one. Spellings count: a literal e
-// and the %65 that stands for it are two URIs.
+// Overlap reports whether one URI may match both templates. It compares characters only: it may
+// report templates without a common URI, and never misses one. Spellings count: a literal e and its
+// escape %65 are two URIs.
 func Overlap(a, b Template) bool {
 	return overlap(a.atoms, b.atoms, false, false, map[pair]bool{})
 }
@@ -24,7 +24,8 @@ func overlap(a, b []atom, aBegun, bBegun bool, seen map[pair]bool) bool {
 	}
 	seen[state] = true
 	// A variable that has begun may end.
-	if aBegun && overlap(a[1:], b, false, bBegun, seen) || bBegun && overlap(a, b[1:], aBegun, false, seen) {
+	if aBegun && overlap(a[1:], b, false, bBegun, seen) ||
+		bBegun && overlap(a, b[1:], aBegun, false, seen) {
 		return true
 	}
 	if len(a) == 0 || len(b) == 0 || !share(a[0], b[0]) {

@@ -24,8 +24,8 @@ const (
 	Boolean      // true or false
 )
 
-// MaxLength is the longest URI, in bytes, that a template matches: what RFC 9110, section 4.1
-// asks recipients to support at least. It bounds the work that a hostile URI makes.
+// MaxLength is the longest URI, in bytes, that a template matches: the least that RFC 9110, section
+// 4.1 recommends to support. It bounds the work for a hostile URI.
 const MaxLength = 8000
 
 // Template is a parsed URI template, or a URI where it has no variables. It is never changed
@@ -34,6 +34,7 @@ type Template struct {
 	text    string
 	atoms   []atom
 	pattern *regexp.Regexp
+	scanner *scanner
 }
 
 // atom is one literal byte or one variable.
@@ -44,14 +45,14 @@ type atom struct {
 	kind     Kind
 }
 
-// Error says what is wrong with a template, and what to write.
+// Error is a fault of a template, and its cure.
 type Error struct{ Message, Cure string }
 
 func (e *Error) Error() string { return e.Message + ": " + e.Cure }
 
-// Parse reads a template. It must begin with a scheme, and what stands outside of braces must be
-// characters of a URI. Variables stand apart: between two of them is literal text, without
-// which nobody could tell where one ends.
+// Parse reads a template. It must begin with a scheme, and the text outside of braces must be
+// characters of a URI. Between two variables is literal text: without it the end of the first would
+// be ambiguous.
 func Parse(text string) (Template, error) {
 	t := Template{text: text}
 	seen := map[string]bool{}
@@ -81,7 +82,8 @@ func Parse(text string) (Template, error) {
 		case seen[name]:
 			return Template{}, &Error{"the variable " + name + " stands twice", "use each variable once"}
 		case len(t.atoms) > 0 && t.atoms[len(t.atoms)-1].name != "":
-			return Template{}, &Error{"nothing stands between two variables", "write literal text between them, as in {a}/{b}"}
+			return Template{}, &Error{"nothing stands between two variables",
+				"write literal text between them, as in {a}/{b}"}
 		}
 		seen[name] = true
 		t.atoms = append(t.atoms, atom{name: name, reserved: isReserved})
@@ -89,13 +91,14 @@ func Parse(text string) (Template, error) {
 	}
 	scheme, _, found := strings.Cut(text, ":")
 	if !found || !isScheme(scheme) {
-		return Template{}, &Error{"it begins with no scheme", "write an absolute URI, as in team://people/{id}"}
+		return Template{}, &Error{"it begins with no scheme",
+			"write an absolute URI, as in team://people/{id}"}
 	}
 	return t.compiled(), nil
 }
 
-// unsupported refuses what stands between braces and is neither name nor +name. The other forms of
-// RFC 6570, sections 2.4 and 3.2, have a cure of their own: what they stand for can be written out.
+// unsupported refuses text between braces that is neither name nor +name. The other forms of RFC
+// 6570, sections 2.4 and 3.2, have a cure of their own: they can be written out.
 func unsupported(inner string) *Error {
 	cure := "write {name}, or {+name} for text with slashes"
 	operator, names := "", inner
@@ -166,8 +169,31 @@ func (t Template) Match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
-// compiled returns the template with its pattern. RE2 reads a hostile URI in time linear in
-// its length.
+// Matches reports whether the template matches a URI, as [Template.Match] does. A URI that does not
+// match takes as long as one of the same length that does.
+func (t Template) Matches(uri string) bool {
+	if len(uri) > MaxLength || t.scanner == nil {
+		return false
+	}
+	found := t.scanner.matches(uri)
+	if strings.IndexByte(uri, '%') < 0 {
+		return found // the template admits no other text that cannot be decoded
+	}
+	decodes := decodable(uri)
+	if found && strings.IndexByte(t.text, '%') >= 0 { // a variable can begin in a character
+		_, decodes = t.Match(uri)
+	}
+	return found && decodes
+}
+
+// decodable reports whether a text is percent-encoded UTF-8 without control characters.
+func decodable(text string) bool {
+	text, err := url.PathUnescape(text)
+	return err == nil && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// compiled returns the template with its pattern and its scanner. RE2 reads a hostile URI in time
+// linear in its length.
 func (t Template) compiled() Template {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -187,6 +213,7 @@ func (t Template) compiled() Template {
 	}
 	b.WriteString(`\z`)
 	t.pattern = regexp.MustCompile(b.String()) // made of the pieces above and of quoted literals
+	t.scanner = newScanner(t.atoms)
 	return t
 }
 

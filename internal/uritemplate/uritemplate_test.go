@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -83,7 +84,7 @@ func TestFormsThatAreNotSupportedHaveACure(t *testing.T) {
 			t.Errorf("{%s}: %v, want %s", inner, err, want)
 		}
 	}
-	// What the cures say can be written.
+	// The cures can be written.
 	for _, text := range []string{"a:b?q={q}", "a:b?q={q}&page={page}", "a:b/{path}", "a:b.{ext}", "a:b;{x}", "a:b#{part}", "a:{a}/{b}", "a:{+b}"} {
 		parse(t, text)
 	}
@@ -125,10 +126,17 @@ func TestMatchReadsTheVariables(t *testing.T) {
 		{"a:{on}", "a:true", map[string]string{"on": "true"}},
 		{"a:{on}", "a:TRUE", nil},
 		{"a:{on}", "a:fals", nil},
+		{"a:{on}", "a:false", map[string]string{"on": "false"}},
+		{"a:%C3{b}", "a:%C3%A9", nil},
+		{"a:%0A{b}", "a:%0Ax", map[string]string{"b": "x"}},
 	} {
-		got, ok := parse(t, test.template).Typed(kinds).Match(test.uri)
+		made := parse(t, test.template).Typed(kinds)
+		got, ok := made.Match(test.uri)
 		if ok != (test.want != nil) || ok && !maps.Equal(got, test.want) {
 			t.Errorf("%s, %q: %v %v, want %v", test.template, test.uri, got, ok, test.want)
+		}
+		if made.Matches(test.uri) != ok {
+			t.Errorf("%s, %q: the scan differs", test.template, test.uri)
 		}
 	}
 }
@@ -226,11 +234,71 @@ func TestURIsThatAreTooLongMatchNothing(t *testing.T) {
 	if _, ok := made.Match(fits); !ok {
 		t.Errorf("a URI of %d bytes does not match", len(fits))
 	}
-	if _, ok := made.Match(fits + "b"); ok {
+	if _, ok := made.Match(fits + "b"); ok || made.Matches(fits+"b") {
 		t.Errorf("a URI of %d bytes matches", len(fits)+1)
 	}
 	if _, ok := made.Match("s:" + strings.Repeat(".", 1<<20)); ok {
 		t.Error("a URI of dots matches")
+	}
+}
+
+// The scan and the pattern mean the same, also of templates with many positions.
+func TestScanAgreesWithThePattern(t *testing.T) {
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		long := strings.Repeat("ab/", rapid.IntRange(0, 50).Draw(t, "long"))
+		text, uri := "s:"+long, "s:"+long
+		kinds := map[string]uritemplate.Kind{}
+		for i := range rapid.IntRange(1, 12).Draw(t, "variables") {
+			name := string(rune('a' + i))
+			kinds[name] = rapid.SampledFrom([]uritemplate.Kind{uritemplate.Text, uritemplate.Integer,
+				uritemplate.Boolean}).Draw(t, "kind")
+			literal := rapid.SampledFrom([]string{"/", "-", "1", "%41", "e"}).Draw(t, "literal")
+			text += rapid.SampledFrom([]string{"{", "{+"}).Draw(t, "form") + name + "}" + literal
+			uri += rapid.SampledFrom([]string{"true", "false", "-10", "0", "17", "a/b", "%C3%A9", "%C3",
+				"%4", "x-1", ""}).Draw(t, "value") + literal
+		}
+		made, err := uritemplate.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = made.Typed(kinds)
+		for _, uri := range []string{uri, uri[:len(uri)-1]} {
+			_, ok := made.Match(uri)
+			if made.Matches(uri) != ok {
+				t.Fatalf("%s, %s: the pattern has %t", text, uri, ok)
+			}
+			if ok {
+				matched++
+			}
+		}
+	})
+	if matched == 0 {
+		t.Error("no URI matches")
+	}
+}
+
+// The time of a scan does not reveal how much of a URI fits. The pattern alone takes a thousand
+// times as long for the first of these URIs.
+func TestTimeDoesNotRevealATemplate(t *testing.T) {
+	made := parse(t, "hidden://people/{id}/of/{+team}")
+	rest := strings.Repeat("abc/of/", 1000)
+	shortest := func(uri string) time.Duration {
+		best := time.Hour
+		for range 50 {
+			began := time.Now()
+			made.Matches(uri)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	for _, end := range []string{"", "%41", "%"} {
+		fits := shortest("hidden://people/" + rest + end)
+		for _, begin := range []string{"unseen://people/", "hidden://public/"} {
+			if other := shortest(begin + rest + end); fits > 3*other || other > 3*fits {
+				t.Errorf("a URI that fits takes %s, and one with %s %s", fits, begin, other)
+			}
+		}
 	}
 }
 
@@ -242,7 +310,7 @@ func FuzzMatch(f *testing.F) {
 			return
 		}
 		values, ok := made.Match(uri)
-		if ok && len(values) != len(made.Variables()) {
+		if ok != made.Matches(uri) || ok && len(values) != len(made.Variables()) {
 			t.Errorf("%s, %q: %v", made, uri, values)
 		}
 		if !uritemplate.Overlap(made, made) {

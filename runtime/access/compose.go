@@ -14,12 +14,12 @@ type Part struct {
 	Table   Table
 }
 
-// index is what a composed table knows beforehand.
+// index is precomputed for a composed table.
 type index struct {
 	names  []string
 	byName map[string]entry
-	// levels holds what is visible at each level: 0 for anonymous callers, 1 for known ones
-	// without a role, then one for each role. What permissions take away is not in it.
+	// levels holds the visible tools of each level, before permissions: 0 for anonymous callers, 1
+	// for known ones without a role, then one for each role.
 	levels []level
 	values []entry // of the values, by position; of tools alone
 }
@@ -30,8 +30,7 @@ type level struct {
 }
 
 // Compose joins tables into one: rules sorted by name, the reserved roles resolved,
-// everything indexed. All that is wrong is reported together, each error naming the package
-// and the cure.
+// everything indexed. It reports all errors together, each with the package and the cure.
 //
 // The parts must have equal hierarchies; a part without roles of its own fits any, and where
 // no part has any the hierarchy is [DefaultRoles].
@@ -90,7 +89,7 @@ func (t *Table) compile() {
 	}
 }
 
-// compose joins the rules of one kind, sorted by name, and reports what is wrong with them.
+// compose joins the rules of one kind, sorted by name, and reports their errors.
 func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 	owner := map[string]string{}
 	for _, part := range parts {
@@ -124,10 +123,8 @@ var apart = map[Kind]string{
 func checkRoles(part Part) []error {
 	var errs []error
 	if len(part.Table.Roles) == 0 {
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"package %s declares an empty role hierarchy: name at least one role in //mcp:roles", part.Package))
+		errs = append(errs, fmt.Errorf("package %s declares an empty role hierarchy: "+
+			"name at least one role in //mcp:roles", part.Package))
 	}
 	seen := map[string]bool{}
 	for _, role := range part.Table.Roles {
@@ -174,11 +171,11 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	if slices.Contains(rule.Scopes, "") {
 		bad("has a scope without a name: remove it from scopes=")
 	}
-	if rule.Permission.Asked() && !rule.Permission.complete() {
+	if rule.Permission.Required() && !rule.Permission.complete() {
 		bad("has the permission %q without an app or an action: run go generate",
 			rule.Permission)
 	}
-	if rule.Verb != "" && !rule.Permission.Asked() {
+	if rule.Verb != "" && !rule.Permission.Required() {
 		bad("has the verb %q without a permission: run go generate", rule.Verb)
 	}
 	switch {

@@ -35,7 +35,7 @@ type Decision struct {
 	// Denial is the mode of the tool's rule. DenialDefault is the mode of the server.
 	Denial Denial
 
-	// What is missing. Words are made of it by Missing, so that deciding costs none.
+	// Missing makes words of the following, so that deciding makes none.
 	rule       *Rule
 	role       string   // this role
 	held       []string // the caller's scopes, where scoped
@@ -106,7 +106,7 @@ func (d Decision) ScopesThatWouldDo() []string {
 	return slices.Compact(all)
 }
 
-// scopes are those that the rule asks for and the caller lacks.
+// scopes returns the scopes that the rule requires and the caller lacks.
 func (d Decision) scopes() (missing []string) {
 	if !d.scoped {
 		return nil
@@ -119,8 +119,7 @@ func (d Decision) scopes() (missing []string) {
 	return missing
 }
 
-// holds reports whether a scope is among those that a caller has. A scope without a name is
-// nobody's.
+// holds reports whether a caller has a scope. No caller has the empty scope.
 func holds(held []string, scope string) bool { return scope != "" && slices.Contains(held, scope) }
 
 // Decide decides whether a principal may use a tool. It is the one decision function: lists, calls
@@ -157,7 +156,7 @@ func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
 	}
 }
 
-// decideSelf decides by what the table can check without the host, into a zero Decision.
+// decideSelf decides by all but the host's permissions, into a zero Decision.
 func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
 	d.Denial, d.rule = Denial(e.denial), &t.Rules[e.at]
 	if e.is&public != 0 {
@@ -198,17 +197,17 @@ func (r *Rule) heldBy(p *Principal) bool {
 	return true
 }
 
-// decidePermission adds to a decision what the host lets the caller do, on an aware table.
+// decidePermission adds the host's permissions to a decision, on an aware table.
 func (t *Table) decidePermission(e entry, p *Principal, d *Decision) {
 	var held *permitSet
 	if !p.anonymous() {
 		held = p.Permits.of(t)
 	}
 	i := int(e.at)
-	switch asks := e.is&asks != 0; {
-	case held == nil && !asks:
+	switch needs := e.is&needsPermission != 0; {
+	case held == nil && !needs:
 		d.fail(AxisPermission)
-		d.stranger = !p.anonymous() // who is anonymous lacks more than that
+		d.stranger = !p.anonymous() // an anonymous caller lacks more
 	case held == nil || !held.use(i):
 		axis := AxisPermission
 		if held != nil && held.permit(i) == PermitConstrained {
@@ -216,7 +215,7 @@ func (t *Table) decidePermission(e entry, p *Principal, d *Decision) {
 		}
 		d.fail(axis)
 		d.permission = true
-	case d.Allowed && asks:
+	case d.Allowed && needs:
 		d.Axis = AxisPermission
 	}
 }

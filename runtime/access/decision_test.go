@@ -28,7 +28,7 @@ func compose(t testing.TB, rules ...access.Rule) access.Table {
 	return table
 }
 
-func TestDecisionSaysWhoMayAndWhatIsMissing(t *testing.T) {
+func TestDecisionHasWhoMayAndWhatIsMissing(t *testing.T) {
 	nobody, known := access.Principal{}, access.Principal{Subject: "ada"}
 	as := func(role string, scopes ...string) access.Principal {
 		return access.Principal{Subject: "ada", Role: role, Scopes: scopes}

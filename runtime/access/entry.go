@@ -2,8 +2,8 @@ package access
 
 import "math"
 
-// entry is what a decision reads of a rule, next to its name: rules are large, and reading another
-// one each time takes longer than all else about a decision.
+// entry is the part of a rule that a decision reads, stored next to its name: reading the large
+// rule itself takes longer than the rest of a decision.
 type entry struct {
 	at     int32 // the rule's position
 	need   int32 // its MinRole as a rank of the hierarchy, or 0
@@ -19,17 +19,21 @@ const (
 	public trait = 1 << iota
 	enforced
 	scoped // it has scopes
-	asks   // it asks for a permission
+	needsPermission
 )
 
 // entry compiles the rule at a position.
 func (t *Table) entry(i int) entry {
 	rule := &t.Rules[i]
-	e := entry{at: int32(i), need: saturated(int(t.resolve(rule.MinRole))), denial: saturated(int(rule.Denial))}
+	e := entry{
+		at: int32(i), need: saturated(int(t.resolve(rule.MinRole))),
+		denial: saturated(int(rule.Denial)),
+	}
 	for _, trait := range [...]struct {
 		has bool
 		is  trait
-	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped}, {rule.Permission.Asked(), asks}} {
+	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped},
+		{rule.Permission.Required(), needsPermission}} {
 		if trait.has {
 			e.is |= trait.is
 		}
@@ -45,11 +49,10 @@ func (t *Table) entry(i int) entry {
 	return e
 }
 
-// saturated is n, or what is nearest to it: a role or a denial that there is not stays one that
-// there is not.
+// saturated is n, or the nearest int32: an unknown role or denial stays unknown.
 func saturated(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-// lookup returns what a decision reads of a tool's rule, and false where the tool has none.
+// lookup returns the entry of a tool's rule, and false if the tool has none.
 func (t *Table) lookup(name string) (entry, bool) {
 	if t.index != nil {
 		e, known := t.index.byName[name]

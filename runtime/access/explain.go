@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Verdict is what one part of a rule says about a caller.
+// Verdict is the decision of one part of a rule about a caller.
 type Verdict struct {
 	Axis  Axis
 	Holds bool
-	Needs string // what the rule asks for, as in "Manager"
+	Needs string // what the rule requires, as in "Manager"
 	Has   string // what the caller has, as in "Viewer"
 }
 
@@ -24,15 +24,16 @@ func (v Verdict) String() string {
 
 const nothing = "nothing"
 
-// Explain says how each part of a tool's rule judges a principal, those after the first that fails
-// included; where all hold, Decide allows. It is for logs and admins, and never for the caller:
-// it tells what exists.
+// Explain returns the verdict of each part of a tool's rule on a principal, those after the first
+// that fails included; if all hold, Decide allows. It is for logs and admins, and never for the
+// caller: it reveals what exists.
 //
-// A permission that the table records and does not enforce holds, and its verdict says so.
+// A permission that the table records and does not enforce holds, and its verdict reports that.
 func (t Table) Explain(p Principal, tool string) []Verdict {
 	i := t.find(tool)
 	if i < 0 {
-		return []Verdict{{Axis: AxisUnknown, Needs: "a " + t.kind.String() + " that exists", Has: nothing}}
+		needs := "a " + t.kind.String() + " that exists"
+		return []Verdict{{Axis: AxisUnknown, Needs: needs, Has: nothing}}
 	}
 	rule := &t.Rules[i]
 	switch {
@@ -45,12 +46,21 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	rank := t.Rank(p.Role)
 	var d Decision
 	t.decide(t.entry(i), &p, rank, &d)
-	all := []Verdict{{Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p)}}
+	all := []Verdict{{
+		Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p),
+	}}
 	if rule.MinRole != 0 {
-		all = append(all, Verdict{Axis: AxisRole, Holds: d.role == "" && rank >= t.resolve(rule.MinRole) && !p.Anonymous(), Needs: t.roleName(t.resolve(rule.MinRole)), Has: written(p.Role)})
+		need := t.resolve(rule.MinRole)
+		all = append(all, Verdict{
+			Axis: AxisRole, Holds: d.role == "" && rank >= need && !p.Anonymous(),
+			Needs: t.roleName(need), Has: written(p.Role),
+		})
 	}
 	if len(rule.Scopes) > 0 {
-		all = append(all, Verdict{Axis: AxisScopes, Holds: !d.scoped, Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", "))})
+		all = append(all, Verdict{
+			Axis: AxisScopes, Holds: !d.scoped,
+			Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", ")),
+		})
 	}
 	switch {
 	case rule.Permission == Permission{}:
@@ -63,19 +73,19 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	return append(all, t.explainValues(&p, i)...)
 }
 
-// explainPermission judges what the host lets a principal do.
+// explainPermission explains the host's permissions of a principal.
 func (t *Table) explainPermission(p *Principal, i int) []Verdict {
 	rule := &t.Rules[i]
 	held := p.Permits.of(t)
 	v := Verdict{Axis: AxisPermission, Needs: rule.Permission.String()}
-	if !rule.Permission.Asked() {
+	if !rule.Permission.Required() {
 		v.Needs = "a user of the host"
 	}
 	switch {
 	case held == nil || p.Anonymous():
 		v.Has = "no permissions known from the host"
 		return []Verdict{v}
-	case !rule.Permission.Asked():
+	case !rule.Permission.Required():
 		v.Holds, v.Has = true, "one"
 		return []Verdict{v}
 	}
@@ -88,7 +98,10 @@ func (t *Table) explainPermission(p *Principal, i int) []Verdict {
 		return []Verdict{v}
 	}
 	v.Holds, v.Has = true, "it for some objects"
-	c := Verdict{Axis: AxisConstraint, Holds: rule.Constrained, Needs: "it for all objects, as the handler is not marked constrained", Has: v.Has}
+	c := Verdict{
+		Axis: AxisConstraint, Holds: rule.Constrained, Has: v.Has,
+		Needs: "it for all objects, as the handler is not marked constrained",
+	}
 	if rule.Constrained {
 		c.Needs = "it for some objects or all, as the handler is marked constrained"
 	}

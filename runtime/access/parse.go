@@ -54,11 +54,11 @@ func ParseRule(roles []string, text string) (Rule, error) {
 				"scopes=A,B, and denial=MODE", word)
 		}
 	}
-	asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
+	restricted := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
 	switch {
-	case r.Public && asks:
+	case r.Public && restricted:
 		return bad("public excludes the rest: remove one of them")
-	case !r.Public && !asks:
+	case !r.Public && !restricted:
 		return bad("it admits no caller: write public, authenticated, minrole=ROLE or scopes=A,B")
 	}
 	return r, nil

@@ -30,8 +30,8 @@ func (p Permission) String() string {
 	return p.App + "." + p.Action + "_" + p.Object
 }
 
-// Asked reports whether the rule needs a permission of the host.
-func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission() }
+// Required reports whether the rule needs a permission of the host.
+func (p Permission) Required() bool { return p != Permission{} && p != NoPermission() }
 
 // Type is what the action is done on, as hosts name it: "dcim.device", the app alone for a
 // permission without an object, and empty for a bare action.

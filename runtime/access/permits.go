@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Permit is what a host answers about one caller and one permission. The zero Permit denies.
+// Permit is a host's decision about one caller and one permission. The zero Permit denies.
 type Permit uint8
 
 const (
@@ -25,9 +25,9 @@ func (p Permit) String() string {
 	return "none"
 }
 
-// Permits are what a host lets one caller do, compiled for the rules of one table: a few bits for
-// each rule. They are made by [Table.Permits], never changed, and fit that table and what
-// Aware and Of make of it; any other table takes them for none.
+// Permits are the permissions of one caller on a host, compiled for the rules of one table: a few
+// bits for each rule. [Table.Permits] makes them, and nothing changes them. They fit that table and
+// the tables that Aware and Of make of it. For any other table they are none.
 type Permits struct {
 	kinds [4]permitSet
 }
@@ -37,16 +37,16 @@ type permitSet struct {
 	rules  []Rule // those that it was compiled for
 	some   []uint64
 	all    []uint64
-	usable []uint64 // held as the rule needs it, and rules that ask for none
-	// visible are the tools that are visible at each level of an aware table, a Set made when asked
-	// for. An atomic.Pointer would be compiled anew in every package with generated code, which
-	// reaches it from its table.
+	usable []uint64 // held as the rule needs it, and rules that require none
+	// visible are the tools that are visible at each level of an aware table, a Set made at its
+	// first use. An atomic.Pointer would be compiled anew in every package with generated code,
+	// which reaches it from its table.
 	visible []atomic.Value
 }
 
-// Permits compiles what a host lets one caller do. ask is called once for each rule that asks for
-// a permission, and not after Permits has returned.
-func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
+// Permits compiles the permissions of one caller on a host. It calls permit once for each rule that
+// requires a permission, and not after it has returned.
+func (t Table) Permits(permit func(Kind, Rule) Permit) *Permits {
 	p := &Permits{}
 	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		part := t.Of(k)
@@ -59,13 +59,13 @@ func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 		for i := range part.Rules {
 			rule := &part.Rules[i]
 			word, bit := i>>6, uint64(1)<<(i&63)
-			if !rule.Permission.Asked() {
+			if !rule.Permission.Required() {
 				if rule.Public || rule.Permission == NoPermission() {
 					set.usable[word] |= bit
 				}
 				continue
 			}
-			switch ask(k, *rule) {
+			switch permit(k, *rule) {
 			case PermitAll:
 				set.some[word] |= bit
 				set.all[word] |= bit
@@ -110,7 +110,7 @@ func (p *Permits) of(t *Table) *permitSet {
 	return set
 }
 
-// permit is what is held of the permission of the rule at a position.
+// permit returns the permit for the rule at a position.
 func (s *permitSet) permit(i int) Permit {
 	switch word, bit := i>>6, uint64(1)<<(i&63); {
 	case s.all[word]&bit != 0:
@@ -123,7 +123,7 @@ func (s *permitSet) permit(i int) Permit {
 
 func (s *permitSet) use(i int) bool { return s.usable[i>>6]&(1<<(i&63)) != 0 }
 
-// seen returns what of a level's tools the permits leave. Callers of one level share it.
+// seen returns the tools of a level that the permits allow. Callers of one level share it.
 func (s *permitSet) seen(level int, free Set) Set {
 	if level >= len(s.visible) {
 		return free.and(s.usable)
@@ -136,7 +136,7 @@ func (s *permitSet) seen(level int, free Set) Set {
 	return set
 }
 
-// and is the set without what words has no bit for.
+// and is the set of the tools with a bit in words.
 func (s Set) and(words []uint64) Set {
 	s.words = slices.Clone(s.words)
 	for i := range s.words {
@@ -146,15 +146,15 @@ func (s Set) and(words []uint64) Set {
 }
 
 // Aware returns the same table with the permissions of its rules enforced. A rule that is not
-// public then needs a permission or [NoPermission], and callers whose Permits are nil use
-// what is public and nothing else.
+// public then needs a permission or [NoPermission], and callers whose Permits are nil use public
+// tools only.
 func (t Table) Aware() Table {
 	t.aware = true
 	t.Values = slices.Clone(t.Values)
 	for i := range t.Values {
 		v := &t.Values[i]
 		public := func(tool Rule) bool { return tool.Tool == v.Tool && tool.Public }
-		if !v.Public && !v.Permission.Asked() && slices.ContainsFunc(t.Rules, public) {
+		if !v.Public && !v.Permission.Required() && slices.ContainsFunc(t.Rules, public) {
 			v.Permission = NoPermission() // its tool requires none
 		}
 	}
@@ -174,7 +174,7 @@ func (t Table) RecordedPermissions() []string {
 	var names []string
 	for _, k := range []Kind{Tools, Prompts, Resources} {
 		for _, rule := range t.Of(k).Rules {
-			if !t.aware && rule.Permission.Asked() {
+			if !t.aware && rule.Permission.Required() {
 				names = append(names, rule.Name())
 			}
 		}

@@ -26,7 +26,7 @@ func TestPermissionIsWrittenAsTheHostWritesIt(t *testing.T) {
 		if p.String() != want {
 			t.Errorf("%+v: %q, want %q", p, p, want)
 		}
-		if asked := p.Asked(); asked != strings.Contains(want, ".") {
+		if asked := p.Required(); asked != strings.Contains(want, ".") {
 			t.Errorf("%q is requested: %v", want, asked)
 		}
 	}
@@ -126,7 +126,7 @@ func onAware(rule access.Rule, p access.Principal, h host, known bool) bool {
 	return false
 }
 
-// listedToo says in other words who sees what they may not use.
+// listedToo is a second implementation of the rule for visible tools that a caller may not use.
 func listedToo(rule access.Rule, p access.Principal, server access.Denial,
 	may func(access.Principal) bool) bool {
 	denial := rule.Denial
@@ -429,8 +429,8 @@ func TestDecisionsCostNoMemory(t *testing.T) {
 
 func TestABareActionIsAPermission(t *testing.T) {
 	bare := access.Permission{Action: "napalm_read"}
-	if bare.String() != "napalm_read" || bare.Type() != "" || !bare.Asked() {
-		t.Errorf("%q of %q, asked %v", bare, bare.Type(), bare.Asked())
+	if bare.String() != "napalm_read" || bare.Type() != "" || !bare.Required() {
+		t.Errorf("%q of %q, asked %v", bare, bare.Type(), bare.Required())
 	}
 	table, err := access.Compose(part("p", nil, access.Rule{Tool: "t", Permission: bare}))
 	if err != nil {

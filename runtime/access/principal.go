@@ -84,7 +84,8 @@ func (p Principal) ClientID() string {
 // IsZero reports whether nothing at all is set.
 func (p Principal) IsZero() bool {
 	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.User == "" && p.Role == "" &&
-		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil
+		len(p.Scopes) == 0 && len(p.Groups) == 0 &&
+		len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil
 }
 
 // Compare orders principals by subject, issuer, client, user, role and scopes. It returns -1, 0 or

@@ -12,8 +12,8 @@ const (
 // DefaultRoles returns the hierarchy of a server none of whose packages declares one.
 func DefaultRoles() []string { return []string{"Viewer", "Member", "Manager", "Admin"} }
 
-// Hierarchy returns the role names that decisions are made against, lowest first: the table's
-// own, or the default ones where it has none. The slice is the caller's own.
+// Hierarchy returns the role names of decisions, lowest first: the table's own, or the default ones
+// if it has none. The slice is the caller's own.
 func (t Table) Hierarchy() []string {
 	if t.Roles == nil {
 		return DefaultRoles()
@@ -21,8 +21,8 @@ func (t Table) Hierarchy() []string {
 	return append([]string(nil), t.Roles...)
 }
 
-// Rank returns a role's position in the hierarchy, from 1. A name that the hierarchy does not
-// have counts as nothing: its rank is 0, which no rule asks for.
+// Rank returns a role's position in the hierarchy, from 1. An unknown name has the rank 0, which no
+// rule requires.
 func (t Table) Rank(role string) Role { return t.rank(role) }
 
 func (t *Table) rank(role string) Role {
@@ -41,8 +41,8 @@ func (t *Table) rank(role string) Role {
 	return 0
 }
 
-// HighestOf returns the highest role among names that the hierarchy knows, or "" where it
-// knows none of them. This is how a token that names several roles becomes a principal with one.
+// HighestOf returns the highest role among names, or "" if none is in the hierarchy. So a token
+// that names several roles becomes a principal with one.
 func (t Table) HighestOf(names ...string) string {
 	var best Role
 	var role string

@@ -43,7 +43,7 @@ func (s Set) Names() []string {
 	return names
 }
 
-// Key tells sets of one table apart; equal sets have equal keys.
+// Key identifies a set among those of one table; equal sets have equal keys.
 func (s Set) Key() string {
 	key := make([]byte, 0, 8*len(s.words))
 	for _, w := range s.words {
@@ -54,8 +54,8 @@ func (s Set) Key() string {
 	return string(key)
 }
 
-// Digest depends on the names in the set and on nothing else: it says the same on every
-// replica and tells nothing of what is not in the set.
+// Digest depends only on the names in the set: it is the same on every replica, and reveals nothing
+// about other names.
 func (s Set) Digest() [sha256.Size]byte {
 	h := sha256.New()
 	for i, name := range s.names {
@@ -77,7 +77,7 @@ func newSet(names []string) Set {
 	return Set{words: make([]uint64, (len(names)+63)/64), names: names}
 }
 
-// Without returns what is in s and not in other, a set of the same table.
+// Without returns the tools in s that are not in other, a set of the same table.
 func (s Set) Without(other Set) Set {
 	left := newSet(s.names)
 	for i, w := range s.words {
@@ -89,7 +89,7 @@ func (s Set) Without(other Set) Set {
 	return left
 }
 
-// And returns what is in both sets of one table.
+// And returns the tools in both sets, which are of one table.
 func (s Set) And(other Set) Set {
 	both := newSet(s.names)
 	for i := range min(len(s.words), len(other.words)) {
@@ -124,14 +124,13 @@ func (t Table) Visible(p Principal) Set {
 	return t.shown(&p, visibleOnly)
 }
 
-// Listed returns the tools that a principal is shown where the server refuses by a denial
-// when a rule does not say otherwise: those that are visible, and those that are refused by a
-// [Challenge] for scopes alone.
+// Listed returns the tools that a principal sees if server is the denial of rules without one: the
+// visible ones, and those that are refused by a [Challenge] for scopes alone.
 func (t Table) Listed(p Principal, server Denial) Set {
 	return t.shown(&p, server)
 }
 
-// visibleOnly is no denial: what is refused is not shown.
+// visibleOnly is no denial: refused tools are hidden.
 const visibleOnly Denial = -1
 
 // shownBy reports whether a caller sees the tool that the decision is about.
@@ -139,7 +138,7 @@ func (d Decision) shownBy(server Denial) bool {
 	return d.Allowed || server != visibleOnly && d.denial(server) == Challenge && d.LacksScopesOnly()
 }
 
-// denial is how the refusal looks, where the server says one for rules that say none.
+// denial is the form of the refusal. server is that of rules without one.
 func (d Decision) denial(server Denial) Denial {
 	if d.Denial == DenialDefault {
 		return server
@@ -172,7 +171,7 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 	var held *permitSet
 	if t.aware && level > 0 {
 		if held = p.Permits.of(t); held == nil {
-			level = 0 // what is public, and nothing else
+			level = 0 // public tools only
 		}
 	}
 	base := t.index.levels[level]

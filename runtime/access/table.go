@@ -14,7 +14,7 @@ import (
 	"sort"
 )
 
-// Denial is how a refusal looks to the caller.
+// Denial is the form of a refusal for the caller.
 type Denial int
 
 // The modes of denial.
@@ -144,11 +144,11 @@ func (r Rule) Kind() Kind {
 // PermissionOnly reports whether the rule requires a permission of the host and nothing else. Only
 // an aware table ([Table.Aware]) enforces such a rule; on any other table it admits nobody.
 func (r Rule) PermissionOnly() bool {
-	return r.Permission.Asked() && !r.Public && !r.Authenticated && r.MinRole == 0 &&
+	return r.Permission.Required() && !r.Public && !r.Authenticated && r.MinRole == 0 &&
 		len(r.Scopes) == 0
 }
 
-// Same reports whether two rules have the same requirement, whatever they are about.
+// Same reports whether two rules have the same requirement, also for different tools.
 func (r Rule) Same(other Rule) bool {
 	return r.Public == other.Public && r.Authenticated == other.Authenticated &&
 		r.MinRole == other.MinRole &&
@@ -164,18 +164,18 @@ func (r *Rule) of(k Kind) bool {
 		(r.Resource != "") == (k == Resources) && (r.Argument != "") == (k == Values)
 }
 
-// enforced reports whether the rule says anything that the table can check. On an aware table a
-// rule that is not public and does not say what it asks the host for admits nobody.
+// enforced reports whether the rule has a requirement that the table can check. On an aware table a
+// rule that is not public and has neither a permission nor [NoPermission] admits nobody.
 func (t *Table) enforced(r *Rule) bool {
-	switch asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
+	switch restricted := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
 	case r.Public:
 		return true
 	case t.aware && r.Permission == NoPermission():
-		return asks
+		return restricted
 	case t.aware:
-		return r.Permission.Asked()
+		return r.Permission.Required()
 	default:
-		return asks
+		return restricted
 	}
 }
 
@@ -289,8 +289,8 @@ func (t Table) Tool(name string) (Rule, bool) {
 	return t.Rules[i], true
 }
 
-// find returns the position of a tool's rule, or -1. In a table that was not composed a name
-// that stands twice is nobody's: which of the two rules was meant cannot be known.
+// find returns the position of a tool's rule, or -1. In a table that was not composed, a name with
+// two rules has none: it is ambiguous.
 func (t *Table) find(name string) int {
 	if t.index != nil {
 		if e, ok := t.index.byName[name]; ok {

@@ -156,7 +156,7 @@ func (r *Rule) narrows(tool *Rule) bool {
 			return false
 		}
 	}
-	known := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0 || r.Permission.Asked()
+	known := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0 || r.Permission.Required()
 	return tool.Public || !r.Public && r.MinRole >= tool.MinRole &&
 		(known || !tool.Authenticated) &&
 		r.Permission == tool.Permission && r.Constrained == tool.Constrained

@@ -74,12 +74,17 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 		log = slog.Default()
 	}
 	log = slog.New(server.Masker().Handler(log.Handler()))
-	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log})
+	routes, err := api.New(server, kept, who, api.Options{
+		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log,
+	})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log})
+	pages, err := console.New(server, kept, who, console.Options{
+		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
+		Exports: exports, Logger: log,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -133,9 +133,9 @@ func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}})
 	for _, tt := range []struct {
-		served grant.Source
-		kept   grant.Registry
-		says   string
+		served  grant.Source
+		kept    grant.Registry
+		message string
 	}{
 		{kept, kept, ""}, {kept, nil, ""}, {nil, nil, ""},
 		{grant.NewMemory(), kept, "the server's grants have another source: set Options.Grants to " +
@@ -155,8 +155,8 @@ func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 		if server != nil { // it reads the store until then
 			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 		}
-		if tt.says == "" && err != nil || tt.says != "" &&
-			(err == nil || !strings.Contains(err.Error(), tt.says)) {
+		if tt.message == "" && err != nil || tt.message != "" &&
+			(err == nil || !strings.Contains(err.Error(), tt.message)) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

@@ -2,7 +2,7 @@ package audit
 
 import "context"
 
-// actingKey is where a context has who acts.
+// actingKey is the key of the caller's event in a context.
 type actingKey struct{}
 
 // Acting returns a context with the caller's event: Issuer, Principal, Client, Role, RequestID

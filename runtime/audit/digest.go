@@ -31,8 +31,8 @@ func (d Digest) AppendText(text []byte) ([]byte, error) {
 // MarshalText implements [encoding.TextMarshaler]. Its error is nil.
 func (d Digest) MarshalText() ([]byte, error) { return d.AppendText(nil) }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]: it reads what String writes, and leaves the
-// digest as it was where the text is something else.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads the output of String, and leaves
+// the digest unchanged if the text is not valid.
 func (d *Digest) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), digestPrefix)
 	sum, err := hex.DecodeString(digits)

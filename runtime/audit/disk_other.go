@@ -11,10 +11,10 @@ const posix = false
 
 const noFollow = 0
 
-// ofUser does nothing: the standard library knows no owner.
+// ofUser does nothing: the standard library has no owner here.
 func ofUser(string, fs.FileInfo) error { return nil }
 
-// lockFile opens the file: what locks there are, the standard library does not have.
+// lockFile opens the file without a lock: the standard library has none here.
 func lockFile(path string) (*os.File, error) {
 	return openOwn(path, os.O_RDWR|os.O_CREATE)
 }

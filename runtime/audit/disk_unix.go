@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// posix says that permissions and the syncing of directories mean something.
+// posix is whether permissions and the syncing of directories have an effect.
 const posix = true
 
 // noFollow opens no link.
@@ -27,8 +27,8 @@ func ofUser(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// lockFile takes a lock that ends with the process. The file stays: deleting it would let two have
-// it.
+// lockFile takes a lock that ends with the process. The file stays: after its deletion two
+// processes could hold the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := openOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {

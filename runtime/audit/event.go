@@ -31,8 +31,21 @@ const (
 	ResourceRead Type = "resource_read"          // a read of a resource
 	ResourceList Type = "resource_list"          // a list of resources
 	TemplateList Type = "resource_template_list" // a list of resource templates
-	Completion   Type = "completion"             // of an argument of Prompt or a variable of Resource
-	Changed      Type = "changed"                // a change in the store: Action was done to Object
+	// Subscription is a request to be notified of updates of a resource. Of one with several URIs,
+	// Visible is the number of those that it gets.
+	Subscription Type = "resource_subscription"
+	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
+	Changed      Type = "changed"    // a change in the store: Action was done to Object
+	// TaskUpdate is a client's response to the questions of a task. Object has the RequestID of the
+	// call that created the task.
+	TaskUpdate Type = "task_update"
+	TaskCancel Type = "task_cancel" // a client's cancellation of a task; Object as of a task_update
+	// TaskAsked is a run of a task that has ended with questions to the client. RequestID is that of
+	// the call that created the task.
+	TaskAsked Type = "task_asked"
+	// TaskEnded is the end of a task, with the outcome of its handler. RequestID is that of the call
+	// that created the task.
+	TaskEnded Type = "task_ended"
 	// AdminRequest is a request to administer that changes nothing: a refused one, where Action is
 	// the operation and Object the scope; or one that reads the trail itself, with its filters as
 	// Arguments.
@@ -172,7 +185,7 @@ const (
 
 // Event is one record. Its JSON form is the line that [JSONLines] writes.
 type Event struct {
-	// Time is when the request came.
+	// Time is the time of the request.
 	Time time.Time `json:"timestamp"`
 	// Type is the kind of request.
 	Type Type `json:"event_type"`
@@ -220,7 +233,7 @@ type Event struct {
 	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit.
 	Missing string `json:"missing,omitempty"`
 
-	// Grants are those that allowed what the arguments name.
+	// Grants are the grants that allowed the resources of the arguments.
 	Grants []Use `json:"grants,omitempty"`
 
 	// Catalog is the requested tool catalog of a list, as the client wrote it, cut to 64 bytes.
@@ -310,7 +323,7 @@ type SinkFunc func(ctx context.Context, event Event) error
 // Record calls f.
 func (f SinkFunc) Record(ctx context.Context, event Event) error { return f(ctx, event) }
 
-// BatchSink is a Sink that takes many events at once, which then share what makes them durable.
+// BatchSink is a Sink that takes many events at once, which then share a sync or a transaction.
 type BatchSink interface {
 	Sink
 	// RecordBatch records events in their order. It returns once all are as safe as the sink makes
@@ -318,8 +331,8 @@ type BatchSink interface {
 	RecordBatch(ctx context.Context, events []Event) error
 }
 
-// InOrder records events in their order, as a batch where the sink takes batches and one by one
-// where not, up to the first error.
+// InOrder records events in their order, as a batch if the sink takes batches and otherwise one by
+// one, up to the first error.
 func InOrder(ctx context.Context, sink Sink, events []Event) error {
 	if batches, ok := sink.(BatchSink); ok {
 		return batches.RecordBatch(ctx, events)
@@ -352,18 +365,18 @@ func Ready(ctx context.Context, sink Sink) error {
 // Sealer gives events their place in a chain. It is for a store that writes events within
 // transactions of its own.
 type Sealer interface {
-	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the
-	// event that this gives with its place; or it does neither. Where it fails after that the chain
-	// ends, since nobody can tell whether the event stands, and another begins.
+	// Seal calls do while nothing else is written to the chain. Do calls seal once and writes the
+	// event that seal returns, with its place; or it does neither. If do fails after seal, the
+	// chain ends, since the event may or may not be stored, and another begins.
 	Seal(ctx context.Context, do func(seal func(Event) (Event, error)) error) error
 }
 
-// Voucher is a [Sealer] that knows its records again. What is deleted from a trail is named by a
-// record that it seals, so that only what it vouches for may be named.
+// Voucher is a [Sealer] that recognises its records. A record that it seals names the last deleted
+// records of a trail, which must be records that it recognises.
 type Voucher interface {
 	Sealer
-	// Vouches reports whether a record's text is what was written after the record with a MAC,
-	// which is zero for the first of a chain. It may be called from many goroutines at once, and
-	// within Seal.
+	// Vouches reports whether a record's text was written after the record with a MAC, which is
+	// zero for the first of a chain. It may be called from many goroutines at once, and within
+	// Seal.
 	Vouches(after MAC, text []byte) bool
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// openOwn opens a file that nobody else can have put there or can change: no link to elsewhere, a
-// regular file, of this process's user or root, that only its owner may write and not all may read.
+// openOwn opens a file that no other user can have created or can change: a regular file and no
+// link, of this process's user or root, that only its owner may write and not all may read.
 func openOwn(path string, flags int) (*os.File, error) {
 	// before it is opened: a pipe would wait for its other end
 	if there, err := os.Lstat(path); err == nil {
@@ -35,14 +35,16 @@ func owned(path string, file *os.File) error {
 	if err != nil {
 		return err
 	}
-	if there, err := os.Lstat(path); err != nil || !os.SameFile(there, info) || !info.Mode().IsRegular() {
+	there, err := os.Lstat(path)
+	if err != nil || !os.SameFile(there, info) || !info.Mode().IsRegular() {
 		return linked(path)
 	}
 	if err := ofUser(path, info); err != nil {
 		return err
 	}
 	if loose := info.Mode().Perm() & 0o037; loose != 0 && posix {
-		return fmt.Errorf("%s has the permissions %#o: others may read or change it; chmod 600 it", path, info.Mode().Perm())
+		return fmt.Errorf("%s has the permissions %#o: others may read or change it; chmod 600 it",
+			path, info.Mode().Perm())
 	}
 	return nil
 }
@@ -52,7 +54,7 @@ func linked(path string) error {
 		"itself, in a directory that only you can write", path)
 }
 
-// sheltered refuses a directory in which anybody can put another file in the place of this one.
+// sheltered refuses a directory in which other users can replace this file.
 func sheltered(path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)

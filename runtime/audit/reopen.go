@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// open opens the file, or makes it, and cuts off what a crash left of a line.
+// open opens the file, or makes it, and cuts off an incomplete line after a crash.
 func (r *RotatingFile) open() error {
 	file, err := openOwn(r.path, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func (r *RotatingFile) resume() error {
 	if r.size == 0 {
 		return r.lastAside()
 	}
-	if err := r.file.Sync(); err != nil { // what was written last need not have been
+	if err := r.file.Sync(); err != nil { // the last write may not have been synced
 		return err
 	}
 	r.last = lastLine(end[:whole])
@@ -61,8 +61,8 @@ func (r *RotatingFile) resume() error {
 	return nil
 }
 
-// wholeLines is how far a text is of whole lines. Where a machine crashed, blocks that were not
-// written are zeros, even ones before others that were; a line has none.
+// wholeLines is the length of a text's whole lines. After a crash of the machine, blocks that were
+// not written are zeros, also before written ones; a line has none.
 func wholeLines(text []byte) int {
 	if zero := bytes.IndexByte(text, 0); zero >= 0 {
 		text = text[:zero]
@@ -75,7 +75,7 @@ func lastLine(lines []byte) []byte {
 	return bytes.Clone(lines[bytes.LastIndexByte(lines, '\n')+1:])
 }
 
-// cut moves what is torn to a file of its own.
+// cut moves an incomplete line to a file of its own.
 func (r *RotatingFile) cut(torn []byte) error {
 	name := r.path + ".torn-" + r.now().UTC().Format(stamp)
 	aside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -96,7 +96,8 @@ func (r *RotatingFile) cut(torn []byte) error {
 	return nil
 }
 
-// lastAside finds the last record where the file has none: in the newest that was set aside.
+// lastAside finds the last record in the newest file that was set aside, if the current one is
+// empty.
 func (r *RotatingFile) lastAside() error {
 	files := r.Aside()
 	if len(files) == 0 {
@@ -120,7 +121,7 @@ func (r *RotatingFile) lastAside() error {
 	return nil
 }
 
-// firstTime is the time of a file's first record, or another where that has none.
+// firstTime is the time of a file's first record, or otherwise.
 func firstTime(file io.ReaderAt, otherwise time.Time) time.Time {
 	var first struct {
 		Time time.Time `json:"timestamp"`

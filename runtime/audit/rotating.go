@@ -36,16 +36,15 @@ const (
 	defaultMaxBytes = 100 << 20
 	// mostTogether is how many records share a write, at most.
 	mostTogether = 256
-	// mostBytes is how long a record or what is written at once may be; the end of a file is looked
-	// at that far.
+	// mostBytes bounds a record, a write, and the end of a file that is read.
 	mostBytes = 4 << 20
 )
 
 // Rotating opens a file that takes each event as one line of JSON, and that is set aside when it is
 // full or old: audit.jsonl becomes audit-20261121T200102.000000000Z.jsonl beside it, by the time in
 // UTC. Record returns once the line is on the disk, synced; records of many callers share a write
-// and a sync. An error means that the record does not count, as where the disk is full; what was
-// written of it is taken away again.
+// and a sync. An error means that the record does not count, as with a full disk; the part that was
+// written is removed again.
 //
 // While the path does not lead to the open file, or another program has changed its size, every
 // record is an error: the file was deleted, renamed or truncated, as by logrotate. Recording
@@ -55,9 +54,9 @@ const (
 // Files have the permissions 0600. One that exists must be a regular file and no link, of this
 // process's user or of root, writable by its owner alone and not readable by all; the same goes for
 // audit.jsonl.lock. A directory that all may write, and that is not sticky as /tmp is, is refused.
-// What a crash left of a line that was never acknowledged is moved to audit.jsonl.torn-TIME when
-// the file is opened again, and said by [RotatingFile.Torn]. One process at a time has the file, by
-// a lock on audit.jsonl.lock where the system has such locks.
+// A part of a line, never acknowledged, that a crash leaves is moved to audit.jsonl.torn-TIME when
+// the file is opened again, and reported by [RotatingFile.Torn]. One process at a time has the
+// file, by a lock on audit.jsonl.lock where the system has such locks.
 func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
 	if options.MaxBytes < 0 || options.MaxAge < 0 || options.Keep < 0 {
 		return nil, errors.New("audit.Rotating: MaxBytes, MaxAge or Keep is negative: use a positive " +
@@ -93,13 +92,13 @@ type RotatingFile struct {
 	now      func() time.Time     // or a test's
 	sync     func(*os.File) error // or a test's
 
-	mu      sync.Mutex  // of what is below, held for a write
-	file    *os.File    // nil where none could be opened, and after Close
+	mu      sync.Mutex  // of the fields below, held for a write
+	file    *os.File    // nil if none could be opened, and after Close
 	info    fs.FileInfo // the identity of file
-	size    int64       // of what is on the disk for certain
+	size    int64       // of the part that is certainly on the disk
 	begun   time.Time   // the time of the first record
 	dirty   bool        // there may be more in the file than size
-	spent   bool        // the file takes no more: what a failed sync leaves of it is unknown
+	spent   bool        // the file takes no more: its state after a failed sync is unknown
 	failed  bool        // the last write, or the last check
 	changed error       // another program changed the file, which takes no more
 	last    []byte      // the last line
@@ -174,15 +173,14 @@ func (r *RotatingFile) check() error {
 }
 
 // Last is the last record of the file, and nil if it does not exist yet or is empty after a
-// rotation that was cut short. A chain goes on from it.
+// rotation that was cut short. A chain continues from it.
 func (r *RotatingFile) Last() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.last)
 }
 
-// Torn is the file that has what a crash left of a line, and empty where there was nothing of the
-// kind.
+// Torn is the file with a part of a line that a crash left, and empty without one.
 func (r *RotatingFile) Torn() string { return r.torn }
 
 // Close ends the writing. Records that come later are errors.
@@ -225,7 +223,7 @@ func (r *RotatingFile) append(text, last []byte) error {
 		return err
 	}
 	if err := r.put(text); err != nil {
-		r.retract() // what is left to do is done before the next write
+		r.retract() // if it fails, the next write repeats it
 		return err
 	}
 	r.dirty = false
@@ -244,8 +242,8 @@ func (r *RotatingFile) put(text []byte) error {
 		return err
 	}
 	if err := r.sync(r.file); err != nil {
-		// The system forgets what it could not write and says so once: another sync would seem to
-		// succeed.
+		// The system drops data that it cannot write and reports this once: another sync would seem
+		// to succeed.
 		r.spent = true
 		return err
 	}
@@ -269,7 +267,7 @@ func (r *RotatingFile) inPlace(size int64) error {
 	return r.changed
 }
 
-// retract takes away what is not certain to be on the disk.
+// retract removes the part that is not certain to be on the disk.
 func (r *RotatingFile) retract() error {
 	if !r.dirty {
 		return nil
@@ -329,7 +327,7 @@ func (r *RotatingFile) rotate() error {
 	return r.prune()
 }
 
-// resumeRotation goes on with a rotation that failed halfway.
+// resumeRotation continues a rotation that failed halfway.
 func (r *RotatingFile) resumeRotation() error {
 	file, err := openOwn(r.path, os.O_WRONLY|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -353,13 +351,13 @@ func (r *RotatingFile) use(file *os.File) error {
 
 const stamp = "20060102T150405.000000000Z"
 
-// parts are what is before and after the time in the name of a file that was set aside.
+// parts are the parts before and after the time in the name of a file that was set aside.
 func (r *RotatingFile) parts() (before, after string) {
 	after = filepath.Ext(r.path)
 	return strings.TrimSuffix(r.path, after) + "-", after
 }
 
-// aside is a name that nothing has, later than those before it.
+// aside is an unused name, later than those before it.
 func (r *RotatingFile) aside() (string, error) {
 	before, after := r.parts()
 	moment := r.now().UTC()
@@ -380,7 +378,7 @@ func (r *RotatingFile) aside() (string, error) {
 // Aside are the files that were set aside, oldest first.
 func (r *RotatingFile) Aside() []string {
 	before, after := r.parts()
-	entries, _ := os.ReadDir(filepath.Dir(r.path)) // what cannot be read has none
+	entries, _ := os.ReadDir(filepath.Dir(r.path)) // an unreadable directory has none
 	var files []string
 	for _, e := range entries {
 		file := filepath.Join(filepath.Dir(r.path), e.Name())
@@ -393,7 +391,7 @@ func (r *RotatingFile) Aside() []string {
 	return files // in the order of their names, and so of their times
 }
 
-// create opens an empty file that is there after a crash as well.
+// create opens an empty file that survives a crash.
 func (r *RotatingFile) create() error {
 	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -406,7 +404,7 @@ func (r *RotatingFile) create() error {
 	return r.use(file)
 }
 
-// prune deletes what is more than is kept.
+// prune deletes the files beyond Keep.
 func (r *RotatingFile) prune() error {
 	if r.options.Keep == 0 {
 		return nil

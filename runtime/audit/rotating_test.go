@@ -208,7 +208,7 @@ func TestAgeOfAFileWithoutATimeIsThatOfItsChange(t *testing.T) {
 	}
 }
 
-func TestNoMoreFilesAreKeptThanAsked(t *testing.T) {
+func TestNoMoreFilesAreKeptThanConfigured(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")
 	for _, other := range []string{"audit-notes.jsonl", "audit-20260504T040201.000000000Z.jsonl.gz",
@@ -496,7 +496,7 @@ func BenchmarkRotating(b *testing.B) {
 	})
 }
 
-// writeUntilKilled records by many goroutines and says what was acknowledged as it comes.
+// writeUntilKilled records by many goroutines and prints each acknowledgement.
 func writeUntilKilled(path string) error {
 	r, err := audit.Rotating(path, audit.RotateOptions{MaxBytes: 16 << 10})
 	if err != nil {

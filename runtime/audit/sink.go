@@ -11,8 +11,8 @@ import (
 )
 
 // Slog writes events to a logger at level info, as the message "audit" with the event's fields.
-// It is as safe as the logger's handler, and like it: slog does not tell whether a line
-// could be written, so choose [JSONLines] where a lost record must refuse the call.
+// It is as safe as the logger's handler: slog does not report whether a line could be written, so
+// choose [JSONLines] where a lost record must refuse the call.
 func Slog(logger *slog.Logger) Sink {
 	return SinkFunc(func(ctx context.Context, e Event) error {
 		if logger == nil {
@@ -56,7 +56,7 @@ func Slog(logger *slog.Logger) Sink {
 		case ToolList:
 			text("catalog", e.Catalog)
 			fallthrough
-		case PromptList, ResourceList, TemplateList, Checkpoint, Authentication, Outage:
+		case PromptList, ResourceList, TemplateList, Subscription, Checkpoint, Authentication, Outage:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))
@@ -78,7 +78,7 @@ func Slog(logger *slog.Logger) Sink {
 func JSONLines(w io.Writer) Sink { return &jsonLines{w: w, turn: make(chan struct{}, 1)} }
 
 type jsonLines struct {
-	turn chan struct{} // a mutex that can be given up on
+	turn chan struct{} // a mutex with cancellable waiting
 	w    io.Writer
 	torn bool // the last line is incomplete
 }

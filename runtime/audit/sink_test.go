@@ -315,7 +315,7 @@ func TestMultiHandsBatchesOnInOrder(t *testing.T) {
 	}
 }
 
-func TestDegradedSinkSaysWhatIsLostAndDeniesNothing(t *testing.T) {
+func TestDegradedSinkReportsWhatIsLostAndDeniesNothing(t *testing.T) {
 	var out bytes.Buffer
 	var err error
 	d := audit.Degrade(audit.SinkFunc(func(context.Context, audit.Event) error {

@@ -59,10 +59,9 @@ type VerbMapper interface {
 	MapVerb(verb string) (action string, ok bool)
 }
 
-// PartSpeller is a [Source] whose host cuts the name of a permission in parts again, by a rule of
-// its own. A server asks it in place of MapAction, so that a permission whose parts the host would
-// cut otherwise is an error at start: "view" on "dns_record" and "view_dns" on "record" are the
-// same name.
+// PartSpeller is a [Source] whose host splits the name of a permission by a rule of its own. A
+// server calls it in place of MapAction, so that a permission that the host would split otherwise
+// is an error at start: "view" on "dns_record" and "view_dns" on "record" are the same name.
 type PartSpeller interface {
 	// MapPermission is as MapAction, for a permission whose parts are known.
 	MapPermission(p access.Permission) (string, error)
@@ -75,7 +74,6 @@ type User struct {
 	Superuser bool   // the host lets it do everything
 }
 
-// ErrNoUser says that the host has no active user for a principal. Such a caller is treated as
-// an anonymous one where anonymous callers are admitted, and refused where they are not: over HTTP
-// by 403.
+// ErrNoUser reports that the host has no active user for a principal. Such a caller is anonymous if
+// the server admits anonymous callers, and refused otherwise: over HTTP by 403.
 var ErrNoUser = errors.New("no such user in the host")

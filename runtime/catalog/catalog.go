@@ -20,12 +20,12 @@ var ErrUnknown = errors.New("the catalog does not exist")
 // switches that it has, and neither logs it nor tries again.
 var ErrClosed = errors.New("the source of catalogs is closed")
 
-// Ask names the catalog of a request by an id, a name or both. With both, the id counts. The zero
-// Ask names no catalog.
-type Ask struct{ ID, Name string }
+// Ref names the catalog of a request by an id, a name or both. With both, the id counts. The zero
+// Ref names no catalog.
+type Ref struct{ ID, Name string }
 
 // IsZero reports whether the request names no catalog.
-func (a Ask) IsZero() bool { return a == Ask{} }
+func (r Ref) IsZero() bool { return r == Ref{} }
 
 // Found is a requested catalog.
 type Found struct {
@@ -48,7 +48,7 @@ type Source interface {
 	// Catalog returns the active catalog that a caller requests. It looks for it in the caller's
 	// teams first, then in its organizations, then among the global ones. The error wraps
 	// [ErrUnknown] if the caller has no such catalog.
-	Catalog(ctx context.Context, caller access.Principal, ask Ask) (Found, error)
+	Catalog(ctx context.Context, caller access.Principal, ref Ref) (Found, error)
 
 	// ToolsOff returns the names of the tools that are switched off, in any order.
 	ToolsOff(ctx context.Context) ([]string, error)

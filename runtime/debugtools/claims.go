@@ -24,7 +24,7 @@ type UserClaims struct {
 	Claims map[string]any `json:"claims"`
 }
 
-// What is said of claims that are not a credential's own.
+// Notes on claims that are not a credential's own.
 const (
 	nobody  = "The request has no credential: the caller is anonymous"
 	derived = "The identity source provides no claims: these are the fields of its principal"
@@ -34,14 +34,17 @@ const (
 // credential, with secrets masked.
 //
 //mcp:tool readonly denial=conceal title="Your claims"
-func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, UserClaims, error) {
+func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (
+	*mcp.CallToolResult, UserClaims, error,
+) {
 	req, mask := i.look(ctx)
 	out := UserClaims{Claims: map[string]any{}}
 	if req.HTTP == nil {
 		out.Message = noHTTP
 		return indented(out)
 	}
-	out.Available, out.IsAuthenticated, out.AuthenticationType = true, req.HTTP.Authenticated, mask.Text(req.HTTP.Scheme)
+	out.Available, out.IsAuthenticated = true, req.HTTP.Authenticated
+	out.AuthenticationType = mask.Text(req.HTTP.Scheme)
 	switch {
 	case !out.IsAuthenticated:
 		out.Message = nobody
@@ -55,12 +58,13 @@ func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _
 	return indented(out)
 }
 
-// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC
-// 8693 have for it; what it does not have is left out.
+// claimsOf returns the fields of a principal as claims, by their names in RFC 7519, RFC 7662 and
+// RFC 8693; empty fields are left out.
 func claimsOf(p access.Principal, expires time.Time) map[string]any {
 	claims := map[string]any{"sub": p.Subject}
 	for name, value := range map[string]string{
-		"iss": p.Issuer, "client_id": p.Client, "username": p.User, "role": p.Role, "scope": strings.Join(p.Scopes, " "),
+		"iss": p.Issuer, "client_id": p.Client, "username": p.User, "role": p.Role,
+		"scope": strings.Join(p.Scopes, " "),
 	} {
 		if value != "" {
 			claims[name] = value

@@ -51,14 +51,16 @@ func New(o Options) *Inspector {
 	if o.Started.IsZero() {
 		o.Started = time.Now()
 	}
-	return &Inspector{o.Started, redact.Masker{Names: slices.Clone(o.Masker.Names), Values: slices.Clone(o.Masker.Values)}}
+	return &Inspector{o.Started, redact.Masker{
+		Names: slices.Clone(o.Masker.Names), Values: slices.Clone(o.Masker.Values),
+	}}
 }
 
 // Nothing is the input of tools without arguments.
 type Nothing struct{}
 
-// look returns what is known of the request that a handler answers, nothing outside of one, and
-// what masks all that is shown to its caller.
+// look returns the information about the handler's request, empty outside of one, and the masker of
+// the caller's results.
 func (i *Inspector) look(ctx context.Context) (runtime.RequestInfo, redact.Masker) {
 	req, _ := runtime.RequestOf(ctx)
 	return req, redact.Masker{
@@ -67,7 +69,7 @@ func (i *Inspector) look(ctx context.Context) (runtime.RequestInfo, redact.Maske
 	}
 }
 
-// noHTTP is what is said where a message did not come by HTTP.
+// noHTTP is the result for a message of another transport.
 const noHTTP = "No HTTP context available"
 
 // indented is a result whose text is what it holds, for people to read.
@@ -80,5 +82,6 @@ func indented[Out any](out Out) (*mcp.CallToolResult, Out, error) {
 		var none Out
 		return nil, none, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(bytes.TrimSuffix(text.Bytes(), []byte{'\n'}))}}}, out, nil
+	content := &mcp.TextContent{Text: string(bytes.TrimSuffix(text.Bytes(), []byte{'\n'}))}
+	return &mcp.CallToolResult{Content: []mcp.Content{content}}, out, nil
 }

@@ -26,7 +26,9 @@ type HTTPHeaders struct {
 // call, with secrets masked.
 //
 //mcp:tool readonly denial=conceal title="HTTP headers of this request"
-func (i *Inspector) GetHTTPHeaders(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, HTTPHeaders, error) {
+func (i *Inspector) GetHTTPHeaders(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (
+	*mcp.CallToolResult, HTTPHeaders, error,
+) {
 	req, mask := i.look(ctx)
 	out := HTTPHeaders{Headers: map[string]string{}}
 	if req.HTTP == nil {
@@ -34,7 +36,8 @@ func (i *Inspector) GetHTTPHeaders(ctx context.Context, _ *mcp.CallToolRequest, 
 		return indented(out)
 	}
 	out.Available = true
-	out.Method, out.Path, out.QueryString = req.HTTP.Method, mask.Text(req.HTTP.Path), mask.Query(req.HTTP.Query)
+	out.Method, out.Path = req.HTTP.Method, mask.Text(req.HTTP.Path)
+	out.QueryString = mask.Query(req.HTTP.Query)
 	for name, values := range mask.Header(req.HTTP.Header) {
 		out.Headers[mask.Text(name)] = strings.Join(values, ", ") // RFC 9110, section 5.3
 	}

@@ -27,8 +27,9 @@ const (
 // Toolset returns the tools, prompts and resources of package debugtools; inspector handles the calls.
 func Toolset(inspector *Inspector) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/runtime/debugtools",
-		Server:  toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
+		Package:  "github.com/mcpgen/mcpgen/runtime/debugtools",
+		Manifest: "sha256:eb8c17bb13a74cac43cb2a0b0940f949212b1f99ac48a6593909d1cb73f29597",
+		Server:   toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
@@ -43,7 +44,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolGetHTTPHeaders,
 				Title:       "HTTP headers of this request",
-				Description: "GetHTTPHeaders returns the headers, method, path and query string of the HTTP request of this call, with secrets masked.",
+				Description: "Returns the headers, method, path and query string of the HTTP request of this call, with secrets masked.",
 				Input:       nothingSchema,
 				Output:      httpHeadersSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -59,7 +60,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolGetServerInfo,
 				Title:       "Information on the server",
-				Description: "GetServerInfo returns facts about the server: its name, versions of server, build and protocol, transports, Go, operating system, working directory and uptime.",
+				Description: "Returns facts about the server: its name, versions of server, build and protocol, transports, Go, operating system, working directory and uptime.",
 				Input:       nothingSchema,
 				Output:      serverInfoSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -75,7 +76,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolGetUserClaims,
 				Title:       "Your claims",
-				Description: "GetUserClaims returns whether and how the caller was authenticated, and the claims of the credential, with secrets masked.",
+				Description: "Returns whether and how the caller was authenticated, and the claims of the credential, with secrets masked.",
 				Input:       nothingSchema,
 				Output:      userClaimsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -91,7 +92,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolPrintEnv,
 				Title:       "Environment of the server",
-				Description: "PrintEnv returns the environment variables of the server's process, with secrets masked, and the names of those that are set and empty.",
+				Description: "Returns the environment variables of the server's process, with secrets masked, and the names of those that are set and empty.",
 				Input:       nothingSchema,
 				Output:      environmentSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},

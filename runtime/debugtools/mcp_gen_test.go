@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:4e0c276e0d61977c3215c9bda72b27fe",
-		Code:   "2:3c6549fb34bf20d0b526b453fe3e843e",
+		Code:   "2:7bb98d119834507da52d106ecf6621de",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

@@ -31,7 +31,7 @@ func TestBuildFlagsAreNotShown(t *testing.T) {
 	}
 }
 
-func TestProgramThatSaysNothingOfItsBuildHasNone(t *testing.T) {
+func TestProgramWithoutBuildInfoHasNone(t *testing.T) {
 	text, err := json.Marshal(buildOf(&debug.BuildInfo{}, redact.Text))
 	if err != nil || string(text) != `{}` {
 		t.Errorf("%s, %v", text, err)

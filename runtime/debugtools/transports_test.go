@@ -336,7 +336,7 @@ func TestClaimsAreThePrincipalsWhereTheSourcePassesNoneOn(t *testing.T) {
 	}
 }
 
-func TestHandlerUnderAnotherRuleTellsAnonymousCallersThatTheyAre(t *testing.T) {
+func TestHandlerUnderAnotherRuleIdentifiesAnonymousCallers(t *testing.T) {
 	s := newServer(t, runtime.Options{Anonymous: true}, desk(debugtools.New(debugtools.Options{})))
 	var user debugtools.UserClaims
 	call(t, new(wire).dial(t, mcptest.Serve(t, s), "", ""), "whoami", &user)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -83,6 +84,9 @@ func newServer(t *testing.T, o runtime.Options, toolsets ...toolset.Toolset) *ru
 	return s
 }
 
+// eventIDs are the ids of events, which are random.
+var eventIDs = regexp.MustCompile(`(?m)^id: \S+$`)
+
 // wire is a client's connection: what it sends along with each request, and all that comes back.
 type wire struct {
 	header http.Header
@@ -109,7 +113,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	header.Del("Mcp-Session-Id")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fmt.Fprintf(&w.heard, "%d %v\n%s\n", res.StatusCode, header, body)
+	fmt.Fprintf(&w.heard, "%d %v\n%s\n", res.StatusCode, header, eventIDs.ReplaceAll(body, nil))
 	return res, nil
 }
 

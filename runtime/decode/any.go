@@ -4,31 +4,40 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/mcpgen/mcpgen/runtime/decode/internal/decimal"
 )
 
 // Any reads a value as encoding/json does: into a map[string]any, []any, string, float64, bool or
 // nil. The value must have one of the types, named as in JSON Schema. No types allow all.
 func (r *Reader) Any(v *any, types ...string) {
+	if k, ok := r.beginOf(types); ok {
+		r.any(k, v)
+	}
+}
+
+// beginOf steps to the next value and reports whether it has one of the types. A value of another
+// type is a problem and is skipped.
+func (r *Reader) beginOf(types []string) (kind, bool) {
 	if r.fault != nil {
-		return
+		return 0, false
 	}
 	k, f := r.kind()
 	if f != nil {
 		r.fail(f)
-		return
+		return 0, false
 	}
 	if !r.isOf(k, types) {
 		r.mismatch(k, types...)
-		return
+		return 0, false
 	}
 	r.orNull = false
-	r.any(k, v)
+	return k, true
 }
 
-// isOf reports whether the value that stands next, of kind k, has one of the types.
+// isOf reports whether the next value, of kind k, has one of the types.
 func (r *Reader) isOf(k kind, types []string) bool {
-	is := Value(r.doc[r.pos:]).Type()
-	if len(types) == 0 || slices.Contains(types, is) {
+	if len(types) == 0 || slices.Contains(types, Value(r.doc[r.pos:]).Type()) {
 		return true
 	}
 	if k != numberKind || !slices.Contains(types, "integer") {
@@ -37,7 +46,7 @@ func (r *Reader) isOf(k kind, types []string) bool {
 	ahead := r.lexer
 	number, f := ahead.number()
 	// the reader of the number reports the fault
-	return f != nil || parseDecimal(number).isInteger()
+	return f != nil || decimal.Parse(number).IsInteger()
 }
 
 func (r *Reader) any(k kind, v *any) {
@@ -60,7 +69,7 @@ func (r *Reader) any(k kind, v *any) {
 		}
 		n, err := strconv.ParseFloat(string(number), 64)
 		if err != nil {
-			r.report(number, SaysFloatRange(64))
+			r.report(number, FloatRangeMessage(64))
 		}
 		*v = n
 	case arrayKind:
@@ -116,22 +125,14 @@ func (r *Reader) anyObject(v *any) {
 
 // Raw copies the JSON text of a value. types are as for Any.
 func (r *Reader) Raw(v *json.RawMessage, types ...string) {
-	if r.fault != nil {
+	k, ok := r.beginOf(types)
+	if !ok {
 		return
 	}
-	k, f := r.kind()
-	if f == nil && !r.isOf(k, types) {
-		r.mismatch(k, types...)
-		return
-	}
-	if f == nil {
-		start := r.pos
-		if f = skipKind(&r.lexer, k); f == nil {
-			*v = append(json.RawMessage(nil), r.doc[start:r.pos]...)
-		}
-	}
-	if f != nil {
+	start := r.pos
+	if f := skipKind(&r.lexer, k); f != nil {
 		r.fail(f)
+		return
 	}
-	r.orNull = false
+	*v = append(json.RawMessage(nil), r.doc[start:r.pos]...)
 }

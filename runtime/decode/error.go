@@ -1,10 +1,11 @@
 // Package decode is the runtime of generated decoders: a JSON lexer, readers of values, and the
 // form of their errors.
 //
-// It imports only the standard library.
+// It links only the standard library.
 package decode
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -38,7 +39,8 @@ func NewError(problems []Problem) error {
 	slices.SortFunc(problems, compareProblems)
 	problems = slices.Compact(problems)
 	if len(problems) > MaxProblems {
-		problems = append(problems[:MaxProblems:MaxProblems], Problem{Message: "has more problems than are shown"})
+		problems = append(problems[:MaxProblems:MaxProblems],
+			Problem{Message: "has more problems than are shown"})
 	}
 	return &Error{Problems: problems}
 }
@@ -89,4 +91,91 @@ func compareProblems(a, b Problem) int {
 		return c
 	}
 	return strings.Compare(a.Message, b.Message)
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// Pointer appends a property name or an array index to a JSON Pointer, escaped by RFC 6901,
+// section 3, and shortened to MaxShown bytes.
+func Pointer(pointer, name string) string {
+	return pointer + "/" + pointerEscapes.Replace(shorten(name))
+}
+
+// comparePointers orders pointers in reading order: a value before its parts, properties by name,
+// items by number (/2 before /10).
+func comparePointers(a, b string) int {
+	for a != "" && b != "" {
+		var x, y string
+		x, a = cutSegment(a)
+		y, b = cutSegment(b)
+		if x == y {
+			continue
+		}
+		if isIndex(x) && isIndex(y) && len(x) != len(y) {
+			return cmp.Compare(len(x), len(y))
+		}
+		return strings.Compare(x, y)
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// cutSegment splits "/a/b" into "a" and "/b".
+func cutSegment(pointer string) (segment, rest string) {
+	pointer = strings.TrimPrefix(pointer, "/")
+	if i := strings.IndexByte(pointer, '/'); i >= 0 {
+		return pointer[:i], pointer[i:]
+	}
+	return pointer, ""
+}
+
+// isIndex reports whether a segment is an array index as RFC 6901 writes it.
+func isIndex(segment string) bool {
+	if segment == "" || segment[0] == '0' && segment != "0" {
+		return false
+	}
+	for i := range len(segment) {
+		if segment[i] < '0' || segment[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// rule is the reason of a fault.
+type rule int
+
+const (
+	notJSON   rule = iota // encoding/json refuses it as well
+	notUTF8               // invalid UTF-8, or half of a surrogate pair
+	duplicate             // a name twice in one object
+	tooLarge              // a limit
+)
+
+// fault is the error that stops the reading of a document. Its pointer grows from the inside
+// outwards while the lexer returns, so that a valid document costs no pointers.
+type fault struct {
+	rule    rule
+	path    []string // innermost name or index first
+	literal string   // JSON text of the value, or empty
+	message string
+}
+
+// within prepends a name or an index to the fault's path.
+func (f *fault) within(name string) *fault {
+	f.path = append(f.path, name)
+	return f
+}
+
+func (f *fault) problem() Problem {
+	pointer := ""
+	for i := len(f.path) - 1; i >= 0; i-- {
+		pointer = Pointer(pointer, f.path[i])
+	}
+	return NewProblem(pointer, f.literal, f.message)
+}
+
+// twice is the fault of a repeated name in an object.
+func twice(name []byte) *fault {
+	return (&fault{rule: duplicate, message: "is twice in its object"}).within(string(name))
 }

@@ -11,26 +11,26 @@ import (
 // GoType describes the values that a JSON decoder accepts for a Go type: null, and one type of
 // value. It finds the problems of a value before a decoder whose errors repeat the value.
 type GoType struct {
-	json    string             // the type in words of JSON Schema; empty for any
+	json    string             // the type as in JSON Schema; empty for any
 	bits    int                // of an integer or a number
 	element *GoType            // of an array, and of an object without fields
 	fields  map[string]*GoType // of an object; the decoder ignores others
-	raw     bool               // the decoder keeps the text, whatever it is
+	raw     bool               // the decoder keeps any text
 	own     reflect.Type       // decodes itself
-	refused string             // the problem of a text that own refuses
+	refused string             // the message for a text that own refuses
 }
 
 // anyType is the type of any value. A decoder makes its numbers float64.
 var anyType = &GoType{bits: 64}
 
 // GoTypeOf reads a type without recursion, except below types that decode themselves. refused
-// contains the words for texts that such a type does not accept, if they are not [SaysRefused].
+// contains the messages for texts that such a type refuses, if they are not [RefusedMessage].
 func GoTypeOf(t reflect.Type, refused map[reflect.Type]string) *GoType {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return &GoType{raw: true}
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		return &GoType{own: t, refused: cmp.Or(refused[t], SaysRefused)}
+		return &GoType{own: t, refused: cmp.Or(refused[t], RefusedMessage)}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -72,14 +72,14 @@ func (t *GoType) Check(v Value) []Problem {
 			problem = t.refused
 		}
 	case is != want && (is != "number" || want != "integer"):
-		problem = SaysType(is, want)
+		problem = TypeMessage(is, want)
 	case want == "integer":
 		if _, err := strconv.ParseInt(string(v), 10, t.bits); err != nil {
 			problem = "is not an integer in range"
 		}
 	case want == "number":
 		if _, err := strconv.ParseFloat(string(v), t.bits); err != nil {
-			problem = SaysFloatRange(t.bits)
+			problem = FloatRangeMessage(t.bits)
 		}
 	default:
 		return t.checkElements(v)

@@ -1,5 +1,10 @@
 package decode
 
+import (
+	"math/bits"
+	"slices"
+)
+
 // Lenient is an input schema with the coercions of lenient arguments. It works on the text of the
 // arguments, before a decoder reads them, so that decoders stay strict and no slower.
 type Lenient struct {
@@ -77,20 +82,23 @@ func (c *coercer) value(s *Shape, listed bool) *fault {
 	if f != nil {
 		return f
 	}
-	start, is := c.pos, Value(c.doc[c.pos:]).Type()
+	start := c.pos
 	if s != nil && s.alone != nil && !s.unsure && !s.bound {
 		s = s.alone
 	}
-	known := s != nil && s.typed && !s.unsure && !s.bound
-	switch {
-	case known && k == objectKind && s.object:
-		return c.object(s)
-	case known && k == arrayKind && s.array:
-		return c.list(s)
-	case !known || is == "null" || s.has(is) || s.count() != 1:
+	if !s.known() {
 		return skipKind(&c.lexer, k)
-	case s.array:
-		if listed || len(s.prefix) > 0 || s.items != nil && s.items.array {
+	}
+	is := typeOf(Value(c.doc[c.pos:]).Type())
+	switch {
+	case k == objectKind && s.has(objectType):
+		return c.object(s)
+	case k == arrayKind && s.has(arrayType):
+		return c.list(s)
+	case is == 0 || s.has(is) || bits.OnesCount8(uint8(s.types)) != 1: // null is in no set
+		return skipKind(&c.lexer, k)
+	case s.has(arrayType):
+		if listed || len(s.prefix) > 0 || s.items != nil && s.items.has(arrayType) {
 			return skipKind(&c.lexer, k)
 		}
 		c.replace(start, start, "[")
@@ -111,9 +119,9 @@ func (c *coercer) value(s *Shape, listed bool) *fault {
 		raw = unescape(raw)
 	}
 	switch {
-	case s.boolean && (string(raw) == "true" || string(raw) == "false"):
+	case s.has(booleanType) && (string(raw) == "true" || string(raw) == "false"):
 		c.done.Booleans++
-	case (s.number || s.integer) && isNumber(raw):
+	case s.has(numberType) && isNumber(raw):
 		c.done.Numbers++
 	default:
 		return nil
@@ -178,7 +186,7 @@ func (c *coercer) object(s *Shape) *fault {
 		switch null := c.pos < len(c.doc) && c.doc[c.pos] == 'n'; {
 		case strict:
 			sub, dropped = nil, nil
-		case sub != nil && null && sub.refusesNull() && s.isOptional(name):
+		case null && sub.known() && !sub.null && s.isOptional(name):
 			dropped = &c.done.Nulls
 		case sub != nil || !s.closed:
 			dropped = nil
@@ -217,38 +225,9 @@ func (s *Shape) member(name []byte) *Shape {
 
 // isOptional reports whether a property has a schema of its own and may be absent.
 func (s *Shape) isOptional(name []byte) bool {
-	for _, required := range s.required {
-		if required == string(name) {
-			return false
-		}
-	}
-	return s.properties[string(name)] != nil
+	isName := func(required string) bool { return required == string(name) }
+	return s.properties[string(name)] != nil && !slices.ContainsFunc(s.required, isName)
 }
 
-// refusesNull reports whether null is of no type that the schema has.
-func (s *Shape) refusesNull() bool { return s.typed && !s.null && !s.unsure && !s.bound }
-
-// has reports whether a value of a type, which is not null, is of a type that the schema has.
-func (s *Shape) has(is string) bool {
-	switch is {
-	case "string":
-		return s.text
-	case "boolean":
-		return s.boolean
-	case "array":
-		return s.array
-	case "object":
-		return s.object
-	}
-	return s.number || s.integer
-}
-
-// count returns how many types the schema has apart from null.
-func (s *Shape) count() (n int) {
-	for _, has := range []bool{s.text, s.boolean, s.array, s.object, s.number || s.integer} {
-		if has {
-			n++
-		}
-	}
-	return n
-}
+// known reports whether the schema lists all accepted types, so that values may be coerced.
+func (s *Shape) known() bool { return s != nil && s.typed && !s.unsure && !s.bound }

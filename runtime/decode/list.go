@@ -2,7 +2,7 @@ package decode
 
 import "fmt"
 
-// elements walks the items of an array.
+// elements iterates over the items of an array.
 type elements struct {
 	r     *Reader
 	start int
@@ -47,8 +47,8 @@ func (e *elements) next() bool {
 	return more
 }
 
-// firstItems is the room that a slice begins with: most lists are short, and a hostile one
-// of many empty lists should not cost much more than its text.
+// firstItems is the initial capacity of a slice: most lists are short, and many empty lists of a
+// hostile document should not cost much more than their text.
 const firstItems = 4
 
 // Slice reads an array, each item by read. An empty array is an empty slice, not nil.
@@ -77,7 +77,7 @@ func Array[E any](r *Reader, v []E, read func(*Reader, *E)) *List {
 	if !ok {
 		return nil
 	}
-	clear(v) // of the default that it may hold
+	clear(v) // remove a default
 	for items.next() {
 		if items.n < len(v) {
 			read(r, &v[items.n])
@@ -104,7 +104,7 @@ func (r *Reader) asList() *List {
 // MinItems requires at least n items.
 func (l *List) MinItems(n int) *List {
 	if l != nil && l.items < n {
-		(*Reader)(l).report(nil, SaysCount(l.items, "item", "fewer", "minimum", n))
+		(*Reader)(l).report(nil, CountMessage(l.items, "item", "fewer", "minimum", n))
 	}
 	return l
 }
@@ -112,7 +112,7 @@ func (l *List) MinItems(n int) *List {
 // MaxItems allows at most n items.
 func (l *List) MaxItems(n int) *List {
 	if l != nil && l.items > n {
-		(*Reader)(l).report(nil, SaysCount(l.items, "item", "more", "maximum", n))
+		(*Reader)(l).report(nil, CountMessage(l.items, "item", "more", "maximum", n))
 	}
 	return l
 }
@@ -127,4 +127,73 @@ func (l *List) Unique() *List {
 		(*Reader)(l).report(nil, fmt.Sprintf("has equal items at %d and %d, which must differ", i, j))
 	}
 	return l
+}
+
+// equalItems finds two equal items in a valid array of n.
+func equalItems(array []byte, n int) (i, j int, equal bool) {
+	l := &lexer{doc: array, limits: unlimited}
+	l.pos++
+	if n <= fewItems {
+		if i, j, equal, ok := equalTexts(*l); ok {
+			return i, j, equal
+		}
+		return equalFew(l)
+	}
+	met := make(map[string]int, n)
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false
+		}
+		text := string(canonical(l, nil))
+		if i, ok := met[text]; ok {
+			return i, j, true
+		}
+		met[text] = j
+	}
+}
+
+// fewItems is the size up to which comparing all pairs is faster than a map.
+const fewItems = 8
+
+// equalTexts compares a few strings without escapes. It is not ok if an item is anything else.
+func equalTexts(l lexer) (i, j int, equal, ok bool) {
+	var items [fewItems][]byte
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false, f == nil
+		}
+		if kind, f := l.kind(); f != nil || kind != stringKind {
+			return 0, 0, false, false
+		}
+		raw, escaped, f := l.text()
+		if f != nil || escaped {
+			return 0, 0, false, false
+		}
+		for i, item := range items[:j] {
+			if string(item) == string(raw) {
+				return i, j, true, true
+			}
+		}
+		items[j] = raw
+	}
+}
+
+func equalFew(l *lexer) (i, j int, equal bool) {
+	var (
+		room [256]byte
+		ends [fewItems + 1]int // of the items' consecutive canonical forms
+	)
+	forms := room[:0]
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false
+		}
+		forms = canonical(l, forms)
+		ends[j+1] = len(forms)
+		for i := range j {
+			if string(forms[ends[i]:ends[i+1]]) == string(forms[ends[j]:]) {
+				return i, j, true
+			}
+		}
+	}
 }

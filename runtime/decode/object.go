@@ -25,10 +25,10 @@ type Object struct {
 
 	r        *Reader // nil after the last property
 	names    []string
-	required int // the number of names, from the first, that must be there
+	required int // the number of required names, which come first
 	began    bool
 	depth    int // of r.at around the object
-	next     int // where the name most likely is: documents tend to keep the schema's order
+	next     int // the likely next name: most documents keep the schema's order
 	seen     uint64
 	further  []uint64 // seen, beyond the first 64 properties
 	unknown  *nameSet
@@ -73,7 +73,7 @@ func (o *Object) Next() bool {
 			break
 		}
 		i := o.find(name)
-		if new := i >= 0 && o.mark(i) || i < 0 && o.stranger(name); !new {
+		if new := i >= 0 && o.mark(i) || i < 0 && o.addUnknown(name); !new {
 			r.fail(twice(name))
 			break
 		}
@@ -87,17 +87,13 @@ func (o *Object) Next() bool {
 			break
 		}
 		r.at = r.at[:o.depth]
-		r.reportMember(name, SaysUnknown(string(name), slices.Values(o.names)))
+		r.reportMember(name, UnknownPropertyMessage(string(name), slices.Values(o.names)))
 	}
 	o.r = nil
 	return false
 }
 
-func twice(name []byte) *fault {
-	return (&fault{rule: duplicate, says: "is twice in its object"}).within(string(name))
-}
-
-// find is the number of a property, or -1.
+// find returns the index of a property, or -1.
 func (o *Object) find(name []byte) int {
 	n := len(o.names)
 	for range n {
@@ -113,7 +109,7 @@ func (o *Object) find(name []byte) int {
 	return -1
 }
 
-// mark notes that a property was there, and reports whether it was for the first time.
+// mark marks a property as present, and reports whether it was absent before.
 func (o *Object) mark(i int) bool {
 	word := &o.seen
 	if i >= 64 {
@@ -128,18 +124,18 @@ func (o *Object) mark(i int) bool {
 	return !known
 }
 
-// stranger notes a name that is no property's, and reports whether it was there for the first time.
-func (o *Object) stranger(name []byte) bool {
+// addUnknown marks an unknown name as present, and reports whether it was absent before.
+func (o *Object) addUnknown(name []byte) bool {
 	if o.unknown == nil {
 		o.unknown = &nameSet{}
 	}
 	return o.unknown.add(name)
 }
 
-// forms notes which groups of properties were not there.
+// forms reports missing groups of properties.
 func (o *Object) forms() {
 	if full := o.complete(o.OneOf); full > 1 {
-		o.r.report(nil, SaysManyForms)
+		o.r.report(nil, ManyMatchesMessage)
 	} else if full == 0 && len(o.OneOf) > 0 {
 		o.noForm(o.OneOf)
 	}
@@ -148,7 +144,7 @@ func (o *Object) forms() {
 	}
 }
 
-// complete counts the groups that were there.
+// complete counts the complete groups.
 func (o *Object) complete(groups [][]string) int {
 	n := 0
 	for _, group := range groups {
@@ -161,7 +157,7 @@ func (o *Object) complete(groups [][]string) int {
 
 func (o *Object) noForm(groups [][]string) {
 	if len(groups) > 1 {
-		o.r.report(nil, SaysNoForm)
+		o.r.report(nil, NoMatchMessage)
 		return
 	}
 	for _, name := range groups[0] {
@@ -183,7 +179,7 @@ func (o *Object) has(i int) bool {
 	return o.further != nil && o.further[i/64-1]&(1<<(i%64)) != 0
 }
 
-// end notes the required properties that were absent.
+// end reports the absent required properties.
 func (o *Object) end() {
 	o.forms()
 	o.chosen()
@@ -193,6 +189,88 @@ func (o *Object) end() {
 	for i, name := range o.names[:o.required] {
 		if !o.has(i) {
 			o.r.reportMember([]byte(name), "is required")
+		}
+	}
+}
+
+// Choices narrow the enums of an object's own properties to the values that one caller may send.
+// Other values of the enum are refused like values that the enum does not have. A Choices is for
+// one document.
+type Choices struct {
+	Of []Choice
+	// Refused contains the refused values, and the defaults of absent properties. They are for the
+	// audit, never for the caller. Values that the enum does not have are included, so that both
+	// take the same time.
+	Refused []Refused
+}
+
+// Choice is one property of Choices.
+type Choice struct {
+	Property string
+	Values   []string
+	// Refused is the default of the property if it is not among Values. The property is required
+	// then. It is nil otherwise.
+	Refused *string
+}
+
+// Refused is a value that a caller may not send.
+type Refused struct {
+	Property, Value string
+	Known           bool // the enum has it
+}
+
+// Choose narrows the enums of the arguments and returns r. Call it before the first read.
+func (r *Reader) Choose(choices *Choices) *Reader {
+	r.choices = choices
+	return r
+}
+
+// of returns the choice of a property, or nil.
+func (c *Choices) of(property string) *Choice {
+	for i := range c.Of {
+		if c.Of[i].Property == property {
+			return &c.Of[i]
+		}
+	}
+	return nil
+}
+
+// narrow returns the allowed values of an enum for the value at hand.
+func (c *Choices) narrow(r *Reader, enum []string) []string {
+	if len(r.at) != 1 {
+		return enum
+	}
+	choice := c.of(string(r.at[0].name))
+	if choice == nil {
+		return enum
+	}
+	refused := func(value string) bool { return !slices.Contains(choice.Values, value) }
+	if refused(r.str) {
+		known := slices.Contains(enum, r.str)
+		c.Refused = append(c.Refused, Refused{choice.Property, r.str, known})
+	}
+	return slices.DeleteFunc(slices.Clone(enum), refused)
+}
+
+// demands reports whether a property is required by the choices.
+func (o *Object) demands(name []byte) bool {
+	if o.r.choices == nil || o.depth > 0 {
+		return false
+	}
+	choice := o.r.choices.of(string(name))
+	return choice != nil && choice.Refused != nil
+}
+
+// chosen records the absent properties that the choices require.
+func (o *Object) chosen() {
+	if o.r.choices == nil || o.depth > 0 {
+		return
+	}
+	for _, choice := range o.r.choices.Of {
+		if choice.Refused != nil && o.lacks(choice.Property) {
+			o.r.reportMember([]byte(choice.Property), "is required")
+			o.r.choices.Refused = append(o.r.choices.Refused,
+				Refused{choice.Property, *choice.Refused, true})
 		}
 	}
 }

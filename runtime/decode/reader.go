@@ -14,8 +14,13 @@ import (
 // reported together. The error is an *Error, with the zero T. The value shares no memory with the
 // text. Arguments is safe for concurrent use.
 func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
+	return ArgumentsOf(arguments, nil, read)
+}
+
+// ArgumentsOf is [Arguments] with choices, which may be nil.
+func ArgumentsOf[T any](arguments []byte, choices *Choices, read func(*Reader, *T)) (T, error) {
 	var value, zero T
-	r := Begin(arguments)
+	r := Begin(arguments).Choose(choices)
 	read(r, &value)
 	if err := r.Finish(); err != nil {
 		return zero, err
@@ -23,9 +28,9 @@ func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	return value, nil
 }
 
-// Begin returns a Reader at the start of arguments. A generated func reads them, and then Finish
-// is called: these are the parts of Arguments that are the same for every type. It reads nothing
-// if the arguments are too long.
+// Begin returns a Reader at the start of arguments. A generated func reads them, and then calls
+// Finish: these are the parts of Arguments that are the same for every type. It reads nothing if
+// the arguments are too long.
 func Begin(arguments []byte) *Reader {
 	r := readers.Get().(*Reader)
 	r.start(arguments)
@@ -33,20 +38,13 @@ func Begin(arguments []byte) *Reader {
 }
 
 // Nothing is Arguments for a tool without arguments: it accepts an object without properties.
-func Nothing(arguments []byte) error {
-	_, err := Arguments(arguments, readNothing)
-	return err
-}
+func Nothing(arguments []byte) error { return Begin(arguments).Nothing() }
 
 // Nothing reads the arguments of a tool without arguments, and ends the Reader as Finish does.
 func (r *Reader) Nothing() error {
-	readNothing(r, nil)
-	return r.Finish()
-}
-
-func readNothing(r *Reader, _ *struct{}) {
 	for o := r.Object(0); o.Next(); {
 	}
+	return r.Finish()
 }
 
 // Reader reads one document in the order of its text. Generated decoders call it for each value.
@@ -56,20 +54,20 @@ func readNothing(r *Reader, _ *struct{}) {
 // A Reader is for one goroutine.
 type Reader struct {
 	lexer
-	at       []step // where the value being read stands
+	at       []step // the place of the current value
 	fault    *fault
 	problems []Problem
-	orNull   bool // the next value may be null as well, which messages say
+	orNull   bool // the next value may also be null; messages mention it
 	choices  *Choices
 
-	// What was read last, for the limits that are asked afterwards.
+	// The last value, for the limits that are checked afterwards.
 	literal []byte // a string's or number's JSON text
 	str     string
 	list    []byte // an array's JSON text
 	items   int
 }
 
-// step is a property's name, or an index where the name is nil.
+// step is a property's name, or an index if the name is nil.
 type step struct {
 	name     []byte
 	index    int
@@ -78,12 +76,12 @@ type step struct {
 
 var readers = sync.Pool{New: func() any { return &Reader{at: make([]step, 0, 16)} }}
 
-// emptyObject is what absent arguments stand for.
+// emptyObject is the default of absent arguments.
 var emptyObject = []byte("{}")
 
 var defaultLimits = Limits{}.orDefaults()
 
-// start makes the Reader ready for a document.
+// start resets the Reader for a document.
 func (r *Reader) start(doc []byte) {
 	if len(doc) == 0 {
 		doc = emptyObject
@@ -110,7 +108,7 @@ func (r *Reader) Finish() error {
 	return NewError(problems)
 }
 
-// fail records f, the fault that ends the reading, and its place.
+// fail records the fault that stops the reading, and its place.
 func (r *Reader) fail(f *fault) {
 	if r.fault != nil {
 		return
@@ -128,21 +126,22 @@ func (s step) String() string {
 	return string(s.name)
 }
 
-// enough is how many problems are collected before NewError chooses those it tells: every
-// pointer takes memory, and a hostile document has as many problems as values.
+// enough limits the problems that are collected before NewError selects from them: every pointer
+// takes memory, and a hostile document has as many problems as values.
 const enough = 20 * MaxProblems
 
-// report notes a problem with the value at the current place. literal is its JSON text.
-func (r *Reader) report(literal []byte, says string) {
+// report adds a problem with the value at the current place. literal is its JSON text.
+func (r *Reader) report(literal []byte, message string) {
 	if r.fault == nil && len(r.problems) <= enough {
-		r.problems = append(r.problems, NewProblem(r.pointer(), uniform(literal), says))
+		r.problems = append(r.problems, NewProblem(r.pointer(), uniform(literal), message))
 	}
 }
 
-// reportMember notes a problem with a property of the value at the current place.
+// reportMember adds a problem with a property of the value at the current place.
 func (r *Reader) reportMember(name []byte, message string) {
 	if r.fault == nil && len(r.problems) <= enough {
-		r.problems = append(r.problems, Problem{Pointer: Pointer(r.pointer(), string(name)), Message: message})
+		at := Pointer(r.pointer(), string(name))
+		r.problems = append(r.problems, Problem{Pointer: at, Message: message})
 	}
 }
 
@@ -154,7 +153,7 @@ func (r *Reader) pointer() string {
 	return pointer
 }
 
-// uniform is a string's JSON text as this module writes it, whatever its escapes were.
+// uniform returns a string's JSON text with this module's escapes.
 func uniform(literal []byte) string {
 	if len(literal) == 0 || literal[0] != '"' {
 		return string(literal)
@@ -192,7 +191,7 @@ func (r *Reader) begin(want kind, expected string) bool {
 	return false
 }
 
-// mismatch skips a value that should have been another.
+// mismatch reports and skips a value of the wrong type.
 func (r *Reader) mismatch(k kind, expected ...string) {
 	if r.orNull {
 		expected = append(expected, "null")
@@ -207,11 +206,11 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 	if k == arrayKind || k == objectKind || is == "null" {
 		literal = nil // messages do not repeat these
 	}
-	says := SaysType(is, expected...)
+	message := TypeMessage(is, expected...)
 	if n := len(r.at); is == "null" && n > 0 && r.at[n-1].optional {
-		says += SaysLeaveOut
+		message += OmitMessage
 	}
-	r.report(literal, says)
+	r.report(literal, message)
 }
 
 // Null reads null if the value is null, and reports whether it did.

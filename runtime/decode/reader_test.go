@@ -54,7 +54,7 @@ func readParcel(r *Reader, v *parcel) {
 	}
 }
 
-func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
+func TestReaderReportsEveryProblemAtOnce(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{``, `/id: is required; /name: is required`},
 		{`null`, `(root): is null, expected an object`},

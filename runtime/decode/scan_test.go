@@ -206,7 +206,7 @@ func FuzzScanAgreesWithEncodingJSON(f *testing.F) {
 		}
 		switch fault.rule {
 		case notJSON:
-			t.Fatalf("refused %q, which encoding/json accepts: %s", doc, fault.says)
+			t.Fatalf("refused %q, which encoding/json accepts: %s", doc, fault.message)
 		case notUTF8:
 			// encoding/json puts U+FFFD in the place of what it cannot decode.
 			if utf8.Valid(doc) && !bytes.Contains(bytes.ToLower(doc), []byte(`\ud`)) {

@@ -3,9 +3,14 @@ package decode
 import (
 	"encoding"
 	"encoding/base64"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/decode/internal/format"
+	"github.com/mcpgen/mcpgen/runtime/decode/internal/regex"
 )
 
 // string reads a string into r.str.
@@ -71,12 +76,10 @@ func (t *Truth) OneOf(choices ...string) *Truth {
 	if t == nil {
 		return nil
 	}
-	for _, choice := range choices {
-		if choice == string(t.literal) {
-			return t
-		}
+	if slices.Contains(choices, string(t.literal)) {
+		return t
 	}
-	(*Reader)(t).report(t.literal, SaysEnum(choices))
+	(*Reader)(t).report(t.literal, EnumMessage(choices))
 	return nil
 }
 
@@ -88,7 +91,7 @@ func Bytes[S ~[]byte](r *Reader, v *S) *Text {
 	}
 	b, ok := Base64(r.str)
 	if !ok {
-		r.report(r.literal, SaysBase64)
+		r.report(r.literal, Base64Message)
 	}
 	*v = b
 	return (*Text)(r)
@@ -114,16 +117,23 @@ func Base64(text string) ([]byte, bool) {
 	return b, err == nil
 }
 
+// Formats returns the names of the asserted formats, sorted.
+func Formats() []string { return format.Names() }
+
+// IsFormat reports whether a text has a format of [Formats]. The schema validator calls it too,
+// so that both decoders accept the same values.
+func IsFormat(name, text string) bool { return format.Is(name, text) }
+
 // Time reads a time as in RFC 3339, section 5.6, without leap seconds.
 func (r *Reader) Time(v *time.Time) *Text {
 	if !r.string() {
 		return nil
 	}
 	text := (*Text)(r)
-	if !isDateTime(r.str) {
+	if !format.IsDateTime(r.str) {
 		return text.Format("date-time")
 	}
-	// time.Time knows neither t nor z.
+	// time.Time accepts neither t nor z.
 	if err := v.UnmarshalText([]byte(strings.ToUpper(r.str))); err != nil {
 		r.refused(err)
 	}
@@ -141,16 +151,16 @@ func (r *Reader) Unmarshal(v encoding.TextUnmarshaler) *Text {
 	return (*Text)(r)
 }
 
-// refused notes the error of a type's own method, unless it could repeat a secret.
+// refused reports the error of a type's own method, unless it could repeat a secret.
 func (r *Reader) refused(err error) {
-	r.report(r.literal, r.saysRefused(err))
+	r.report(r.literal, r.describeRefused(err))
 }
 
-func (r *Reader) saysRefused(err error) string {
+func (r *Reader) describeRefused(err error) string {
 	if SecretPointer(r.pointer()) {
-		return SaysRefused
+		return RefusedMessage
 	}
-	return SaysRefused + ": " + Show(err.Error())
+	return RefusedMessage + ": " + Show(err.Error())
 }
 
 // Text is a string that has just been read. Its methods report violations of a schema's limits.
@@ -162,7 +172,7 @@ type Text Reader
 func (t *Text) MinLength(n int) *Text {
 	if t != nil && len(t.str) < n*utf8.UTFMax {
 		if got := utf8.RuneCountInString(t.str); got < n {
-			t.says(SaysCount(got, "character", "fewer", "minimum", n))
+			t.report(CountMessage(got, "character", "fewer", "minimum", n))
 		}
 	}
 	return t
@@ -172,7 +182,7 @@ func (t *Text) MinLength(n int) *Text {
 func (t *Text) MaxLength(n int) *Text {
 	if t != nil && len(t.str) > n {
 		if got := utf8.RuneCountInString(t.str); got > n {
-			t.says(SaysCount(got, "character", "more", "maximum", n))
+			t.report(CountMessage(got, "character", "more", "maximum", n))
 		}
 	}
 	return t
@@ -181,16 +191,16 @@ func (t *Text) MaxLength(n int) *Text {
 // Match requires a match of a regular expression anywhere in the text. The expression is compiled
 // at its first use.
 func (t *Text) Match(expr string) *Text {
-	if t != nil && !patternOf(expr).match(t.str) {
-		t.says("does not match the pattern " + expr)
+	if t != nil && !regex.Match(expr, t.str) {
+		t.report("does not match the pattern " + expr)
 	}
 	return t
 }
 
 // Format requires a format of [Formats].
 func (t *Text) Format(name string) *Text {
-	if t != nil && !formats[name].is(t.str) {
-		t.says(SaysFormat(name))
+	if t != nil && !format.Is(name, t.str) {
+		t.report(FormatMessage(name))
 	}
 	return t
 }
@@ -203,16 +213,14 @@ func (t *Text) OneOf(choices ...string) *Text {
 	if t.choices != nil {
 		choices = t.choices.narrow((*Reader)(t), choices)
 	}
-	for _, choice := range choices {
-		if choice == t.str {
-			return t
-		}
+	if slices.Contains(choices, t.str) {
+		return t
 	}
-	t.says(SaysEnum(quoteAll(choices)))
+	t.report(EnumMessage(quoteAll(choices)))
 	return nil
 }
 
-func (t *Text) says(says string) { (*Reader)(t).report(t.literal, says) }
+func (t *Text) report(message string) { (*Reader)(t).report(t.literal, message) }
 
 func quoteAll(texts []string) []string {
 	quoted := make([]string, len(texts))
@@ -220,4 +228,93 @@ func quoteAll(texts []string) []string {
 		quoted[i] = quote(text)
 	}
 	return quoted
+}
+
+// The string option of a json tag puts a number or a boolean into a string. The functions below
+// check the schema's pattern for it themselves: no text that it refuses becomes a value.
+
+// QuotedInt reads an integer in a string.
+func QuotedInt[T Signed](r *Reader, v *T, form string) *Text {
+	if r.quoted(form) {
+		bits := width[T]()
+		n, err := strconv.ParseInt(r.str, 10, bits)
+		if err != nil {
+			r.report([]byte(r.str), RangeMessage(bits, true))
+		}
+		*v = T(n)
+	}
+	return r.asText()
+}
+
+// QuotedUint is QuotedInt for types without a sign.
+func QuotedUint[T Unsigned](r *Reader, v *T, form string) *Text {
+	if r.quoted(form) {
+		bits := width[T]()
+		n, err := strconv.ParseUint(r.str, 10, bits)
+		if err != nil {
+			r.report([]byte(r.str), RangeMessage(bits, false))
+		}
+		*v = T(n)
+	}
+	return r.asText()
+}
+
+// QuotedFloat is QuotedInt for floating-point numbers.
+func QuotedFloat[T Real](r *Reader, v *T, form string) *Text {
+	if r.quoted(form) {
+		bits := floatBits[T]()
+		f, err := strconv.ParseFloat(r.str, bits)
+		if err != nil {
+			r.report([]byte(r.str), FloatRangeMessage(bits))
+		}
+		*v = T(f)
+	}
+	return r.asText()
+}
+
+// QuotedBool reads true or false in a string.
+func QuotedBool[T ~bool](r *Reader, v *T) *Text {
+	r.literal = nil
+	if !r.string() {
+		return nil
+	}
+	*v = r.str == "true"
+	return (*Text)(r).OneOf("true", "false")
+}
+
+// quoted reads a string and reports whether it has the form. asText returns it for further limits.
+func (r *Reader) quoted(form string) bool {
+	r.literal = nil
+	if !r.string() {
+		return false
+	}
+	if !regex.Match(form, r.str) {
+		(*Text)(r).Match(form)
+		return false
+	}
+	return true
+}
+
+func (r *Reader) asText() *Text {
+	if r.literal == nil {
+		return nil
+	}
+	return (*Text)(r)
+}
+
+// width returns the number of bits of an integer type.
+func width[T Signed | Unsigned]() int {
+	bits := 0
+	for one := T(1); one != 0; one <<= 1 {
+		bits++
+	}
+	return bits
+}
+
+// floatBits returns the number of bits of a floating-point type.
+func floatBits[T Real]() int {
+	if odd := float64(1<<24 + 1); float64(T(odd)) != odd {
+		return 32
+	}
+	return 64
 }

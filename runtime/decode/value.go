@@ -1,6 +1,13 @@
 package decode
 
-import "iter"
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/mcpgen/mcpgen/runtime/decode/internal/decimal"
+)
 
 // Value is the text of one JSON value that [Scan] or [Members] has accepted, without white space
 // around it. Its methods step through the text. They stop at malformed text without an error.
@@ -66,7 +73,7 @@ func (v Value) Items() iter.Seq2[int, Value] {
 	}
 }
 
-// each yields what stands between two brackets until yield returns false. Items have no names.
+// each yields the elements between two brackets until yield returns false. Items have no names.
 func (v Value) each(opening, closing byte, yield func(name []byte, value Value) bool) {
 	if len(v) == 0 || v[0] != opening {
 		return
@@ -95,4 +102,62 @@ func (l *lexer) value() ([]byte, *fault) {
 	from := l.pos
 	f := skip(l)
 	return l.doc[from:l.pos], f
+}
+
+// Canonical returns a form of a JSON document that is the same for equal documents, whatever
+// their white space and the order of their members. It returns text that is not JSON unchanged.
+func Canonical(doc []byte) []byte {
+	if !json.Valid(doc) {
+		return doc
+	}
+	return canonical(&lexer{doc: doc, limits: unlimited}, nil)
+}
+
+// canonical appends the same form for equal values. The text must be valid: no fault can occur.
+func canonical(l *lexer, to []byte) []byte {
+	kind, _ := l.kind()
+	start := l.pos
+	switch kind {
+	case stringKind:
+		raw, escaped, _ := l.text()
+		if escaped {
+			raw = unescape(raw)
+		}
+		return append(append(strconv.AppendInt(append(to, 's'), int64(len(raw)), 10), ':'), raw...)
+	case numberKind:
+		number, _ := l.number()
+		return decimal.Parse(number).Append(append(to, 'n'))
+	case arrayKind:
+		_ = l.open()
+		to = append(to, '[')
+		for first := true; ; first = false {
+			if more, f := l.more(']', first); f != nil || !more {
+				return append(to, ']')
+			}
+			to = append(canonical(l, to), ',')
+		}
+	case objectKind:
+		return canonicalObject(l, to)
+	}
+	_ = l.word()
+	return append(to, l.doc[start:l.pos]...)
+}
+
+func canonicalObject(l *lexer, to []byte) []byte {
+	_ = l.open()
+	var members []string
+	for first := true; ; first = false {
+		if more, f := l.more('}', first); f != nil || !more {
+			break
+		}
+		name, _ := l.name()
+		member := append(strconv.AppendInt(nil, int64(len(name)), 10), ':')
+		members = append(members, string(canonical(l, append(member, name...))))
+	}
+	slices.Sort(members)
+	to = append(to, '{')
+	for _, m := range members {
+		to = append(append(to, m...), ',')
+	}
+	return append(to, '}')
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// The comments of the three types below are what agents read of parameters that have no words of
-// their own.
+// The comments of the three types below are the descriptions of parameters without their own.
 
 // A path below a named root, with the root's name first, as in docs/plan.md.
 type Path string
@@ -84,7 +83,7 @@ func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound,
 
 // Argv decides on the command of an argument.
 func (d *Decider) Argv(named Argv) (Bound, error) {
-	decision := d.Decide(Ask{Kind: SystemCommand, Argv: named})
+	decision := d.Decide(Query{Kind: SystemCommand, Argv: named})
 	if err := decision.Err(); err != nil {
 		return Bound{}, err
 	}
@@ -95,7 +94,7 @@ func (d *Decider) Argv(named Argv) (Bound, error) {
 
 // Host decides on the host of an argument. Each connection is decided on again when it is made.
 func (d *Decider) Host(named Host) (Bound, error) {
-	decision := d.Decide(Ask{Kind: NetConnect, Resource: string(named)})
+	decision := d.Decide(Query{Kind: NetConnect, Resource: string(named)})
 	if err := decision.Err(); err != nil {
 		return Bound{}, err
 	}
@@ -109,7 +108,7 @@ func (d *Decider) Custom(kind, named string) (Bound, error) {
 		return Bound{}, fmt.Errorf("grant: %s is not a kind of your own: the server itself checks %s",
 			kind, FamilyOf(kind))
 	}
-	decision := d.Decide(Ask{Kind: kind, Resource: named})
+	decision := d.Decide(Query{Kind: kind, Resource: named})
 	if err := decision.Err(); err != nil {
 		return Bound{}, err
 	}
@@ -133,7 +132,7 @@ func From(ctx context.Context) Decided {
 // kind. It is a mistake of the program, not of the client.
 var ErrNotBound = errors.New("the argument has no such permission")
 
-// bound finds what was decided for an argument.
+// bound finds the decision for an argument.
 func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) bool) (Bound, error) {
 	var have []string
 	for _, b := range From(ctx) {
@@ -231,9 +230,9 @@ func Command(ctx context.Context, argument string) (*exec.Cmd, error) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.WaitDelay = 2 * time.Second // for those who keep its output open after its end
+	cmd.WaitDelay = 2 * time.Second // for processes that keep its output open after its end
 	if !b.Apart {
-		// which a process of its own may not make, so that nothing gets away from its end
+		// an isolated process may make no group, so that all its processes end with it
 		group(cmd)
 	}
 	return cmd, nil

@@ -233,9 +233,9 @@ func TestRestrictedGrantsAllowInsideIsolationOnly(t *testing.T) {
 			}
 		}
 	}
-	if d := (&Decider{Set: set, Isolated: false}).Decide(Ask{Kind: "db.read", Resource: "x",
+	if d := (&Decider{Set: set, Isolated: false}).Decide(Query{Kind: "db.read", Resource: "x",
 		Isolated: true}); d.Allowed {
-		t.Error("an ask says for itself that it is isolated")
+		t.Error("a query makes itself isolated")
 	}
 }
 
@@ -329,9 +329,9 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 	}
 }
 
-// TestGrantSaysWhyWhereWhoApprovedDidNot: the client's words are marked as such, and kept where
-// they are as long as reasons can be.
-func TestGrantSaysWhyWhereWhoApprovedDidNot(t *testing.T) {
+// TestGrantHasTheReasonWhereWhoApprovedGaveNone: the client's words are marked as such, and kept
+// where they are as long as reasons can be.
+func TestGrantHasTheReasonWhereWhoApprovedGaveNone(t *testing.T) {
 	for _, c := range []struct{ note, reason, want string }{
 		{"fine", "please", "fine"},
 		{"", "for the report", "requested: for the report"},
@@ -389,7 +389,7 @@ func TestProgramsAreNamedInOneSpelling(t *testing.T) {
 	}
 	for program, want := range map[string]bool{"/opt/a/bin/sh": true, "/opt/../bin/sh": false,
 		"/opt/./bin/sh": false, "/opt//bin/sh": false, "/opt/a/bin/sh/": false} {
-		if got := set.Decide(time.Now(), Ask{Kind: SystemCommand,
+		if got := set.Decide(time.Now(), Query{Kind: SystemCommand,
 			Argv: []string{program}}).Allowed; got != want {
 			t.Errorf("%s: %v", program, got)
 		}

@@ -55,7 +55,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		timeout = 30 * time.Second
 	}
 	base := net.Dialer{Timeout: timeout, Resolver: d.Resolver}
-	// Landlock and the counters of a sandbox know TCP, and not what several paths make of it.
+	// Landlock and the counters of a sandbox cover TCP, and not multipath TCP.
 	base.SetMultipathTCP(false)
 	base.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
 		return d.Decider.decideAddress(e, address, resolved)
@@ -72,12 +72,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 
 // decideEndpoint decides on a host with its port, read from text.
 func (d *Decider) decideEndpoint(e pattern.Endpoint, text string) Decision {
-	return d.Decide(Ask{Kind: NetConnect, Resource: net.JoinHostPort(e.Host(), fmt.Sprint(e.Port)),
+	return d.Decide(Query{Kind: NetConnect, Resource: net.JoinHostPort(e.Host(), fmt.Sprint(e.Port)),
 		Named: text})
 }
 
-// decideAddress decides on the address that is about to be connected to for e. What it is stays
-// untold: it may be no business of the client's.
+// decideAddress decides on the address that is about to be connected to for e. Its refusal does not
+// contain the address, which the client may not know.
 func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) error {
 	to, err := netip.ParseAddrPort(resolved)
 	if err != nil {
@@ -97,19 +97,21 @@ func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) erro
 			"required: ask an administrator"}
 }
 
-// special are the ranges that are not assigned for the Internet at large, beside those that netip
-// tells by itself: the registries of RFC 6890, and the ranges by which an IPv4 address can be
-// reached through IPv6.
+// special are the ranges that are not assigned for the Internet at large and that netip has no
+// method for: the registries of RFC 6890, and the ranges by which an IPv4 address can be reached
+// through IPv6.
 var special = func() []netip.Prefix {
 	var out []netip.Prefix
-	for _, text := range strings.Fields(`0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15
-		198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16`) {
+	for _, text := range strings.Fields(`
+		0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15
+		198.51.100.0/24 203.0.113.0/24 240.0.0.0/4
+		2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16`) {
 		out = append(out, netip.MustParsePrefix(text))
 	}
 	return out
 }()
 
-// what has been given out for global unicast: RFC 4291, section 2.4
+// assigned for global unicast: RFC 4291, section 2.4
 var assigned6 = netip.MustParsePrefix("2000::/3")
 
 // Public reports whether an address is a public one of the Internet. Loopback, private,

@@ -228,7 +228,7 @@ func TestPublicAddressesAreThoseOfTheInternetAtLarge(t *testing.T) {
 
 // TestURLsOfOtherSchemesAreNamedAsSuch: who names one has not mistaken a port.
 func TestURLsOfOtherSchemesAreNamedAsSuch(t *testing.T) {
-	for named, says := range map[string]string{
+	for named, message := range map[string]string{
 		"file:///etc/passwd": "file: is not http or https",
 		"ftp://a.test":       "ftp: is not http or https", "://a.test": "it is not an http or https URL",
 		"a b://a.test": "it is not an http or https URL", strings.Repeat("x", 33) +
@@ -238,7 +238,7 @@ func TestURLsOfOtherSchemesAreNamedAsSuch(t *testing.T) {
 		_, err := (&Decider{Set: mustSet(t, "net.connect **")}).Host(Host(named))
 		var denied *Denied
 		if !errors.As(err, &denied) || denied.Cause != Malformed || !strings.Contains(denied.Reason,
-			says) {
+			message) {
 			t.Errorf("%s: %v", named, err)
 		}
 	}

@@ -19,7 +19,7 @@ func ExampleSet_Decide() {
 		log.Fatal(err)
 	}
 	decide := func(at time.Time, path string) {
-		d := set.Decide(at, grant.Ask{Kind: grant.FileRead, Resource: path})
+		d := set.Decide(at, grant.Query{Kind: grant.FileRead, Resource: path})
 		if d.Allowed {
 			fmt.Println(path + ": allowed")
 		} else {

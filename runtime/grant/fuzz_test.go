@@ -196,7 +196,7 @@ func tries(t testing.TB, usual int) int {
 }
 
 // TestNothingIsOpenedButWhatMatches tries random paths under random patterns in random trees.
-// GRANT_TRIES says how many; GRANT_SEED where to begin.
+// GRANT_TRIES is their number; GRANT_SEED is the first one.
 func TestNothingIsOpenedButWhatMatches(t *testing.T) {
 	seed, _ := strconv.ParseUint(os.Getenv("GRANT_SEED"), 10, 64)
 	r := rand.New(rand.NewPCG(seed, 2))

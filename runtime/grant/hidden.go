@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is the number of combining marks on one letter: no script that is written today
-// needs more, and what is piled up higher covers the lines above.
+// maxMarks is the number of combining marks on one letter: no script in use needs more, and higher
+// stacks cover the lines above.
 const maxMarks = 4
 
 // blank are the characters that Unicode counts as letters, marks and symbols and that leave no ink:
@@ -80,8 +80,7 @@ func isDigitOrLetter(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// unseen reports whether a character by itself shows as nothing, or as what Unicode has not
-// assigned.
+// unseen reports whether a character by itself is invisible or not assigned in Unicode.
 func unseen(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point,
 		unicode.Variation_Selector) || strings.ContainsRune(blank, r)

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// hidden are texts that show as something else, and what is said of them. They are written down
+// hidden are texts that show as something else, with their errors. They are written down
 // from the charts of Unicode and not from the tables that the rule is made of.
-var hidden = []struct{ text, says string }{
+var hidden = []struct{ text, message string }{
 	{"public\u3164", "U+3164 at byte 6 is invisible"}, // HANGUL FILLER
 	{"\u115f", "U+115F at byte 0 is invisible"},       // HANGUL CHOSEONG FILLER
 	{"\u1160", "U+1160 at byte 0 is invisible"},       // HANGUL JUNGSEONG FILLER
@@ -72,8 +72,8 @@ var clear = []string{
 
 func TestWhatAPersonDoesNotSeeIsFound(t *testing.T) {
 	for _, c := range hidden {
-		if got := grant.Hidden(c.text); got == nil || !strings.HasPrefix(got.Error(), c.says) {
-			t.Errorf("%+q: %v, want %s", c.text, got, c.says)
+		if got := grant.Hidden(c.text); got == nil || !strings.HasPrefix(got.Error(), c.message) {
+			t.Errorf("%+q: %v, want %s", c.text, got, c.message)
 		}
 	}
 	for _, text := range clear {
@@ -98,7 +98,7 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 	now := time.Now()
 	permission := grant.Permission{Type: "db.read", Resource: "a"}
 	for _, c := range hidden {
-		at := strings.Fields(c.says)[0]
+		at := strings.Fields(c.message)[0]
 		bent := func(p grant.Permission) grant.Permission { p.Resource = c.text; return p }
 		for noun, kept := range map[string]func() error{
 			"resource": func() error {
@@ -154,12 +154,12 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 		}
 	}
 	// What a command is typed with stands for something else in its canonical form.
-	for resource, says := range map[string]string{
+	for resource, message := range map[string]string{
 		`["cat","a\u3164"]`:   "U+3164 at byte 5 is invisible",
 		`["cat","a\u202eb;"]`: "U+202E at byte 9", `["cat","a\n"]`: ""} {
 		_, err := grant.Request{Permission: grant.Permission{Type: grant.SystemCommand,
 			Resource: resource}, Client: "c"}.Keepable(now)
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		if (err == nil) != (message == "") || err != nil && !strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", resource, err)
 		}
 	}

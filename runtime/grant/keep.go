@@ -34,7 +34,7 @@ var (
 		"the client has the largest allowed number of grants: revoke some, expired ones first")
 )
 
-// invalid is an [ErrInvalid], with what is wrong.
+// invalid is an [ErrInvalid] with the problem.
 type invalid struct{ error }
 
 func (invalid) Is(target error) bool { return target == ErrInvalid }
@@ -142,10 +142,9 @@ func (p Permission) same(other Permission) bool {
 		maps.EqualFunc(p.Parameters, other.Parameters, slices.Equal)
 }
 
-// keepable is Validate, with what databases do not take and what nobody can decide on who does not
-// see it.
+// keepable is Validate, and refuses text that databases refuse or that people cannot see.
 func (p Permission) keepable() error {
-	// A command may be typed with escapes, which its canonical form has no more.
+	// A command may be written with escapes, which its canonical form does not contain.
 	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource),
 		seen("resource", p.Canonical().Resource))}
 	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {

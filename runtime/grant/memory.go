@@ -19,16 +19,16 @@ type Memory struct {
 	mu        sync.Mutex
 	clients   map[owner]*holding
 	last      int64             // id of a grant
-	revision  uint64            // of whatever was changed last
+	revision  uint64            // of the last change
 	requests  map[int64]Request // by id
-	asked     int64             // id of the newest request
+	newest    int64             // id of the newest request
 	followers map[*follower]bool
 }
 
-// owner is whose grants they are.
+// owner is the client that has grants.
 type owner struct{ issuer, client string }
 
-// holding is what a client has.
+// holding is the grants of a client.
 type holding struct {
 	grants   []Grant // in the order of their ids; never changed, but replaced
 	revision uint64
@@ -60,8 +60,8 @@ func (m *Memory) grants(of owner) []Grant {
 	return nil
 }
 
-// put replaces what a client has. Nothing has the revision 0, and whatever comes after it another
-// that never was.
+// put replaces the grants of a client. No grants have the revision 0, and each change has a new
+// one.
 func (m *Memory) put(of owner, grants []Grant) {
 	m.revision++
 	if len(grants) == 0 {
@@ -108,7 +108,7 @@ func (m *Memory) grant(g Grant) (Grant, error) {
 		grants = append(grants, g)
 	}
 	m.put(of, grants)
-	m.tell(of)
+	m.notify(of)
 	return clone([]Grant{g})[0], nil
 }
 
@@ -123,7 +123,7 @@ func (m *Memory) Revoke(_ context.Context, r Revocation) ([]Grant, error) {
 	kept, revoked := Revoke(m.grants(of), r.Type, r.Resource)
 	if len(revoked) > 0 {
 		m.put(of, kept)
-		m.tell(of)
+		m.notify(of)
 	}
 	return clone(revoked), nil
 }
@@ -186,9 +186,9 @@ func (m *Memory) Ask(_ context.Context, r Request) (Request, error) {
 	} else if full {
 		delete(m.requests, slices.Min(decided))
 	}
-	m.asked++
-	r.ID = strconv.FormatInt(m.asked, 10)
-	m.requests[m.asked] = r
+	m.newest++
+	r.ID = strconv.FormatInt(m.newest, 10)
+	m.requests[m.newest] = r
 	return copied(r), nil
 }
 
@@ -247,7 +247,7 @@ func (m *Memory) Deny(_ context.Context, id string, v Verdict) (Request, error) 
 	return m.decide(r.Decide(Refused, v, "", m.now())), nil
 }
 
-// deciding is an open request that a verdict can be kept for.
+// deciding returns an open request that a verdict can decide.
 func (m *Memory) deciding(id string, v Verdict) (Request, error) {
 	r, err := m.request(id)
 	if err == nil {
@@ -283,7 +283,7 @@ func (m *Memory) Requests(_ context.Context, f Filter) ([]Request, error) {
 	return found[:min(limit, len(found))], nil
 }
 
-// follower is somebody who follows the changes. What it has not taken becomes one word.
+// follower receives changes. Its pending changes are merged into one.
 type follower struct {
 	pending *Change
 	signal  chan struct{} // of size one: something is pending
@@ -323,9 +323,9 @@ func (m *Memory) Changes(ctx context.Context) <-chan Change {
 	return out
 }
 
-// tell says whose grants are others now. It holds nobody up: who has not taken the word before
-// receives all changes.
-func (m *Memory) tell(of owner) {
+// notify sends a change of a client's grants to the followers, without waiting. A follower with a
+// pending change of another client gets one of all clients instead.
+func (m *Memory) notify(of owner) {
 	c := Change{of.issuer, of.client}
 	for f := range m.followers {
 		switch {

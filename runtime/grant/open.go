@@ -27,14 +27,14 @@ type Decider struct {
 	Isolated bool
 }
 
-// Decide decides on an ask. It sets the Isolated of the ask to the decider's.
-func (d *Decider) Decide(ask Ask) Decision {
+// Decide decides on a resource. It replaces Isolated of the query by the decider's.
+func (d *Decider) Decide(query Query) Decision {
 	now := time.Now
 	if d.Now != nil {
 		now = d.Now
 	}
-	ask.Isolated = d.Isolated
-	return d.Set.Decide(now(), ask)
+	query.Isolated = d.Isolated
+	return d.Set.Decide(now(), query)
 }
 
 // Want selects how a file is opened. The zero Want opens nothing.
@@ -121,7 +121,7 @@ func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, er
 	return nil, w.fail(errChanging)
 }
 
-// walk is a way from a root to what a client named.
+// walk is a walk from a root to the path of a client.
 type walk struct {
 	decider *Decider
 	want    Want
@@ -130,7 +130,7 @@ type walk struct {
 	top     []string   // the name of the root, if it is not the top
 	dirs    []*os.Root // the directories that are open; the first is the root, which stays open
 	names   []string   // of the others
-	pending []string   // what is still to be found; ".." comes from links only
+	pending []string   // names still to find; ".." comes from links only
 	asDir   bool       // it must be a directory
 	links   int
 	tries   int
@@ -144,7 +144,7 @@ func (w *walk) close() {
 	}
 }
 
-// start reads what the client wrote, or says what is wrong with it.
+// start reads the path that the client wrote, or returns its fault.
 func (w *walk) start(path string) string {
 	switch {
 	case path == "":
@@ -208,8 +208,7 @@ func (w *walk) path(below ...string) string {
 	return strings.Join(parts, "/")
 }
 
-// step takes one step on the way. It returns neither a file nor an error where there are more to
-// take.
+// step takes one step of the walk. It returns neither a file nor an error if more steps follow.
 func (w *walk) step() (*Opened, error) {
 	dir := w.dirs[len(w.dirs)-1]
 	if len(w.pending) == 0 {
@@ -246,8 +245,7 @@ func (w *walk) step() (*Opened, error) {
 	return w.openFile(dir, name)
 }
 
-// follow takes a link's own names in place of its. What it says is read once, and held against
-// nothing.
+// follow replaces a link's name by the names of its target. It reads the target once.
 func (w *walk) follow(dir *os.Root, name string) error {
 	target, err := dir.Readlink(name)
 	if err != nil {
@@ -267,7 +265,7 @@ func (w *walk) follow(dir *os.Root, name string) error {
 
 // enter opens a directory in the one that is open.
 func (w *walk) enter(dir *os.Root, name string) error {
-	// "/." asks for a directory before it opens one: a FIFO would block
+	// "/." fails if it is no directory: opening a FIFO would block
 	sub, err := dir.OpenRoot(name + "/.")
 	if err != nil {
 		return w.again(err)
@@ -284,7 +282,7 @@ func (w *walk) enter(dir *os.Root, name string) error {
 	return nil
 }
 
-// again is for what has changed since the last look, which is taken again.
+// again repeats the walk's step after a change since the last look.
 func (w *walk) again(err error) error {
 	if errors.Is(err, errSpelling) || errors.Is(err, fs.ErrPermission) {
 		return w.fail(err)
@@ -292,10 +290,9 @@ func (w *walk) again(err error) error {
 	if w.tries++; w.tries <= maxTries {
 		return nil
 	}
-	// An error number of the system is returned, as for no descriptors left. Two come from swaps
-	// alone: EINVAL of readlinkat for what is no link any more, and ELOOP of O_NOFOLLOW for a new
-	// link. All else comes from the swaps too, os.Root's error for a link in place of a name among
-	// it.
+	// An error number of the system is returned, as for no descriptors left. Only swaps cause two of
+	// them: EINVAL of readlinkat if the name is no link any more, and ELOOP of O_NOFOLLOW for a new
+	// link. Swaps also cause all other errors, as os.Root's for a link in place of a name.
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok || number == syscall.EINVAL || number == syscall.ELOOP {
 		err = errChanging
@@ -385,7 +382,7 @@ func (w *walk) create(dir *os.Root, name string) (*Opened, error) {
 func (w *walk) allow(path string) ([]*Grant, error) {
 	var grants []*Grant
 	for _, kind := range w.want.kinds() {
-		d := w.decider.Decide(Ask{Kind: kind, Resource: path, Named: w.named})
+		d := w.decider.Decide(Query{Kind: kind, Resource: path, Named: w.named})
 		if !d.Allowed {
 			return nil, d.Err()
 		}
@@ -404,8 +401,8 @@ func (w Want) kinds() []string {
 	return []string{FileRead}
 }
 
-// fail is for a way that ends before what was named: the error counts where the way that is left,
-// as it is written, would have led to something that is granted.
+// fail is for a walk that ends early: the error is returned if a grant allows the path that the
+// rest of the written path leads to.
 func (w *walk) fail(err error) error {
 	if errors.Is(err, errEscapes) {
 		return w.denied(NoGrant, "no grant allows it")
@@ -413,7 +410,7 @@ func (w *walk) fail(err error) error {
 	_, refused := w.allow(w.path(w.pending...))
 	d, _ := errors.AsType[*Denied](refused)
 	switch {
-	case d != nil && d.Cause == Malformed: // ".." of a link behind what is not there
+	case d != nil && d.Cause == Malformed: // ".." of a link after a missing name
 		return w.denied(NoGrant, "no grant allows it")
 	case refused != nil:
 		return refused
@@ -427,7 +424,7 @@ func (w *walk) denied(cause Cause, reason string) error {
 	return &Denied{Kind: w.want.kinds()[0], Resource: w.named, Cause: cause, Reason: reason}
 }
 
-// error names the path as the client did, and nothing of where the root is.
+// error contains the path as the client named it, and not that of the root.
 func (w *walk) error(err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err

@@ -598,7 +598,7 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 	}
 }
 
-// escaping is what os.Root says of a link that leads out of it.
+// escaping is the error of os.Root for a link that leads out of it.
 func escaping(t *testing.T) error {
 	dir := t.TempDir()
 	if err := os.Symlink("..", filepath.Join(dir, "out")); err != nil {

@@ -179,7 +179,7 @@ func badKind(kind string) string {
 	return ""
 }
 
-// unknownKind says that a kind looks like one of the runtime's and is none.
+// unknownKind returns the fault of a kind that looks like one of the runtime's and is none.
 func unknownKind(kind string) string {
 	if slices.Contains([]string{FileRead, FileWrite, SystemCommand, NetConnect}, kind) {
 		return ""
@@ -310,7 +310,7 @@ func Parse(line string) (Permission, error) {
 }
 
 type lineWord struct {
-	key    string // of a parameter, which stands behind the first two words
+	key    string // of a parameter, which follows the first two words
 	text   string
 	quoted bool
 }

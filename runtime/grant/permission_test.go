@@ -177,9 +177,9 @@ func TestCustomKindsKnowNoPaths(t *testing.T) {
 
 func TestErrorsOfPermissionsTeach(t *testing.T) {
 	for _, c := range []struct {
-		p      Permission
-		offset int
-		says   string
+		p       Permission
+		offset  int
+		message string
 	}{
 		{Permission{Type: FileRead}, 0, "it is empty"},
 		{Permission{Type: FileRead, Resource: "/etc"}, 0, "absolute"},
@@ -249,7 +249,7 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 			t.Errorf("%q: %v", c.p.Resource, err)
 			continue
 		}
-		if wrong.Offset != c.offset || !strings.Contains(err.Error(), c.says) || wrong.Cure == "" {
+		if wrong.Offset != c.offset || !strings.Contains(err.Error(), c.message) || wrong.Cure == "" {
 			t.Errorf("%q: at %d: %v", c.p.Resource, wrong.Offset, err)
 		}
 	}
@@ -274,14 +274,14 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 }
 
 func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
-	for kind, says := range map[string]string{
+	for kind, message := range map[string]string{
 		"file.raed":     `type "file.raed": the only kinds of file. are file.read and file.write`,
 		"file.read.all": "the only kinds of file. are file.read and file.write",
 		"system.shell":  "the only kind of system. is system.command",
 		"net.listen":    "the only kind of net. is net.connect",
 	} {
 		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err == nil ||
-			!strings.Contains(err.Error(), says) {
+			!strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -445,7 +445,7 @@ func genName(t *rapid.T) string {
 		"é", "a b", "aab"}), 0, 5).Draw(t, "names"), "/")
 }
 
-func TestPathsMatchAsARegularExpressionSays(t *testing.T) {
+func TestPathsMatchAsARegularExpressionDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, name := genPath(t), genName(t)
 		p := Permission{Type: FileRead, Resource: text}
@@ -459,7 +459,7 @@ func TestPathsMatchAsARegularExpressionSays(t *testing.T) {
 	})
 }
 
-func TestCoversNeverSaysYesWhereAResourceIsOutside(t *testing.T) {
+func TestCoversIsFalseWhereAResourceIsOutside(t *testing.T) {
 	var yes, hit int
 	rapid.Check(t, func(t *rapid.T) {
 		kind := kinds.Draw(t, "kind")

@@ -9,7 +9,7 @@ import (
 
 const nonblock = 0
 
-// linked takes each file for one with more than one link, since it cannot count them.
+// linked reports more than one link for each file, since it cannot count them.
 func linked(fs.FileInfo) bool { return true }
 
 func group(*exec.Cmd) {}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// nonblock keeps an open from waiting, as that of a FIFO does. Regular files and directories do not
-// know it.
+// nonblock keeps an open from waiting, as that of a FIFO does. It has no effect on regular files
+// and directories.
 const nonblock = syscall.O_NONBLOCK
 
 // linked reports whether a file has more than one link.
@@ -24,7 +24,7 @@ func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
-			return os.ErrProcessDone // it can have gone, and nothing else
+			return os.ErrProcessDone // the only possible cause
 		}
 		return nil
 	}

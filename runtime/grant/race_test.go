@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// The second processes of tests are this binary, told by its environment what to be.
+// The second processes of tests are this binary, with their roles in the environment.
 func TestMain(m *testing.M) {
 	switch os.Getenv("GRANT_TEST_AS") {
 	case "swapper":

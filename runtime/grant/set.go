@@ -1,8 +1,11 @@
 package grant
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -104,8 +107,8 @@ func (s *Set) Grants() []Grant {
 	return slices.Clone(s.grants)
 }
 
-// Ask names a resource to decide on.
-type Ask struct {
+// Query names a resource to decide on.
+type Query struct {
 	// Kind is the required type of permission.
 	Kind string
 	// Resource is the canonical path of an opened file, "." for the top; a host, optionally with a
@@ -133,7 +136,7 @@ const (
 	NotPublic Cause = "not_public"
 )
 
-// Decision is the result of an [Ask].
+// Decision is the result of a [Query].
 type Decision struct {
 	Allowed bool
 	// Grant is the first grant that allows the resource. In a denial, it is the first grant that
@@ -142,7 +145,7 @@ type Decision struct {
 	// Cause is the reason of a denial.
 	Cause Cause
 
-	ask    Ask
+	query  Query
 	reason string
 }
 
@@ -151,12 +154,12 @@ func (d Decision) Err() error {
 	if d.Allowed {
 		return nil
 	}
-	named := d.ask.Named
+	named := d.query.Named
 	if named == "" {
-		named = d.ask.Resource
+		named = d.query.Resource
 	}
-	if named == "" && len(d.ask.Argv) > 0 {
-		named = pattern.CommandText(d.ask.Argv)
+	if named == "" && len(d.query.Argv) > 0 {
+		named = pattern.CommandText(d.query.Argv)
 	}
 	reason := d.reason
 	switch {
@@ -168,23 +171,81 @@ func (d Decision) Err() error {
 	default:
 		reason = "no grant allows it"
 	}
-	return &Denied{Kind: d.ask.Kind, Resource: named, Cause: d.Cause, Reason: reason}
+	return &Denied{Kind: d.query.Kind, Resource: named, Cause: d.Cause, Reason: reason}
 }
 
-// Decide decides on an ask at now, and returns the grant that allows it. It reads memory only,
-// and allocates nothing if the ask is allowed.
-func (s *Set) Decide(now time.Time, ask Ask) Decision {
-	var few [32]int // the usual number of holding grants, so that a decision allocates nothing
-	holding, reason := s.holding(few[:0], &ask)
-	if reason != "" {
-		return Decision{Cause: Malformed, ask: ask, reason: reason}
+// Code is the code of a denial in results, audit and API.
+const Code = "permission_denied"
+
+// Denied is the error of a denied resource. It contains only what the client sent, and the
+// reason.
+type Denied struct {
+	Kind     string
+	Resource string // as the client named it
+	Cause    Cause
+	Reason   string
+}
+
+// Error returns a text that the client may see.
+func (d *Denied) Error() string {
+	return fmt.Sprintf("%s: %s %q: %s", Code, d.Kind, d.Resource, d.Reason)
+}
+
+// Lacking returns the smallest permission that allows the denied resource, for a client's
+// request. It returns an error if no grant can allow the resource, or if the denied address is
+// not disclosed: its host name is granted already.
+func (d *Denied) Lacking() (Permission, error) {
+	p := Permission{Type: d.Kind}
+	if d.Cause == Malformed || d.Cause == Special {
+		return p, errors.New("grant: a permission cannot have " + d.Resource)
 	}
-	refused := Decision{Cause: NoGrant, ask: ask}
+	if d.Cause == NotPublic {
+		return p, errors.New("grant: what " + d.Resource +
+			" resolves to is not disclosed, so a client cannot request it")
+	}
+	switch FamilyOf(d.Kind) {
+	case Paths:
+		p.Resource = pattern.Literal(path.Clean(d.Resource))
+	case Commands:
+		words := strings.Split(d.Resource, " ") // as pattern.CommandText joins them
+		if strings.HasPrefix(d.Resource, "[") {
+			if err := json.Unmarshal([]byte(d.Resource), &words); err != nil {
+				return p, fmt.Errorf("grant: %s is not a command: %w", d.Resource, err)
+			}
+		}
+		for i := range words {
+			words[i] = pattern.Literal(words[i])
+		}
+		p.Resource = pattern.CommandText(words)
+	case Hosts:
+		e, problem := pattern.ParseEndpoint(d.Resource)
+		if problem != "" {
+			return p, errors.New("grant: " + d.Resource + ": " + problem)
+		}
+		p.Resource = e.Host()
+		if e.Port != 0 {
+			p.Resource = net.JoinHostPort(e.Host(), fmt.Sprint(e.Port))
+		}
+	default:
+		p.Resource = pattern.Literal(d.Resource)
+	}
+	return p.Canonical(), p.Validate()
+}
+
+// Decide decides on a resource at now, and returns the grant that allows it. It reads memory only,
+// and allocates nothing if a grant allows it.
+func (s *Set) Decide(now time.Time, query Query) Decision {
+	var few [32]int // the usual number of holding grants, so that a decision allocates nothing
+	holding, reason := s.holding(few[:0], &query)
+	if reason != "" {
+		return Decision{Cause: Malformed, query: query, reason: reason}
+	}
+	refused := Decision{Cause: NoGrant, query: query}
 	allows, unusable := none, none // the first grant that allows, and that would but for its cause
 	for _, i := range holding {
 		g := &s.grants[i]
 		switch expired := g.Expired(now); {
-		case !expired && (ask.Isolated || bool(g.Unrestricted)):
+		case !expired && (query.Isolated || bool(g.Unrestricted)):
 			allows = min(allows, i)
 		case i < unusable:
 			unusable, refused.Grant, refused.Cause = i, g, Restricted
@@ -194,26 +255,26 @@ func (s *Set) Decide(now time.Time, ask Ask) Decision {
 		}
 	}
 	if allows != none {
-		return Decision{Allowed: true, Grant: &s.grants[allows], ask: ask}
+		return Decision{Allowed: true, Grant: &s.grants[allows], query: query}
 	}
 	return refused
 }
 
 const none = int(^uint(0) >> 1)
 
-// holding appends the numbers of the grants that hold the resource of ask. If none could, it
+// holding appends the numbers of the grants that hold the resource of a query. If none could, it
 // returns the reason.
-func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
+func (s *Set) holding(to []int, query *Query) (numbers []int, reason string) {
 	var x *pattern.Index
 	if s != nil {
-		x = s.kinds[ask.Kind]
+		x = s.kinds[query.Kind]
 	}
 	if x == nil {
 		x = &pattern.Index{}
 	}
-	switch FamilyOf(ask.Kind) {
+	switch FamilyOf(query.Kind) {
 	case Paths:
-		path := ask.Resource
+		path := query.Resource
 		if path == "." {
 			path = ""
 		} else if path == "" || !pattern.CanonicalPath(path) {
@@ -221,24 +282,24 @@ func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
 		}
 		return x.Paths(to, path), ""
 	case Commands:
-		if len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0]) {
+		if len(query.Argv) == 0 || !pattern.ProgramName(query.Argv[0]) {
 			return nil, "write the program as a bare name or an absolute path"
 		}
-		for _, arg := range ask.Argv {
+		for _, arg := range query.Argv {
 			if strings.IndexByte(arg, 0) >= 0 {
 				return nil, "an argument contains NUL"
 			}
 		}
-		return x.Commands(to, ask.Argv), ""
+		return x.Commands(to, query.Argv), ""
 	case Hosts:
-		e, problem := pattern.ParseEndpoint(ask.Resource)
+		e, problem := pattern.ParseEndpoint(query.Resource)
 		if problem != "" {
 			return nil, problem
 		}
 		return x.Hosts(to, e), ""
 	}
-	if ask.Resource == "" {
+	if query.Resource == "" {
 		return nil, "it is empty"
 	}
-	return x.Custom(to, ask.Resource), ""
+	return x.Custom(to, query.Resource), ""
 }

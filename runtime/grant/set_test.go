@@ -39,7 +39,7 @@ func mustSet(t testing.TB, lines ...string) *Set {
 }
 
 func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
-	asks := []Ask{
+	queries := []Query{
 		{Kind: FileRead, Resource: "public/a"}, {Kind: FileRead, Resource: "."},
 		{Kind: SystemCommand, Argv: []string{"echo"}},
 		{Kind: NetConnect, Resource: "example.com:80"}, {Kind: "db.read", Resource: "a"},
@@ -51,12 +51,12 @@ func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
 	}
 	other := mustSet(t, "file.write **", "db.write *", "queue.push *")
 	for _, set := range []*Set{nil, {}, empty, other} {
-		for _, ask := range asks {
-			d := set.Decide(noon, ask)
+		for _, query := range queries {
+			d := set.Decide(noon, query)
 			var denied *Denied
 			if d.Allowed || !errors.As(d.Err(), &denied) || !strings.HasPrefix(denied.Error(),
 				"permission_denied: ") {
-				t.Errorf("%+v: %+v", ask, d)
+				t.Errorf("%+v: %+v", query, d)
 			}
 		}
 		_ = set.Grants()
@@ -72,51 +72,51 @@ func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		ask   Ask
+		query Query
 		cause Cause
 		text  string
 		grant string
 	}{
-		{Ask{Kind: FileRead, Resource: "x/y", Named: "x//y"}, NoGrant,
+		{Query{Kind: FileRead, Resource: "x/y", Named: "x//y"}, NoGrant,
 			`permission_denied: file.read "x//y": no grant allows it`, ""},
-		{Ask{Kind: FileRead, Resource: "old/a"}, HasExpired,
+		{Query{Kind: FileRead, Resource: "old/a"}, HasExpired,
 			`permission_denied: file.read "old/a": the grant has expired at 2026-03-04T12:00:00Z`,
 			"1"},
-		{Ask{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted,
+		{Query{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted,
 			`permission_denied: system.command "git log": the grant applies to isolated calls only`,
 			"2"},
-		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant,
+		{Query{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant,
 			`permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
-		{Ask{Kind: SystemCommand}, Malformed,
+		{Query{Kind: SystemCommand}, Malformed,
 			`permission_denied: system.command "": write the program as a bare name or an absolute path`,
 			""},
-		{Ask{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed,
+		{Query{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed,
 			`permission_denied: system.command "./git": write the program as a bare name or ` +
 				`an absolute path`, ""},
-		{Ask{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed,
+		{Query{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed,
 			`permission_denied: system.command "git a\x00b": an argument contains NUL`, ""},
-		{Ask{Kind: FileRead, Resource: "old/../x"}, Malformed,
+		{Query{Kind: FileRead, Resource: "old/../x"}, Malformed,
 			`permission_denied: file.read "old/../x": it is not a path below a root`, ""},
-		{Ask{Kind: NetConnect, Resource: "127.1"}, Malformed,
+		{Query{Kind: NetConnect, Resource: "127.1"}, Malformed,
 			`permission_denied: net.connect "127.1": some programs parse a name that ends in a number ` +
 				`as an address`, ""},
-		{Ask{Kind: "db.read"}, Malformed, `permission_denied: db.read "": it is empty`, ""},
+		{Query{Kind: "db.read"}, Malformed, `permission_denied: db.read "": it is empty`, ""},
 	} {
-		d := set.Decide(noon, c.ask)
+		d := set.Decide(noon, c.query)
 		var denied *Denied
 		if !errors.As(d.Err(), &denied) || denied.Error() != c.text || denied.Cause != c.cause ||
-			denied.Kind != c.ask.Kind {
-			t.Errorf("%+v: %v", c.ask, d.Err())
+			denied.Kind != c.query.Kind {
+			t.Errorf("%+v: %v", c.query, d.Err())
 		}
 		if got := d.Grant; (got == nil) != (c.grant == "") || got != nil && got.ID != c.grant {
-			t.Errorf("%+v: grant %+v", c.ask, got)
+			t.Errorf("%+v: grant %+v", c.query, got)
 		}
 	}
-	if d := set.Decide(noon.Add(-1), Ask{Kind: FileRead, Resource: "old/a"}); !d.Allowed ||
+	if d := set.Decide(noon.Add(-1), Query{Kind: FileRead, Resource: "old/a"}); !d.Allowed ||
 		d.Err() != nil || d.Grant.ID != "1" {
 		t.Errorf("before it expires: %+v", d)
 	}
-	if d := set.Decide(noon, Ask{Kind: SystemCommand, Argv: []string{"git"},
+	if d := set.Decide(noon, Query{Kind: SystemCommand, Argv: []string{"git"},
 		Isolated: true}); !d.Allowed {
 		t.Errorf("inside isolation: %+v", d)
 	}
@@ -126,12 +126,12 @@ func TestPathsThatNobodyOpenedAreNotDecidedOn(t *testing.T) {
 	set := mustSet(t, "file.read **")
 	for _, path := range []string{"", "/a", "a/", "a//b", "a/./b", "./a", "..", "a/..", "a/../b",
 		"a\x00", "\xff", "a/\xff", strings.Repeat("a", 5000)} {
-		if set.Decide(noon, Ask{Kind: FileRead, Resource: path}).Allowed {
+		if set.Decide(noon, Query{Kind: FileRead, Resource: path}).Allowed {
 			t.Errorf("%q is allowed", path)
 		}
 	}
 	for _, path := range []string{".", "a", "...", "a/..b", "a/b.", "é"} {
-		if !set.Decide(noon, Ask{Kind: FileRead, Resource: path}).Allowed {
+		if !set.Decide(noon, Query{Kind: FileRead, Resource: path}).Allowed {
 			t.Errorf("%q is refused", path)
 		}
 	}
@@ -156,7 +156,7 @@ func TestSetsDoNotChangeWithWhatTheyWereMadeOf(t *testing.T) {
 	}
 	grants[0].Expires = noon
 	set.Grants()[0].Expires = noon
-	if !set.Decide(noon, Ask{Kind: FileRead, Resource: "a", Isolated: true}).Allowed {
+	if !set.Decide(noon, Query{Kind: FileRead, Resource: "a", Isolated: true}).Allowed {
 		t.Error("a set was changed from outside")
 	}
 }
@@ -195,22 +195,22 @@ func TestTheLeastIsAPublicFolderAndEcho(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		ask  Ask
-		want string
+		query Query
+		want  string
 	}{
-		{Ask{Kind: FileRead, Resource: "public/a/b"}, "default:1"},
-		{Ask{Kind: SystemCommand, Argv: []string{"echo", "a", "; rm"}}, "default:2"},
-		{Ask{Kind: FileRead, Resource: "private"}, ""},
-		{Ask{Kind: FileWrite, Resource: "public/a"}, ""},
-		{Ask{Kind: SystemCommand, Argv: []string{"/tmp/echo"}}, ""},
+		{Query{Kind: FileRead, Resource: "public/a/b"}, "default:1"},
+		{Query{Kind: SystemCommand, Argv: []string{"echo", "a", "; rm"}}, "default:2"},
+		{Query{Kind: FileRead, Resource: "private"}, ""},
+		{Query{Kind: FileWrite, Resource: "public/a"}, ""},
+		{Query{Kind: SystemCommand, Argv: []string{"/tmp/echo"}}, ""},
 	} {
-		if set.Decide(noon, c.ask).Allowed {
-			t.Errorf("%+v is allowed outside isolation", c.ask)
+		if set.Decide(noon, c.query).Allowed {
+			t.Errorf("%+v is allowed outside isolation", c.query)
 		}
-		c.ask.Isolated = true
-		if d := set.Decide(noon, c.ask); d.Allowed != (c.want != "") || d.Allowed &&
+		c.query.Isolated = true
+		if d := set.Decide(noon, c.query); d.Allowed != (c.want != "") || d.Allowed &&
 			d.Grant.ID != c.want {
-			t.Errorf("%+v: %+v", c.ask, d)
+			t.Errorf("%+v: %+v", c.query, d)
 		}
 	}
 }
@@ -246,11 +246,11 @@ func TestPermissionsAreRestrictedUnlessTheySayOtherwise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ask := range []Ask{{Kind: "db.read", Resource: "a"},
+	for _, query := range []Query{{Kind: "db.read", Resource: "a"},
 		{Kind: "db.read", Resource: "a", Isolated: true}} {
-		if got := set.Decide(noon, ask); got.Allowed != ask.Isolated ||
-			!ask.Isolated && got.Cause != Restricted {
-			t.Errorf("%+v: %+v", ask, got)
+		if got := set.Decide(noon, query); got.Allowed != query.Isolated ||
+			!query.Isolated && got.Cause != Restricted {
+			t.Errorf("%+v: %+v", query, got)
 		}
 	}
 }
@@ -346,40 +346,40 @@ func TestSetsDecideAsTheirGrantsOneByOne(t *testing.T) {
 		if len(grants) > 0 && rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
 			from = rapid.SampledFrom(grants).Draw(t, "from").Permission
 		}
-		ask := Ask{Kind: from.Type, Isolated: rapid.Bool().Draw(t, "isolated")}
-		ask.Resource, ask.Argv = within(t, from)
-		if FamilyOf(ask.Kind) == Paths && ask.Resource == "" {
-			ask.Resource = "."
+		query := Query{Kind: from.Type, Isolated: rapid.Bool().Draw(t, "isolated")}
+		query.Resource, query.Argv = within(t, from)
+		if FamilyOf(query.Kind) == Paths && query.Resource == "" {
+			query.Resource = "."
 		}
 		var want *Grant
 		for i := range grants {
 			g := &grants[i]
-			resource := ask.Resource
+			resource := query.Resource
 			if FamilyOf(g.Type) == Paths && resource == "." {
 				resource = ""
 			}
-			usable := g.Type == ask.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) &&
-				bool(g.Unrestricted || Unrestricted(ask.Isolated))
+			usable := g.Type == query.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) &&
+				bool(g.Unrestricted || Unrestricted(query.Isolated))
 			if FamilyOf(g.Type) == Paths && !pattern.CanonicalPath(resource) ||
 				FamilyOf(g.Type) == Commands &&
-					(len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0])) ||
+					(len(query.Argv) == 0 || !pattern.ProgramName(query.Argv[0])) ||
 				FamilyOf(g.Type) == Custom && resource == "" {
 				usable = false
 			}
-			if usable && matches(t, g.Permission, resource, ask.Argv) {
+			if usable && matches(t, g.Permission, resource, query.Argv) {
 				want = g
 				break
 			}
 		}
-		d := set.Decide(noon, ask)
+		d := set.Decide(noon, query)
 		if d.Allowed != (want != nil) || want != nil && d.Grant.ID != want.ID {
-			t.Fatalf("%+v: %+v, want %+v", ask, d, want)
+			t.Fatalf("%+v: %+v, want %+v", query, d, want)
 		}
 	})
 }
 
-// hundred is a set of 100 grants, and asks that its last ones answer.
-func hundred(t testing.TB) (*Set, map[string]Ask) {
+// hundred is a set of 100 grants, and queries that its last ones allow.
+func hundred(t testing.TB) (*Set, map[string]Query) {
 	var lines []string
 	for i := range 25 {
 		lines = append(lines,
@@ -388,7 +388,7 @@ func hundred(t testing.TB) (*Set, map[string]Ask) {
 			fmt.Sprintf(`system.command "tool%d run *"`, i),
 			fmt.Sprintf("net.connect *.host%d.example.com:443", i))
 	}
-	return mustSet(t, lines...), map[string]Ask{
+	return mustSet(t, lines...), map[string]Query{
 		"prefix":  {Kind: FileRead, Resource: "public/team24/some/folder/deep/down/readme.md"},
 		"glob":    {Kind: FileRead, Resource: "work/some/folder/reports24/of-the-year.csv"},
 		"none":    {Kind: FileRead, Resource: "work/some/folder/deep/down/of-the-year.csv"},
@@ -398,24 +398,24 @@ func hundred(t testing.TB) (*Set, map[string]Ask) {
 }
 
 func TestDecisionsAllocateNothing(t *testing.T) {
-	set, asks := hundred(t)
-	for name, ask := range asks {
-		if d := set.Decide(noon, ask); d.Allowed != (name != "none") {
+	set, queries := hundred(t)
+	for name, query := range queries {
+		if d := set.Decide(noon, query); d.Allowed != (name != "none") {
 			t.Errorf("%s: %+v", name, d)
 		}
-		if n := testing.AllocsPerRun(100, func() { set.Decide(noon, ask) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { set.Decide(noon, query) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 }
 
 func BenchmarkDecideWithAHundredGrants(b *testing.B) {
-	set, asks := hundred(b)
+	set, queries := hundred(b)
 	for _, name := range []string{"prefix", "glob", "none", "command", "host"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				set.Decide(noon, asks[name])
+				set.Decide(noon, queries[name])
 			}
 		})
 	}

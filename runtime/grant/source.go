@@ -161,14 +161,14 @@ func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 		Reason: r.why(v), Created: now, Expires: v.Expires}, nil
 }
 
-// why is for what reason a verdict grants what was asked for.
+// why is the reason of the grant that a verdict makes.
 func (r Request) why(v Verdict) string {
 	if strings.TrimSpace(v.Note) != "" || r.Reason == "" {
 		return v.Note
 	}
 	text := "requested: " + r.Reason
 	if len(text) > MaxReason {
-		// a character that was cut in two goes
+		// ToValidUTF8 removes a character that was cut in two
 		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…"
 	}
 	return text

@@ -10,9 +10,8 @@ import (
 
 var errSwapped = errors.New("it was replaced during opening")
 
-// sameName reports by its error whether name, in a directory, is what is open and no link to it, in
-// the spelling that the directory has. The caller holds it open, so that no other file can have its
-// number.
+// sameName returns an error unless name, in a directory, is the open file and no link to it, in the
+// directory's spelling. The caller holds the file open, so that no other file has its number.
 func sameName(dir *os.Root, name string, open os.FileInfo) error {
 	now, err := dir.Lstat(name)
 	switch {
@@ -26,10 +25,10 @@ func sameName(dir *os.Root, name string, open os.FileInfo) error {
 	return listed(dir, name)
 }
 
-// needsListing reports whether name could be found in a spelling that is not its own: on systems
-// whose file systems fold as a rule always, on others where the same letters in the other case name
-// the same file, and for names that folding file systems have rules of their own for: beyond ASCII,
-// short names with "~", dots and spaces at the end.
+// needsListing reports whether name could be found in another spelling: always on systems whose
+// file systems usually fold, on others if the same letters in the other case name the same file,
+// and for names with special rules in folding file systems: beyond ASCII, short names with "~",
+// dots and spaces at the end.
 func needsListing(dir *os.Root, name string, open os.FileInfo, goos string) bool {
 	switch goos {
 	case "windows", "darwin", "ios":
@@ -56,7 +55,7 @@ func needsListing(dir *os.Root, name string, open os.FileInfo, goos string) bool
 	return err == nil && os.SameFile(info, open)
 }
 
-// listed reports by its error whether the directory has the name with this spelling.
+// listed returns an error unless the directory has the name with this spelling.
 func listed(dir *os.Root, name string) error {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -6,9 +6,9 @@ import "strings"
 // could be no less secret, and would look less like it.
 const tokenShown = "(the token)"
 
-// withoutToken returns claims that do not hold the token: some authorization servers say it again
-// in what they answer about it, as its id or as a member of their own. Claims may be shared, and
-// are copied where they hold it.
+// withoutToken returns claims that do not contain the token: some authorization servers repeat it
+// in introspection responses, as its id or as a member of their own. Claims may be shared, and are
+// copied if they contain it.
 func withoutToken(claims map[string]any, token string) map[string]any {
 	if !holds(claims, token) {
 		return claims

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// verified is what a bearer token becomes whose verifier says id.
+// verified is the identity of a bearer token whose verifier returns id.
 func verified(t testing.TB, id identity.Identity, token string) identity.Identity {
 	t.Helper()
 	id.Principal = access.Principal{Subject: "ada"}

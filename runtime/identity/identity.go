@@ -138,8 +138,9 @@ type Resource struct {
 	// AuthorizationServers are the issuers whose tokens are accepted. Empty is the issuers of an
 	// oidc.Source, and for other sources an error of runtime.New.
 	AuthorizationServers []string
-	// Scopes are the scopes that a client may request. Leave out scopes that only hidden tools
-	// need. Empty publishes none.
+	// Scopes are the scopes that a client may request (scopes_supported). Everybody can read them,
+	// so leave out scopes that only hidden tools need. Nil publishes those of tools, prompts and
+	// resources with denial=challenge, and an empty list none.
 	Scopes []string
 	// Name is for people. Empty publishes none.
 	Name string

@@ -53,9 +53,11 @@ func (s static) Check() error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(s.principals)) {
 		digits, ok := strings.CutPrefix(key, hashPrefix)
-		if raw, err := hex.DecodeString(digits); !ok || err != nil || len(raw) != sha256.Size || digits != strings.ToLower(digits) {
+		raw, err := hex.DecodeString(digits)
+		if !ok || err != nil || len(raw) != sha256.Size || digits != strings.ToLower(digits) {
 			// The key is not shown: it may be the token itself.
-			errs = append(errs, fmt.Errorf("identity.Static: the key of principal %q is not a token hash: use identity.HashToken(token)", s.principals[key].Subject))
+			errs = append(errs, fmt.Errorf("identity.Static: the key of principal %q is not a "+
+				"token hash: use identity.HashToken(token)", s.principals[key].Subject))
 			continue
 		}
 		if s.principals[key].Anonymous() {

@@ -87,7 +87,7 @@ func TestSecretsOfAValueAreItsOwn(t *testing.T) {
 	}
 }
 
-func TestBearerKeepsTheTokenIfToldTo(t *testing.T) {
+func TestBearerKeepsTheTokenIfConfigured(t *testing.T) {
 	own := identity.NewValue("of the verifier")
 	for _, test := range []struct {
 		value   identity.Value

@@ -132,7 +132,7 @@ func lines(want, got string) string {
 // name the tool.
 const concealVersion = "2025-11-25"
 
-// AssertConcealed checks that the principal cannot tell a tool from a missing one: no list has it,
+// AssertConcealed checks that the principal sees no difference to a missing tool: no list has it,
 // and a call gets the bytes of a call of an unknown tool, except for the name. It calls with no
 // arguments, unknown arguments and malformed ones. It calls over a pipe, and also over HTTP, with
 // statuses and headers, if the server's Options.Identity is [Identities].

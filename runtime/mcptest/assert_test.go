@@ -61,11 +61,11 @@ func office() toolset.Toolset {
 		},
 		Tools: []toolset.Tool{tool("close"), tool("file"), tool("hello"), tool("post"), wait},
 		Prompts: []toolset.Prompt{{Name: "letter",
-			Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 				return toolset.PromptText("", nil)
 			}}},
 		Resources: []toolset.Resource{{URI: "office://rules", Name: "rules",
-			Read: func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 				return toolset.ResourceText("", nil)
 			}}},
 	})
@@ -219,7 +219,7 @@ func TestMatrixIsComparedWithItsFile(t *testing.T) {
 	}
 }
 
-func TestConcealedToolIsToldFromOthers(t *testing.T) {
+func TestConcealedToolIsMarked(t *testing.T) {
 	for name, test := range map[string]struct {
 		source identity.Source
 		caller access.Principal

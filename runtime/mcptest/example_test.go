@@ -1,9 +1,12 @@
 package mcptest_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -51,6 +54,27 @@ func ExampleAs() {
 		if !slices.Contains(mcptest.Tools(t, admin), debugtools.ToolPrintEnv) {
 			t.Error("an admin does not see debug_print_env")
 		}
+	}
+	_ = test
+}
+
+// A client that answers the questions of tools with elicits, over HTTP.
+func ExampleHTTPClient() {
+	test := func(t *testing.T, server *runtime.Server) {
+		client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{
+					Action: "accept", Content: map[string]any{"sure": true},
+				}, nil
+			},
+		})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: mcptest.Serve(t, server), HTTPClient: mcptest.HTTPClient("token"),
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
 	}
 	_ = test
 }

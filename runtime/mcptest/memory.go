@@ -85,7 +85,7 @@ type callerKey struct{}
 // caller is the principal of a connection in memory.
 type caller struct {
 	principal  access.Principal
-	identify   func() // called as soon as the server has asked Identities for the caller
+	identify   func() // called as soon as the server has got the caller from Identities
 	identified <-chan struct{}
 }
 

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// maxDepth is how deep values are looked into; what is deeper is masked, so that a value that holds
-// itself is answered as well.
+// maxDepth is how deep values are searched; deeper ones are masked, so that the walk of a value
+// that contains itself ends.
 const maxDepth = 64
 
-// maxValues is how many values are looked into; what comes after them is masked, so that a value
-// that holds itself more than once is answered as well: its depth alone would be reached by
-// 2^maxDepth ways.
+// maxValues is how many values are searched; the others are masked, so that the walk of a value
+// that contains itself more than once ends soon: maxDepth alone would allow 2^maxDepth ways.
 const maxValues = 100_000
 
-// walk is one way through values. The zero value is not for use: see newWalk.
+// walk is one walk through values. newWalk makes it.
 type walk struct {
 	Masker
 	left *int // of maxValues
@@ -32,7 +31,7 @@ func newWalk(m Masker) walk {
 	return walk{m, &left}
 }
 
-// over counts a value that is depth deep, and reports whether it is one too deep or too many.
+// over counts a value at a depth, and reports whether a limit is exceeded.
 func (m walk) over(depth int) bool {
 	*m.left--
 	return depth > maxDepth || *m.left < 0
@@ -157,8 +156,8 @@ func whole[V any](value V) V {
 	return any(Mask).(V) // V is any
 }
 
-// shown is what a value of another type shows. Its methods may panic, as fmt and slog expect them
-// to.
+// shown is the printable form of a value of another type. Its methods may panic, as with fmt and
+// slog.
 func (m walk) shown(v any, depth int) (masked any) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,7 +195,7 @@ func (m walk) shown(v any, depth int) (masked any) {
 	return m.any(tree, depth+1)
 }
 
-// logged is what a value of a log shows; a group is a map.
+// logged is the printable form of a value of a log; a group is a map.
 func (m walk) logged(v slog.Value, depth int) any {
 	v = v.Resolve()
 	if v.Kind() != slog.KindGroup {

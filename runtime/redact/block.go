@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // block hides a block scalar of YAML: a name, "|" or ">", and lines that are indented further than
-// the name's line. It reports whether there is one, and returns where the search goes on.
+// the name's line. It reports whether there is one, and returns where the search continues.
 func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	s, i := t.s, sep.value
 	if !sep.spaced {
@@ -65,9 +65,9 @@ func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	return t.hide(begin, last, Mask), true
 }
 
-// indentation is how far the line of a name is indented, with the markers of lists and without
-// them. backslashes is how many the text has before each line break, 0 for a text that is not
-// quoted. A line of a quoted text may begin with the quote.
+// indentation is the indentation of a name's line, with and without the markers of lists.
+// backslashes is their number before each line break, 0 for a text that is not quoted. A line of a
+// quoted text may begin with the quote.
 func indentation(s string, name, backslashes int) (marked, plain int) {
 	begin := name
 	for begin > 0 && strings.IndexByte("\r\n", s[begin-1]) < 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// escapedBeside is beside where what follows is escaped, as a URL is within a query string:
-// token%3Dabc and postgres%3A%2F%2Fada%3Apassword%40db.
+// escapedBeside is beside for escaped text, as a URL within a query string: token%3Dabc and
+// postgres%3A%2F%2Fada%3Apassword%40db.
 func (t *scanner) escapedBeside(from, end int) int {
 	const equals, scheme, second, behind = "%3D", "%3A%2F%2F", "%3A", "%40"
 	if to := t.encoded(from, end); to > end {
@@ -63,7 +63,7 @@ func (t *scanner) escapedBeside(from, end int) int {
 	return end
 }
 
-// separates reports whether an escape stands for what a bare value ends at.
+// separates reports whether an escape is that of a character that ends a bare value.
 func separates(s string) bool {
 	// & " ' space ; and the ends of lines
 	for _, escape := range [...]string{"%26", "%22", "%27", "%20", "%3B", "%0A", "%0D"} {
@@ -74,15 +74,15 @@ func separates(s string) bool {
 	return false
 }
 
-// maxEscapes is how often a text in JSON may be escaped that is looked at without its escapes.
+// maxEscapes is how often JSON may be escaped to be searched without its escapes.
 const maxEscapes = 3
 
-// inEncoded are the characters of a text that is escaped as in a query string.
+// inEncoded are the characters of text that is escaped as in a query string.
 var inEncoded = set(func(c byte) bool { return inURL[c] && c != '\\' })
 
 // encoded hides the secrets of JSON that is escaped as in a query string:
 // %22password%22%3A%22x%22. A string of that JSON ends at end. It reads each such text once,
-// without the escapes, and returns where the search goes on.
+// without the escapes, and returns where the search continues.
 func (t *scanner) encoded(from, end int) int {
 	if end < t.decoded || t.depth == maxEscapes || !encodedQuote(t.s[end:]) {
 		return end
@@ -119,7 +119,7 @@ func (t *scanner) encoded(from, end int) int {
 	return to
 }
 
-// plainByte is what the byte or the escape stands for that a text begins with, and its size.
+// plainByte is the first byte of a text, unescaped, and its size in the text.
 func plainByte(s string) (byte, int) {
 	if s[0] == '+' {
 		return ' ', 1
@@ -133,7 +133,7 @@ func plainByte(s string) (byte, int) {
 }
 
 // encodedQuote reports whether a text begins with an escaped quote and then a colon or a comma, as
-// behind a name or an item in JSON. They may be escaped several times.
+// after a name or an item in JSON. They may be escaped several times.
 func encodedQuote(s string) bool {
 	const longest = 8
 	quoted := false

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// flag hides the value behind a flag of a command, as in --password hunter2, --password "a b" and
+// flag hides the value after a flag of a command, as in --password hunter2, --password "a b" and
 // ["--password", "a b"], unless that is the next flag or the name of a header. The items of a list
 // may be on lines of their own, and a flag in a list may have one hyphen.
 func (t *scanner) flag(from, end int) int {
@@ -76,7 +76,7 @@ func (t *scanner) flag(from, end int) int {
 	return t.hide(i, beforeName(s, i, to), Mask)
 }
 
-// flagged reports whether an item of a list is the secret behind a flag, as in ["--password", "x"].
+// flagged reports whether an item of a list is the secret after a flag, as in ["--password", "x"].
 func (m Masker) flagged(flag, item any) bool {
 	name, _ := flag.(string)
 	var value string

@@ -22,8 +22,8 @@ var (
 	escaped    = set(func(c byte) bool { return credential[c] || c == '%' || c == '=' })
 )
 
-// formsOf are the prefixes of keys that begin with one byte, and the bytes that come second in
-// them: these show that most words are not keys.
+// formsOf are the prefixes of keys that begin with one byte, and their second bytes, which exclude
+// most words.
 type formsOf struct {
 	second [4]uint64
 	forms  []keyForm
@@ -31,8 +31,8 @@ type formsOf struct {
 
 func (f *formsOf) may(second byte) bool { return f.second[second>>6]&(1<<(second&63)) != 0 }
 
-// keyForms are the documented prefixes of keys, by their first byte. What identifies and opens
-// nothing, such as a key of Stripe's that is published (pk_live_), is none.
+// keyForms are the documented prefixes of keys, by their first byte. Keys that only identify, such
+// as Stripe's published ones (pk_live_), are not secrets.
 var keyForms = func() (by [256]formsOf) {
 	for _, group := range []struct {
 		prefixes string
@@ -40,7 +40,8 @@ var keyForms = func() (by [256]formsOf) {
 		of       *[256]bool
 	}{
 		// where code is kept and packages are published
-		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ CFPAT- PMAK- atlasv1.", 20, &letter},
+		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ " +
+			"rubygems_ CFPAT- PMAK- atlasv1.", 20, &letter},
 		{"github_pat_ GR1348941 tskey- sk-", 16, &letter},
 		// routable ones have parts
 		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", 16,
@@ -55,7 +56,8 @@ var keyForms = func() (by [256]formsOf) {
 		{"AQ.Ab", 30, &letter},
 		{"1//0", 30, &letter},
 		{"ya29. hvs. hvb. hvr. SG.", 16, &dotted},
-		{"dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ pscale_pw_ sbp_ sb_secret_ fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", 16, &letter},
+		{"dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ pscale_pw_ sbp_ sb_secret_ " +
+			"fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", 16, &letter},
 		{"fm1r_ fm2_", 40, &escaped},
 		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", 20, &dotted},
 		{"dapi pul-", 32, &hex},
@@ -66,7 +68,8 @@ var keyForms = func() (by [256]formsOf) {
 		{"SK key-", 32, &hex}, // of Twilio and of Mailgun
 		{"xkeysib- xsmtpsib-", 20, &letter},
 		// money
-		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- sq0csp- FLWSECK- rzp_live_", 10, &letter},
+		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- " +
+			"sq0csp- FLWSECK- rzp_live_", 10, &letter},
 		// models
 		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20,
 			&letter},
@@ -93,8 +96,8 @@ var keyForms = func() (by [256]formsOf) {
 	return by
 }()
 
-// form hides a secret that is known by its form and begins at i, and returns where the search goes
-// on; i without one.
+// form hides a secret at i with a known form, and returns where the search continues; i without
+// one.
 func (t *scanner) form(i int) int {
 	s := t.s[i:]
 	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
@@ -118,7 +121,7 @@ func (t *scanner) form(i int) int {
 	return i
 }
 
-// jwtHeads are {", { " and { with a line's end behind it.
+// jwtHeads are {", { " and { before a line end.
 var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
 
 // jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON
@@ -133,8 +136,8 @@ func (t *scanner) jwt(i int) int {
 	return runEnd(t.s, t.word, &dotted) - i
 }
 
-// armor is how a key of several lines is found: it begins with begin if opens accepts the text
-// behind that, and closing is where the text behind the key begins.
+// armor is the form of a key of several lines: it begins with begin if opens accepts the text after
+// that, and closing is where the text after the key begins.
 type armor struct {
 	begin   string
 	opens   func(behind string) bool
@@ -154,8 +157,7 @@ var armors = [...]armor{
 	}},
 }
 
-// gapped reports whether a space stands between BEGIN and the label, as it is or as URLs and JSON
-// escape it.
+// gapped reports whether a space is between BEGIN and the label, plain or escaped for URLs or JSON.
 func gapped(behind string) bool {
 	for _, gap := range [...]string{" ", "+", "%20", `\u0020`} {
 		if strings.HasPrefix(behind, gap) {
@@ -171,7 +173,7 @@ func counts(behind string) bool {
 	return is && number != "" && '0' <= number[0] && number[0] <= '9'
 }
 
-// field returns the text behind a colon and a space, as they are or as URLs escape them.
+// field returns the text after a colon and a space, plain or escaped for URLs.
 func field(s string) (value string, is bool) {
 	for _, colon := range [...]string{":", "%3A", "%3a"} {
 		if value, is := strings.CutPrefix(s, colon); is {
@@ -219,9 +221,9 @@ func opening(s string, a armor) int {
 	}
 }
 
-// closing is where what stands behind a block begins; the end of the text where nothing closes it.
-// A line that has no label and no dashes behind END closes nothing, nor do the dashes that open the
-// next block, or else who writes such a line before a key would see the key.
+// closing is where the text after a block begins; the end of the text if the block is not closed. A
+// line without a label and dashes after END closes nothing, nor do the dashes that open the next
+// block: otherwise such a line before a key would expose the key.
 func closing(s, end, dashes string) int {
 	for done := 0; ; {
 		i := strings.Index(s[done:], end)
@@ -239,7 +241,7 @@ func closing(s, end, dashes string) int {
 	}
 }
 
-// label are the characters of what a block holds, spaces and their escapes included.
+// label are the characters of a block's label, spaces and their escapes included.
 var label = set(func(c byte) bool {
 	return alphanumeric[c] || c == ' ' || c == '+' || c == '%' || c == '\\'
 })
@@ -256,8 +258,8 @@ func scheme(word string) bool {
 	return strings.EqualFold(word, "token") || strings.EqualFold(word, "digest")
 }
 
-// scheme hides the credential behind the name of a scheme that begins at i, and returns where the
-// search goes on; i without one.
+// scheme hides the credential after the name of a scheme that begins at i, and returns where the
+// search continues; i without one.
 func (t *scanner) scheme(i int) int {
 	switch t.s[i] {
 	case 'B', 'b', 'D', 'd', 'N', 'n':
@@ -299,7 +301,7 @@ func (t *scanner) scheme(i int) int {
 	return i
 }
 
-// proses is prose for words with strokes between them as well, as in authentication/authorization.
+// proses is prose, also for words with slashes between them, as in authentication/authorization.
 func proses(words string) bool {
 	first, rest, more := strings.Cut(words, "/")
 	for more && len(first) > 1 && len(words) < 48 &&
@@ -311,8 +313,8 @@ func proses(words string) bool {
 	return prose(words)
 }
 
-// prose reports whether what follows the name of a scheme is a word of a sentence: short, and
-// letters alone, none but the first a capital.
+// prose reports whether the word after the name of a scheme belongs to a sentence: it is short and
+// has letters only, of which only the first may be a capital.
 func prose(word string) bool {
 	word = strings.TrimRight(word, ".")
 	if len(word) < 4 || len(word) >= 20 {
@@ -326,11 +328,11 @@ func prose(word string) bool {
 	return true
 }
 
-// opaqueUser is from how many characters on a URL's user without a password is a token.
+// opaqueUser is the least number of characters of a URL's user that count as a token.
 const opaqueUser = 20
 
-// authority is where that of a URL begins whose scheme ends at i, or -1. JSON may escape the
-// slashes.
+// authority is where the authority of a URL begins whose scheme ends at i, or -1. JSON may escape
+// the slashes.
 func authority(s string, i int) int {
 	if at(s, i) != ':' {
 		return -1
@@ -344,7 +346,7 @@ func authority(s string, i int) int {
 }
 
 // url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986,
-// section 3.2), and a user that is long enough for a token. It returns where the search goes on.
+// section 3.2), and a user that is long enough for a token. It returns where the search continues.
 func (t *scanner) url(from, i int) int {
 	if i >= t.runEnd {
 		t.runEnd = runEnd(t.s, i, &inURL)
@@ -364,8 +366,8 @@ func (t *scanner) url(from, i int) int {
 			"0123456789") == ""
 		switch {
 		case t.lastAt >= i && !port:
-			// A password with one of /?# unescaped in it hides where the authority ends; a port has
-			// digits alone.
+			// With one of /?# unescaped in a password, the end of the authority is ambiguous; a
+			// port has digits only.
 			user = t.lastAt - i
 		case t.lastAt < i:
 			if user = t.beyond(from, i, port) - i; user <= colon {
@@ -381,7 +383,7 @@ func (t *scanner) url(from, i int) int {
 		}
 		return i
 	}
-	if colon >= opaqueUser { // the password is empty, or says that the user is the token
+	if colon >= opaqueUser { // the password is empty, or marks the user as the token
 		t.hide(i, i+colon, Mask)
 	}
 	return t.hide(i+colon+1, i+user, Mask)
@@ -389,9 +391,9 @@ func (t *scanner) url(from, i int) int {
 
 var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`", c) < 0 })
 
-// beyond is where the last "@" stands behind i, for the sake of a password that holds white space,
-// quotes or angle brackets: on the line, or in the quotes around the URL that begins at from; -1
-// without one. Behind a port it counts in quotes alone, and where no quote ends the port.
+// beyond is the position of the last "@" after i, for a password with white space, quotes or angle
+// brackets: on the line, or in the quotes around the URL that begins at from; -1 without one. After
+// a port it counts in quotes only, and if no quote ends the port.
 func (t *scanner) beyond(from, i int, port bool) int {
 	if i >= t.lineEnd {
 		t.lineEnd = len(t.s)
@@ -425,8 +427,8 @@ func (t *scanner) beyond(from, i int, port bool) int {
 	return -1
 }
 
-// wholeURL hides the password of a value that is a URL from its beginning to its end, whatever the
-// password holds.
+// wholeURL hides the password of a value that is a URL as a whole, with any characters in the
+// password.
 func wholeURL(value string) string {
 	const between = "://"
 	scheme := runEnd(value, 0, &inScheme)
@@ -448,8 +450,7 @@ func wholeURL(value string) string {
 
 var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
 
-// longestSource bounds how far back a data source name is looked for, among the characters of
-// source.
+// longestSource bounds the search backwards for a data source name.
 const longestSource = 256
 
 var (
@@ -458,11 +459,11 @@ var (
 )
 
 // dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database
-// and user:password@proxy:3128, whose "@" stands at i.
+// and user:password@proxy:3128, whose "@" is at i.
 func (t *scanner) dataSource(i int) {
 	end := runEnd(t.s, i+1, &host)
 	to := t.s[i+1 : end]
-	bare := false // of what the driver's parentheses tell
+	bare := false // without the driver's parentheses
 	switch at(t.s, end) {
 	case '(':
 		if to == "" || strings.Contains(to, ".") {

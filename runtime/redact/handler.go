@@ -82,11 +82,11 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, masked)
 }
 
-// attr masks an attribute and reports whether it is another one now. All masks it whatever its
-// name.
+// attr masks an attribute and reports whether it has changed. With all it masks any name.
 func (h handler) attr(w walk, a slog.Attr, all bool, depth int) (slog.Attr, bool) {
 	key := h.m.Text(a.Key)
-	value, changed := h.value(w, a.Value, all || h.m.Name(a.Key) || alone(a.Key) && a.Value.Kind() == slog.KindString, depth)
+	all = all || h.m.Name(a.Key) || alone(a.Key) && a.Value.Kind() == slog.KindString
+	value, changed := h.value(w, a.Value, all, depth)
 	return slog.Attr{Key: key, Value: value}, changed || key != a.Key
 }
 
@@ -96,7 +96,7 @@ func (h handler) value(w walk, v slog.Value, all bool, depth int) (slog.Value, b
 		return v, false
 	case slog.KindLogValuer:
 		masked, _ := h.value(w, v.Resolve(), all, depth)
-		return masked, true // or it would be asked again, and could say something else
+		return masked, true // or it would be resolved again, and could change
 	case slog.KindGroup:
 		return h.group(w, v, all, depth)
 	case slog.KindString:
@@ -151,14 +151,13 @@ func (h handler) group(w walk, v slog.Value, all bool, depth int) (slog.Value, b
 	return v, false
 }
 
-// text is what an error says.
+// text is the masked text of an error.
 func (m walk) text(err error) string {
 	s, _ := m.any(err, 0).(string) // as any makes of every error
 	return s
 }
 
-// masked is an error whose text was masked. It wraps nothing: what it hides must not be found in
-// it.
+// masked is an error with masked text. It wraps nothing, which could reveal the hidden text.
 type masked struct{ text string }
 
 func (m masked) Error() string { return m.text }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A name and its value may be two members of one object: {"name":"DB_PASSWORD","value":"hunter2"},
-// as environments, headers and forms are often written. What follows knows these.
+// This file finds a name and its value in two members of one object, as environments, headers and
+// forms are often written: {"name":"DB_PASSWORD","value":"hunter2"}.
 
 // labels are the members that hold a name, in any case.
 var labels = [...]string{"name", "key", "header"}
@@ -26,8 +26,8 @@ func isLabelled(member string) bool {
 	return strings.EqualFold(member, "value") || strings.EqualFold(member, "values")
 }
 
-// alone is PASS as a name of one word. It is a secret's where a text stands behind it, and counts
-// tests where a number does.
+// alone is PASS as a name of one word. Before a text it is a secret's name, and before a number a
+// count of tests.
 func alone(name string) bool { return strings.EqualFold(name, "PASS") }
 
 // named reports whether a member of a map is secret by its name.
@@ -35,7 +35,7 @@ func (m Masker) named(name string, value any) bool {
 	return m.Name(name) || alone(name) && first(value) != ""
 }
 
-// first is what a text says, or the first of several; "" of all else.
+// first returns a text or the first of several, and "" for other values.
 func first(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -64,13 +64,12 @@ func labelled[V any](m Masker, of map[string]V) bool {
 
 func (m Masker) namesSecret(name string) bool { return name != "" && (alone(name) || m.Name(name)) }
 
-// labelledBy is labelled for what goes by an attribute.
+// labelledBy is labelled for an attribute.
 func (m Masker) labelledBy(a slog.Attr) bool {
 	return isLabel(a.Key) && a.Value.Kind() == slog.KindString && m.namesSecret(a.Value.String())
 }
 
-// free is a name that is not taken yet: two that differ in their secrets alone are the same once
-// these are masked.
+// free is an unused name: two names that differ only in their secrets are equal once masked.
 func free[V any](taken map[string]V, name string) string {
 	free := name
 	for n := 2; ; n++ {
@@ -82,20 +81,20 @@ func free[V any](taken map[string]V, name string) string {
 }
 
 const (
-	longestMember = 256  // how far before a value its label is looked for
-	longestValue  = 4096 // how long a value may be whose label is looked for behind it
+	longestMember = 256  // how far before a value its label may be
+	longestValue  = 4096 // of a value whose label comes after it
 	spaces        = " \t\r\n"
 )
 
-// member reports whether the member of an object in JSON whose name begins at from stands right
-// behind or right before one that holds a secret's name.
+// member reports whether the member of a JSON object whose name begins at from is directly after or
+// before a member that contains a secret's name.
 func (t *scanner) member(from int, sep separated) bool {
 	return t.m.namesSecret(labelBefore(t.s[max(0, from-longestMember):from], sep.quote)) ||
 		t.m.namesSecret(labelBehind(t.s[sep.value:], sep.quote))
 }
 
-// labelBefore is the name that stands at the end of a text, behind it the quote that opens the next
-// member; "" where none does.
+// labelBefore is the name at the end of a text, before the quote that opens the next member; ""
+// without one.
 func labelBefore(s, quote string) string {
 	s, opened := strings.CutSuffix(s, quote)
 	s, listed := strings.CutSuffix(strings.TrimRight(s, spaces), ",")
@@ -114,8 +113,7 @@ func labelBefore(s, quote string) string {
 	return name
 }
 
-// labelBehind is the name that stands in the member behind the value that a text begins with; ""
-// where none does.
+// labelBehind is the name in the member after the value at the start of a text; "" without one.
 func labelBehind(s, quote string) string {
 	s = s[:min(len(s), longestValue)]
 	if inner, is := strings.CutPrefix(s, quote); is {
@@ -140,15 +138,15 @@ func labelBehind(s, quote string) string {
 }
 
 // element hides the text of an XML element whose name is s[from:end], sections of CDATA included:
-// <password>…</password>. It returns where the search goes on; end where nothing was hidden.
-// Without the end of the element it is the parameter of a type or stands for something.
+// <password>…</password>. It returns where the search continues; end if nothing was hidden. Without
+// the end of the element the name is a type parameter or a placeholder.
 func (t *scanner) element(from, end int) int {
 	i := end + bracket(t.s[end:], '>')
 	if i == end {
 		return end
 	}
 	begin := from
-	if begin > 0 && t.s[begin-1] == ':' { // behind the name of a space of names
+	if begin > 0 && t.s[begin-1] == ':' { // after a namespace prefix
 		for begin--; begin > 0 && from-begin < longestName && letter[t.s[begin-1]]; {
 			begin--
 		}
@@ -201,8 +199,8 @@ func opens(s string) bool {
 		bracket(s[len(s)-6:], '<') == 6
 }
 
-// bracket is the length of an angle bracket that a text begins with, as it is or as JSON and HTML
-// escape it; 0 where none is.
+// bracket is the length of an angle bracket at the start of a text, plain or escaped for JSON or
+// HTML; 0 without one.
 func bracket(s string, which byte) int {
 	if s == "" {
 		return 0

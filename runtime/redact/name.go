@@ -3,7 +3,8 @@ package redact
 import "strings"
 
 // parts of names whose values are secret, folded, by their first byte. API_KEY and APIKEY hold KEY.
-var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD")
+var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL " +
+	"CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD")
 
 // words are secret as one word of several.
 var words = byFirst("PASS")
@@ -18,8 +19,8 @@ func byFirst(list string) (by [256][]string) {
 	return by
 }
 
-// likeASCII takes the two letters that are none of ASCII for those that they equal in any case, as
-// encoding/json does.
+// likeASCII replaces the two letters outside of ASCII that fold to ASCII ones, as encoding/json
+// does.
 var likeASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
 // Name reports whether every value with this name is secret.
@@ -36,7 +37,8 @@ func (m Masker) Name(name string) bool {
 			}
 		}
 		for _, word := range words[c] {
-			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, i+len(word)) || humped(name, i, i+len(word))) {
+			to := i + len(word)
+			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, to) || humped(name, i, to)) {
 				return true
 			}
 		}
@@ -70,7 +72,8 @@ func directory(name []byte) bool {
 // oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and
 // PASS_FILE, and neither of PASS nor of BYPASS.
 func oneOfSeveral(name []byte, from, to int) bool {
-	return to-from < len(name) && (from == 0 || name[from-1] == '_') && (to == len(name) || name[to] == '_')
+	return to-from < len(name) && (from == 0 || name[from-1] == '_') &&
+		(to == len(name) || name[to] == '_')
 }
 
 // humped is oneOfSeveral where capitals separate the words: Pass of dbPass and passFile.
@@ -83,7 +86,7 @@ func humped(name string, from, to int) bool {
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// containsFolded reports whether a folded name holds a part that may not be.
+// containsFolded reports whether a folded name contains a part, folded or not.
 func containsFolded(folded []byte, part string) bool {
 	for i := 0; i+len(part) <= len(folded); i++ {
 		n := 0
@@ -97,7 +100,7 @@ func containsFolded(folded []byte, part string) bool {
 	return false
 }
 
-// fold appends a name in capitals, with an underscore for whatever separates words.
+// fold appends a name in capitals, with an underscore between words.
 func fold(to []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		to = append(to, foldedByte(name[i]))
@@ -115,8 +118,8 @@ func foldedByte(c byte) byte {
 	return c
 }
 
-// measure reports whether a value is a number or a duration that a name asks for: max_tokens=4096,
-// session_timeout: 30m, "password_length":12.
+// measure reports whether a name stands for a number or a duration and the value is one:
+// max_tokens=4096, session_timeout: 30m, "password_length":12.
 func measure(name, value string) bool {
 	const longest = len("999999999ms")
 	if len(value) > longest || !quantity(name) {
@@ -131,9 +134,12 @@ func measure(name, value string) bool {
 	return false
 }
 
-// quantity reports whether a name ends in a word for what is counted or measured.
+// quantity reports whether a name ends in a word for a quantity.
 func quantity(name string) bool {
-	for _, word := range [...]string{"tokens", "timeout", "ttl", "age", "lifetime", "expiry", "length", "interval", "count", "limit", "size", "attempts"} {
+	for _, word := range [...]string{
+		"tokens", "timeout", "ttl", "age", "lifetime", "expiry", "length", "interval", "count",
+		"limit", "size", "attempts",
+	} {
 		if at := len(name) - len(word); at > 0 && strings.EqualFold(name[at:], word) {
 			return true
 		}

@@ -32,7 +32,7 @@
 // In prose, "token: expired" and similar texts stay. There, a single word before a colon and a
 // space is a name only if it can hardly be anything else, as password and Authorization are.
 // After such a name and after a flag any word is masked, also in "password: must be at least 8
-// characters". A number or a duration stays if the name asks for one, as in max_tokens: 4096.
+// characters". A number or a duration stays if the name means one, as in max_tokens: 4096.
 //
 // A value without quotes ends at white space, a quote, "&" or ";". A password that contains one
 // of these is masked completely only if it is quoted or escaped.
@@ -113,8 +113,8 @@ func (m Masker) Header(h http.Header) http.Header {
 	return masked
 }
 
-// inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC
-// 6749), assertions (RFC 7521), the signatures of signed URLs, and what single sign-on passes on.
+// inQueries are names that are secret in queries alone: authorization codes (RFC 6749), assertions
+// (RFC 7521), the signatures of signed URLs, and the parameters of single sign-on.
 var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature",
 	"x-amz-signature", "x-goog-signature", "jwt",
 	"samlresponse", "ticket", "sid", "otp"}
@@ -145,8 +145,8 @@ func (m Masker) Query(raw string) string {
 	return strings.Join(pairs, "&")
 }
 
-// secretField reports whether a field of a query string is secret by its name. One that cannot be
-// unescaped is looked at as it is, and without the percent signs that stand in it.
+// secretField reports whether a field of a query string is secret by its name. A name that cannot
+// be unescaped is checked as it is, and without its percent signs.
 func (m Masker) secretField(name string) bool {
 	plain, err := url.QueryUnescape(name)
 	if err != nil {
@@ -155,8 +155,8 @@ func (m Masker) secretField(name string) bool {
 	return m.namesSecret(plain) || inQuery(plain)
 }
 
-// part masks one part of a query string. What it holds is looked at unescaped; what cannot be
-// unescaped is looked at as it is.
+// part masks one part of a query string. It searches the unescaped text, or the text as it is if
+// that cannot be unescaped.
 func (m Masker) part(escaped string) string {
 	plain, err := url.QueryUnescape(escaped)
 	if err != nil {

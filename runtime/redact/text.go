@@ -32,7 +32,7 @@ func (m Masker) further(s string) (found []span) {
 			continue
 		}
 		for _, at := range form.FindAllStringIndex(s, -1) {
-			// What is masked already may match as well, and stays.
+			// Existing masks may match as well, and stay.
 			if at[0] < at[1] && !strings.Contains(Mask, s[at[0]:at[1]]) {
 				found = append(found, span{at[0], at[1], Mask})
 			}
@@ -46,7 +46,7 @@ const (
 	minCut  = 8 // bytes of one at the end of a text that was cut
 )
 
-// places are where a text stands in s, as it is or escaped.
+// places returns the occurrences of a text in s, plain or escaped.
 func places(s, text string) (found []span) {
 	if len(text) < minText {
 		return nil
@@ -76,7 +76,7 @@ func places(s, text string) (found []span) {
 	return found
 }
 
-// span is what is masked of a text, and what stands there.
+// span is a range of a text to mask, and its replacement.
 type span struct {
 	from, to int
 	mask     string
@@ -89,8 +89,8 @@ type scanner struct {
 	found []span // in order; none touches another
 	done  int    // where the last of them ends
 
-	word            int  // where the word ends that was begun last
-	escaped         bool // an escape stands before it
+	word            int  // the end of the current word
+	escaped         bool // it follows an escape
 	runEnd, lastAt  int  // of the run of characters that a URL was found in, and its last "@"
 	lineEnd, lineAt int  // of the line that a URL was found in, and its last "@"
 	decoded, depth  int  // where the last escaped JSON ends, and how often this text was escaped
@@ -123,18 +123,18 @@ func (t *scanner) scan() {
 			i = t.follow(to)
 			continue
 		}
-		// What begins after - or _ may be a key as well, and after an escape anything.
+		// After - or _ a key may begin as well, and after an escape anything.
 		for i++; i < t.word && t.s[i-1] != '-' && t.s[i-1] != '_' && (!t.escaped || !t.begins(i)); {
 			i++
 		}
 	}
 }
 
-// longestName bounds how far back the beginning of a name is looked for.
+// longestName bounds the search backwards for the beginning of a name.
 const longestName = 64
 
-// follow returns where the search goes on after what was hidden up to i. Nobody knows where a bare
-// value ends: it may have taken in the name of the next, which is looked at here.
+// follow returns where the search continues after hidden text that ends at i. The end of a bare
+// value is ambiguous: it may include the name of the next value, which follow searches for.
 func (t *scanner) follow(i int) int {
 	for {
 		from := i
@@ -142,11 +142,10 @@ func (t *scanner) follow(i int) int {
 			from--
 		}
 		end, next := t.word, i
-		if i >= end { // and not before: it would be gone through again for each key in it
+		if i >= end { // and not before: it would be searched again for each key in it
 			end = wordEnd(t.s, i)
 		}
-		// An escape is no part of the word, so behind it nothing begins that is further on than it
-		// is long.
+		// An escape is no part of the word: after it, a name begins within the escape's length.
 		for last := min(end, i+longestEscape); from < last && next == i; from++ {
 			if !t.begins(from) {
 				continue
@@ -164,8 +163,8 @@ func (t *scanner) follow(i int) int {
 	}
 }
 
-// escapes are what may stand right before a word and look as if it belonged to it: \n, \x00 and
-// \u003c of quoted texts, %20 of URLs. By their first two bytes and lengths.
+// escapes may precede a word directly and look like a part of it: \n, \x00 and \u003c of quoted
+// texts, %20 of URLs. By their first two bytes and lengths.
 var escapes = [...]struct {
 	first, second byte // zero is any
 	size          int
@@ -198,7 +197,7 @@ func (t *scanner) hide(from, to int, mask string) int {
 	return to
 }
 
-// add masks more. What overlaps becomes one mask: each alone would leave a part of the other.
+// add masks more. Overlapping spans become one: each alone would leave a part of the other.
 func (t *scanner) add(more []span) {
 	all := append(t.found, more...)
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -231,7 +230,7 @@ func (t *scanner) result() string {
 	return string(append(out, t.s[done:]...))
 }
 
-// letter are the characters of words: of names, and most of what keys are made of.
+// letter are the characters of words: of names, and most of those of keys.
 var letter = set(func(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
 		c == '_'
@@ -261,8 +260,8 @@ func skipSpaces(s string, i int) int {
 	return i
 }
 
-// beside hides what stands beside the name s[from:end], and returns where the search goes on; end
-// where nothing was hidden.
+// beside hides the value beside the name s[from:end], and returns where the search continues; end
+// if nothing was hidden.
 func (t *scanner) beside(from, end int) int {
 	if i := authority(t.s, end); i >= 0 {
 		return t.url(from, i)
@@ -278,7 +277,7 @@ func (t *scanner) beside(from, end int) int {
 		}
 	}
 	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
-		return end // as most words stand
+		return end // as for most words
 	}
 	if to := t.element(from, end); to > end {
 		return to
@@ -324,8 +323,8 @@ func (t *scanner) beside(from, end int) int {
 	return t.hide(from, to, mask)
 }
 
-// queried reports whether what begins at i does so in the query or the fragment of a URL, as it is
-// and as JSON and HTML escape it.
+// queried reports whether i begins a parameter in the query or the fragment of a URL, plain or
+// escaped for JSON or HTML.
 func (t *scanner) queried(i int) bool {
 	if i == 0 {
 		return false
@@ -339,8 +338,8 @@ func (t *scanner) queried(i int) bool {
 	return strings.HasSuffix(t.s[:i], `\u0026`)
 }
 
-// spelled reports whether a name in quotes is secret whose last part is s[from:end], with escapes
-// of JSON or letters that are taken for those of ASCII before it: p\u0061ssword.
+// spelled reports whether a name in quotes is secret whose last part is s[from:end], after escapes
+// of JSON or letters that fold to ASCII: p\u0061ssword.
 func (t *scanner) spelled(from, end int) bool {
 	first := from
 	for first > 0 && from-first < 6*longestName && (letter[t.s[first-1]] || t.s[first-1] == '\\' ||
@@ -373,7 +372,7 @@ func hasFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// certain reports whether a name before a colon and a space is one of a value, and not a word of
+// certain reports whether a name before a colon and a space is that of a value, and not a word of
 // prose: it has several words, or can hardly mean anything else.
 func (t *scanner) certain(name string) bool {
 	for _, known := range [...]string{"password", "passwd", "passphrase", "secret", "apikey",
@@ -385,16 +384,16 @@ func (t *scanner) certain(name string) bool {
 	return name != "" && strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
 }
 
-// separated is what stands between a name and its value.
+// separated is the text between a name and its value.
 type separated struct {
 	kind   byte   // '=' or ':'
-	quoted bool   // the name stands in quotes
+	quoted bool   // the name is in quotes
 	quote  string // such a quote, with the backslashes before it
 	spaced bool   // white space follows
 	value  int    // where the value begins
 }
 
-// separator reads what follows a name that ends at i.
+// separator reads the text after a name that ends at i.
 func separator(s string, i int) (separated, bool) {
 	var sep separated
 	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' {
@@ -444,8 +443,7 @@ var (
 	inJSON = set(func(c byte) bool { return bare[c] && strings.IndexByte(",]}", c) < 0 })
 )
 
-// value is where the value of a name begins and ends, and what to put there: in JSON a string
-// again.
+// value is where the value of a name begins and ends, and its replacement: in JSON a string.
 func (t *scanner) value(name string, sep separated) (from, to int, mask string) {
 	s, i := t.s, sep.value
 	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' || at(s, q) == '`' {
@@ -460,8 +458,7 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	}
 	if q := literal(s, i); q >= 0 {
 		quote := skipBackslashes(s, q)
-		// Behind a short value that has no quotes, the quote closes what is around it:
-		// 'password=b'.
+		// After a short value without quotes, the quote closes the text around it: 'password=b'.
 		closes := quote+1 == len(s) || strings.IndexByte(" \t\r\n,;:)]}\\", s[quote+1]) >= 0
 		if sep.quoted || !closes {
 			from, to = within(s, q, quote)
@@ -488,7 +485,7 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	}
 	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' &&
 		end < len(s) && s[end] != '&' && s[end] != ';') {
-		end-- // what closes something else, or stands between the next name and its value
+		end-- // a closing character, or a separator after the next name
 	}
 	return i, end, mask
 }
@@ -519,8 +516,8 @@ func within(s string, i, q int) (from, to int) {
 	}
 }
 
-// literal is where the quote stands, with its backslashes, of a text that Python prints with a
-// prefix or a type: b'x', SecretStr('x'); -1 if there is none.
+// literal is the position of the quote, with its backslashes, of a text that Python prints with a
+// prefix or a type: b'x', SecretStr('x'); -1 without one.
 func literal(s string, i int) int {
 	const longestPrefix = len("rb")
 	end := i
@@ -543,9 +540,9 @@ func literal(s string, i int) int {
 	return end
 }
 
-// quoteEnd is where the quote is that closes the one at q, which stands behind so many backslashes;
-// the end of the text where it is cut off. Text that was quoted more than once has 1, 3, 7…
-// backslashes before the outer quote, and more before one that belongs to the value.
+// quoteEnd is the position of the quote that closes the one at q, which follows so many
+// backslashes; the end of the text if it is cut off. Text that was quoted more than once has 1, 3,
+// 7… backslashes before the outer quote, and more before one that belongs to the value.
 func quoteEnd(s string, q, backslashes int) int {
 	run := 0
 	for i := q + 1; i < len(s); i++ {
@@ -561,7 +558,7 @@ func quoteEnd(s string, q, backslashes int) int {
 	return len(s)
 }
 
-// nestedEnd is where what opens at i closes; the end of the text where it does not.
+// nestedEnd is where the bracket at i closes; the end of the text if it does not.
 func nestedEnd(s string, i int) int {
 	for depth := 0; i < len(s); i++ {
 		switch s[i] {
@@ -578,8 +575,7 @@ func nestedEnd(s string, i int) int {
 	return len(s)
 }
 
-// beforeName is where a bare value s[i:end] ends without what stands between a name that it took in
-// and the value of that name.
+// beforeName is where a bare value s[i:end] ends without the separator of the name at its end.
 func beforeName(s string, i, end int) int {
 	for end > i && (s[end-1] == ':' || s[end-1] == '\\' || s[end-1] == '=' && end < len(s) &&
 		s[end] != '&' && s[end] != ';') {
@@ -588,9 +584,9 @@ func beforeName(s string, i, end int) int {
 	return end
 }
 
-// beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in
-// a quoted text, the beginning of what goes further than such a value: a header with its line, a
-// URL, a literal of Python, or escaped JSON.
+// beforeNext is where a bare value s[i:end] ends that includes, after escaped white space in a
+// quoted text, the beginning of a longer value: a header with its line, a URL, a literal of Python,
+// or escaped JSON.
 func beforeNext(s string, i, end int) int {
 	gap := -1
 	for k := i; k < end; k++ {
@@ -607,7 +603,7 @@ func beforeNext(s string, i, end int) int {
 	return end
 }
 
-// blank is where the first escape of white space stands in a quoted text, or -1.
+// blank is the position of the first escape of white space in a quoted text, or -1.
 func blank(s string) int {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] == '\\' && (s[i+1] == 'n' || s[i+1] == 'r' || s[i+1] == 't') {
@@ -617,9 +613,9 @@ func blank(s string) int {
 	return -1
 }
 
-// headerEnd is where the value of a header ends that does not have a line to itself, and whose
-// first word is s[i:end]: behind the further pairs of cookies, and behind what a scheme is followed
-// by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
+// headerEnd is where the value of a header ends that shares its line, and whose first word is
+// s[i:end]: after the further pairs of cookies, and after the parameters of a scheme:
+// Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
 func headerEnd(s string, i, end int) int {
 	for at(s, end) == ';' {
 		next := skipSpaces(s, end+1)
@@ -645,9 +641,8 @@ func headerEnd(s string, i, end int) int {
 	return end
 }
 
-// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to
-// it. The name may have more before it: Proxy-Authorization, Set-Cookie, and an escape as in
-// \nCookie.
+// headerLine reports whether the value of a header contains spaces, so that its whole line belongs
+// to it. The name may have a prefix: Proxy-Authorization, Set-Cookie, and an escape as in \nCookie.
 func headerLine(name string) bool {
 	for _, known := range [...]string{"authorization", "cookie"} {
 		if before := len(name) - len(known); before >= 0 && strings.EqualFold(name[before:],

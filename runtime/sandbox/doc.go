@@ -99,9 +99,9 @@
 //     handler's dialer decides on hosts.
 //   - A vulnerability of the kernel can break the isolation. The filter refuses parts with a
 //     history of vulnerabilities, and system calls newer than the filter.
-//   - In programs with cgo there is no pid namespace (see ownPIDs). Instead, handlers cannot
-//     leave the process group, so that setsid fails. Programs that they started outlive a server
-//     that is killed with kill -9, within their limits.
+//   - In programs with cgo there is no pid namespace (see internal/threads). Instead, handlers
+//     cannot leave the process group, so that setsid fails. Programs that they started outlive a
+//     server that is killed with kill -9, within their limits.
 //   - The Go runtime ends a process at the memory limit. The server detects that by the
 //     runtime's message, which a handler could write itself.
 //   - The program's package initialisation runs in each helper before [Main], unrestricted, as

@@ -104,7 +104,7 @@ func init() {
 		"flood with emissions": func(context.Context) error {
 			frame := emission(`{"log":{"level":"INFO","msg":"flood"}}`)
 			for {
-				if _, err := unix.Write(answerFD, frame); err != nil {
+				if _, err := unix.Write(responseFD, frame); err != nil {
 					return err
 				}
 			}
@@ -118,30 +118,30 @@ func init() {
 				`{"progress":{"done":1e999}}`, `{"advice":{"priority":"high"}}`,
 				`{"log":{"level":"ERROR","msg":"still here","time":"9999-01-01T00:00:00Z","attrs":{"principal":"root","request_id":"forged"}}}`,
 			} {
-				if _, err := unix.Write(answerFD, emission(text)); err != nil {
+				if _, err := unix.Write(responseFD, emission(text)); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 		"emit too long": func(context.Context) error {
-			_, err := unix.Write(answerFD, appendFrame(nil, frameEmission, notify.MaxEmission+1))
+			_, err := unix.Write(responseFD, appendFrame(nil, frameEmission, notify.MaxEmission+1))
 			time.Sleep(time.Hour)
 			return err
 		},
 		"emit half": func(context.Context) error {
-			unix.Write(answerFD, append(appendFrame(nil, frameEmission, 100), '{'))
+			unix.Write(responseFD, append(appendFrame(nil, frameEmission, 100), '{'))
 			os.Exit(0)
 			return nil
 		},
 		"emit after its journal": func(context.Context) error {
-			unix.Write(answerFD, slices.Concat(
+			unix.Write(responseFD, slices.Concat(
 				appendFrame(nil, frameJournal, 2), []byte("{}"), emission("{}")))
 			time.Sleep(time.Hour)
 			return nil
 		},
 		"emit after its result": func(context.Context) error {
-			unix.Write(answerFD, slices.Concat(
+			unix.Write(responseFD, slices.Concat(
 				appendFrame(nil, frameResult, 4), []byte("null"),
 				emission(`{"log":{"level":"INFO","msg":"too late"}}`)))
 			time.Sleep(time.Hour)
@@ -205,8 +205,9 @@ func (l *listener) call(t *testing.T, tool string, token any) *mcp.CallToolResul
 	return res
 }
 
-// told returns what was sent so far, log messages with their levels before them.
-func (l *listener) told(t *testing.T) (logs []string, progress []*mcp.ProgressNotificationParams) {
+// received returns what was sent so far, log messages with their levels before them.
+func (l *listener) received(t *testing.T) (logs []string,
+	progress []*mcp.ProgressNotificationParams) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,15 +244,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		"emit after its journal", "emit after its result"} {
 		names[strings.ReplaceAll(name, " ", "_")] = name
 	}
-	box, err := New(Options{Warm: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := newSandbox(t, Options{Warm: 2})
 	var log logged
 	server, err := runtime.New(runtime.Options{
 		Sandbox: box, Logger: slog.New(slog.NewTextHandler(&log, nil)), // from info on
@@ -289,7 +282,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		var progress []*mcp.ProgressNotificationParams
 		// go-sdk's client hands it over beside the answer
 		until(t, "it has been told all", func() bool {
-			logs, progress = ann.told(t)
+			logs, progress = ann.received(t)
 			return len(logs) >= 3 && len(progress) > 0 && progress[len(progress)-1].Progress == 100
 		})
 		lines := log.lines("isolated")
@@ -412,7 +405,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 		slices.Concat(begun, appendFrame(nil, frameEmission, notify.MaxEmission+1)),
 		slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
 		slices.Concat(begun, appendFrame(nil, frameJournal, 2), []byte("{}"), result),
-		slices.Concat(begun, bytes.Repeat(emission(""), saidAtOnce/saidEach+1)),
+		slices.Concat(begun, bytes.Repeat(emission(""), emittedAtOnce/emittedEach+1)),
 	} {
 		f.Add(frames, true)
 		f.Add(frames, false)
@@ -423,7 +416,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 		r := Request{Limits: Limits{Output: 100}}
 		if wanted {
 			r.emitted = func(emission json.RawMessage) {
-				taken += len(emission) + saidEach
+				taken += len(emission) + emittedEach
 				times++
 				if len(emission) > notify.MaxEmission {
 					t.Errorf("an emission has %d bytes", len(emission))
@@ -433,14 +426,14 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 				}
 			}
 		}
-		var answer Answer
+		var answer Response
 		began := false
 		ok, err := p.readOutput(bytes.NewReader(frames), allowance{since: time.Now()}, r,
 			func() { began = true }, &answer)
 		switch {
 		case ok != began, times > 0 && !began:
 			t.Errorf("begun %v, told %v, %d emissions", ok, began, times)
-		case taken > saidAtOnce+60*saidASecond:
+		case taken > emittedAtOnce+60*emittedASecond:
 			t.Errorf("it said %d bytes", taken)
 		case err == nil && (!began || len(answer.Result) > 100), err != nil && answer.Result != nil:
 			t.Errorf("%d bytes, %v", len(answer.Result), err)
@@ -448,25 +441,25 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 	})
 }
 
-func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
+func TestAnEmitterSendsWhatThereIsRoomFor(t *testing.T) {
 	var sent bytes.Buffer
-	s := newSpeaker(&sent)
-	if s.say(make([]byte, notify.MaxEmission+1), false) || sent.Len() > 0 {
+	s := newEmitter(&sent)
+	if s.emit(make([]byte, notify.MaxEmission+1), false) || sent.Len() > 0 {
 		t.Error("an emission was sent that no server takes")
 	}
 	long := make([]byte, notify.MaxEmission)
 	times := 0
-	for s.say(long, false) {
+	for s.emit(long, false) {
 		times++
 	}
-	if most := saidAtOnce/notify.MaxEmission + 10; times < 50 || times > most {
+	if most := emittedAtOnce/notify.MaxEmission + 10; times < 50 || times > most {
 		t.Errorf("it said so much %d times, at most %d", times, most)
 	}
-	if !s.say(long, true) || !s.say([]byte("{}"), true) {
+	if !s.emit(long, true) || !s.emit([]byte("{}"), true) {
 		t.Error("there is no room for last words")
 	}
 	s.room.since = s.room.since.Add(-10 * time.Second)
-	if !s.say(long, false) {
+	if !s.emit(long, false) {
 		t.Error("time makes no room")
 	}
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times-- }}
@@ -474,15 +467,15 @@ func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(),
 		appendFrame(nil, frameResult, 0))
 	if _, err := p.readOutput(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {},
-		&Answer{}); err != nil || times != -3 {
+		&Response{}); err != nil || times != -3 {
 		t.Errorf("the server took %d less, %v", -times, err)
 	}
-	s.hush()
-	if s.say([]byte("{}"), true) {
+	s.stop()
+	if s.emit([]byte("{}"), true) {
 		t.Error("it says something after its end")
 	}
-	broken := newSpeaker(failing{})
-	if broken.say([]byte("{}"), false) || !broken.quiet {
+	broken := newEmitter(failing{})
+	if broken.emit([]byte("{}"), false) || !broken.quiet {
 		t.Error("it goes on after a frame that was not written")
 	}
 }
@@ -493,12 +486,12 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	s := newSpeaker(write)
+	s := newEmitter(write)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
 			for range 14 {
-				s.say(bytes.Repeat([]byte("x"), 5000), false) // in two writes
+				s.emit(bytes.Repeat([]byte("x"), 5000), false) // in two writes
 			}
 		})
 	}
@@ -511,7 +504,7 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
 	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
 	if _, err := (&Pool{}).readOutput(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
-		func() {}, &Answer{}); err != nil || times != 700 {
+		func() {}, &Response{}); err != nil || times != 700 {
 		t.Errorf("%d emissions, %v", times, err)
 	}
 }

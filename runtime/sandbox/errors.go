@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errClosed is what a call gets from a pool that was closed.
+// errClosed is the error of a call to a closed pool.
 var errClosed = errors.New("the server is shutting down: no more isolated calls")
 
 // Limit names a limit of an isolated call.
@@ -32,10 +32,11 @@ const (
 	Quota       Limit = "workspace"
 )
 
-// known reports whether there is such a limit.
+// known reports whether the limit exists.
 func (l Limit) known() bool {
 	switch l {
-	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency, Rate, Quota:
+	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency, Rate,
+		Quota:
 		return true
 	}
 	return false
@@ -58,7 +59,8 @@ func (e *LimitError) Error() string {
 		return "the tool made a system call that is forbidden in isolation"
 	}
 	if e.After > 0 {
-		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound, e.After.Round(time.Millisecond))
+		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound,
+			e.After.Round(time.Millisecond))
 	}
 	if e.Bound == "" {
 		return "the tool reached its limit on " + string(e.Limit)
@@ -107,10 +109,11 @@ type MissingError struct {
 // Error implements error.
 func (e *MissingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
-		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, or accept less isolation (SandboxBestEffort)"
+		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, " +
+		"or accept less isolation (SandboxBestEffort)"
 }
 
-// bound returns where a limit lies, for people.
+// bound returns the value of a limit as text.
 func bound(limit Limit, l Limits) string {
 	switch limit {
 	case Timeout:
@@ -131,8 +134,7 @@ func bound(limit Limit, l Limits) string {
 	return ""
 }
 
-// lasting returns a time without what it has lost since the call came: a server gives a call what
-// is left until its deadline.
+// lasting formats a time limit, rounded: the server passes the time left until its deadline.
 func lasting(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -147,7 +149,7 @@ func lasting(d time.Duration) string {
 	return d.String()
 }
 
-// size returns a number of bytes, for people.
+// size formats a number of bytes.
 func size(bytes int64) string {
 	switch {
 	case bytes >= 1<<20 && bytes%(1<<20) == 0:

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
 )
 
 // Handler runs one isolated call in a helper process. The context ends at the time limit of the
@@ -29,15 +31,15 @@ type Job struct {
 	Dir *os.Root
 }
 
-// registry holds the handlers of this program. Both the server's process and its helpers fill it
-// in init functions, so both know the same.
+// registry contains the handlers of this program. Init functions fill it, so the server's process
+// and its helpers have the same.
 var registry = struct {
 	sync.Mutex
 	handlers map[string]Handler
-	err      error // the first mistake made while registering
+	err      error // the first error of Register
 }{handlers: map[string]Handler{}}
 
-// called says that Main ran in this process, and that it is no helper.
+// called reports that Main ran in this process, which is no helper.
 var called atomic.Bool
 
 // Register registers a handler by name. Call it from init functions, which run before [Main];
@@ -67,7 +69,7 @@ func handlerOf(name string) (Handler, bool) {
 	return run, found
 }
 
-// notRegistered says what is in the way of a handler that there is none of.
+// notRegistered returns an error for a missing handler, with the cause.
 func notRegistered(name string) error {
 	return fmt.Errorf("no handler is registered as %q: the program does not import its package, "+
 		"or an older version of mcpgen generated it. Import the package, and run go generate", name)
@@ -99,27 +101,20 @@ func Ready() error {
 	return nil
 }
 
-// helperName is the first argument a helper is started with, in place of a program's path. The
-// second is its [role]. The environment says nothing, so a program that a handler starts cannot
-// become a helper by it.
+// helperName is the first argument of a helper, in place of a program's path. The second is its
+// [role]. The environment does not matter, so a program that a handler starts cannot become a
+// helper by it.
 const helperName = "mcp-sandbox-helper"
 
 func isHelper(args []string) bool {
 	return len(args) == 2 && args[0] == helperName
 }
 
-// role is what a helper has to know before it gets its request, as JSON.
+// role is the part of a helper's configuration from before its request, as JSON.
 type role struct {
-	// Net leaves TCP and UDP.
-	Net bool
-	// Group says that no process may leave the process group: nothing else holds them together.
-	Group bool
-	// Partial goes on without what the kernel lacks.
-	Partial bool
-	// Mounts says that the helper has a mount namespace, and may mount in it until it is confined.
-	Mounts bool
-	// Named says that it finds what is granted by its name, since the server may not clone mounts.
+	seccomp.Options // other steps depend on them as well
+	// Named makes it find granted files by name, because the server may not clone mounts.
 	Named bool
-	// Trial ends it as soon as it has a root of its own.
+	// Trial ends it after it has a root of its own.
 	Trial bool
 }

@@ -11,6 +11,7 @@ import (
 	goruntime "runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,19 +20,22 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/landlock"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/mounts"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/rlimit"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
 )
 
-// What a helper finds open besides the standard three: a socket that brings the request with its
-// descriptors, and a pipe for the answer.
+// Descriptors of a helper besides the standard three: a socket for the request with its
+// descriptors, and a pipe for the response.
 const (
-	requestFD = 3
-	answerFD  = 4
+	requestFD  = 3
+	responseFD = 4
 )
 
-// help is the life of a helper process. It does not return.
+// help runs a helper process. It does not return.
 func help() {
-	err := helpOnce()
-	if err != nil {
+	if err := helpOnce(); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox helper:", err)
 		os.Exit(3)
 	}
@@ -47,43 +51,41 @@ func helpOnce() error {
 		return fmt.Errorf("role: %w", err)
 	}
 	if my.Trial {
-		return seclude(my)
+		return mounts.Seclude(my.Named)
 	}
 	var stat unix.Stat_t
-	if err := unix.Fstat(answerFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+	if err := unix.Fstat(responseFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return errors.New("only a server starts a helper")
 	}
-	answer := os.NewFile(answerFD, "answer")
-	// What is read on first use is read now: it cannot be opened later.
+	response := os.NewFile(responseFD, "answer")
+	// Read now the files of a first use: they cannot be opened later.
 	_, _ = time.Now().Local().Zone()
 	statm, err := os.Open("/proc/self/statm")
 	if err != nil {
 		return err
 	}
-	// Writing beyond the limit on file sizes is an error then, here and in programs, and not the
+	// Writing beyond the limit on file sizes is then an error, here and in programs, instead of the
 	// end of the process.
 	signal.Ignore(unix.SIGXFSZ)
 
-	if err := rehearse(); err != nil {
+	if err := warmUp(); err != nil {
 		return err
 	}
 	if my.Group {
-		// Without a pid namespace, processes whose parent ended would not be found below this one.
+		// Without a pid namespace, orphaned processes would not be found below this one.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			return os.NewSyscallError("prctl", err)
 		}
 	}
-	if err := seclude(my); err != nil {
+	if my.Mounts {
+		if err := mounts.Seclude(my.Named); err != nil {
+			return err
+		}
+	}
+	if err := seccomp.Restrict(my.Options); err != nil {
 		return err
 	}
-	if err := restrictCalls(my); err != nil {
-		return err
-	}
-	warm, err := json.Marshal(used{CPU: ownCPU()})
-	if err != nil {
-		return err
-	}
-	if err := writeFrame(answer, frameWarm, warm); err != nil {
+	if err := writeJSON(response, frameWarm, rlimit.OwnCPU()); err != nil {
 		return err
 	}
 	payload, descriptors, err := receive(requestFD)
@@ -101,29 +103,108 @@ func helpOnce() error {
 	job, err := confine(my, o, descriptors, statm)
 	statm.Close()
 	if err != nil {
-		return writeFailure(answer, failure{Message: err.Error(), Setup: true})
+		return writeJSON(response, frameFailure, failure{Message: err.Error(), Setup: true})
 	}
 	job.Arguments, job.Caller = arguments, caller
-	if err := writeFrame(answer, frameBegun, nil); err != nil {
+	if err := writeFrame(response, frameBegun, nil); err != nil {
 		return err
 	}
-	result, changed, failed := perform(o, job, answer)
-	if err := respond(answer, result, changed, failed); err != nil {
+	result, changed, failed := perform(o, job, response)
+	if err := respond(response, result, changed, failed); err != nil {
 		return err
 	}
 	// The server reads what this process used while there is one, and ends it. Until then the pipe
 	// stays open: unused, it would be closed by the garbage collector.
 	for {
 		time.Sleep(time.Hour)
-		goruntime.KeepAlive(answer)
+		goruntime.KeepAlive(response)
 	}
 }
 
-// rehearse does what takes longer the first time, such as learning how a request is decoded: a
-// helper that waits has the time.
-func rehearse() error {
+// confine removes, for good, the rights that the request does not grant, and returns the granted
+// resources. System calls are already restricted, because that depends on the role alone.
+func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error) {
+	wanted := len(o.Files) + len(o.Paths)
+	if o.Dir {
+		wanted++
+	}
+	if len(descriptors) != wanted {
+		return Job{}, fmt.Errorf("%d descriptors arrived of %d: the server may have reached its own "+
+			"limit on open files", len(descriptors), wanted)
+	}
+	if my.Mounts {
+		g := mounts.Granted{Names: o.Names, Open: len(o.Files), Links: o.Links, Named: my.Named}
+		for _, access := range o.Paths {
+			g.Execute = append(g.Execute, access&Execute != 0)
+		}
+		if err := mounts.Arrange(g, descriptors); err != nil {
+			return Job{}, err
+		}
+	}
+	job := Job{Files: make(map[string]*os.File, len(o.Files))}
+	for i, name := range o.Files {
+		job.Files[name] = os.NewFile(uintptr(descriptors[i]), name)
+	}
+	rest := descriptors[len(o.Files):]
+	var rules []landlock.Rule
+	if o.Dir {
+		dir := rest[0]
+		rest = rest[1:]
+		if err := unix.Fchdir(dir); err != nil {
+			return Job{}, fmt.Errorf("directory: the helper's user may not enter it: %w", err)
+		}
+		root, err := os.OpenRoot(".")
+		if err != nil {
+			return Job{}, fmt.Errorf("directory: %w", err)
+		}
+		job.Dir = root
+		// A call in a workspace that exceeds its quota may only remove.
+		rules = append(rules, landlock.Rule{FD: dir, Read: true, Write: o.Full == "", Remove: true})
+	}
+	for i, access := range o.Paths {
+		rules = append(rules, landlock.Rule{FD: rest[i], Read: access&Read != 0,
+			Write: access&Write != 0, Execute: access&Execute != 0})
+	}
+	// The collector runs more often before the kernel refuses memory.
+	debug.SetMemoryLimit(max(o.Limits.Memory, leastMemory))
+	l := rlimit.Limits{Memory: o.Limits.Memory, FileSize: o.Limits.FileSize, CPU: o.Limits.CPU,
+		Processes: o.Limits.Processes}
+	if err := rlimit.Lower(l, statm); err != nil {
+		return Job{}, err
+	}
+	if err := landlock.Restrict(rules, my.Net, my.Partial); err != nil {
+		return Job{}, err
+	}
+	if err := seccomp.RestrictPreparation(my.Partial); err != nil {
+		return Job{}, err
+	}
+	highest := max(responseFD, int(job.highest()))
+	for _, r := range rules {
+		unix.Close(r.FD)
+	}
+	// Four more are for the runtime's own poller.
+	return job, rlimit.LowerFiles(uint64(highest) + 1 + 4 + uint64(o.Limits.OpenFiles))
+}
+
+// highest returns the highest of the passed descriptors.
+func (j Job) highest() (fd uintptr) {
+	for _, f := range j.Files {
+		fd = max(fd, f.Fd())
+	}
+	if j.Dir != nil {
+		if f, err := j.Dir.Open("."); err == nil { // higher than the root's own
+			fd = max(fd, f.Fd())
+			f.Close()
+		}
+	}
+	return fd
+}
+
+// warmUp runs code that is slower the first time, such as decoding a request, while the helper
+// waits.
+func warmUp() error {
 	frame, err := encodeRequest(order{
-		Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []link{{}},
+		Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []mounts.Link{{}},
 	}, nil, nil)
 	if err != nil {
 		return err
@@ -132,40 +213,36 @@ func rehearse() error {
 	return err
 }
 
-// respond sends what a call came to.
-func respond(answer io.Writer, result []byte, changed *journal, failed *failure) error {
+// respond sends the result of a call.
+func respond(response io.Writer, result []byte, changed *journal, failed *failure) error {
 	if changed != nil {
-		b, err := json.Marshal(changed)
-		if err != nil {
-			return err
-		}
-		if err := writeFrame(answer, frameJournal, b); err != nil {
+		if err := writeJSON(response, frameJournal, changed); err != nil {
 			return err
 		}
 	}
 	if failed != nil {
-		return writeFailure(answer, *failed)
+		return writeJSON(response, frameFailure, failed)
 	}
-	return writeFrame(answer, frameResult, result)
+	return writeFrame(response, frameResult, result)
 }
 
-// spaceOf returns where the handler finds the client's workspace.
-func spaceOf(o order, dir *os.Root) given {
+// spaceOf returns the client's workspace for the handler, or an error with the reason.
+func spaceOf(o order, dir *os.Root) (*ClientWorkspace, error) {
 	switch {
 	case o.Space != nil:
-		return given{space: o.Space.workspace(dir)}
+		return o.Space.workspace(dir), nil
 	case o.NoSpaceLimit != nil:
-		return given{err: o.NoSpaceLimit}
+		return nil, o.NoSpaceLimit
 	case o.NoSpace != "":
-		return given{err: errors.New(o.NoSpace)}
+		return nil, errors.New(o.NoSpace)
 	}
-	return given{err: errKeepsNone}
+	return nil, errKeepsNone
 }
 
-// perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends
-// this one. What it says goes to the answer, and none of that any more when perform has returned.
+// perform runs the handler in a goroutine of its own, so that this one survives runtime.Goexit. The
+// handler's messages go to response, and none after perform has returned.
 func perform(o order, job Job,
-	answer io.Writer) (result []byte, changed *journal, failed *failure) {
+	response io.Writer) (result []byte, changed *journal, failed *failure) {
 	run, found := handlerOf(o.Name)
 	if o.Name == probeName {
 		run, found = probe, true
@@ -175,13 +252,13 @@ func perform(o order, job Job,
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Limits.Timeout)
 	defer cancel()
-	from := spaceOf(o, job.Dir)
-	ctx = context.WithValue(ctx, workspaceKey{}, from)
+	space, noSpace := spaceOf(o, job.Dir)
+	ctx = withWorkspace(ctx, space, noSpace)
 	if o.Emits {
-		speaker := newSpeaker(answer)
-		defer speaker.hush()
+		emitter := newEmitter(response)
+		defer emitter.stop()
 		var end func()
-		ctx, end = notify.Emitting(ctx, speaker.say)
+		ctx, end = notify.Emitting(ctx, emitter.emit)
 		defer end()
 	}
 	var err error
@@ -193,7 +270,7 @@ func perform(o order, job Job,
 			if returned {
 				return
 			}
-			value := recover() // nil where the goroutine ended by runtime.Goexit
+			value := recover() // nil after runtime.Goexit
 			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value), maxMessage),
 				Stack: cut(string(debug.Stack()), maxStack)}
 		}()
@@ -211,14 +288,14 @@ func perform(o order, job Job,
 	if failed != nil {
 		return nil, nil, failed
 	}
-	if from.space != nil {
-		changed = from.space.journal(o.Space)
+	if space != nil {
+		changed = space.journal(o.Space)
 	}
 	switch {
 	case err != nil:
 		limit, bound := limitOf(err, ctx)
 		if limit == "" && o.Full != "" && errors.Is(err, unix.EACCES) {
-			limit, bound = Quota, o.Full // which is why the handler may only remove
+			limit, bound = Quota, o.Full // the handler may only remove
 		}
 		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit,
 			Bound: cut(bound, maxBound)}
@@ -228,8 +305,8 @@ func perform(o order, job Job,
 	return result, changed, nil
 }
 
-// limitOf returns the limit that a handler's error comes from, if it is one, and its bound where it
-// is none of the call's: it wraps the operating system's error, or at least has its words.
+// limitOf returns the limit that caused a handler's error, if any, and its bound if it is not the
+// call's. The error wraps the operating system's, or has its text.
 func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
 	var own *LimitError
 	if errors.As(err, &own) { // of a workspace
@@ -246,22 +323,22 @@ func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
 	case errno == unix.EFBIG || strings.Contains(err.Error(), unix.EFBIG.Error()):
 		return FileSize, ""
 	case errno == unix.EAGAIN:
-		return Processes, "" // descriptors do not block here: what would have to wait is a fork
+		return Processes, "" // descriptors do not block here: a fork would wait
 	case errno == unix.ENOMEM:
 		return Memory, ""
 	}
 	return "", ""
 }
 
-func writeFailure(w io.Writer, f failure) error {
-	b, err := json.Marshal(f)
+func writeJSON(w io.Writer, kind byte, payload any) error {
+	b, err := json.Marshal(payload)
 	if err != nil {
 		return err
 	}
-	return writeFrame(w, frameFailure, b)
+	return writeFrame(w, kind, b)
 }
 
-// cut shortens a text to as many bytes, and says so.
+// cut shortens a text to n bytes, with a mark.
 func cut(s string, most int) string {
 	if len(s) > most {
 		return s[:most] + "…"
@@ -269,8 +346,8 @@ func cut(s string, most int) string {
 	return s
 }
 
-// receive reads a request frame from the socket, and the descriptors that come with its first
-// byte. It blocks: there is nothing else to do.
+// receive reads a request frame from the socket, and the descriptors that come with its first byte.
+// It blocks.
 func receive(fd int) (payload []byte, descriptors []int, err error) {
 	buffer := make([]byte, 64<<10)
 	control := make([]byte, unix.CmsgSpace(4*253))
@@ -318,8 +395,8 @@ func receive(fd int) (payload []byte, descriptors []int, err error) {
 	return got[prefix:], descriptors, nil
 }
 
-// closeInherited closes what the server inherited itself without knowing, and would have handed on:
-// descriptors that Go did not open, which therefore do not close at exec.
+// closeInherited closes the descriptors that the server inherited and passed on: Go did not open
+// them, so they do not close at exec.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -330,7 +407,7 @@ func closeInherited() error {
 		if _, err := fmt.Sscan(e.Name(), &fd); err != nil || fd < requestFD {
 			continue
 		}
-		if fd == requestFD || fd == answerFD {
+		if fd == requestFD || fd == responseFD {
 			unix.CloseOnExec(fd)
 			continue
 		}
@@ -342,16 +419,7 @@ func closeInherited() error {
 	return nil
 }
 
-// ownCPU is the processor time this process has used.
-func ownCPU() time.Duration {
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// probeName is the name of the handler that NewPool tries out; no handler can have it.
+// probeName is the name of the handler that NewPool runs as a test. No other handler can have it.
 const probeName = "\x00probe"
 
 // probe reports whether confinement holds, on this thread and on others, some of them older
@@ -361,37 +429,51 @@ func probe(_ context.Context, job Job) ([]byte, error) {
 	if err := json.Unmarshal(job.Arguments, &wanted); err != nil {
 		return nil, err
 	}
-	var failed atomic.Pointer[error]
+	var failed atomic.Pointer[string]
+	fail := func(what string) { failed.Store(&what) }
 	spread(func() {
 		if wanted.Landlock {
 			if fd, err := unix.Open("/", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
 				unix.Close(fd)
-				err := errors.New("the process can open the root directory despite Landlock")
-				failed.Store(&err)
+				fail("the process can open the root directory despite Landlock")
 			}
 		}
 		if wanted.Seccomp {
 			if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0); err == nil {
 				unix.Close(fd)
-				err := errors.New("the process can open a socket despite seccomp")
-				failed.Store(&err)
+				fail("the process can open a socket despite seccomp")
 			}
 		}
 		if wanted.Mounts {
 			var has [2]unix.CapUserData
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			if err := unix.Access("/proc/self", unix.F_OK); err == nil {
-				err := errors.New("a file of the server is visible despite the mount namespace")
-				failed.Store(&err)
+				fail("a file of the server is visible despite the mount namespace")
 			} else if err := unix.Capget(&header, &has[0]); err != nil ||
 				has != [2]unix.CapUserData{} {
-				err := errors.New("a thread kept its capabilities despite the mount namespace")
-				failed.Store(&err)
+				fail("a thread kept its capabilities despite the mount namespace")
 			}
 		}
 	})
-	if err := failed.Load(); err != nil {
-		return nil, *err
+	if what := failed.Load(); what != nil {
+		return nil, errors.New(*what)
 	}
 	return nil, nil
+}
+
+// spread calls a function on several threads at a time, and waits.
+func spread(f func()) {
+	const threads = 8
+	var all, both sync.WaitGroup
+	all.Add(threads)
+	for range threads {
+		both.Go(func() {
+			goruntime.LockOSThread()
+			defer goruntime.UnlockOSThread()
+			all.Done()
+			all.Wait() // so that each has another thread
+			f()
+		})
+	}
+	both.Wait()
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
 )
 
 // These tests are the server of a helper themselves, up to its end: it is not killed when it has
@@ -90,15 +92,15 @@ func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 	if err := h.send(request, descriptors); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.answer.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = h.response.SetReadDeadline(time.Now().Add(20 * time.Second))
 	for {
-		kind, length, err := readPrefix(h.answer)
+		kind, length, err := readPrefix(h.response)
 		if errors.Is(err, io.EOF) {
 			return all
 		}
 		payload := make([]byte, length)
 		if err == nil {
-			_, err = io.ReadFull(h.answer, payload)
+			_, err = io.ReadFull(h.response, payload)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -153,11 +155,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 	if err := os.WriteFile(name, []byte("granted "), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for up := filepath.Dir(name); up != os.TempDir(); up = filepath.Dir(up) {
-		if err := os.Chmod(up, 0o711); err != nil {
-			t.Fatal(err)
-		}
-	}
+	passable(t, filepath.Dir(name))
 	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -166,18 +164,18 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 	grouped := p.shelves[0].role.Group
 	for _, test := range []struct {
 		handler   string
-		role      role
+		role      seccomp.Options
 		arguments string
 		space     bool
 		kinds     string
 		last      string
 	}{
-		{"look around", role{Group: grouped}, name, true, "bvr", "granted granted old"},
-		{"look around", role{Group: true, Net: true}, name, true, "bvr", "granted granted old"},
-		{"look around", role{Group: grouped}, name, false, "bf", "no workspaces here"},
-		{"refuse", role{Group: grouped, Partial: true}, "", true, "bf", `"refused"`},
-		{"explode", role{Group: grouped, Net: true}, "", true, "bf", `"Panic":true`},
-		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true,"Mounts":true}`, true,
+		{"look around", seccomp.Options{Group: grouped}, name, true, "bvr", "granted granted old"},
+		{"look around", seccomp.Options{Group: true, Net: true}, name, true, "bvr", "granted granted old"},
+		{"look around", seccomp.Options{Group: grouped}, name, false, "bf", "no workspaces here"},
+		{"refuse", seccomp.Options{Group: grouped, Partial: true}, "", true, "bf", `"refused"`},
+		{"explode", seccomp.Options{Group: grouped, Net: true}, "", true, "bf", `"Panic":true`},
+		{"probe", seccomp.Options{Group: grouped}, `{"Landlock":true,"Seccomp":true,"Mounts":true}`, true,
 			"br", ""},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
@@ -195,8 +193,8 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 				r.Files = map[string]*os.File{"file": file}
 				r.Paths = []Path{{File: file, Access: Read | Execute}}
 			}
-			test.role.Mounts, test.role.Named = p.host.mounts, p.host.named
-			all := frames(t, p, test.role, r)
+			test.role.Mounts = p.host.mounts
+			all := frames(t, p, role{Options: test.role, Named: p.host.named}, r)
 			if kinds(all) != test.kinds {
 				t.Fatalf("it sent %q", all)
 			}
@@ -257,7 +255,10 @@ func TestWhatAHandlerComesTo(t *testing.T) {
 		if test.run != nil {
 			Register(test.o.Name, test.run)
 		}
-		test.o.Limits = Limits{Timeout: 20 * time.Millisecond, Output: 10}
+		test.o.Limits = Limits{Timeout: time.Minute, Output: 10}
+		if strings.Contains(want, "timeout") {
+			test.o.Limits.Timeout = 20 * time.Millisecond
+		}
 		result, changed, failed := perform(test.o, Job{}, io.Discard)
 		var answer bytes.Buffer
 		if err := respond(&answer, result, changed, failed); err != nil {
@@ -332,11 +333,6 @@ func TestAHelperTakesNoOddRequest(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	for _, odd := range []string{"", "1 2 3", "1 2 3 4 5 six 7"} {
-		if n, err := dataBytes(strings.NewReader(odd)); err == nil {
-			t.Errorf("%q is %d bytes", odd, n)
-		}
-	}
 }
 
 // TestAHelperEndsByItselfOnWhatItCannotServe starts helpers as anybody could, and as a server that
@@ -353,7 +349,7 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 		role    string
 		byHand  bool
 		request []byte
-		says    string // on standard error, or in the answer
+		message string // on standard error, or in the answer
 		code    int
 	}{
 		"no request":    {"{}", false, nil, "", 0},
@@ -399,7 +395,7 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 			said, err := io.ReadAll(answer)
 			_ = cmd.Wait()
 			if err != nil || cmd.ProcessState.ExitCode() != test.code ||
-				!strings.Contains(string(said)+printed.String(), test.says) {
+				!strings.Contains(string(said)+printed.String(), test.message) {
 				t.Errorf("it ended with %s, %v, answered %q and said %q", cmd.ProcessState, err,
 					said, printed.String())
 			}
@@ -422,17 +418,17 @@ func TestTheProbeFindsWhatIsOpen(t *testing.T) {
 	}
 }
 
-func TestAHelperThatDoesNotStartSaysWhy(t *testing.T) {
+func TestAHelperThatDoesNotStartReportsWhy(t *testing.T) {
 	for want, sent := range map[string]string{
-		"EOF. It said: out of luck": "",
-		"unexpected EOF":            "w\x00\x00\x00\x09{",
-		"kind 'r'":                  "r\x00\x00\x00\x02{}",
+		"EOF. Its output: out of luck": "",
+		"unexpected EOF":               "w\x00\x00\x00\x09{",
+		"kind 'r'":                     "r\x00\x00\x00\x02{}",
 	} {
 		read, write, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &process{answer: read, printed: newCapture(100)}
+		h := &process{response: read, printed: newCapture(100)}
 		_, _ = h.printed.Write([]byte("out of luck\n"))
 		_, _ = write.WriteString(sent)
 		write.Close()
@@ -472,13 +468,13 @@ func TestWhyAHelperEnded(t *testing.T) {
 			"SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},
 		"otherwise": {ended("exit 2"), "panic: no", 0, false, ""},
 	} {
-		if got := causeOf(test.ended, Answer{Printed: []byte(test.printed), CPU: test.cpu},
+		if got := causeOf(test.ended, Response{Printed: []byte(test.printed), CPU: test.cpu},
 			Limits{CPU: time.Second}, test.starved); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 	h := &process{}
-	if state(nil) == "" || exitCode(nil) != -1 || h.cpu() != 0 {
+	if state(nil) == "" || h.cpu() != 0 {
 		t.Error("something is known of a process that is not")
 	}
 }

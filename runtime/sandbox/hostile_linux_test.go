@@ -37,29 +37,17 @@ func init() {
 		}
 	}
 	Register("allocate", func(context.Context, Job) ([]byte, error) {
-		b := make([]byte, 1<<30)
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
-		}
-		return b[:1], nil
+		return written(make([]byte, 1<<30))[:1], nil
 	})
 	Register("allocate slowly", func(context.Context, Job) ([]byte, error) {
 		var all [][]byte
 		for range 1024 {
-			b := make([]byte, 1<<20)
-			for i := 0; i < len(b); i += 4096 {
-				b[i] = 1
-			}
-			all = append(all, b)
+			all = append(all, written(make([]byte, 1<<20)))
 		}
 		return all[0][:1], nil
 	})
 	Register("allocate some", func(context.Context, Job) ([]byte, error) {
-		b := make([]byte, 48<<20)
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
-		}
-		return b[:1], nil
+		return written(make([]byte, 48<<20))[:1], nil
 	})
 	Register("map shared memory", func(context.Context, Job) ([]byte, error) {
 		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
@@ -88,10 +76,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			for i := 0; i < len(b); i += 4096 {
-				b[i] = 1
-			}
-			if err := unix.Mprotect(b, unix.PROT_READ); err != nil {
+			if err := unix.Mprotect(written(b), unix.PROT_READ); err != nil {
 				return nil, err
 			}
 			time.Sleep(time.Millisecond)
@@ -147,7 +132,7 @@ func init() {
 		return make([]byte, 100<<20), nil
 	})
 	Register("forge an answer", func(context.Context, Job) ([]byte, error) {
-		unix.Write(answerFD, []byte{frameResult, 0xff, 0xff, 0xff, 0xff, 'x'})
+		unix.Write(responseFD, []byte{frameResult, 0xff, 0xff, 0xff, 0xff, 'x'})
 		time.Sleep(time.Hour)
 		return nil, nil
 	})
@@ -165,7 +150,7 @@ func init() {
 			Stack: strings.Repeat("x", 200<<10)}),
 	} {
 		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
-			unix.Write(answerFD, frame)
+			unix.Write(responseFD, frame)
 			os.Exit(0)
 			return nil, nil
 		})
@@ -247,8 +232,7 @@ func init() {
 				unix.Close(fd)
 				escaped = append(escaped, "opened a file")
 			}
-			if fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err == nil {
-				unix.Close(fd)
+			if socket(unix.AF_INET, unix.SOCK_STREAM, 0) == nil {
 				escaped = append(escaped, "opened a socket")
 			}
 			if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil ||
@@ -316,6 +300,14 @@ func init() {
 	})
 }
 
+// written writes to each page of memory.
+func written(b []byte) []byte {
+	for i := 0; i < len(b); i += 4096 {
+		b[i] = 1
+	}
+	return b
+}
+
 // forged is a frame with a failure.
 func forged(f failure) []byte {
 	b, err := json.Marshal(f)
@@ -323,6 +315,17 @@ func forged(f failure) []byte {
 		panic(err)
 	}
 	return append(appendFrame(nil, frameFailure, len(b)), b...)
+}
+
+var kindsOfSockets = []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET}
+
+// socket makes a socket and closes it.
+func socket(family, kind, protocol int) error {
+	fd, err := unix.Socket(family, kind, protocol)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
 }
 
 // attempts makes calls that have to fail and returns those that did not.
@@ -333,19 +336,13 @@ func attempts(parent int, dir *os.Root) (made []string) {
 		}
 	}
 	for family := range 50 {
-		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
-			unix.SOCK_SEQPACKET} {
-			fd, err := unix.Socket(family, kind, 0)
-			try(fmt.Sprintf("socket(%d, %d)", family, kind), err)
-			if err == nil {
-				unix.Close(fd)
-			}
+		for _, kind := range kindsOfSockets {
+			try(fmt.Sprintf("socket(%d, %d)", family, kind), socket(family, kind, 0))
 		}
 	}
 	const mptcp = 262
-	_, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, mptcp)
-	try("mptcp", err)
-	_, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	try("mptcp", socket(unix.AF_INET, unix.SOCK_STREAM, mptcp))
+	_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	try("socketpair", err)
 	for _, signal := range []syscall.Signal{0, unix.SIGCONT} {
 		try("kill", syscall.Kill(parent, signal))
@@ -457,11 +454,7 @@ var quickly = Limits{Timeout: 300 * time.Millisecond, Memory: 64 << 20, Processe
 func workspace(t testing.TB) *os.Root {
 	t.Helper()
 	dir := t.TempDir()
-	if os.Geteuid() == 0 {
-		if err := os.Chown(dir, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
-	}
+	owned(t, dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -752,11 +745,7 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 	if err := os.WriteFile(neighbour, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, up := range []string{filepath.Dir(secret), filepath.Dir(filepath.Dir(secret))} {
-		if err := os.Chmod(up, 0o711); err != nil {
-			t.Fatal(err)
-		}
-	}
+	passable(t, filepath.Dir(secret))
 	os.Chmod(secret, 0o666)
 	a, err = p.Run(context.Background(),
 		Request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}),
@@ -929,14 +918,12 @@ func init() {
 	Register("other sockets", func(context.Context, Job) ([]byte, error) {
 		var made []string
 		for family := range 50 {
-			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
-				unix.SOCK_SEQPACKET} {
+			for _, kind := range kindsOfSockets {
 				for _, protocol := range []int{0, unix.IPPROTO_ICMP, 262, unix.IPPROTO_SCTP} {
 					allowed := (family == unix.AF_INET || family == unix.AF_INET6) &&
 						(kind == unix.SOCK_STREAM || kind == unix.SOCK_DGRAM) && protocol == 0
-					if fd, err := unix.Socket(family, kind, protocol); err == nil && !allowed {
+					if !allowed && socket(family, kind, protocol) == nil {
 						made = append(made, fmt.Sprint(family, kind, protocol))
-						unix.Close(fd)
 					}
 				}
 			}

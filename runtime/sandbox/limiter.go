@@ -38,17 +38,14 @@ type Limiter struct {
 
 type pair struct{ client, tool string }
 
-// traffic is what one client does with one tool.
+// traffic is the use of one tool by one client.
 type traffic struct {
 	pair    pair
 	bounds  Bounds
 	running int
 	bucket  *rate.Limiter // nil without a rate
-	full    time.Time     // when the bucket will be as if it had never been used
+	full    time.Time     // when the bucket will be full
 }
-
-// errPairs is for a limiter that remembers as many as it may.
-var errPairs = errors.New("too many clients are calling tools: try again later")
 
 // Enter admits a call and returns a function to call at its end, once or more often. Otherwise it
 // returns a [*LimitError] with limit Concurrency or Rate. A refused call does not count for the
@@ -63,7 +60,7 @@ func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error)
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now)
+	l.prune(now)
 	t, err := l.of(pair{client, tool}, b)
 	if err != nil {
 		return nil, err
@@ -78,7 +75,8 @@ func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error)
 			return nil, &LimitError{Limit: Rate, Bound: fmt.Sprintf("%v a second", b.Rate), After: after}
 		}
 		missing := float64(t.bucket.Burst()) - t.bucket.TokensAt(now)
-		t.full = now.Add(time.Duration(min(missing/b.Rate*float64(time.Second), float64(math.MaxInt64/4))))
+		full := min(missing/b.Rate*float64(time.Second), float64(math.MaxInt64/4))
+		t.full = now.Add(time.Duration(full))
 	}
 	t.running++
 	return sync.OnceFunc(func() {
@@ -88,7 +86,7 @@ func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error)
 	}), nil
 }
 
-// of returns the traffic of a pair, with bounds as they are now.
+// of returns the traffic of a pair, and applies the current bounds.
 func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
 	if l.pairs == nil {
 		l.pairs = map[pair]*list.Element{}
@@ -96,7 +94,7 @@ func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
 	element, known := l.pairs[p]
 	if !known {
 		if len(l.pairs) >= l.most() {
-			return nil, errPairs
+			return nil, errors.New("too many clients are calling tools: try again later")
 		}
 		element = l.order.PushBack(&traffic{pair: p})
 		l.pairs[p] = element
@@ -114,7 +112,7 @@ func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
 			t.bucket = nil
 		case t.bucket == nil:
 			t.bucket = rate.NewLimiter(rate.Limit(b.Rate), burst)
-		default: // what was spent stays spent
+		default: // used calls stay used
 			t.bucket.SetLimit(rate.Limit(b.Rate))
 			t.bucket.SetBurst(burst)
 		}
@@ -129,9 +127,9 @@ func (l *Limiter) most() int {
 	return 100_000
 }
 
-// forget forgets pairs that are as if they had never been, beginning with the one used longest
-// ago. It looks at a few only, or all of them would pay for one call; each call adds one at most.
-func (l *Limiter) forget(now time.Time) {
+// prune removes unused pairs with full buckets, the least recently used first. It checks a few
+// only, so that no call pays for all; each call adds one at most.
+func (l *Limiter) prune(now time.Time) {
 	element := l.order.Front()
 	for range 4 {
 		if element == nil {

@@ -46,7 +46,7 @@ func TestConcurrencyIsPerClientAndTool(t *testing.T) {
 	}
 }
 
-func TestRateSaysWhenToComeAgain(t *testing.T) {
+func TestRateReportsWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter
 		b := Bounds{Rate: 2, Burst: 3}

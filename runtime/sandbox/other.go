@@ -12,7 +12,7 @@ import (
 // Pool isolates calls on Linux. Other systems have no pool.
 type Pool struct{ options Options }
 
-// unsupported says that this is not Linux.
+// unsupported is the error of systems other than Linux.
 var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on "+
 	"Linux (also in a container or virtual machine), or remove isolate=process from its tools",
 	runtime.GOOS)
@@ -22,7 +22,7 @@ var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run t
 func NewPool(Options) (*Pool, error) { return nil, unsupported }
 
 // Run returns an error.
-func (*Pool) Run(context.Context, Request) (Answer, error) { return Answer{}, unsupported }
+func (*Pool) Run(context.Context, Request) (Response, error) { return Response{}, unsupported }
 
 // Missing returns nil.
 func (*Pool) Missing() []string { return nil }
@@ -39,5 +39,3 @@ func help() {
 	fmt.Fprintln(os.Stderr, "sandbox: helpers run on Linux only")
 	os.Exit(2)
 }
-
-func sameMount(*os.Root, *os.File) error { return nil }

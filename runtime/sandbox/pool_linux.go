@@ -1,30 +1,43 @@
 package sandbox
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/landlock"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/threads"
 )
 
 // unsupported is an error on systems without pools.
 var unsupported error
 
 // A helper has to be warm within startWithin. After a failure to start one, the pool waits for
-// retryAfter before it tries again for nobody in particular; a call that waits gets the error.
+// retryAfter before it tries again without a waiting call. A waiting call gets the error.
 const (
 	startWithin = 20 * time.Second
 	retryAfter  = time.Second
-	// a call that ends frees its slot a moment after its answer,
+	// a call frees its slot a moment after its response
 	slotWithin = 250 * time.Millisecond
-	slotWaits  = 8 // which takes as many times as long on a busy machine
-	// for so long after a call has begun no helper is started ahead
+	slotWaits  = 8 // so many times slotWithin on a busy machine
+	// no helper is started ahead for this time after a call has begun
 	callsFirst = 5 * time.Millisecond
 )
+
+// startsAtOnce limits the helpers that are starting: more would only slow down running calls.
+var startsAtOnce = max(2, runtime.GOMAXPROCS(0))
 
 // Pool starts helpers ahead of calls and runs each call in its own helper. It is safe for
 // concurrent use.
@@ -33,14 +46,14 @@ type Pool struct {
 	host    host
 	null    *os.File
 	slots   chan struct{} // one for each call that runs
-	ending  atomic.Int64  // calls that were answered and still have their slots
+	ending  atomic.Int64  // calls with a response that still have their slots
 
 	mu       sync.Mutex
 	changed  *sync.Cond // the keeper waits for it
 	shelves  [2]shelf   // for calls without a network, and with
 	starting int        // on all shelves
 	entering int        // calls that have just got a helper
-	pause    time.Time  // no helper is started ahead before
+	pause    time.Time  // no helper is started ahead before this time
 	closed   bool
 	closing  chan struct{}
 	running  sync.WaitGroup // calls, and helpers that are starting
@@ -51,13 +64,13 @@ type Pool struct {
 type shelf struct {
 	pool     *Pool
 	role     role
-	warm     int // how many are kept ready
+	warm     int // number of helpers kept ready
 	ready    []*process
 	waiting  []chan got // calls without a helper, the longest waiting first
 	starting int
 }
 
-// got is what a waiting call gets.
+// got is the result for a waiting call.
 type got struct {
 	process *process
 	err     error
@@ -101,10 +114,8 @@ func NewPool(o Options) (*Pool, error) {
 		kept:    make(chan struct{}),
 	}
 	p.changed = sync.NewCond(&p.mu)
-	my := role{
-		Group: found.namespaces&cloneNewPID == 0, Partial: o.BestEffort,
-		Mounts: found.mounts, Named: found.named,
-	}
+	my := role{Options: seccomp.Options{Group: found.namespaces&unix.CLONE_NEWPID == 0,
+		Mounts: found.mounts, Partial: o.BestEffort}, Named: found.named}
 	p.shelves[0] = shelf{pool: p, warm: o.Warm, role: my}
 	my.Net = true
 	p.shelves[1] = shelf{pool: p, warm: o.WarmNet, role: my}
@@ -118,7 +129,7 @@ func NewPool(o Options) (*Pool, error) {
 // Missing returns the parts of isolation that the system lacks, a sentence each, or nil.
 func (p *Pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
 
-// required returns those parts that have to be accepted.
+// required returns the missing parts that an option must accept.
 func (p *Pool) required() []string { return p.host.missing }
 
 // Close ends all helpers and their calls, and waits for them. The calls get an error. It may be
@@ -189,8 +200,8 @@ func (p *Pool) short() *shelf {
 			return s
 		}
 	}
-	// Starting a helper takes more of the processors than a call does, so calls that have just
-	// begun go first.
+	// Starting a helper uses more processor time than a call, so calls that have just begun go
+	// first.
 	if p.entering > 0 || time.Now().Before(p.pause) {
 		return nil
 	}
@@ -202,7 +213,7 @@ func (p *Pool) short() *shelf {
 	return nil
 }
 
-// refuse gives an error to all calls that wait. The pool's mutex is held.
+// refuse sends an error to all waiting calls. The pool's mutex is held.
 func (s *shelf) refuse(err error) {
 	for _, w := range s.waiting {
 		w <- got{err: err}
@@ -210,7 +221,7 @@ func (s *shelf) refuse(err error) {
 	s.waiting = nil
 }
 
-// admit waits until a helper is warm and gives it to the call that has waited longest, or keeps it.
+// admit waits until a helper is warm and gives it to the longest waiting call, or keeps it.
 func (p *Pool) admit(s *shelf, h *process, err error) {
 	defer p.running.Done()
 	if err == nil {
@@ -251,16 +262,8 @@ func (p *Pool) wake() {
 	p.changed.Signal()
 }
 
-// shelf returns the helpers for calls with or without a network.
-func (p *Pool) shelf(net bool) *shelf {
-	if net {
-		return &p.shelves[1]
-	}
-	return &p.shelves[0]
-}
-
-// take returns a helper that is warm, or waits for one until done is closed: then there is neither
-// a helper nor an error. Who takes one has to call entered.
+// take returns a warm helper, or waits for one until done is closed: then it returns neither a
+// helper nor an error. A caller that gets one must call entered.
 func (s *shelf) take(done <-chan struct{}) (*process, error) {
 	p := s.pool
 	p.mu.Lock()
@@ -291,7 +294,7 @@ func (s *shelf) take(done <-chan struct{}) (*process, error) {
 		p.mu.Unlock()
 		return nil, nil
 	}
-	g := <-wait // it was given one at the same moment, which is as good as new
+	g := <-wait // one was assigned at the same moment, and is unused
 	switch {
 	case g.process == nil:
 		p.mu.Unlock()
@@ -307,7 +310,7 @@ func (s *shelf) take(done <-chan struct{}) (*process, error) {
 	return nil, nil
 }
 
-// entered says that a call that took a helper needs no precedence any more.
+// entered reports that a call with a helper needs no precedence any more.
 func (p *Pool) entered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -315,37 +318,41 @@ func (p *Pool) entered() {
 	p.changed.Signal()
 }
 
-// enter counts a call, unless the pool is closed.
-func (p *Pool) enter() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return errClosed
+// try runs the probe.
+func (p *Pool) try() error {
+	arguments, err := json.Marshal(map[string]bool{
+		"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts,
+	})
+	if err != nil {
+		return err
 	}
-	p.running.Add(1)
+	if _, err := p.run(context.Background(), Request{Name: probeName,
+		Arguments: arguments}); err != nil {
+		return fmt.Errorf("the first helper is not fully isolated: %w", err)
+	}
 	return nil
 }
 
-// host is what the system has of isolation.
+// host is the system's support for isolation.
 type host struct {
-	namespaces uintptr // that helpers get
+	namespaces uintptr // of helpers
 	landlock   int
 	seccomp    bool
 	mounts     bool     // helpers have mount namespaces
 	named      bool     // see role.Named
 	blind      bool     // the open files of helpers cannot be read
-	missing    []string // what has to be accepted
-	optional   []string // what does not
+	missing    []string // parts that an option must accept
+	optional   []string // other parts
 }
 
-// inspect finds out what the system has.
+// inspect determines the system's support.
 func inspect(o Options) (host, error) {
 	if o.Cgroup != "" {
-		if err := checkCgroup(o.Cgroup); err != nil {
-			return host{}, err // asked for by name: to leave it out would be no best effort
+		if err := cgroup.Check(o.Cgroup); err != nil {
+			return host{}, err // explicitly configured, so also required with BestEffort
 		}
 	}
-	h := judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs)
+	h := judge(landlock.Version(), seccomp.Available(), namespacesOf(o), threads.OwnPIDs)
 	var err error
 	if h.named, err = mountable(o, h.namespaces); err != nil {
 		part := "mount namespaces: without them handlers see names and attributes of files that they " +
@@ -358,33 +365,51 @@ func inspect(o Options) (host, error) {
 		return h, nil
 	}
 	h.mounts = true
-	h.namespaces |= cloneNewNS
+	h.namespaces |= unix.CLONE_NEWNS
 	return h, nil
 }
 
-// judge says what is missing of isolation on a system with these parts. Pids says that helpers
-// should have a pid namespace.
-func judge(landlock int, seccomp error, namespaces uintptr, pids bool) host {
-	h := host{landlock: landlock, seccomp: seccomp == nil, namespaces: namespaces}
-	if landlock < leastLandlock {
-		h.missing = append(h.missing,
-			fmt.Sprintf("Landlock: version %d of it or later is needed, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, landlock))
+// judge lists the missing parts of a system. pids reports whether helpers should have a pid
+// namespace.
+func judge(version int, filters error, namespaces uintptr, pids bool) host {
+	h := host{landlock: version, seccomp: filters == nil, namespaces: namespaces}
+	if version < landlock.Least {
+		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later is needed, "+
+			"this kernel has %d (0 is none, or not enabled at boot)", landlock.Least, version))
 	}
-	if seccomp != nil {
-		h.missing = append(h.missing, "seccomp: "+seccomp.Error())
+	if filters != nil {
+		h.missing = append(h.missing, "seccomp: "+filters.Error())
 	}
-	if namespaces&cloneNewUser == 0 {
+	if namespaces&unix.CLONE_NEWUSER == 0 {
 		h.missing = append(h.missing,
 			"user namespaces: without them the limit on processes counts those of all helpers together")
 	}
 	switch {
-	case namespaces&cloneNewPID != 0:
+	case namespaces&unix.CLONE_NEWPID != 0:
 	case pids:
 		h.missing = append(h.missing,
 			"pid namespaces: without them handlers see the numbers of other processes")
-	case landlock < scopedLandlock:
-		h.missing = append(h.missing,
-			fmt.Sprintf("signals: in a program with cgo only Landlock from version %d on keeps a handler from signalling others of its user, this kernel has %d", scopedLandlock, landlock))
+	case version < landlock.Scoped:
+		h.missing = append(h.missing, fmt.Sprintf("signals: in a program with cgo only Landlock "+
+			"from version %d on keeps a handler from signalling others of its user, this kernel "+
+			"has %d", landlock.Scoped, version))
 	}
 	return h
+}
+
+// Programs returns the paths that most programs need to start: the folders of programs, libraries
+// and time zones. It allows starting all of them.
+func Programs() []Path {
+	var all []Path
+	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64",
+		"/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives",
+		"/usr/share/zoneinfo"} {
+		resolved, err := filepath.EvalSymlinks(name)
+		has := func(p Path) bool { return p.Name == resolved }
+		if err != nil || name == resolved && slices.ContainsFunc(all, has) {
+			continue
+		}
+		all = append(all, Path{Name: resolved, Access: Read | Execute, as: name})
+	}
+	return all
 }

@@ -1,37 +1,44 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/cgroup"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/mounts"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/proc"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/threads"
 )
 
 // process is a helper as the server sees it.
 type process struct {
-	proc    *os.Process
-	request *os.File // a socket: descriptors travel with the request
-	answer  *os.File
-	output  *os.File
-	printed *capture
-	drained chan struct{}
-	cgroup  *cgroup // nil without
-	group   bool    // there is no pid namespace that ends with the helper
-	before  used
-	data    int64 // what RLIMIT_DATA counts of it, since it is warm
-	ended   *os.ProcessState
+	proc     *os.Process
+	request  *os.File // a socket, for the request with descriptors
+	response *os.File
+	output   *os.File
+	printed  *capture
+	drained  chan struct{}
+	cgroup   *cgroup.Group // nil without
+	group    bool          // without a pid namespace that ends with the helper
+	before   time.Duration // processor time until it was warm
+	data     int64         // bytes that RLIMIT_DATA counts, from when it was warm
+	ended    *os.ProcessState
 }
 
-// start starts a helper. It has to be called by the thread that lives as long as helpers do: see
-// the death signal.
+// start starts a helper. Call it on a thread that lives as long as the helpers: see the death
+// signal.
 func start(o Options, my role, namespaces uintptr, null *os.File) (*process, error) {
 	name, err := json.Marshal(my)
 	if err != nil {
@@ -41,10 +48,11 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
-	// The helper's end blocks, this one waits in the runtime's poller.
+	theirs := os.NewFile(uintptr(pair[1]), "sandbox request")
+	defer theirs.Close()
+	// The helper's end of the pipe blocks. This end waits in the runtime's poller.
 	if err := unix.SetNonblock(pair[0], true); err != nil {
-		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(pair[0]),
-			unix.Close(pair[1]))
+		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(pair[0]))
 	}
 	p := &process{
 		request: os.NewFile(uintptr(pair[0]), "sandbox request"),
@@ -52,32 +60,19 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 		drained: make(chan struct{}),
 		group:   my.Group,
 	}
-	theirs := []*os.File{os.NewFile(uintptr(pair[1]), "sandbox request")}
-	defer func() {
-		for _, f := range theirs {
-			f.Close()
-		}
-	}()
 	failed := func(err error) (*process, error) {
-		for _, f := range []*os.File{p.request, p.answer, p.output} {
-			if f != nil {
-				f.Close()
-			}
-		}
-		if p.cgroup != nil {
-			p.cgroup.remove()
-		}
+		p.close()
 		return nil, err
 	}
-	var answerEnd, outputEnd *os.File
-	if p.answer, answerEnd, err = os.Pipe(); err != nil {
+	var responseEnd, outputEnd *os.File
+	if p.response, responseEnd, err = os.Pipe(); err != nil {
 		return failed(err)
 	}
-	theirs = append(theirs, answerEnd)
+	defer responseEnd.Close()
 	if p.output, outputEnd, err = os.Pipe(); err != nil {
 		return failed(err)
 	}
-	theirs = append(theirs, outputEnd)
+	defer outputEnd.Close()
 
 	attributes := &syscall.SysProcAttr{
 		Setsid:     true,            // a process group of its own, and no terminal
@@ -86,29 +81,28 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 	}
 	identify(attributes, o)
 	if o.Cgroup != "" {
-		if p.cgroup, err = newCgroup(o.Cgroup); err != nil {
+		if p.cgroup, err = cgroup.New(o.Cgroup); err != nil {
 			return failed(err)
 		}
-		attributes.UseCgroupFD, attributes.CgroupFD = true, int(p.cgroup.dir.Fd())
+		attributes.UseCgroupFD, attributes.CgroupFD = true, int(p.cgroup.Dir.Fd())
 	}
-	// Not by its path: the file may have been replaced since, or lie where the helper's user may
-	// not look.
+	// Not by its path: the file may be replaced, or the helper's user may lack permissions.
 	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, string(name)},
 		&os.ProcAttr{
 			Dir: "/", Env: o.Env, Sys: attributes,
-			Files: []*os.File{null, outputEnd, outputEnd, theirs[0], answerEnd},
+			Files: []*os.File{null, outputEnd, outputEnd, theirs, responseEnd},
 		})
 	if err != nil {
 		return failed(fmt.Errorf("start a helper: %w", err))
 	}
 	go func() {
 		defer close(p.drained)
-		_, _ = io.Copy(p.printed, p.output) // ends with the last process that has it, or with end
+		_, _ = io.Copy(p.printed, p.output) // ends with the last process of the pipe, or with end
 	}()
 	return p, nil
 }
 
-// identify chooses whom a helper runs as: never root.
+// identify chooses the user of a helper: never root.
 func identify(a *syscall.SysProcAttr, o Options) {
 	root := os.Geteuid() == 0
 	uid, gid := os.Getuid(), os.Getgid()
@@ -118,8 +112,8 @@ func identify(a *syscall.SysProcAttr, o Options) {
 		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	if a.Cloneflags&unix.CLONE_NEWUSER != 0 {
-		// The same numbers inside as outside, and no others. RLIMIT_NPROC then counts each helper
-		// for itself (ucounts, Linux 5.14).
+		// Map only its own numbers, unchanged. RLIMIT_NPROC then counts each helper for itself
+		// (ucounts, Linux 5.14).
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		a.GidMappingsEnableSetgroups = root
@@ -132,30 +126,28 @@ func identify(a *syscall.SysProcAttr, o Options) {
 
 // warm waits until the helper has started.
 func (p *process) warm(within time.Duration) error {
-	_ = p.answer.SetReadDeadline(time.Now().Add(within)) // pipes have deadlines
-	kind, length, err := readPrefix(p.answer)
+	_ = p.response.SetReadDeadline(time.Now().Add(within)) // pipes have deadlines
+	kind, length, err := readPrefix(p.response)
 	if err != nil {
 		return fmt.Errorf("the helper did not start: %w%s", err, printedText(p.printed.bytes()))
 	}
 	payload := make([]byte, min(length, maxFailure))
-	if _, err := io.ReadFull(p.answer, payload); err != nil {
+	if _, err := io.ReadFull(p.response, payload); err != nil {
 		return fmt.Errorf("the helper did not start: %w", err)
 	}
 	if kind != frameWarm {
 		return fmt.Errorf("the helper began with a frame of kind %q", kind)
 	}
-	statm, err := statmOf(p.proc.Pid)
-	if err != nil {
+	if p.data, err = proc.Data(p.proc.Pid); err != nil {
 		return fmt.Errorf("cannot measure the helper's memory: %w", err)
 	}
-	p.data = statm[5]
 	return json.Unmarshal(payload, &p.before)
 }
 
-// said returns what a helper printed, for an error message.
+// printedText returns the output of a helper for an error message.
 func printedText(printed []byte) string {
 	if text := strings.TrimSpace(string(printed[:min(len(printed), 2048)])); text != "" {
-		return ". It said: " + text
+		return ". Its output: " + text
 	}
 	return ""
 }
@@ -185,51 +177,34 @@ func (p *process) send(frame []byte, descriptors []int) error {
 		return os.NewSyscallError("sendmsg", err)
 	}
 	if sent == len(frame) {
-		return nil // the helper may have closed its end by now: not even nothing can be written
+		return nil // the helper may have closed its end: then even an empty write fails
 	}
 	_, err = p.request.Write(frame[sent:])
 	return err
 }
 
-// peakMemory reads the most memory the helper had resident. The kernel's accounting for a process
-// that has ended would include what the server had when it forked.
-func (p *process) peakMemory() int64 {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.proc.Pid) + "/status")
-	if err != nil {
-		return 0
-	}
-	_, after, _ := strings.Cut(string(status), "VmHWM:")
-	line, _, _ := strings.Cut(after, " kB")
-	kilobytes, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	if err != nil {
-		return 0 // it has ended
-	}
-	return kilobytes << 10
-}
-
-// end ends the helper and all that it started, and returns when none of that is left.
+// end ends the helper and all processes that it started, and waits for them.
 func (p *process) end() {
 	p.kill()
 	p.gone()
 }
 
-// kill has the helper and all that it started end.
+// kill kills the helper and all processes that it started.
 func (p *process) kill() {
 	if p.cgroup != nil {
-		p.cgroup.kill()
+		p.cgroup.Kill()
 	}
-	// The helper is not waited for yet, so its number is still its own.
+	// The helper is not waited for yet, so its pid is not reused.
 	_ = syscall.Kill(-p.proc.Pid, syscall.SIGKILL)
 	_ = p.proc.Kill()
 }
 
-// gone returns when there is no process left of what kill was called for.
+// gone waits until none of the killed processes is left.
 func (p *process) gone() {
-	// In a pid namespace of its own it is the first process: the kernel lets it end after all
-	// others.
+	// In a pid namespace of its own it is the first process, which ends after all others.
 	p.ended, _ = p.proc.Wait()
 	if p.group {
-		// One signal reaches all: a fork that is under way fails. They take a moment.
+		// One signal reaches all: a concurrent fork fails. They take a moment to end.
 		for range 1000 {
 			if errors.Is(syscall.Kill(-p.proc.Pid, 0), syscall.ESRCH) {
 				break
@@ -239,30 +214,145 @@ func (p *process) gone() {
 	}
 	_ = p.output.SetReadDeadline(time.Now().Add(time.Second))
 	<-p.drained
-	p.request.Close()
-	p.answer.Close()
-	p.output.Close()
+	p.close()
+}
+
+// close closes this process's descriptors of the helper, or of one that did not start.
+func (p *process) close() {
+	for _, f := range []*os.File{p.request, p.response, p.output} {
+		f.Close() // also nil
+	}
 	if p.cgroup != nil {
-		p.cgroup.remove()
+		p.cgroup.Remove()
 	}
 }
 
-// cpu returns the processor time since the helper was warm. It is known after end.
+// cpu returns the processor time since the helper was warm. It is valid after end.
 func (p *process) cpu() time.Duration {
 	if p.ended == nil {
 		return 0
 	}
-	return max(0, p.ended.UserTime()+p.ended.SystemTime()-p.before.CPU)
+	return max(0, p.ended.UserTime()+p.ended.SystemTime()-p.before)
 }
 
-// capture keeps the beginning and the end of what is written to it, and drops what is between.
-// It is safe for concurrent use.
+// causeOf returns the limit that made a helper end by itself, or "".
+func causeOf(ended *os.ProcessState, a Response, l Limits, starved bool) Limit {
+	if ended == nil {
+		return ""
+	}
+	status, _ := ended.Sys().(syscall.WaitStatus)
+	printed := string(a.Printed)
+	switch {
+	case starved:
+		return Memory
+	case status.Signaled() && status.Signal() == unix.SIGSYS:
+		return SystemCall
+	case status.Signaled() && status.Signal() == unix.SIGKILL &&
+		a.CPU >= l.CPU-100*time.Millisecond:
+		return CPU
+	case ended.ExitCode() <= 0:
+		return ""
+	case strings.Contains(printed, "failed to create new OS thread"): // text of the Go runtime
+		return Processes
+	}
+	// The runtime's message at its end is the only sign.
+	for _, words := range []string{
+		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
+		"fatal error: out of memory",
+		"runtime: cannot map pages in arena address space", "pageAlloc: out of memory",
+		// no memory for a thread's stack
+		"runtime/cgo: pthread_create failed",
+		"ThreadSanitizer failed to allocate", // the race detector's
+	} {
+		if strings.Contains(printed, words) {
+			return Memory
+		}
+	}
+	// The collector does not check the allocation of its own tables, and so fails outside of any
+	// goroutine.
+	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") &&
+		strings.Contains(printed, "\ngoroutine 0 ") {
+		return Memory
+	}
+	return ""
+}
+
+func state(s *os.ProcessState) string {
+	if s == nil {
+		return "in an unknown state"
+	}
+	return s.String()
+}
+
+// trial starts a helper in namespaces, to kill it.
+func trial(o Options, namespaces uintptr) (p *os.Process, end func(), err error) {
+	a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+	identify(a, o)
+	p, err = os.StartProcess("/proc/self/exe", []string{helperName, "{}"},
+		&os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+	return p, func() { _ = p.Kill(); _, _ = p.Wait() }, err
+}
+
+// namespacesOf returns the namespaces that a helper can be started in, by a trial.
+func namespacesOf(o Options) uintptr {
+	wanted := []uintptr{unix.CLONE_NEWUSER}
+	if threads.OwnPIDs {
+		wanted = []uintptr{unix.CLONE_NEWUSER | unix.CLONE_NEWPID, unix.CLONE_NEWPID,
+			unix.CLONE_NEWUSER}
+	}
+	for _, namespaces := range wanted {
+		if _, end, err := trial(o, namespaces); err == nil {
+			end()
+			return namespaces
+		}
+	}
+	return 0
+}
+
+// readable tries to read the open files of a helper.
+func readable(o Options, namespaces uintptr) error {
+	p, end, err := trial(o, namespaces)
+	if err != nil {
+		return fmt.Errorf("start a helper: %w", err)
+	}
+	defer end()
+	files, err := proc.FilesOf(p.Pid, nil)
+	if err != nil {
+		return err
+	}
+	return files.Unlinked(context.Background(), map[folder.Inode]int64{})
+}
+
+// mountable returns an error if helpers cannot have mounts of their own, from a trial. named
+// reports that they have to find folders by name, because the server may not clone mounts.
+func mountable(o Options, namespaces uintptr) (named bool, err error) {
+	if namespaces&unix.CLONE_NEWUSER == 0 {
+		return false, errors.New("user namespaces are not available")
+	}
+	if err := mounts.Clonable(); err != nil && os.Geteuid() == 0 {
+		return false, fmt.Errorf("the server is root without CAP_SYS_ADMIN: %w", err)
+	} else if err != nil {
+		named = true
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args, cmd.Dir, cmd.Env = []string{helperName, `{"Mounts":true,"Trial":true}`}, "/", o.Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: namespaces | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL,
+	}
+	identify(cmd.SysProcAttr, o)
+	defer time.AfterFunc(startWithin, func() { _ = cmd.Cancel() }).Stop()
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return false, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output)))
+	}
+	return named, nil
+}
+
+// capture keeps the beginning and the end of the written bytes. It is safe for concurrent use.
 type capture struct {
 	mu      sync.Mutex
 	half    int
 	first   []byte
-	last    []byte // a ring once it is full
-	next    int
+	last    []byte
 	dropped bool
 }
 
@@ -272,25 +362,14 @@ func newCapture(limit int) *capture { return &capture{half: limit / 2} }
 func (c *capture) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := len(b)
 	room := min(c.half-len(c.first), len(b))
 	c.first = append(c.first, b[:room]...)
-	b = b[room:]
-	if len(b) > c.half {
+	c.last = append(c.last, b[room:]...)
+	if more := len(c.last) - c.half; more > 0 {
 		c.dropped = true
-		b = b[len(b)-c.half:]
+		c.last = c.last[more:] // append frees the part before it
 	}
-	if room := min(c.half-len(c.last), len(b)); room > 0 {
-		c.last = append(c.last, b[:room]...)
-		b = b[room:]
-	}
-	for len(b) > 0 {
-		c.dropped = true
-		written := copy(c.last[c.next:], b)
-		b = b[written:]
-		c.next = (c.next + written) % c.half
-	}
-	return n, nil
+	return len(b), nil
 }
 
 func (c *capture) bytes() []byte {
@@ -300,6 +379,5 @@ func (c *capture) bytes() []byte {
 	if c.dropped {
 		all = append(all, "\n…\n"...)
 	}
-	all = append(all, c.last[c.next:]...)
-	return append(all, c.last[:c.next]...)
+	return append(all, c.last...)
 }

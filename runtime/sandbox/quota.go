@@ -2,20 +2,16 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
 )
 
-// deepest is how deep folders of a workspace may lie in each other: counting opens all on the way
-// down.
+// deepest is the maximum nesting of folders in a workspace: counting opens all on the way down.
 const deepest = 64
 
 // Room returns how many bytes may be added to the directory. It returns a [*LimitError] if none
@@ -36,64 +32,53 @@ func (s *ClientWorkspace) Room() (int64, error) {
 	return left, nil
 }
 
-// full says that there is no room for bytes.
+// full is the error of a full workspace.
 func (s *ClientWorkspace) full() *LimitError {
 	return &LimitError{Limit: Quota, Bound: size(s.all.options.Bytes)}
 }
 
-// entry is what counting sees of a file or folder.
-type entry struct {
-	above  int // how many folders of the directory it lies in
-	folder bool
-	bytes  int64 // that it takes, 0 for what is no regular file
-	id     inode // of a regular file
-	shared bool  // the file has more than one name
-}
-
-type inode struct{ device, number uint64 }
-
-// unlinker is a call's processes.
+// unlinker finds the removed files of a call's processes.
 type unlinker interface {
-	// unlinked adds the files that the processes have open or mapped and that have no name, with
-	// how many bytes each takes. An error denies: some of them could not be read.
-	unlinked(ctx context.Context, found map[inode]int64) error
+	// Unlinked adds the open or mapped files without a name of the processes, with their sizes. An
+	// error denies: some files could not be read.
+	Unlinked(ctx context.Context, found map[folder.Inode]int64) error
 }
 
-// used returns how many bytes the files of the directory take, together with files without a name
-// that isolated calls of the workspace have open. If that is more than the quota, or if there are
-// too many files or too deep folders, over is the quota, and counting may have ended there. A
-// file is counted once, by its length or what the file system has reserved for it. The context's
-// end is its own.
+// used returns the bytes of the directory's files, and of files without a name that isolated calls
+// of the workspace have open. If that exceeds the quota, or if there are too many files or too deep
+// folders, over is the quota, and counting may have stopped there. A file is counted once, by its
+// length or the space that the file system reserved for it. The end of the context is an error of
+// its own.
 func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	dir := s.Dir()
 	if dir == nil {
 		return 0, nil, fmt.Errorf("workspace: %w", os.ErrClosed)
 	}
-	// Files without a name come first: a file that is removed meanwhile is then not counted twice.
-	unlinked := map[inode]int64{}
+	// Files without a name first, so that a file that is removed meanwhile is not counted twice.
+	unlinked := map[folder.Inode]int64{}
 	for _, processes := range s.running() {
-		if err := processes.unlinked(ctx, unlinked); err != nil {
+		if err := processes.Unlinked(ctx, unlinked); err != nil {
 			return 0, nil, err
 		}
 	}
 	for _, taken := range unlinked {
 		bytes += taken
 	}
-	files, seen := 0, map[inode]bool{}
-	err = visitAll(ctx, dir, func(e entry) error {
+	files, seen := 0, map[folder.Inode]bool{}
+	err = folder.Visit(ctx, dir, func(e folder.Entry) error {
 		if files++; files > s.all.options.Files {
 			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d files", s.all.options.Files)}
 		}
-		if e.folder && e.above >= deepest {
+		if e.Folder && e.Above >= deepest {
 			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("folders %d deep", deepest)}
 		}
-		if _, open := unlinked[e.id]; open || e.shared && seen[e.id] {
+		if _, open := unlinked[e.ID]; open || e.Shared && seen[e.ID] {
 			return nil
 		}
-		if e.shared {
-			seen[e.id] = true
+		if e.Shared {
+			seen[e.ID] = true
 		}
-		bytes += e.bytes
+		bytes += e.Bytes
 		return nil
 	})
 	if errors.As(err, &over) {
@@ -104,11 +89,11 @@ func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitErr
 	return bytes, over, err
 }
 
-// running returns the processes of the isolated calls that work in the directory.
+// running returns the processes of the isolated calls in the directory.
 func (s *ClientWorkspace) running() (all []unlinker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for h := range s.holdings {
+	for h := range s.quotaWatches {
 		if h.processes != nil {
 			all = append(all, h.processes)
 		}
@@ -116,8 +101,7 @@ func (s *ClientWorkspace) running() (all []unlinker) {
 	return all
 }
 
-// counted is used, and does not wait for a file system that does not answer: a call whose files
-// cannot be counted ends.
+// counted is used with a time limit: a call whose files cannot be counted ends.
 func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, countWithin, errUncounted)
 	defer cancel()
@@ -137,12 +121,12 @@ func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *Limit
 	}
 }
 
-// A running call's directory is counted again and again: the bound on a file's size leaves how many
-// there are.
+// A running call's directory is counted repeatedly, because the limit on a file's size does not
+// limit their number.
 const (
 	countEvery = 50 * time.Millisecond
-	countShare = 10 // as many times as long as counting took is the pause, at least
-	// countWithin is far beyond what counting takes where the file system answers.
+	countShare = 10 // minimum pause, as a multiple of the time of a count
+	// countWithin is far more than a count takes on a responsive file system.
 	countWithin = 5 * time.Second
 )
 
@@ -152,17 +136,17 @@ var (
 	errCleared = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
 )
 
-// holding holds an isolated call to the quota. Its methods may be called on nil.
-type holding struct {
+// quotaWatch enforces the quota on an isolated call. Its methods accept nil.
+type quotaWatch struct {
 	space *ClientWorkspace
 	// ctx ends with a [*LimitError] as its cause when the quota is exceeded, and with another error
-	// when that cannot be found out.
+	// when counting fails.
 	ctx context.Context
 	end context.CancelCauseFunc
-	// fileSize is how long files may be that the call writes, and never 0, which would be no bound.
+	// fileSize is the maximum size of a written file. It is never 0, which would be no limit.
 	fileSize int64
-	// over is the quota that was exceeded before the call. The call may then remove files, and
-	// neither make nor write any, so that nobody counts for it.
+	// over is the quota that was exceeded before the call. The call may then only remove files, so
+	// they are not counted.
 	over *LimitError
 
 	processes unlinker // guarded by the workspace's mutex; nil while the call has none
@@ -172,14 +156,14 @@ type holding struct {
 	stopped bool
 }
 
-// hold begins to hold a call to the quota. longest is how long files may be at most. The caller
-// calls stop when the call was answered, and gone when it has no processes left.
-func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (*holding, error) {
+// watchQuota begins to enforce the quota on a call. longest is the maximum size of a file. The
+// caller calls stop after the response, and gone when the call has no processes left.
+func (s *ClientWorkspace) watchQuota(ctx context.Context, longest int64) (*quotaWatch, error) {
 	used, over, err := s.counted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &holding{space: s, over: over, fileSize: max(1, min(longest, s.all.options.Bytes-used))}
+	h := &quotaWatch{space: s, over: over, fileSize: max(1, min(longest, s.all.options.Bytes-used))}
 	if over != nil {
 		h.fileSize = 1
 	}
@@ -190,10 +174,10 @@ func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (*holding, er
 		h.end(errCleared)
 		return nil, errCleared
 	}
-	if s.holdings == nil {
-		s.holdings = map[*holding]bool{}
+	if s.quotaWatches == nil {
+		s.quotaWatches = map[*quotaWatch]bool{}
 	}
-	s.holdings[h] = true
+	s.quotaWatches[h] = true
 	s.calls.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,8 +185,8 @@ func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (*holding, er
 	return h, nil
 }
 
-// count ends the call if it exceeds the quota, and else counts again after a pause.
-func (h *holding) count() {
+// count ends the call if it exceeds the quota, and otherwise counts again after a pause.
+func (h *quotaWatch) count() {
 	begin := time.Now()
 	if err := h.check(); err != nil {
 		h.end(err)
@@ -215,8 +199,8 @@ func (h *holding) count() {
 	}
 }
 
-// check returns why the call may not go on, nil if it may.
-func (h *holding) check() error {
+// check returns an error if the call must end.
+func (h *quotaWatch) check() error {
 	if h == nil || h.over != nil {
 		return nil
 	}
@@ -227,8 +211,8 @@ func (h *holding) check() error {
 	return err
 }
 
-// has says which processes the call has. nil are those that were killed.
-func (h *holding) has(processes unlinker) {
+// has sets the processes of the call, nil after they were killed.
+func (h *quotaWatch) has(processes unlinker) {
 	if h == nil {
 		return
 	}
@@ -238,7 +222,7 @@ func (h *holding) has(processes unlinker) {
 }
 
 // stop ends counting.
-func (h *holding) stop() {
+func (h *quotaWatch) stop() {
 	if h == nil {
 		return
 	}
@@ -250,108 +234,13 @@ func (h *holding) stop() {
 	h.end(nil)
 }
 
-// gone says that no process of the call is left.
-func (h *holding) gone() {
+// gone reports that no process of the call is left.
+func (h *quotaWatch) gone() {
 	if h == nil {
 		return
 	}
 	h.space.mu.Lock()
 	defer h.space.mu.Unlock()
-	delete(h.space.holdings, h)
+	delete(h.space.quotaWatches, h)
 	h.space.calls.Done()
-}
-
-// removeContents removes all that is in a folder. It leaves no root: links are removed and not
-// followed, and what is mounted in the folder is an error.
-func removeContents(dir *os.Root) error {
-	entries, err := fs.ReadDir(dir.FS(), ".")
-	for _, e := range entries {
-		err = errors.Join(err, removeAll(dir, e.Name()))
-	}
-	return err
-}
-
-// removeAll removes a folder and all in it, however deep folders lie in each other there, and
-// whatever their modes are: the standard library's way of doing so holds a descriptor for each
-// level.
-func removeAll(root *os.Root, name string) error {
-	pending := []string{name}
-	for len(pending) > 0 {
-		last := pending[len(pending)-1]
-		below, err := lift(root, last)
-		if err != nil {
-			return err
-		}
-		if below == nil {
-			pending = pending[:len(pending)-1]
-		}
-		pending = append(pending, below...)
-	}
-	return nil
-}
-
-// lift removes a file, or a folder that has no folders in it that hold something. Those it moves
-// to the top, where it may, and returns their new names.
-func lift(root *os.Root, name string) (moved []string, err error) {
-	if err := root.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	open := func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|asFolder, 0) }
-	dir, err := open()
-	if errors.Is(err, fs.ErrPermission) {
-		if err = root.Chmod(name, 0o700); err == nil {
-			dir, err = open()
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if err := sameMount(root, dir); err != nil {
-		return nil, err
-	}
-	for {
-		entries, err := dir.ReadDir(1000)
-		for _, e := range entries {
-			below := name + "/" + e.Name()
-			if err := root.Remove(below); err == nil || errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if !e.IsDir() {
-				return nil, &fs.PathError{Op: "remove", Path: below, Err: err}
-			}
-			top := spareName()
-			err := root.Rename(below, top)
-			if errors.Is(err, fs.ErrPermission) { // a folder takes writing in it to be moved
-				if err = root.Chmod(below, 0o700); err == nil {
-					err = root.Rename(below, top)
-				}
-			}
-			if errors.Is(err, fs.ErrPermission) { // nor is it moved by a call that may only remove
-				top, err = below, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			moved = append(moved, top)
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if moved == nil {
-		return nil, root.Remove(name)
-	}
-	return moved, nil
-}
-
-// spareName is a name like a workspace's that none has: what a server that is killed leaves behind
-// expires like one.
-func spareName() string {
-	b := make([]byte, sha256.Size)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b)
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/testdisk"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/proc"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -156,10 +158,7 @@ func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
 func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
 		Workspace: WorkspaceOptions{Bytes: 40 << 20}})
-	ctx, leave, err := s.Enter(t.Context(), ann, "stay", toolset.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, leave := enter(t, s, ann)
 	defer leave()
 	first := make(chan error, 1)
 	inside, end := context.WithCancel(ctx)
@@ -168,10 +167,7 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 			Timeout: time.Minute})
 		first <- err
 	}()
-	space, err := Workspace(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := workspaceOf(t, ctx)
 	until(t, "the files of the first call are counted", func() bool {
 		bytes, _, err := space.used(t.Context())
 		return err == nil && bytes == 32<<20
@@ -185,106 +181,6 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 	}
 }
 
-func TestOpenFilesAreFoundOnce(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	create := func(name string, bytes int) (int, inode) {
-		t.Helper()
-		fd, err := unlinked(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Ftruncate(fd, int64(bytes)); err != nil {
-			t.Fatal(err)
-		}
-		var stat unix.Stat_t
-		if err := unix.Fstat(fd, &stat); err != nil {
-			t.Fatal(err)
-		}
-		return fd, inodeOf(&stat)
-	}
-	page := os.Getpagesize()
-	mapOne := func(fd int) {
-		t.Helper()
-		b, err := unix.Mmap(fd, 0, page, unix.PROT_READ, unix.MAP_SHARED)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { unix.Munmap(b) })
-	}
-	before, mappedBefore := create("mapped before", page)
-	mapOne(before)
-	unix.Close(before)
-	given, lent := create("handed over", 1<<20)
-	defer unix.Close(given)
-	o, err := filesOf(os.Getpid(), []int{given})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	twice, openTwice := create("open twice and mapped", 2<<20)
-	defer unix.Close(twice)
-	again, err := unix.Dup(twice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(again)
-	mapOne(twice)
-	shut, mappedAlone := create("mapped and closed", 3<<20)
-	mapOne(shut)
-	unix.Close(shut)
-	named, err := os.Create("linked")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer named.Close()
-	if err := errors.Join(os.Link("linked", "other"), os.Remove("linked")); err != nil {
-		t.Fatal(err)
-	}
-	// A thread can have descriptors of its own.
-	var apart inode
-	ready, done := sync.WaitGroup{}, sync.WaitGroup{}
-	release, end := context.WithCancel(t.Context())
-	ready.Add(1)
-	var leave func()
-	leave = func() {
-		runtime.LockOSThread()            // and never unlock: the thread ends
-		if unix.Gettid() == os.Getpid() { // the first one would be found in any case
-			done.Go(leave)
-			<-release.Done()
-			return
-		}
-		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
-			t.Error(err)
-		}
-		_, apart = create("of a thread", 4<<20)
-		ready.Done()
-		<-release.Done()
-	}
-	done.Go(leave)
-	ready.Wait()
-	defer done.Wait()
-	defer end()
-
-	found := map[inode]int64{}
-	if err := o.unlinked(t.Context(), found); err != nil {
-		t.Fatal(err)
-	}
-	for id, want := range map[inode]int64{mappedBefore: 0, lent: 0, openTwice: 2 << 20,
-		mappedAlone: 3 << 20, apart: 4 << 20} {
-		if found[id] != want {
-			t.Errorf("%v takes %d, want %d", id, found[id], want)
-		}
-	}
-	var stat unix.Stat_t
-	if err := unix.Stat("other", &stat); err != nil {
-		t.Fatal(err)
-	}
-	if _, there := found[inodeOf(&stat)]; there {
-		t.Error("a file with a name was found")
-	}
-}
-
 func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 	testdisk.NeedsRoot(t)
 	sleep := exec.Command("/bin/sleep", "3600")
@@ -293,6 +189,10 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 	}
 	defer sleep.Wait()
 	defer sleep.Process.Kill()
+	files, err := proc.FilesOf(sleep.Process.Pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var done sync.WaitGroup
 	done.Go(func() {
 		runtime.LockOSThread() // and never unlock: the thread ends
@@ -300,8 +200,7 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		o := openFiles{pid: sleep.Process.Pid}
-		if err := o.unlinked(t.Context(), map[inode]int64{}); err == nil ||
+		if err := files.Unlinked(t.Context(), map[folder.Inode]int64{}); err == nil ||
 			!strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(),
 			"hidepid") {
 			t.Errorf("of another user's process: %v", err)
@@ -319,8 +218,8 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", sleep.Process.Pid))
 		return err == nil && strings.Contains(string(stat), ") Z ")
 	})
-	o, found := openFiles{pid: sleep.Process.Pid}, map[inode]int64{}
-	if err := o.unlinked(t.Context(), found); err != nil || len(found) > 0 {
+	found := map[folder.Inode]int64{}
+	if err := files.Unlinked(t.Context(), found); err != nil || len(found) > 0 {
 		t.Errorf("of a process that has ended: %v, %v", found, err)
 	}
 }
@@ -345,10 +244,7 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 			s, _ := started(t, Options{Warm: 2, Workspaces: t.TempDir(),
 				Workspace: WorkspaceOptions{Bytes: 1000}})
 			ctx, leave := enter(t, s, ann)
-			space, err := Workspace(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			space := workspaceOf(t, ctx)
 			if err := space.Dir().WriteFile("old", nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -363,10 +259,7 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 					t.Errorf("%s: %v", handler, err)
 				}
 			}
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
-				Arguments: []byte("1")}); err != nil || got != "1" {
-				t.Errorf("a call that needs no workspace: %q, %v", got, err)
-			}
+			echoes(t, s, ann, "a call that needs no workspace")
 			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "clear"}); err != nil {
 				t.Errorf("a call that removes: %v", err)
 			}
@@ -380,14 +273,9 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 // ownAll gives a workspace's files to the helpers' user.
 func ownAll(t *testing.T, s *Sandbox, space *ClientWorkspace) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		return
-	}
 	top := filepath.Join(s.options.Workspaces, space.name)
 	err := filepath.WalkDir(top, func(name string, _ fs.DirEntry, err error) error {
-		if err == nil {
-			err = os.Lchown(name, 65534, 65534)
-		}
+		owned(t, name)
 		return err
 	})
 	if err != nil {
@@ -403,7 +291,7 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 	}
 	until(t, "its process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
 	long := time.Now().Add(-23 * time.Hour)
-	space := s.spaces.spaces[nameOf(spelled(ann))]
+	space := s.spaces.spaces[nameOf(clientID(ann))]
 	s.spaces.mu.Lock()
 	space.last = long
 	s.spaces.mu.Unlock()
@@ -495,10 +383,7 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 	}
 	ctx, leave := enter(t, s, ann)
 	defer leave()
-	space, err := Workspace(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := workspaceOf(t, ctx)
 	dir := space.Dir()
 	dig(t, dir, ".", depth)
 	for i := range files {
@@ -506,7 +391,7 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 			t.Fatal(err)
 		}
 	}
-	bobs := filepath.Join("..", nameOf(spelled(bob)))
+	bobs := filepath.Join("..", nameOf(clientID(bob)))
 	for name, target := range map[string]string{
 		"file": outside, "folder": filepath.Dir(outside), "above": "..", "other": bobs,
 		"d/other": "../" + bobs, "round": ".",
@@ -610,7 +495,7 @@ func TestClearingLeavesWhatIsMountedInAWorkspace(t *testing.T) {
 func TestOneWorkspaceOfAClientIsClearedAtATime(t *testing.T) {
 	w, root := newWorkspaces(t, WorkspaceOptions{})
 	space, release := acquire(t, w, "a")
-	h, err := space.hold(t.Context(), 1<<20)
+	h, err := space.watchQuota(t.Context(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -622,7 +507,7 @@ func TestOneWorkspaceOfAClientIsClearedAtATime(t *testing.T) {
 	if cause := context.Cause(h.ctx); cause != errCleared {
 		t.Errorf("the call ends with %v", cause)
 	}
-	if _, err := space.hold(t.Context(), 1<<20); err != errCleared {
+	if _, err := space.watchQuota(t.Context(), 1<<20); err != errCleared {
 		t.Errorf("a call that was let in before: %v", err)
 	}
 	_, releaseNew := acquire(t, w, "a")

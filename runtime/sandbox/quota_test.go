@@ -32,7 +32,7 @@ func TestACallIsHeldToTheQuotaWhileItRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWorkspaces(t, WorkspaceOptions{Bytes: 1000, Files: 10})
 			space, _ := acquire(t, w, "a")
-			h, err := space.hold(t.Context(), 1<<20)
+			h, err := space.watchQuota(t.Context(), 1<<20)
 			if err != nil || h.fileSize != 1000 || h.over != nil {
 				t.Fatalf("%+v, %v", h, err)
 			}
@@ -57,7 +57,7 @@ func TestAFullWorkspaceCanBeTidied(t *testing.T) {
 	}
 	held := func(bound string) {
 		t.Helper()
-		h, err := space.hold(t.Context(), 1<<20)
+		h, err := space.watchQuota(t.Context(), 1<<20)
 		if err != nil || h.fileSize != 1 || h.over == nil || h.over.Bound != bound {
 			t.Fatalf("%+v, %v", h, err)
 		}
@@ -134,7 +134,7 @@ func TestFoldersThatLieDeepAreRefusedAndRemoved(t *testing.T) {
 	}
 	release()
 	w.mu.Lock()
-	err := w.doom(space)
+	err := w.moveAside(space)
 	w.remove()
 	w.mu.Unlock()
 	if err != nil {

@@ -31,18 +31,17 @@ type Request struct {
 	// Limits are the limits of the call. A zero field is taken from [Options].Limits.
 	Limits Limits
 
-	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed:
-	// until the system has taken them apart it takes as long again. It is called then, with what is
-	// known.
-	soon func(Answer)
-	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing
-	// may be said.
+	// If soon is not nil, Run returns its answer right after killing the call's processes. The
+	// system takes as long again to end them. Then Run calls soon with the final answer.
+	soon func(Response)
+	// emitted receives the handler's messages, in order and before Run returns. If it is nil, the
+	// handler may send none.
 	emitted func(json.RawMessage)
-	// The workspace of Dir for its variables, or the reason why there is none. hold is what holds
-	// the call to its quota.
+	// The workspace of Dir for its variables, or the reason why it has none. quota enforces the
+	// quota.
 	space   *ClientWorkspace
 	noSpace error
-	hold    *holding
+	quota   *quotaWatch
 }
 
 // Access is a union of the constants below.
@@ -70,7 +69,7 @@ type Path struct {
 	// Access contains the granted kinds of access.
 	Access Access
 
-	as string // the name that programs know it by, where that is a symbolic link
+	as string // the name that programs use, if it is a symbolic link
 }
 
 // Limits are the limits of a call. A zero field has its default; no limit can be switched off.
@@ -98,7 +97,7 @@ type Limits struct {
 	Processes int
 }
 
-// standard are the limits of a call that names none.
+// standard are the default limits.
 var standard = Limits{
 	Timeout:   30 * time.Second,
 	Memory:    512 << 20,
@@ -109,7 +108,7 @@ var standard = Limits{
 	Processes: 256,
 }
 
-// over returns the limits with those of another filled in for what is zero.
+// over returns the limits with zero fields taken from another.
 func (l Limits) over(other Limits) Limits {
 	fill(&l.Timeout, other.Timeout)
 	fill(&l.Memory, other.Memory)
@@ -127,7 +126,7 @@ func fill[T int | int64 | time.Duration](to *T, from T) {
 	}
 }
 
-// check refuses limits below zero and those that leave no room to run.
+// check refuses negative limits and limits too small to run.
 func (l Limits) check() error {
 	if l.Timeout < 0 || l.Memory < 0 || l.Output < 0 || l.CPU < 0 || l.OpenFiles < 0 ||
 		l.FileSize < 0 || l.Processes < 0 {
@@ -149,9 +148,9 @@ const (
 	leastProcesses = 32
 )
 
-// Answer is the result of a call. If Run returns an error, Result is empty and the other fields
+// Response is the result of a call. If Run returns an error, Result is empty and the other fields
 // contain what is known.
-type Answer struct {
+type Response struct {
 	// Result is the handler's result.
 	Result []byte
 	// Printed is the output of the handler and its programs to standard output and standard error.
@@ -164,6 +163,6 @@ type Answer struct {
 	MaxRSS int64
 
 	begun bool // the handler began
-	// what the handler did to variables; nil where it did nothing, or has not returned
+	// the handler's changes of variables; nil without changes, or if it has not returned
 	journal *journal
 }

@@ -12,47 +12,49 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/mounts"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/proc"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/threads"
 )
 
-const (
-	cloneNewUser = unix.CLONE_NEWUSER
-	cloneNewPID  = unix.CLONE_NEWPID
-	cloneNewNS   = unix.CLONE_NEWNS
-)
-
-// errLost says that a helper ended before the handler began, so that another may be tried.
+// errLost reports that a helper ended before the handler began, so that another may be tried.
 var errLost = errors.New("a helper ended before its handler began")
 
 // Run runs one call in its own helper and returns when none of its processes is left. Errors are
 // [*LimitError], [*HandlerError], [*CrashError], the context's cause if that ended first, or
 // report that the call did not begin.
-func (p *Pool) Run(ctx context.Context, r Request) (Answer, error) {
+func (p *Pool) Run(ctx context.Context, r Request) (Response, error) {
 	if _, found := handlerOf(r.Name); !found {
-		return Answer{}, notRegistered(r.Name)
+		return Response{}, notRegistered(r.Name)
 	}
 	return p.run(ctx, r)
 }
 
-func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
-	if err := p.enter(); err != nil {
-		return Answer{}, err
+func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.running.Add(1)
+	}
+	p.mu.Unlock()
+	if closed {
+		return Response{}, errClosed
 	}
 	defer p.running.Done()
 	if err := context.Cause(ctx); err != nil {
-		return Answer{}, err // not by chance, as below
+		return Response{}, err // before the random choice below
 	}
 	if err := r.Limits.check(); err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	r.Limits = r.Limits.over(p.options.Limits)
 	if err := p.slot(ctx); err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	free := func() { <-p.slots }
 	defer func() { free() }()
@@ -60,24 +62,28 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 	o, descriptors, release, err := p.prepare(r)
 	defer release()
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	frame, err := encodeRequest(o, r.Arguments, r.Caller)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
+	}
+	shelf := &p.shelves[0]
+	if r.Net {
+		shelf = &p.shelves[1]
 	}
 	const tries = 3
 	for try := 1; ; try++ {
-		h, err := p.shelf(r.Net).take(ctx.Done())
+		h, err := shelf.take(ctx.Done())
 		switch {
 		case err != nil:
-			return Answer{}, err
+			return Response{}, err
 		case h == nil:
-			return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+			return Response{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
 		}
 		answer, err := p.once(ctx, h, r, frame, descriptors)
 		if err == nil && r.soon != nil {
-			free = func() {} // it is the helper's until that is gone
+			free = func() {} // the helper frees it when it has ended
 		}
 		if !errors.Is(err, errLost) || try == tries {
 			return answer, err
@@ -85,7 +91,7 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 	}
 }
 
-// slot waits for one of the slots, not for long; longer where one is about to be free.
+// slot waits a short time for a slot, and longer if one will soon be free.
 func (p *Pool) slot(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:
@@ -112,7 +118,7 @@ func (p *Pool) slot(ctx context.Context) error {
 	}
 }
 
-// prepare collects what a request hands over. What release closes is open until it is called.
+// prepare collects the parts of a request. release closes the descriptors that it opened.
 func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), err error) {
 	var opened []*os.File
 	release = func() {
@@ -120,11 +126,12 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 			f.Close()
 		}
 	}
-	// hand hands an open file over, which a helper with mounts is to show or to find by its name.
+	// hand adds an open file, which a helper with mounts shows or finds by its name.
 	hand := func(file *os.File, open bool, attributes uint64) (name string, err error) {
 		opened = append(opened, file)
 		if p.host.mounts {
-			if file, name, err = p.shown(file, open, attributes); err != nil {
+			file, name, err = mounts.Show(file, open, p.host.named, attributes)
+			if err != nil {
 				return "", err
 			}
 			opened = append(opened, file)
@@ -139,11 +146,11 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 				len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
-	if r.hold != nil && r.hold.over != nil {
-		o.Full = r.hold.over.Bound
+	if r.quota != nil && r.quota.over != nil {
+		o.Full = r.quota.over.Bound
 	}
 	if r.space != nil {
-		o.Space = r.space.lend()
+		o.Space = r.space.snapshot()
 	} else if r.noSpace != nil {
 		o.NoSpace = r.noSpace.Error()
 		errors.As(r.noSpace, &o.NoSpaceLimit)
@@ -156,7 +163,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
 		}
-		if _, err := hand(own, true, inert); err != nil {
+		if _, err := hand(own, true, mounts.Inert); err != nil {
 			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
 		}
 		o.Files = append(o.Files, name)
@@ -166,7 +173,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		if _, err := hand(dir, false, inert); err != nil {
+		if _, err := hand(dir, false, mounts.Inert); err != nil {
 			return o, nil, release, err
 		}
 		o.Dir = true
@@ -189,53 +196,22 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		name, err := hand(file, false, attributesOf(path.Access))
+		name, err := hand(file, false, mounts.Attributes(path.Access&Execute != 0))
 		if err != nil {
 			return o, nil, release, err
 		}
 		o.Paths = append(o.Paths, path.Access)
 		for _, as := range []string{path.Name, path.as} {
 			if p.host.mounts && filepath.IsAbs(as) && as != name {
-				o.Links = append(o.Links, link{as, name})
+				o.Links = append(o.Links, mounts.Link{Name: as, To: name})
 			}
 		}
 	}
 	return o, descriptors, release, nil
 }
 
-// shown returns what a helper with mounts gets for an open file, and the name to show it at: of a
-// folder or a path a mount of its own, from which ".." does not lead into the server's folders. A
-// server that may clone no mounts gives the file itself, and its name to find it by. What is handed
-// over open is not shown: a folder has a mount of its own too, and a file is itself.
-func (p *Pool) shown(file *os.File, open bool, attributes uint64) (*os.File, string, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, "", err
-	}
-	if open && !info.IsDir() {
-		return file, "", nil
-	}
-	name, err := os.Readlink(descriptorPath(int(file.Fd())))
-	if err != nil || p.host.named {
-		return file, name, err
-	}
-	tree, err := cloneTree(int(file.Fd()), "", attributes)
-	if err == nil && open {
-		defer unix.Close(tree)
-		tree, err = openTree(tree)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("%s cannot be mounted for a helper: %w", name, err)
-	}
-	shown := os.NewFile(uintptr(tree), name)
-	if open {
-		name = ""
-	}
-	return shown, name, nil
-}
-
-// duplicate returns another descriptor of an open file, so that it stays the same one while it is
-// handed over. Fd of the file itself would take it out of the runtime's poller.
+// duplicate returns another descriptor of an open file, which stays valid until it is sent. Fd of
+// the file itself would remove it from the runtime's poller.
 func duplicate(file *os.File) (*os.File, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -252,8 +228,8 @@ func duplicate(file *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), file.Name()), nil
 }
 
-// openPath opens a path only to say which file is meant. It refuses a symbolic link: what it points
-// to may not be what was decided on.
+// openPath opens a path only to identify its file. It refuses a symbolic link, whose target may not
+// be the file that was decided on.
 func openPath(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -273,32 +249,33 @@ func openPath(name string) (*os.File, error) {
 
 // once runs a call in a helper, and ends the helper.
 func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
-	descriptors []int) (answer Answer, err error) {
+	descriptors []int) (answer Response, err error) {
 	stopped := make(chan struct{}) // by the context or the pool's end
 	stop := func() {
 		close(stopped)
 		now := time.Now()
 		_ = h.request.SetWriteDeadline(now)
-		_ = h.answer.SetReadDeadline(now)
+		_ = h.response.SetReadDeadline(now)
 	}
 	deadline := time.Now().Add(r.Limits.Timeout + p.options.Grace)
 	_ = h.request.SetWriteDeadline(deadline)
-	_ = h.answer.SetReadDeadline(deadline)
+	_ = h.response.SetReadDeadline(deadline)
 	unwatch := watch(ctx, p.closing, stop)
 
 	var begun bool
-	// Helpers are started again when the call is over, or takes its time.
+	// Start helpers again when the call is over, or runs for long.
 	entered := sync.OnceFunc(p.entered)
 	begins := func() { time.AfterFunc(callsFirst, entered) }
 	large := false
-	unhold := h.holdMemory(r.Limits, func() {
+	most := h.data + r.Limits.Memory + threads.Stacks
+	unhold := proc.HoldMemory(h.proc.Pid, most, func() {
 		large = true
-		_ = h.answer.SetReadDeadline(time.Now())
+		_ = h.response.SetReadDeadline(time.Now())
 	})
-	if r.hold != nil && !p.host.blind {
-		var files *openFiles
-		if files, err = filesOf(h.proc.Pid, descriptors); err == nil {
-			r.hold.has(files)
+	if r.quota != nil && !p.host.blind {
+		var files *proc.OpenFiles
+		if files, err = proc.FilesOf(h.proc.Pid, descriptors); err == nil {
+			r.quota.has(files)
 		}
 	}
 	if err == nil {
@@ -307,7 +284,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 	}
 	unhold()
 	if err == nil {
-		if err = r.hold.check(); err != nil {
+		if err = r.quota.check(); err != nil {
 			answer.Result = nil
 		}
 	}
@@ -319,7 +296,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		h.kill()
 		p.running.Add(1)
 		p.ending.Add(1)
-		go func(answer Answer) {
+		go func(answer Response) {
 			defer p.running.Done()
 			h.gone()
 			entered()
@@ -330,10 +307,10 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		}(answer)
 		return answer, nil
 	}
-	answer.MaxRSS = h.peakMemory()
+	answer.MaxRSS = proc.PeakMemory(h.proc.Pid)
 	unwatch()
-	r.hold.has(nil)
-	starved := h.cgroup != nil && h.cgroup.killedForMemory()
+	r.quota.has(nil)
+	starved := h.cgroup != nil && h.cgroup.KilledForMemory()
 	h.end()
 	entered()
 	answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
@@ -368,17 +345,17 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended),
 			printedText(answer.Printed))
 	}
-	crash := &CrashError{State: state(h.ended), Panic: exitCode(h.ended) == 2 &&
+	crash := &CrashError{State: state(h.ended), Panic: h.ended.ExitCode() == 2 &&
 		strings.Contains(string(answer.Printed), "panic: ")}
 	p.options.Log(r.Name, crash.Error()+printedText(answer.Printed))
 	return answer, crash
 }
 
-// converse sends the request and reads the answer: its result, and what became of variables.
+// converse sends the request and reads the response: the result, and changes of variables.
 func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func(),
-	answer *Answer) (begun bool, err error) {
+	answer *Response) (begun bool, err error) {
 	if h.cgroup != nil {
-		if err := h.cgroup.bound(r.Limits); err != nil {
+		if err := h.cgroup.Bound(r.Limits.Memory, r.Limits.Processes); err != nil {
 			return false, err
 		}
 	}
@@ -386,13 +363,13 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 	if err := h.send(frame, descriptors); err != nil {
 		return false, err
 	}
-	return p.readOutput(h.answer, budget, r, begins, answer)
+	return p.readOutput(h.response, budget, r, begins, answer)
 }
 
-// readOutput reads the answer.
+// readOutput reads the response.
 func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins func(),
-	answer *Answer) (begun bool, err error) {
-	// Each kind but emissions comes once, and in this order: the handler can write what it likes to
+	answer *Response) (begun bool, err error) {
+	// Each kind except emissions comes once, and in this order: the handler can write anything to
 	// the pipe.
 	var changed *journal
 	for {
@@ -432,7 +409,7 @@ func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins fu
 			begun = true
 			begins()
 		case frameEmission:
-			p.hear(r, payload)
+			p.deliver(r, payload)
 		case frameJournal:
 			if changed, err = readJournal(payload, r.space.all.options.Variables); err != nil {
 				return begun, fmt.Errorf("the helper sent malformed variables: %w", err)
@@ -447,9 +424,9 @@ func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins fu
 	}
 }
 
-// hear hands over what a handler said. That may not end this call's goroutine, which has a helper
-// to end.
-func (p *Pool) hear(r Request, emission []byte) {
+// deliver passes on a message of the handler. A panic in it must not end this goroutine, which has
+// to end a helper.
+func (p *Pool) deliver(r Request, emission []byte) {
 	defer func() {
 		if value := recover(); value != nil {
 			p.options.Log(r.Name, fmt.Sprintf("panic while reading messages of a handler: %v\n%s",
@@ -459,7 +436,7 @@ func (p *Pool) hear(r Request, emission []byte) {
 	r.emitted(emission)
 }
 
-// failed makes an error of a failure frame. No text in it is longer than a helper's own would be.
+// failed converts a failure frame to an error. Its texts are limited as in a helper.
 func (p *Pool) failed(r Request, payload []byte, begun bool) error {
 	var f failure
 	if err := json.Unmarshal(payload, &f); err != nil {
@@ -482,131 +459,22 @@ func (p *Pool) failed(r Request, payload []byte, begun bool) error {
 	return &HandlerError{Message: f.Message}
 }
 
-// watch calls stop once when the context or the pool ends. After the function it returns has
-// returned, stop has either been called or never will be.
+// watch calls stop once when the context or the pool ends. After unwatch has returned, stop has
+// been called or never will be.
 func watch(ctx context.Context, closing <-chan struct{}, stop func()) (unwatch func()) {
 	done, finished := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(finished)
 		select {
 		case <-ctx.Done():
-			stop()
 		case <-closing:
-			stop()
 		case <-done:
+			return
 		}
+		stop()
 	}()
 	return func() {
 		close(done)
 		<-finished
 	}
-}
-
-// causeOf returns the limit that made a helper end by itself, or "".
-func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
-	if ended == nil {
-		return ""
-	}
-	status, _ := ended.Sys().(syscall.WaitStatus)
-	printed := string(a.Printed)
-	switch {
-	case starved:
-		return Memory
-	case status.Signaled() && status.Signal() == unix.SIGSYS:
-		return SystemCall
-	case status.Signaled() && status.Signal() == unix.SIGKILL &&
-		a.CPU >= l.CPU-100*time.Millisecond:
-		return CPU
-	case ended.ExitCode() <= 0:
-		return ""
-	case strings.Contains(printed, "failed to create new OS thread"): // the Go runtime's words
-		return Processes
-	}
-	// There is no other sign than what the runtime says as it ends.
-	for _, words := range []string{
-		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
-		"fatal error: out of memory",
-		"runtime: cannot map pages in arena address space", "pageAlloc: out of memory",
-		// a thread's stack is memory, and there was none for it
-		"runtime/cgo: pthread_create failed",
-		"ThreadSanitizer failed to allocate", // the race detector's
-	} {
-		if strings.Contains(printed, words) {
-			return Memory
-		}
-	}
-	// The collector does not check whether it got memory for its own tables, and so fails outside
-	// of any goroutine.
-	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") &&
-		strings.Contains(printed, "\ngoroutine 0 ") {
-		return Memory
-	}
-	return ""
-}
-
-func exitCode(s *os.ProcessState) int {
-	if s == nil {
-		return -1
-	}
-	return s.ExitCode()
-}
-
-func state(s *os.ProcessState) string {
-	if s == nil {
-		return "in an unknown state"
-	}
-	return s.String()
-}
-
-// try runs the probe.
-func (p *Pool) try() error {
-	arguments, err := json.Marshal(map[string]bool{
-		"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts,
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := p.run(context.Background(), Request{Name: probeName,
-		Arguments: arguments}); err != nil {
-		return fmt.Errorf("the first helper is not fully isolated: %w", err)
-	}
-	return nil
-}
-
-// namespacesOf returns which namespaces a process of this one's may be started in, by doing
-// so with one that is killed at once.
-func namespacesOf(o Options) uintptr {
-	wanted := []uintptr{cloneNewUser}
-	if ownPIDs {
-		wanted = []uintptr{cloneNewUser | cloneNewPID, cloneNewPID, cloneNewUser}
-	}
-	for _, namespaces := range wanted {
-		a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
-		identify(a, o)
-		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"},
-			&os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
-		if err == nil {
-			_ = p.Kill()
-			_, _ = p.Wait()
-			return namespaces
-		}
-	}
-	return 0
-}
-
-// Programs returns the paths that most programs need to start: the folders of programs, libraries
-// and time zones. It allows starting all of them.
-func Programs() []Path {
-	var all []Path
-	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64",
-		"/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives",
-		"/usr/share/zoneinfo"} {
-		resolved, err := filepath.EvalSymlinks(name)
-		has := func(p Path) bool { return p.Name == resolved }
-		if err != nil || name == resolved && slices.ContainsFunc(all, has) {
-			continue
-		}
-		all = append(all, Path{Name: resolved, Access: Read | Execute, as: name})
-	}
-	return all
 }

@@ -21,12 +21,12 @@ import (
 // servers may share one. It is safe for concurrent use.
 type Sandbox struct {
 	options Options
-	root    *os.Root    // nil where spaces is
-	spaces  *Workspaces // nil where none are kept
+	root    *os.Root    // nil if spaces is
+	spaces  *Workspaces // nil without workspaces
 	limiter Limiter
-	shares  Limiter                     // of the pool, for each client
+	shares  Limiter                     // running calls of each client
 	pool    atomic.Pointer[Pool]        // nil until a server with isolated tools starts
-	logger  atomic.Pointer[slog.Logger] // nil until then as well
+	logger  atomic.Pointer[slog.Logger] // also nil until then
 	granted func() []Path               // Programs, found once
 
 	mu     sync.Mutex // one Start or Close at a time
@@ -150,23 +150,23 @@ func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
 	leave := func() {}
 	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
 		var err error
-		if leave, err = s.limiter.Enter(spelled(client), tool, boundsOf(l)); err != nil {
+		if leave, err = s.limiter.Enter(clientID(client), tool, boundsOf(l)); err != nil {
 			var limit *LimitError
 			if errors.As(err, &limit) && limit.Limit == Rate {
-				limit.Bound = spelledRate(l.Rate)
+				limit.Bound = rateText(l.Rate)
 			}
 			return ctx, nil, err
 		}
 	}
 	if s.spaces == nil && s.pool.Load() == nil {
-		return ctx, leave, nil // nobody is going to ask whose call it is
+		return ctx, leave, nil // the client of the call is not needed
 	}
 	v := &visit{Context: ctx, spaces: s.spaces, client: client, limits: leave}
 	return v, v.leave, nil
 }
 
-// boundsOf returns the bounds that a limiter takes. As many calls as the rate names may begin at
-// once, after as long a pause.
+// boundsOf converts limits to bounds. The calls of a rate may begin at once, after a pause of its
+// period.
 func boundsOf(l toolset.Limits) Bounds {
 	b := Bounds{Concurrency: l.Concurrency}
 	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
@@ -175,8 +175,8 @@ func boundsOf(l toolset.Limits) Bounds {
 	return b
 }
 
-// spelledRate is a rate for people: "100 a minute".
-func spelledRate(r toolset.Rate) string {
+// rateText formats a rate: "100 a minute".
+func rateText(r toolset.Rate) string {
 	per := "in " + r.Per.String()
 	switch r.Per {
 	case time.Second:
@@ -189,8 +189,8 @@ func spelledRate(r toolset.Rate) string {
 	return strconv.Itoa(r.Calls) + " " + per
 }
 
-// spelled is a client as one text that no other client has.
-func spelled(c isolate.Client) string {
+// clientID returns a text that is unique for a client.
+func clientID(c isolate.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
@@ -205,9 +205,13 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started with it",
 			call.Name)
 	}
-	finish, err := s.shares.Enter(spelled(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
+	finish, err := s.shares.Enter(clientID(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
 	if err != nil {
-		return nil, shared(err)
+		var limit *LimitError
+		if errors.As(err, &limit) {
+			limit.Bound += " isolated ones of one client"
+		}
+		return nil, err
 	}
 	defer finish()
 	r := Request{
@@ -229,24 +233,24 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 	}
 	inside := ctx
 	if r.space != nil {
-		if r.hold, err = r.space.hold(ctx, p.options.Limits.FileSize); err != nil {
+		if r.quota, err = r.space.watchQuota(ctx, p.options.Limits.FileSize); err != nil {
 			refuse(ctx)
 			return nil, err
 		}
-		inside, r.Limits.FileSize = r.hold.ctx, r.hold.fileSize
+		inside, r.Limits.FileSize = r.quota.ctx, r.quota.fileSize
 		r.Dir = r.space.Dir()
 	}
-	r.soon = func(a Answer) {
-		r.hold.gone()
+	r.soon = func(a Response) {
+		r.quota.gone()
 		s.printed(context.WithoutCancel(ctx), call.Name, a)
 	}
 	answer, err := p.Run(inside, r)
-	r.hold.stop()
+	r.quota.stop()
 	if !answer.begun {
 		refuse(ctx)
 	}
 	if err != nil {
-		r.hold.gone()
+		r.quota.gone()
 		s.printed(ctx, call.Name, answer)
 	}
 	if answer.journal != nil {
@@ -260,17 +264,8 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 	return answer.Result, nil
 }
 
-// shared says that a limit is on isolated calls.
-func shared(err error) error {
-	var limit *LimitError
-	if errors.As(err, &limit) {
-		limit.Bound += " isolated ones of one client"
-	}
-	return err
-}
-
-// printed logs what a call wrote to its standard output and error.
-func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
+// printed logs the standard output and error of a call.
+func (s *Sandbox) printed(ctx context.Context, tool string, a Response) {
 	if logger := s.logger.Load(); len(a.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
 		logger.DebugContext(ctx, "an isolated call printed", "tool", tool, "printed",
 			string(a.Printed))
@@ -292,19 +287,115 @@ func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (
 	case client.ID == "":
 		return false, errAnonymous
 	}
-	return s.spaces.clear(ctx, spelled(client))
+	return s.spaces.clear(ctx, clientID(client))
 }
 
-// named returns the error of a call with the limit in it that the client knows.
+// named returns the error of a call with the limit as the client sees it.
 func (r Request) named(err error, standard Limits) error {
 	var limit *LimitError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		// Whose ever deadline it was: the server's own is the call's.
+		// Any deadline counts: the server's own is the call's.
 		return &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits.over(standard))}
 	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil &&
 		r.Limits.FileSize < standard.FileSize:
 		return r.space.full()
 	}
 	return err
+}
+
+// Options configure a [Sandbox] and the [Pool] in it. The zero value is the safe one.
+type Options struct {
+	// Workspaces is the folder of the clients' workspaces. It contains nothing else, and belongs to
+	// this sandbox alone. It is created if it does not exist. A pool without a sandbox does not use
+	// it. Empty gives clients no workspaces.
+	Workspaces string
+	// Workspace has the quota of each workspace, and how long it is kept. Its owner is UID and GID
+	// unless it has its own. Zero is the defaults of [WorkspaceOptions].
+	Workspace WorkspaceOptions
+	// Warm is the number of helpers that are kept ready. Each has the memory of the program just
+	// started, some 10 MB. Zero is 4.
+	Warm int
+	// WarmNet is the number of further helpers that are kept ready for calls with Request.Net.
+	// Other such calls wait some milliseconds for a helper. Zero is none, or 2 in a sandbox of a
+	// server with isolated tools that connect.
+	WarmNet int
+	// Max is the number of calls that run at a time. A further call waits a quarter of a second, or
+	// two seconds if processes of an ended call are still ending. If no call has ended by then,
+	// it is a [*LimitError] with limit Concurrency. Zero is 64.
+	Max int
+	// Share is the number of calls of one client that run at a time, over all tools. A further call
+	// is a [*LimitError] at once. Anonymous callers are one client. A pool without a sandbox does
+	// not know clients. Zero is half of Max, and at least 1.
+	Share int
+	// Limits are those of requests that have none of their own. Zero is the defaults of [Limits].
+	Limits Limits
+	// Grace is the time that a handler has to return after its time limit. Zero is 100 ms.
+	Grace time.Duration
+	// Printed is the number of bytes that are kept of the output of a call. More output is lost,
+	// and no error. Zero is 64 KiB.
+	Printed int
+	// UID and GID are the user and group of helpers if the server runs as root, without any further
+	// groups. Without root the server cannot change them: helpers then have its user and all its
+	// groups. Zero is 65534 (nobody).
+	UID, GID int
+	// Env is the whole environment of helpers. Nil is PATH=/usr/local/bin:/usr/bin:/bin and
+	// GOMAXPROCS=2: a call that keeps every processor busy delays the others, and fewer threads are
+	// confined faster.
+	Env []string
+	// NetPaths are files and folders that calls with Request.Net may read. Paths that do not exist
+	// are left out. Nil is the files that resolve names, and the certificates of authorities, but
+	// no folders that contain private keys.
+	NetPaths []string
+	// Cgroup is the path of a cgroup (version 2) that is delegated to the server, without processes
+	// of its own, and with the controllers memory and pids enabled for its children. Each call then
+	// has a cgroup, and Limits.Memory and Limits.Processes bound all processes of a call together.
+	// Empty bounds them as the comments of these limits describe.
+	Cgroup string
+	// BestEffort starts without the parts that the system lacks, which [Pool.Missing] lists. In a
+	// sandbox, runtime.Options.SandboxBestEffort sets it.
+	BestEffort bool
+	// RequireMountNamespace refuses to start on a system without mount namespaces. Without it such
+	// a server starts, and logs that they are missing. A handler then can read names and attributes
+	// of files that it cannot open (stat), and a program that it may start can run files of the
+	// workspace through ld.so.
+	RequireMountNamespace bool
+	// Log receives panics with their stacks, and helpers that could not be started. The name is
+	// that of a handler, or empty. It may be called concurrently. Nil drops these messages, or in a
+	// sandbox logs them as errors of the server.
+	Log func(name, message string)
+}
+
+func (o Options) filled() (Options, error) {
+	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Share < 0 || o.Grace < 0 || o.Printed < 0 ||
+		o.UID < 0 || o.GID < 0 {
+		return o, errors.New("sandbox.Options must not have negative numbers")
+	}
+	if err := o.Limits.check(); err != nil {
+		return o, err
+	}
+	fill(&o.Warm, 4)
+	fill(&o.Max, 64)
+	fill(&o.Share, max(1, o.Max/2))
+	fill(&o.Grace, 100*time.Millisecond)
+	fill(&o.Printed, 64<<10)
+	fill(&o.UID, 65534)
+	fill(&o.GID, 65534)
+	o.Limits = o.Limits.over(standard)
+	if o.Env == nil {
+		o.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2"}
+	}
+	if o.NetPaths == nil {
+		o.NetPaths = []string{
+			"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services",
+			"/etc/gai.conf",
+			"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+			"/etc/pki/tls/certs", "/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted",
+			"/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/etc/localtime",
+		}
+	}
+	if o.Log == nil {
+		o.Log = func(string, string) {}
+	}
+	return o, nil
 }

@@ -154,23 +154,8 @@ func init() {
 // started returns a sandbox that a server with isolated tools has started, and what is logged.
 func started(t testing.TB, o Options) (*Sandbox, *logged) {
 	t.Helper()
-	before := openDescriptors(t)
-	log := new(logged)
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if after := openDescriptors(t); after > before {
-			t.Errorf("there are %d descriptors, %d before", after, before)
-		}
-		if left := children(t); len(left) > 0 {
-			t.Errorf("there are processes left: %v", left)
-		}
-	})
+	leavesNothing(t)
+	s, log := newSandbox(t, o), new(logged)
 	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +197,16 @@ func runIsolated(t testing.TB, s *Sandbox, client isolate.Client,
 	return string(result), err
 }
 
-func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
+// echoes fails the test unless a call that needs nothing succeeds.
+func echoes(t testing.TB, s *Sandbox, client isolate.Client, what string) {
+	t.Helper()
+	echo := isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}
+	if got, err := runIsolated(t, s, client, echo); err != nil || got != "1" {
+		t.Errorf("%s: %q, %v", what, got, err)
+	}
+}
+
+func TestWhatIsInTheWayOfIsolationIsReportedAtStart(t *testing.T) {
 	s := newSandbox(t, Options{})
 	quiet := slog.New(slog.DiscardHandler)
 	err := s.Start(isolate.Start{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"},
@@ -229,7 +223,8 @@ func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
 		!strings.Contains(err.Error(), "first line") {
 		t.Errorf("a forgotten Main: %v", err)
 	}
-	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
+	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(isolate.Start{
+		Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
 		t.Error("a cgroup that is none was taken")
 	}
 }
@@ -278,8 +273,12 @@ func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
 func TestVariablesOfIsolatedCalls(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 3}})
 	call := func(text string) (string, error) {
+		timeout := time.Minute
+		if strings.Contains(text, "time") {
+			timeout = 300 * time.Millisecond
+		}
 		return runIsolated(t, s, ann, isolate.Call{Name: "variables",
-			Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
+			Arguments: json.RawMessage(text), Timeout: timeout})
 	}
 	for _, step := range []struct{ call, want, fails string }{
 		{`{}`, `{}`, ""},
@@ -317,10 +316,7 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, _ := enter(t, s, ann)
-	space, err := Workspace(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := workspaceOf(t, ctx)
 	if value, _ := space.Get("from"); value != "helper" {
 		t.Errorf("the server has %q", space.Variables())
 	}
@@ -348,17 +344,14 @@ func TestForgedVariablesAreRefused(t *testing.T) {
 				Arguments: json.RawMessage(payload)}); err == nil {
 				t.Errorf("it answered %s", got)
 			}
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
-				Arguments: json.RawMessage("1")}); err != nil || got != "1" {
-				t.Errorf("the next call: %s, %v", got, err)
-			}
+			echoes(t, s, ann, "the next call")
 		})
 	}
 }
 
 func init() {
 	Register("forge variables", func(_ context.Context, job Job) ([]byte, error) {
-		_ = writeFrame(os.NewFile(answerFD, "answer"), frameJournal, job.Arguments)
+		_ = writeFrame(os.NewFile(responseFD, "answer"), frameJournal, job.Arguments)
 		time.Sleep(time.Hour)
 		return nil, nil
 	})
@@ -367,10 +360,7 @@ func init() {
 func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 1}})
 	ctx, _ := enter(t, s, ann)
-	space, err := Workspace(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := workspaceOf(t, ctx)
 	lent := make(chan struct{})
 	go func() {
 		defer close(lent)
@@ -384,7 +374,7 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	_, err = runIsolated(t, s, ann, isolate.Call{Name: "set late"})
+	_, err := runIsolated(t, s, ann, isolate.Call{Name: "set late"})
 	<-lent
 	if limitOfErr(err) != Quota {
 		t.Errorf("the call ended with %v", err)
@@ -420,7 +410,7 @@ func TestIsolatedCallsWorkInTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestIsolatedCallsWithoutAWorkspaceAreToldWhy(t *testing.T) {
+func TestIsolatedCallsWithoutAWorkspaceGetTheReason(t *testing.T) {
 	for want, test := range map[string]struct {
 		options Options
 		client  isolate.Client
@@ -439,10 +429,7 @@ func TestIsolatedCallsWithoutAWorkspaceAreToldWhy(t *testing.T) {
 				want) {
 				t.Errorf("it failed with %v", err)
 			}
-			if got, err := runIsolated(t, s, test.client, isolate.Call{Name: "echo",
-				Arguments: json.RawMessage("1")}); err != nil || got != "1" {
-				t.Errorf("a handler that needs none: %s, %v", got, err)
-			}
+			echoes(t, s, test.client, "a handler that needs none")
 			leave()
 			if _, err := s.Isolate(ctx,
 				isolate.Call{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err,
@@ -526,9 +513,7 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 			t.Errorf("a third call of one client: %v", err)
 		}
 		for _, other := range []isolate.Client{bob, {}} {
-			if got, err := runIsolated(t, s, other, echo); err != nil || got != "1" {
-				t.Errorf("a call of %q: %q, %v", other.ID, got, err)
-			}
+			echoes(t, s, other, "a call of another client")
 		}
 	}
 }
@@ -536,10 +521,7 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1, Max: 1})
 	for range 10 {
-		if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
-			Arguments: json.RawMessage("1")}); err != nil || got != "1" {
-			t.Errorf("%q, %v", got, err)
-		}
+		echoes(t, s, ann, "a call")
 	}
 }
 
@@ -679,36 +661,27 @@ func TestProgramsAndTheNetworkAreOnlyForCallsThatHaveThem(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	sockets := isolate.Call{Name: "sockets"}
-	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "none" {
+	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != `"[]"` {
 		t.Errorf("without a network: %q, %v", got, err)
 	}
 	sockets.Network = true
 	// AF_INET and AF_INET6
-	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "2 10" {
+	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != `"[2 10]"` {
 		t.Errorf("with a network: %q, %v", got, err)
 	}
 }
 
 func init() {
 	Register("sockets", func(context.Context, Job) ([]byte, error) {
-		var families []string
+		var families []int
 		for family := range 50 {
-			made := false
-			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
-				unix.SOCK_SEQPACKET} {
-				if fd, err := unix.Socket(family, kind, 0); err == nil {
-					unix.Close(fd)
-					made = true
-				}
-			}
-			if made {
-				families = append(families, fmt.Sprint(family))
+			if slices.ContainsFunc(kindsOfSockets, func(kind int) bool {
+				return socket(family, kind, 0) == nil
+			}) {
+				families = append(families, family)
 			}
 		}
-		if families == nil {
-			return []byte("none"), nil
-		}
-		return []byte(strings.Join(families, " ")), nil
+		return json.Marshal(fmt.Sprint(families))
 	})
 }
 
@@ -756,6 +729,11 @@ func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
 		}
 		all = append(all, time.Since(begin))
 	}
+	report(b, all)
+}
+
+// report reports how long calls took.
+func report(b *testing.B, all []time.Duration) {
 	slices.Sort(all)
 	b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "median-ns")
 	b.ReportMetric(float64(all[len(all)/10].Nanoseconds()), "p10-ns")

@@ -32,7 +32,10 @@ func newSandbox(t testing.TB, o Options) *Sandbox {
 	return s
 }
 
-var ann, bob = isolate.Client{Issuer: "https://id.example", ID: "ann"}, isolate.Client{Issuer: "https://id.example", ID: "bob"}
+var (
+	ann = isolate.Client{Issuer: "https://id.example", ID: "ann"}
+	bob = isolate.Client{Issuer: "https://id.example", ID: "bob"}
+)
 
 // enter lets a call in that leaves with the test.
 func enter(t testing.TB, s *Sandbox, client isolate.Client) (context.Context, func()) {
@@ -43,6 +46,16 @@ func enter(t testing.TB, s *Sandbox, client isolate.Client) (context.Context, fu
 	}
 	t.Cleanup(leave)
 	return ctx, leave
+}
+
+// workspaceOf returns the workspace of a call.
+func workspaceOf(t testing.TB, ctx context.Context) *ClientWorkspace {
+	t.Helper()
+	space, err := Workspace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
 }
 
 func TestOptionsThatCannotWork(t *testing.T) {
@@ -112,11 +125,13 @@ func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
 		}
 		_, _, err := s.Enter(t.Context(), ann, want, toolset.Limits{Rate: r})
 		var reached toolset.LimitError
-		if !errors.As(err, &reached) || reached.Reached() != "rate" || !strings.Contains(err.Error(), want) {
+		if !errors.As(err, &reached) || reached.Reached() != "rate" ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, _, err := s.Enter(t.Context(), ann, "x", toolset.Limits{Rate: toolset.Rate{Calls: 1}}); err == nil {
+	l := toolset.Limits{Rate: toolset.Rate{Calls: 1}}
+	if _, _, err := s.Enter(t.Context(), ann, "x", l); err == nil {
 		t.Error("a rate without a time was taken")
 	}
 }
@@ -126,13 +141,13 @@ func TestClientsAreSpelledApart(t *testing.T) {
 		part := rapid.StringOfN(rapid.RuneFrom([]rune("1:a\x00/")), 0, 4, -1)
 		a := isolate.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
 		b := isolate.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
-		if (a == b) != (spelled(a) == spelled(b)) {
-			t.Fatalf("%+v is %q, %+v is %q", a, spelled(a), b, spelled(b))
+		if (a == b) != (clientID(a) == clientID(b)) {
+			t.Fatalf("%+v is %q, %+v is %q", a, clientID(a), b, clientID(b))
 		}
 	})
 }
 
-func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
+func TestAWorkspaceIsTakenWhenItIsRequested(t *testing.T) {
 	dir := t.TempDir()
 	s := newSandbox(t, Options{Workspaces: dir})
 	count := func() int {
@@ -148,21 +163,16 @@ func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
 	}
 	type key struct{}
 	// from what handlers make of their context too
-	space, err := Workspace(context.WithValue(ctx, key{}, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := workspaceOf(t, context.WithValue(ctx, key{}, 1))
 	if again, err := Workspace(ctx); again != space || err != nil || count() != 1 {
 		t.Errorf("asked again: %v, %v, %d folders", again, err, count())
 	}
-	if err := errors.Join(space.Set("a", "1"), space.Dir().WriteFile("f", []byte("x"), 0o600)); err != nil {
+	if err := errors.Join(space.Set("a", "1"),
+		space.Dir().WriteFile("f", []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	other, _ := enter(t, s, bob)
-	foreign, err := Workspace(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	foreign := workspaceOf(t, other)
 	if _, found := foreign.Get("a"); found {
 		t.Error("another client has the variable")
 	}
@@ -185,7 +195,7 @@ func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoWorkspaceIsToldWhy(t *testing.T) {
+func TestWhoHasNoWorkspaceGetsTheReason(t *testing.T) {
 	keeps := newSandbox(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Clients: 1}})
 	first, _ := enter(t, keeps, ann)
 	if _, err := Workspace(first); err != nil {
@@ -202,7 +212,8 @@ func TestWhoHasNoWorkspaceIsToldWhy(t *testing.T) {
 		"1 clients":                  {keeps, bob},
 	} {
 		ctx, _ := enter(t, test.sandbox, test.client)
-		if space, err := Workspace(ctx); space != nil || err == nil || !strings.Contains(err.Error(), want) {
+		if space, err := Workspace(ctx); space != nil || err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", want, space, err)
 		}
 	}
@@ -212,10 +223,12 @@ func TestWithoutIsolatedToolsThereAreNoProcesses(t *testing.T) {
 	s := newSandbox(t, Options{})
 	called.Store(false) // nor is Main needed
 	defer called.Store(true)
-	if err := s.Start(isolate.Start{Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != nil {
+	if err := s.Start(isolate.Start{Logger: slog.New(slog.DiscardHandler)}); err != nil ||
+		s.pool.Load() != nil {
 		t.Errorf("%v, %v", s.pool.Load(), err)
 	}
-	if _, err := s.Isolate(t.Context(), isolate.Call{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "not started") {
+	if _, err := s.Isolate(t.Context(), isolate.Call{Name: "echo"}); err == nil ||
+		!strings.Contains(err.Error(), "not started") {
 		t.Errorf("a call: %v", err)
 	}
 	if err := errors.Join(s.Close(), s.Close()); err != nil {

@@ -9,31 +9,86 @@ import (
 	"os"
 )
 
-// borrowed is a workspace as a helper gets it: a copy of the variables, and the quota.
-type borrowed struct {
-	Bytes         int64
-	Files         int
-	Names         int // how many variables there may be
-	VariableBytes int
-	Variables     []variable
+// Get returns a variable, and whether it exists.
+func (s *ClientWorkspace) Get(name string) (value string, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, found = s.variables[name]
+	return value, found
 }
 
-// variable is a variable on its way. Its parts are bytes, since JSON has no text that is no UTF-8.
+// Set sets a variable. If that would exceed the quota, it returns a [*LimitError] and keeps the
+// old value.
+func (s *ClientWorkspace) Set(name, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, known := s.variables[name]
+	number, bytes := len(s.variables), s.bytes+len(value)-len(old)
+	if !known {
+		number, bytes = number+1, bytes+len(name)
+	}
+	if err := s.all.options.fit(number, bytes); err != nil {
+		return err
+	}
+	if s.variables == nil {
+		s.variables = map[string]string{}
+	}
+	s.variables[name] = value
+	s.bytes = bytes
+	return nil
+}
+
+// fit returns a [*LimitError] if the number of variables or of their bytes exceeds the quota.
+func (o WorkspaceOptions) fit(number, bytes int) error {
+	switch {
+	case number > o.Variables:
+		return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d variables", o.Variables)}
+	case bytes > o.VariableBytes:
+		return &LimitError{Limit: Quota, Bound: size(int64(o.VariableBytes)) + " of variables"}
+	}
+	return nil
+}
+
+// Unset removes a variable.
+func (s *ClientWorkspace) Unset(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, known := s.variables[name]; known {
+		s.bytes -= len(name) + len(old)
+		delete(s.variables, name)
+	}
+}
+
+// Variables returns a copy of all variables, never nil.
+func (s *ClientWorkspace) Variables() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]string, len(s.variables))
+	maps.Copy(all, s.variables)
+	return all
+}
+
+// workspaceCopy is a workspace for a helper: a copy of the variables, and the quota.
+type workspaceCopy struct {
+	Quota     WorkspaceOptions
+	Variables []variable
+}
+
+// variable is a variable in a message, as bytes: JSON cannot contain invalid UTF-8.
 type variable struct{ Name, Value []byte }
 
-// journal is how an isolated handler left the variables, against how it found them. Clearing is
-// unsetting what it found: what another call has set meanwhile came later.
+// journal is an isolated handler's changes of the variables. Clearing unsets only the variables of
+// the copy: later ones of other calls stay.
 type journal struct {
 	Set   []variable
 	Unset [][]byte
 }
 
-// lend returns what a helper gets of a workspace.
-func (s *ClientWorkspace) lend() *borrowed {
+// snapshot returns the copy for a helper.
+func (s *ClientWorkspace) snapshot() *workspaceCopy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.all.options
-	b := &borrowed{Bytes: o.Bytes, Files: o.Files, Names: o.Variables, VariableBytes: o.VariableBytes}
+	b := &workspaceCopy{Quota: s.all.options}
 	for name, value := range s.variables {
 		b.Variables = append(b.Variables, variable{[]byte(name), []byte(value)})
 	}
@@ -41,12 +96,9 @@ func (s *ClientWorkspace) lend() *borrowed {
 }
 
 // workspace returns the workspace of the helper's handler.
-func (b *borrowed) workspace(dir *os.Root) *ClientWorkspace {
-	s := &ClientWorkspace{
-		all:       &Workspaces{options: WorkspaceOptions{Bytes: b.Bytes, Files: b.Files, Variables: b.Names, VariableBytes: b.VariableBytes}},
-		dir:       dir,
-		variables: map[string]string{},
-	}
+func (b *workspaceCopy) workspace(dir *os.Root) *ClientWorkspace {
+	s := &ClientWorkspace{all: &Workspaces{options: b.Quota}, dir: dir,
+		variables: map[string]string{}}
 	for _, v := range b.Variables {
 		s.variables[string(v.Name)] = string(v.Value)
 		s.bytes += len(v.Name) + len(v.Value)
@@ -54,8 +106,8 @@ func (b *borrowed) workspace(dir *os.Root) *ClientWorkspace {
 	return s
 }
 
-// journal returns what has become of the variables that were borrowed, nil where nothing has.
-func (s *ClientWorkspace) journal(b *borrowed) *journal {
+// journal returns the changes since the copy, or nil.
+func (s *ClientWorkspace) journal(b *workspaceCopy) *journal {
 	now := s.Variables()
 	var j journal
 	for _, v := range b.Variables {
@@ -76,8 +128,8 @@ func (s *ClientWorkspace) journal(b *borrowed) *journal {
 	return &j
 }
 
-// readJournal reads what a helper sent. Nothing is read of more variables than there may be: a few
-// bytes would take many times as many here.
+// readJournal parses a helper's journal. It stops at the maximum number of variables: a few bytes
+// could need much more memory here.
 func readJournal(payload []byte, most int) (*journal, error) {
 	var lists struct{ Set, Unset json.RawMessage }
 	if err := json.Unmarshal(payload, &lists); err != nil {
@@ -115,8 +167,8 @@ func readList[T any](text json.RawMessage, most int) (all []T, err error) {
 	return all, nil
 }
 
-// apply does to the variables what a helper's handler did, all of it, or returns a [*LimitError]
-// and does nothing: another call may have set some meanwhile.
+// apply applies all changes of a helper's handler, or returns a [*LimitError] and applies none:
+// another call may have set some meanwhile.
 func (s *ClientWorkspace) apply(j journal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,22 +180,19 @@ func (s *ClientWorkspace) apply(j journal) error {
 	for _, v := range j.Set {
 		next[string(v.Name)] = string(v.Value)
 	}
-	bytes, o := 0, s.all.options
+	bytes := 0
 	for name, value := range next {
 		bytes += len(name) + len(value)
 	}
-	switch {
-	case len(next) > o.Variables:
-		return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d variables", o.Variables)}
-	case bytes > o.VariableBytes:
-		return &LimitError{Limit: Quota, Bound: size(int64(o.VariableBytes)) + " of variables"}
+	if err := s.all.options.fit(len(next), bytes); err != nil {
+		return err
 	}
 	s.variables, s.bytes = next, bytes
 	return nil
 }
 
-// journalBound is how many bytes a journal may have: all variables set anew, and all old ones
-// unset, in base64.
+// journalBound is the maximum size of a journal: all variables set anew, and all old ones unset, in
+// base64.
 func (s *ClientWorkspace) journalBound() int64 {
 	o := s.all.options
 	return 1024 + 2*(int64(o.VariableBytes)*4/3+64*int64(o.Variables))

@@ -27,18 +27,19 @@ func TestVariablesComeBackAsAHandlerLeftThem(t *testing.T) {
 		}
 		change(server, "before")
 		before := server.Variables()
-		lent := server.lend()
+		lent := server.snapshot()
 		text, err := json.Marshal(lent)
 		if err != nil {
 			t.Fatal(err)
 		}
-		arrived := new(borrowed)
+		arrived := new(workspaceCopy)
 		if err := json.Unmarshal(text, arrived); err != nil {
 			t.Fatal(err)
 		}
 		helper := arrived.workspace(nil)
 		if !maps.Equal(helper.Variables(), before) || helper.bytes != server.bytes {
-			t.Fatalf("%q arrived of %q, %d bytes of %d", helper.Variables(), before, helper.bytes, server.bytes)
+			t.Fatalf("%q arrived of %q, %d bytes of %d", helper.Variables(), before, helper.bytes,
+				server.bytes)
 		}
 		change(helper, "in the helper")
 		j := helper.journal(arrived)
@@ -66,7 +67,8 @@ func TestVariablesComeBackAsAHandlerLeftThem(t *testing.T) {
 }
 
 func TestWhatAnotherCallHasSetMeanwhileStays(t *testing.T) {
-	server := &ClientWorkspace{all: &Workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 8}}}
+	all := &Workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 8}}
+	server := &ClientWorkspace{all: all}
 	set := func(s *ClientWorkspace, name, value string) {
 		t.Helper()
 		if err := s.Set(name, value); err != nil {
@@ -74,7 +76,7 @@ func TestWhatAnotherCallHasSetMeanwhileStays(t *testing.T) {
 		}
 	}
 	set(server, "a", "1")
-	lent := server.lend()
+	lent := server.snapshot()
 	helper := lent.workspace(nil)
 	helper.Unset("a")
 	set(helper, "b", "2")
@@ -88,7 +90,8 @@ func TestWhatAnotherCallHasSetMeanwhileStays(t *testing.T) {
 	before := server.Variables()
 	for what, j := range map[string]journal{
 		"too many": {Set: []variable{{Name: []byte("d")}, {Name: []byte("e")}}},
-		"too long": {Unset: [][]byte{[]byte("b")}, Set: []variable{{Name: []byte("c"), Value: []byte("12345678")}}},
+		"too long": {Unset: [][]byte{[]byte("b")},
+			Set: []variable{{Name: []byte("c"), Value: []byte("12345678")}}},
 	} {
 		if err := server.apply(j); limitOfErr(err) != Quota {
 			t.Errorf("%s: %v", what, err)

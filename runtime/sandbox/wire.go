@@ -5,18 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/mounts"
 )
 
-// A frame is a byte that says its kind, its length in four bytes, the highest first, and
-// as many bytes. Server and helper are one binary, but a handler can write whatever it likes to
-// the helper's descriptors, so the server trusts no length.
+// A frame is a byte for its kind, its length in four bytes (big endian), and that many bytes.
+// Server and helper are one binary, but a handler can write anything to the helper's descriptors,
+// so the server trusts no length.
 const (
 	frameRequest = 'q' // to the helper, with the descriptors
-	frameWarm    = 'w' // the helper has started; what it has used so far
-	frameBegun   = 'b' // the helper is confined, and hands over to the handler
-	// what the handler says while it runs, where the request has it sent; any number of them,
-	// before the next
+	frameWarm    = 'w' // the helper has started; its processor time so far
+	frameBegun   = 'b' // the helper is confined, and calls the handler
+	// a message of the running handler, if the request accepts them; any number, before the next
 	frameEmission = 's'
 	// the handler has returned, and changed variables; before its result or failure
 	frameJournal = 'v'
@@ -26,14 +29,14 @@ const (
 
 const (
 	prefix = 5
-	// maxRequest bounds a request frame; far above what a server lets in.
+	// maxRequest limits a request frame; far more than a server accepts.
 	maxRequest = 256 << 20
-	// maxFailure bounds a failure frame, and the others the texts in it.
+	// maxFailure limits a failure frame, and the others its texts.
 	maxFailure = 512 << 10
 	maxMessage = 64 << 10
 	maxStack   = 16 << 10
 	maxBound   = 200
-	// maxFiles is below what one message can carry (253, SCM_MAX_FD in include/net/scm.h), with
+	// maxFiles is below the maximum of one message (253, SCM_MAX_FD in include/net/scm.h), with
 	// room for paths.
 	maxFiles = 128
 	maxPaths = 120
@@ -45,47 +48,39 @@ type order struct {
 	Files []string // names of the first descriptors
 	Dir   bool     // whether the next one is the directory
 	Paths []Access // the access of the last ones
-	// Names are those of all descriptors that a helper with mounts has to show, or to find, and
-	// Links further names of them.
-	Names  []string `json:",omitempty"`
-	Links  []link   `json:",omitempty"`
+	// Names are the names of all descriptors that a helper with mounts has to show, or to find.
+	// Links are further names of them.
+	Names  []string      `json:",omitempty"`
+	Links  []mounts.Link `json:",omitempty"`
 	Limits Limits
-	Space  *borrowed `json:",omitempty"` // the client's workspace, of which Dir is the directory
-	Full   string    `json:",omitempty"` // the quota of the workspace that was exceeded before
-	// NoSpace is why there is none, and NoSpaceLimit the limit in that.
+	Space  *workspaceCopy `json:",omitempty"` // the client's workspace, with directory Dir
+	Full   string         `json:",omitempty"` // the quota of the workspace that was exceeded before
+	// NoSpace is the reason of a missing workspace, and NoSpaceLimit the limit in it.
 	NoSpace      string      `json:",omitempty"`
 	NoSpaceLimit *LimitError `json:",omitempty"`
-	Emits        bool        `json:",omitempty"` // whether emissions are taken
-	// The lengths of what follows.
+	Emits        bool        `json:",omitempty"` // emissions are accepted
+	// Lengths of the data after it.
 	Arguments, Caller int
 }
 
-// link is a symbolic link.
-type link struct{ Name, To string }
-
-// used is what a helper had used when it was warm.
-type used struct {
-	CPU time.Duration
-}
-
-// failure is why there is no result.
+// failure is the reason of a missing result.
 type failure struct {
 	Message string
 	Limit   Limit  `json:",omitempty"`
-	Bound   string `json:",omitempty"` // of the limit, where that is none of the call's
+	Bound   string `json:",omitempty"` // of the limit, if it is not the call's
 	Panic   bool   `json:",omitempty"`
 	Stack   string `json:",omitempty"`
-	// Setup says that the handler did not run: the helper could not be confined.
+	// Setup reports that the handler did not run: the helper could not be confined.
 	Setup bool `json:",omitempty"`
 }
 
-// appendFrame appends a frame's prefix; as many bytes have to follow.
+// appendFrame appends a frame's prefix. length bytes have to follow.
 func appendFrame(to []byte, kind byte, length int) []byte {
 	return binary.BigEndian.AppendUint32(append(to, kind), uint32(length))
 }
 
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
-	// One write where it is small: the reader wakes up once.
+	// One write for a small frame wakes the reader once.
 	if len(payload) <= 4096 {
 		_, err := w.Write(append(appendFrame(make([]byte, 0, prefix+len(payload)), kind,
 			len(payload)), payload...))
@@ -126,7 +121,7 @@ func encodeRequest(o order, arguments, caller []byte) ([]byte, error) {
 	return append(frame, caller...), nil
 }
 
-// decodeRequest takes a request frame's payload apart.
+// decodeRequest splits a request frame's payload.
 func decodeRequest(payload []byte) (o order, arguments, caller []byte, err error) {
 	if len(payload) < 4 {
 		return o, nil, nil, io.ErrUnexpectedEOF
@@ -144,4 +139,68 @@ func decodeRequest(payload []byte) (o order, arguments, caller []byte, err error
 		return o, nil, nil, io.ErrUnexpectedEOF
 	}
 	return o, rest[:o.Arguments:o.Arguments], rest[o.Arguments:], nil
+}
+
+// Limits of a handler's messages: an initial amount, and more with each second. Others are not
+// sent. The server counts as well: a helper exceeds the limits only if its handler writes to the
+// pipe itself.
+const (
+	emittedAtOnce  = 4 << 20
+	emittedASecond = 64 << 10
+	emittedEach    = 512 // added to the bytes of each emission
+	// reserved for messages after the handler has returned
+	emittedLast = 2 * (notify.MaxEmission + emittedEach)
+)
+
+// allowance is the limit and the use of a call's messages.
+type allowance struct {
+	since time.Time // the helper's is not earlier, so the server never allows less
+	used  int64
+}
+
+// take counts an emission of n bytes if that leaves kept bytes.
+func (a *allowance) take(n int, kept int64) bool {
+	all := int64(emittedAtOnce) + emittedASecond*int64(time.Since(a.since)/time.Second)
+	if a.used+int64(n)+emittedEach > all-kept {
+		return false
+	}
+	a.used += int64(n) + emittedEach
+	return true
+}
+
+// emitter sends a handler's messages, in the helper. It is safe for concurrent use.
+type emitter struct {
+	mu    sync.Mutex // held while a frame is written, in one or two writes
+	to    io.Writer
+	room  allowance
+	quiet bool
+}
+
+func newEmitter(to io.Writer) *emitter {
+	return &emitter{to: to, room: allowance{since: time.Now()}}
+}
+
+// emit sends an emission, and reports whether it did.
+func (s *emitter) emit(emission json.RawMessage, last bool) bool {
+	kept := int64(emittedLast)
+	if last {
+		kept = 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quiet || len(emission) > notify.MaxEmission || !s.room.take(len(emission), kept) {
+		return false
+	}
+	if err := writeFrame(s.to, frameEmission, emission); err != nil {
+		s.quiet = true // a part may be written: no further frame is readable
+		return false
+	}
+	return true
+}
+
+// stop waits for a current emission and prevents further ones.
+func (s *emitter) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = true
 }

@@ -33,7 +33,8 @@ func TestRequestsComeBackAsTheyWere(t *testing.T) {
 		if err != nil || !bytes.Equal(a, arguments) || !bytes.Equal(c, caller) {
 			t.Fatalf("%q %q %v", a, c, err)
 		}
-		if got.Dir != sent.Dir || got.Emits != sent.Emits || got.Limits != sent.Limits || len(got.Files) != len(sent.Files) {
+		if got.Dir != sent.Dir || got.Emits != sent.Emits || got.Limits != sent.Limits ||
+			len(got.Files) != len(sent.Files) {
 			t.Fatalf("%+v", got)
 		}
 	})

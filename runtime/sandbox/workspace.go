@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
 )
 
 // WorkspaceOptions configure [Workspaces].
@@ -45,9 +47,9 @@ type Workspaces struct {
 	spaces map[string]*ClientWorkspace // by the name of the directory
 	swept  time.Time
 
-	// What has expired or was cleared is moved aside, and removed while others go on.
-	// Both are guarded by mu: names of directories, and what is closed when the directory of that
-	// name before it was cleared is gone.
+	// Expired and cleared workspaces are moved aside, and removed in the background. mu guards
+	// both: the directories' names, and channels that are closed when a client's cleared directory
+	// is gone.
 	doomed   []string
 	clearing map[string]chan struct{}
 	removing sync.WaitGroup
@@ -63,12 +65,12 @@ type ClientWorkspace struct {
 	users int
 	last  time.Time
 
-	mu        sync.Mutex
-	variables map[string]string
-	bytes     int               // of all variables
-	holdings  map[*holding]bool // the isolated calls in it
-	cleared   bool              // it takes no more of them
-	calls     sync.WaitGroup    // isolated calls with processes
+	mu           sync.Mutex
+	variables    map[string]string
+	bytes        int                  // of all variables
+	quotaWatches map[*quotaWatch]bool // the isolated calls in it
+	cleared      bool                 // it accepts no more of them
+	calls        sync.WaitGroup       // isolated calls with processes
 }
 
 // NewWorkspaces keeps workspaces in an existing directory, which must contain nothing else. Close
@@ -121,8 +123,7 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 	return space, func() { leave(true) }, err
 }
 
-// nameOf returns the name of a client's directory: any text becomes a file name, and no other
-// text's.
+// nameOf returns a directory's name that is valid for any client and unique.
 func nameOf(client string) string {
 	sum := sha256.Sum256([]byte(client))
 	return hex.EncodeToString(sum[:])
@@ -140,7 +141,7 @@ func (w *Workspaces) acquire(client string) (
 	}
 	space, known := w.spaces[name]
 	if known && space.expired(now) {
-		if err := w.doom(space); err != nil {
+		if err := w.moveAside(space); err != nil {
 			return nil, nil, fmt.Errorf("workspace: %w", err)
 		}
 		w.remove()
@@ -172,7 +173,7 @@ func (w *Workspaces) acquire(client string) (
 			if space.users > 0 {
 				return
 			}
-			// The time survives the server, the descriptor is not needed meanwhile.
+			// The time outlives the server. The descriptor is not needed until the next use.
 			if w.spaces[name] == space {
 				_ = w.root.Chtimes(name, space.last, space.last)
 			}
@@ -182,7 +183,7 @@ func (w *Workspaces) acquire(client string) (
 	}, nil
 }
 
-// open opens a directory, or makes it.
+// open opens or creates a directory.
 func (w *Workspaces) open(name string) (*os.Root, error) {
 	dir, err := w.root.OpenRoot(name)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -200,13 +201,12 @@ func (w *Workspaces) open(name string) (*os.Root, error) {
 	return w.root.OpenRoot(name)
 }
 
-// sweep begins to remove what has expired. w.mu is held. What cannot be removed is tried again by
-// the next one.
+// sweep begins to remove expired workspaces. w.mu is held. The next sweep retries failures.
 func (w *Workspaces) sweep(now time.Time) {
 	w.swept = now
 	for _, space := range w.spaces {
 		if space.expired(now) {
-			_ = w.doom(space)
+			_ = w.moveAside(space)
 		}
 	}
 	w.remove()
@@ -216,10 +216,10 @@ func (s *ClientWorkspace) expired(now time.Time) bool {
 	return s.users == 0 && now.Sub(s.last) >= s.all.options.Idle
 }
 
-// doom moves a workspace aside, so that its client can have another one. w.mu is held. A server
-// that is killed before it is removed leaves what looks like a workspace, and expires like one.
-func (w *Workspaces) doom(s *ClientWorkspace) error {
-	aside := spareName()
+// moveAside renames a workspace, so that its client can have another one. w.mu is held. If the
+// server is killed before the removal, the directory expires like a workspace.
+func (w *Workspaces) moveAside(s *ClientWorkspace) error {
+	aside := folder.SpareName()
 	if err := w.root.Rename(s.name, aside); err == nil {
 		w.doomed = append(w.doomed, aside)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -229,8 +229,8 @@ func (w *Workspaces) doom(s *ClientWorkspace) error {
 	return nil
 }
 
-// remove begins to remove what was moved aside. w.mu is held, but not while files are removed:
-// there may be many, and each call needs it.
+// remove begins to remove the directories that were moved aside. w.mu is held, but not during the
+// removal, which may take long.
 func (w *Workspaces) remove() {
 	names := w.doomed
 	w.doomed = nil
@@ -260,16 +260,16 @@ func (w *Workspaces) removeOne(name string) error {
 		return err
 	}
 	defer dir.Close()
-	if err := removeContents(dir); err != nil {
+	if err := folder.RemoveContents(dir); err != nil {
 		return err
 	}
 	return w.root.Remove(name)
 }
 
-// clear gives a client that has a workspace a new one, and returns when the old one is removed: its
-// isolated calls end before. Handlers in the server keep the old one, in which files cannot be made
-// any more. One workspace of a client is cleared at a time, so that a client that clears again and
-// again has no more than two. Where the context ends before, removing goes on.
+// clear gives a client with a workspace a new one, ends the isolated calls in the old one, and
+// waits for its removal. Handlers in the server keep the old one, but cannot create files in it. A
+// client's workspaces are cleared one at a time, so that it never has more than two. If the context
+// ends before, the removal goes on.
 func (w *Workspaces) clear(ctx context.Context, client string) (found bool, err error) {
 	name := nameOf(client)
 	w.mu.Lock()
@@ -288,7 +288,7 @@ func (w *Workspaces) clear(ctx context.Context, client string) (found bool, err 
 		w.mu.Unlock()
 		return false, nil
 	}
-	aside := spareName()
+	aside := folder.SpareName()
 	if err := w.root.Rename(name, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.mu.Unlock()
 		return true, fmt.Errorf("workspace: %w", err)
@@ -318,13 +318,13 @@ func (w *Workspaces) clear(ctx context.Context, client string) (found bool, err 
 	}
 }
 
-// evict ends the isolated calls in the workspace, and lets no more in.
+// evict ends the isolated calls in the workspace, and refuses new ones.
 func (s *ClientWorkspace) evict() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cleared = true
 	s.variables, s.bytes = nil, 0
-	for h := range s.holdings {
+	for h := range s.quotaWatches {
 		h.end(errCleared)
 	}
 }
@@ -346,57 +346,122 @@ func (s *ClientWorkspace) Clear() error {
 	if dir == nil {
 		return fmt.Errorf("workspace: %w", os.ErrClosed)
 	}
-	return removeContents(dir)
+	return folder.RemoveContents(dir)
 }
 
-// Get returns a variable, and whether it exists.
-func (s *ClientWorkspace) Get(name string) (value string, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	value, found = s.variables[name]
-	return value, found
+// Reasons of a missing workspace.
+var (
+	errKeepsNone = errors.New("this server has no workspaces: set sandbox.Options.Workspaces, " +
+		"pass this sandbox as runtime.Options.Sandbox, and use the context of the handler")
+	errAnonymous = errors.New("an anonymous caller has no workspace: make the tool authenticated, " +
+		"or use no workspace")
+	errLeft = errors.New("the call has ended and has no workspace any more: use the " +
+		"workspace before the handler returns")
+)
+
+// Workspace returns the client's workspace, a directory and variables, for the call of a handler.
+// ctx is the context of the handler, or derived from it. In an isolated call (isolate=process)
+// the directory is also the working directory. Changes of variables reach the server when the
+// handler has returned, also with an error. Calls that run at the same time share files, but not
+// variables.
+//
+// The workspace is valid until the handler returns. Workspace returns an error if the server
+// keeps no workspaces, for anonymous callers, and after the call. The error is a [*LimitError] if
+// the server has the maximum number of workspaces.
+func Workspace(ctx context.Context) (*ClientWorkspace, error) {
+	if from, found := ctx.Value(workspaceKey{}).(workspaceSource); found {
+		return from()
+	}
+	return nil, errKeepsNone
 }
 
-// Set sets a variable. If that would exceed the quota, it returns a [*LimitError] and keeps the
-// old value.
-func (s *ClientWorkspace) Set(name, value string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.all.options
-	old, known := s.variables[name]
-	bytes := s.bytes + len(value) - len(old)
-	if !known {
-		bytes += len(name)
-		if len(s.variables) >= o.Variables {
-			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d variables", o.Variables)}
-		}
-	}
-	if bytes > o.VariableBytes {
-		return &LimitError{Limit: Quota, Bound: size(int64(o.VariableBytes)) + " of variables"}
-	}
-	if s.variables == nil {
-		s.variables = map[string]string{}
-	}
-	s.variables[name] = value
-	s.bytes = bytes
-	return nil
+// WithWorkspace returns a context that carries a workspace, for tests of handlers.
+func WithWorkspace(ctx context.Context, space *ClientWorkspace) context.Context {
+	return withWorkspace(ctx, space, nil)
 }
 
-// Unset removes a variable.
-func (s *ClientWorkspace) Unset(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old, known := s.variables[name]; known {
-		s.bytes -= len(name) + len(old)
-		delete(s.variables, name)
+func withWorkspace(ctx context.Context, space *ClientWorkspace, err error) context.Context {
+	return context.WithValue(ctx, workspaceKey{},
+		workspaceSource(func() (*ClientWorkspace, error) { return space, err }))
+}
+
+// workspaceKey is the key of a context's workspaceSource.
+type workspaceKey struct{}
+
+type workspaceSource func() (*ClientWorkspace, error)
+
+// visit is a call in the server and its handler's context: one value, because each call pays for it
+// and few use a workspace.
+type visit struct {
+	context.Context
+	spaces *Workspaces // nil without workspaces
+	client isolate.Client
+	limits func() // leaves the limiter
+
+	mu      sync.Mutex
+	space   *ClientWorkspace // nil until it is requested
+	release func(used bool)
+	refused bool // the call did not begin
+	left    bool
+}
+
+func (v *visit) Value(key any) any {
+	switch key.(type) {
+	case workspaceKey:
+		return workspaceSource(v.workspace)
+	case clientKey:
+		return v
+	}
+	return v.Context.Value(key)
+}
+
+// clientKey is the key of a context's visit.
+type clientKey struct{}
+
+// clientOf returns the client of a context's call, or the zero Client.
+func clientOf(ctx context.Context) isolate.Client {
+	if v, found := ctx.Value(clientKey{}).(*visit); found {
+		return v.client
+	}
+	return isolate.Client{}
+}
+
+// refuse reports that a call did not begin: it does not keep its client's workspace from expiring.
+func refuse(ctx context.Context) {
+	if v, found := ctx.Value(clientKey{}).(*visit); found {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.refused = true
 	}
 }
 
-// Variables returns a copy of all variables, never nil.
-func (s *ClientWorkspace) Variables() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make(map[string]string, len(s.variables))
-	maps.Copy(all, s.variables)
-	return all
+func (v *visit) workspace() (*ClientWorkspace, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.spaces == nil:
+		return nil, errKeepsNone
+	case v.left:
+		return nil, errLeft
+	case v.space != nil:
+		return v.space, nil
+	case v.client.ID == "":
+		return nil, errAnonymous // anonymous callers would share one
+	}
+	var err error
+	v.space, v.release, err = v.spaces.acquire(clientID(v.client))
+	return v.space, err
+}
+
+// leave ends the call. It releases the workspace first, so that the next admitted call does not
+// find it in use.
+func (v *visit) leave() {
+	v.mu.Lock()
+	release, used := v.release, !v.refused
+	v.left, v.space, v.release = true, nil, nil
+	v.mu.Unlock()
+	if release != nil {
+		release(used)
+	}
+	v.limits()
 }

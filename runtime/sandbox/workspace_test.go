@@ -175,7 +175,8 @@ func TestVariablesStayWithinTheirQuota(t *testing.T) {
 					model[name] = old
 				}
 			}
-			if err := space.Set(name, value); (err == nil) != fits || err != nil && limitOfErr(err) != Quota {
+			if err := space.Set(name, value); (err == nil) != fits ||
+				err != nil && limitOfErr(err) != Quota {
 				t.Fatalf("set %s to %q with %v: %v", name, value, model, err)
 			}
 			if space.bytes != total() || len(space.Variables()) != len(model) {
@@ -224,7 +225,7 @@ func TestNobodyWaitsWhileAWorkspaceIsRemoved(t *testing.T) {
 	release()
 	w.mu.Lock()
 	space.last = time.Now().Add(-2 * time.Hour)
-	if err := w.doom(space); err != nil {
+	if err := w.moveAside(space); err != nil {
 		t.Fatal(err)
 	}
 	w.mu.Unlock()
@@ -240,7 +241,8 @@ func TestNobodyWaitsWhileAWorkspaceIsRemoved(t *testing.T) {
 	w.remove()
 	w.mu.Unlock()
 	w.removing.Wait()
-	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 || entries[0].Name() != again.name {
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 ||
+		entries[0].Name() != again.name {
 		t.Errorf("%d directories, %v", len(entries), err)
 	}
 }

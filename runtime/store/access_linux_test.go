@@ -34,7 +34,7 @@ func asNobody(t *testing.T, test func()) {
 	<-done
 }
 
-func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
+func TestFileOrDirectoryThatIsNotWritableIsReported(t *testing.T) {
 	// t.TempDir is below a directory that root alone may enter
 	dir := must(os.MkdirTemp("", "store"))
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -89,9 +89,9 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 	}
 }
 
-// TestFileThatIsNoLongerWritableIsTold takes the right away while the store is open, past its own
-// connections.
-func TestFileThatIsNoLongerWritableIsTold(t *testing.T) {
+// TestFileThatIsNoLongerWritableIsReported takes the right away while the store is open, past its
+// own connections.
+func TestFileThatIsNoLongerWritableIsReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, "sqlite:"+file)
 	must(s.Writes().Exec("PRAGMA query_only = 1"))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/sqlite"
 )
 
 // Audit returns a sink that keeps events in the store. It is an [audit.BatchSink]. Record returns
@@ -54,15 +56,15 @@ func (s sink) RecordBatch(ctx context.Context, events []audit.Event) error {
 	return nil
 }
 
-// batch is how many events go to the disk at once, at most.
+// batch is the maximum number of events in one transaction.
 const batch = 256
 
 func newTogether(s *Store) *groupcommit.Group[row] {
 	return groupcommit.New(batch, s.keepEach)
 }
 
-// row is an event as it is kept: the record's text, and the beginning of what it is looked up by.
-// status is the event's Failure, or its Status without one: see [audit.OutcomeWords].
+// row is an event in the database: the record's text and its search keys. status is the event's
+// Failure, or its Status without one: see [audit.OutcomeWords].
 type row struct {
 	at                                                          time.Time
 	typ, status, request, issuer, principal, client, tool, text string
@@ -81,12 +83,11 @@ func rowOf(e audit.Event) (row, error) {
 	}, nil
 }
 
-// searched is how many characters of a text an event is looked up by: an index of PostgreSQL takes
-// no more than some 2,700 bytes, and a caller's name may be longer. Migration 5 has the
-// same number.
+// searched is the maximum number of characters of a search key: an index of PostgreSQL holds about
+// 2,700 bytes, and a caller's name may be longer. Migration 5 has the same number.
 const searched = 256
 
-// findable is what a text is looked up by.
+// findable returns the search key of a text.
 func findable(text string) string {
 	text = keepable(text)
 	n := 0
@@ -110,11 +111,11 @@ func (r row) values(e *engine) []any {
 		r.tool, r.text}
 }
 
-// keepEach writes events, together as far as the database takes them: what it does not take of one
-// is no error of the others.
+// keepEach writes events, together if the database accepts them all. An event that it refuses is no
+// error of the others.
 func (s *Store) keepEach(ctx context.Context, rows []row) error {
 	err := s.keep(ctx, rows)
-	if len(rows) == 1 || s.engine.fault(err) != unfit {
+	if len(rows) == 1 || s.engine.fault(err) != fault.Unfit {
 		return err
 	}
 	var errs groupcommit.Errors
@@ -129,7 +130,7 @@ func (s *Store) keepEach(ctx context.Context, rows []row) error {
 	return errs
 }
 
-// keep writes events in one transaction, all or none, since it is the disk that takes the time.
+// keep writes events in one transaction, all or none, because each commit costs a disk write.
 func (s *Store) keep(ctx context.Context, rows []row) error {
 	select {
 	case <-s.closing.Done():
@@ -138,10 +139,10 @@ func (s *Store) keep(ctx context.Context, rows []row) error {
 	}
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 2*busy)
+		ctx, cancel = context.WithTimeout(ctx, 2*sqlite.Busy)
 		defer cancel()
 	}
-	err := s.engine.there()
+	err := s.engine.present()
 	if err == nil {
 		err = s.engine.insert(ctx, s.writes, rows)
 	}
@@ -149,7 +150,7 @@ func (s *Store) keep(ctx context.Context, rows []row) error {
 	return err
 }
 
-// sqliteInsert writes events by one statement that is read once.
+// sqliteInsert writes events with one prepared statement.
 func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) error {
 	return func(ctx context.Context, db *sql.DB, rows []row) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -171,8 +172,7 @@ func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) e
 	}
 }
 
-// postgresInsert writes events by one statement, whose text is the same for any number of them. Ids
-// are in the events' order.
+// postgresInsert writes events with one statement of constant text. Ids are in the events' order.
 func postgresInsert(ctx context.Context, db *sql.DB, rows []row) error {
 	columns := make([][]string, 8)
 	times := make([]time.Time, len(rows))
@@ -188,7 +188,8 @@ func postgresInsert(ctx context.Context, db *sql.DB, rows []row) error {
 		args = append(args, c)
 	}
 	_, err := db.ExecContext(ctx, `INSERT INTO audit_events (`+rowColumns+`)
-		SELECT `+rowColumns+` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+		SELECT `+rowColumns+` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[],
+			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
 			WITH ORDINALITY AS r (`+rowColumns+`, place) ORDER BY place`, args...)
 	return err
 }

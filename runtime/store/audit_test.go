@@ -261,7 +261,7 @@ func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTheSinkAreToldApartFromRefusals(t *testing.T) {
+func TestErrorsOfTheSinkAreDistinctFromRefusals(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		err := s.Audit().Record(t.Context(), audit.Event{Milliseconds: math.Inf(1)})
 		if err == nil || errors.Is(err, store.ErrInvalid) ||

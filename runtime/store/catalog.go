@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -15,7 +18,7 @@ type Catalog struct {
 	Scope            Scope  // [Global], an organisation or a team. It never changes
 	Name             string // unique in its scope
 	Description      string
-	Active           bool  // clients know active ones only
+	Active           bool  // clients see active ones only
 	Version          int64 // 1, and one more with each update. Entries do not change it
 	Created, Updated time.Time
 }
@@ -26,16 +29,17 @@ type CatalogPatch struct {
 	Active            *bool
 }
 
-const catalogColumns = `id, name, description, org_id, team_id, is_active, version, created_at, updated_at`
+var catalogs = table[Catalog]{"catalog", "tool_catalogs",
+	`id, name, description, org_id, team_id, is_active, version, created_at, updated_at`,
+	func(row scanner) (c Catalog, err error) {
+		var org, team sql.Null[int64]
+		err = row.Scan(&c.ID, &c.Name, &c.Description, &org, &team, &c.Active, &c.Version,
+			moment{&c.Created}, moment{&c.Updated})
+		c.Scope = scopeOf(org, team)
+		return c, err
+	}, Scope.within}
 
-func readCatalog(row scanner) (c Catalog, err error) {
-	var org, team sql.Null[int64]
-	err = row.Scan(&c.ID, &c.Name, &c.Description, &org, &team, &c.Active, &c.Version, moment{&c.Created}, moment{&c.Updated})
-	c.Scope = scopeOf(org, team)
-	return c, err
-}
-
-// object names it for the audit, with the name that it had before, if there was another.
+// object describes the catalog for the audit, with its old name if that differs.
 func (c Catalog) object(before string) string {
 	place := " of " + c.Scope.String()
 	if c.Scope == Global {
@@ -44,7 +48,7 @@ func (c Catalog) object(before string) string {
 	return fmt.Sprintf("catalog %d %s%s", c.ID, became(before, c.Name), place)
 }
 
-// differences says for the audit what else an update has changed.
+// differences describes for the audit the other changes of an update.
 func (c Catalog) differences(before Catalog) (text string) {
 	switch {
 	case c.Active && !before.Active:
@@ -59,8 +63,10 @@ func (c Catalog) differences(before Catalog) (text string) {
 }
 
 // CreateCatalog creates a catalog without entries: [Global], in an organisation or in a team.
-func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool, by audit.Event) (c Catalog, err error) {
-	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name), checkText("description", description, MaxDescription)); err != nil {
+func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool,
+	by audit.Event) (c Catalog, err error) {
+	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name),
+		checkText("description", description, MaxDescription)); err != nil {
 		return Catalog{}, invalid("create catalog", err)
 	}
 	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
@@ -69,33 +75,33 @@ func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description s
 		}
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
-		c, err = readCatalog(say(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+catalogColumns,
-			name, description, org, team, active, at, at).row(ctx, t))
+		c, err = catalogs.insert(t, stmt(`INSERT INTO tool_catalogs (name, description, org_id, `+
+			`team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			name, description, org, team, active, at, at))
 		if err != nil {
-			return done{}, t.refused("catalog", err)
-		}
-		if err := t.bounded(in.String(), "catalogs", t.limits.catalogsOf(in), in.within(say(`SELECT id FROM tool_catalogs WHERE TRUE`))); err != nil {
 			return done{}, err
 		}
-		return done{ChangedCatalog, c.object(c.Name)}, nil
+		return done{ChangedCatalog, c.object(c.Name)}, t.bounded(in.String(), "catalogs",
+			t.limits.catalogsOf(in), in.within(stmt(`SELECT id FROM tool_catalogs WHERE TRUE`)))
 	})
 	return only(c, err)
 }
 
 // Catalog returns a catalog of a scope, active or not.
 func (s *Store) Catalog(ctx context.Context, in Scope, id int64) (Catalog, error) {
-	return get(ctx, s, "catalog", id, in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)), readCatalog)
+	return catalogs.get(ctx, s, in, id)
 }
 
 // Catalogs returns a page of the catalogs of a scope, active or not, in the order of their ids,
 // and whether there are more.
-func (s *Store) Catalogs(ctx context.Context, in Scope, page Page[int64]) ([]Catalog, bool, error) {
-	q := in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id > ?`, page.After)).and(`ORDER BY id`)
-	return list(ctx, s, "catalogs", q, page, readCatalog)
+func (s *Store) Catalogs(ctx context.Context, in Scope, page Page[int64]) (
+	[]Catalog, bool, error) {
+	return catalogs.list(ctx, s, in, page)
 }
 
 // UpdateCatalog changes a catalog that is still at the version that was read.
-func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, patch CatalogPatch, by audit.Event) (c Catalog, err error) {
+func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, patch CatalogPatch,
+	by audit.Event) (c Catalog, err error) {
 	problem := checkVersion(version, 1)
 	if patch.Name != nil {
 		problem = first(problem, checkName("catalog", *patch.Name))
@@ -106,12 +112,13 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 	if problem != nil {
 		return Catalog{}, invalid("update catalog", problem)
 	}
-	err = s.change(ctx, by, "update catalog", func(t *tx) (_ done, err error) {
-		before, err := was(t, in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)), version, readCatalog)
+	err = s.change(ctx, by, "update catalog", func(t *tx) (done, error) {
+		before, err := catalogs.current(t, in, id, version)
 		if err != nil {
 			return done{}, err
 		}
-		q := say(`UPDATE tool_catalogs SET version = version + 1, updated_at = ?`, t.engine.moment(t.now))
+		q := stmt(`UPDATE tool_catalogs SET version = version + 1, updated_at = ?`,
+			t.engine.moment(t.now))
 		if patch.Name != nil {
 			q.and(`, name = ?`, *patch.Name)
 		}
@@ -121,45 +128,41 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 		if patch.Active != nil {
 			q.and(`, is_active = ?`, *patch.Active)
 		}
-		c, err = readCatalog(versioned(in.within(q.and(`WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
-		if err != nil {
-			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
-		}
-		return done{ChangedCatalog, c.object(before.Name) + c.differences(before)}, nil
+		c, err = catalogs.update(t, q, in, id, version)
+		return done{ChangedCatalog, c.object(before.Name) + c.differences(before)}, err
 	})
 	return only(c, err)
 }
 
 // DeleteCatalog deletes a catalog with its entries. It fails with [ErrConflict] if the catalog
 // has another version, unless version is 0.
-func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
+func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64,
+	by audit.Event) error {
 	if err := checkVersion(version, 0); err != nil {
 		return invalid("delete catalog", err)
 	}
 	return s.change(ctx, by, "delete catalog", func(t *tx) (done, error) {
-		if err := t.hold(in.within(say(`SELECT id FROM tool_catalogs WHERE id = ?`, id))); err != nil {
+		if err := catalogs.hold(t, in, id); err != nil {
 			return done{}, err
 		}
-		with, err := t.count(countable{"entry", say(`SELECT count(*) FROM tool_catalog_entries WHERE catalog_id = ?`, id)})
+		with, err := t.count(countable{"entry",
+			stmt(`SELECT count(*) FROM tool_catalog_entries WHERE catalog_id = ?`, id)})
 		if err != nil {
 			return done{}, err
 		}
-		c, err := readCatalog(versioned(in.within(say(`DELETE FROM tool_catalogs WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
-		if err != nil {
-			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
-		}
-		return done{ChangedCatalog, c.object(c.Name) + with}, nil
+		c, err := catalogs.delete(t, in, id, version)
+		return done{ChangedCatalog, c.object(c.Name) + with}, err
 	})
 }
 
 // ActiveCatalogs returns the active catalogs of a name in any of some scopes. The order has no
 // meaning: the caller decides which scope comes first. [Anywhere] is not allowed here.
-func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope) ([]Catalog, error) {
+func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope) (
+	[]Catalog, error) {
 	if checkName("catalog", name) != nil {
-		return nil, nil // there is none of such a name
+		return nil, nil // no catalog has such a name
 	}
-	// One question of up to three parts, one for each kind of scope: for each of which there is an
-	// index.
+	// One query with a part for each kind of scope, because each kind has an index.
 	parts := map[scopeKind][]int64{}
 	for _, in := range among {
 		if err := in.one("catalog", global, inOrg, inTeam); err != nil {
@@ -176,7 +179,8 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 		if len(ids) == 0 {
 			continue
 		}
-		q.and(union+`SELECT `+catalogColumns+` FROM tool_catalogs WHERE name = ? AND is_active = ?`, name, true)
+		q.and(union+`SELECT `+catalogs.columns+` FROM tool_catalogs WHERE name = ? AND is_active = ?`,
+			name, true)
 		switch kind {
 		case global:
 			q.and(`AND org_id IS NULL AND team_id IS NULL`)
@@ -187,9 +191,175 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 		}
 		union = `UNION ALL `
 	}
-	found, err := all(ctx, s.asks, q, readCatalog)
-	if err != nil {
-		return nil, s.engine.explain(ctx, "resolve catalog", err)
+	return every(ctx, s, s.prepared, "resolve catalog", q, catalogs.read)
+}
+
+// Entry is a tool's name in a catalog. The store does not check that the tool exists.
+type Entry struct {
+	ID      int64
+	Catalog int64
+	Tool    string // unique in its catalog
+	Module  string // where the tool comes from, for people to read; may be empty
+	Created time.Time
+}
+
+const entryColumns = `id, catalog_id, tool_name, module_id, created_at`
+
+func readEntry(row scanner) (e Entry, err error) {
+	return e, row.Scan(&e.ID, &e.Catalog, &e.Tool, &e.Module, moment{&e.Created})
+}
+
+// catalogFor reads a catalog of a scope within a transaction that changes its entries.
+func (t *tx) catalogFor(in Scope, id int64) (Catalog, error) {
+	c, err := catalogs.read(catalogs.found(catalogs.columns, in, id).row(t.ctx, t))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = catalogs.missing(id)
 	}
-	return found, nil
+	return c, err
+}
+
+// AddEntry adds a tool to a catalog of a scope.
+func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, module string,
+	by audit.Event) (e Entry, err error) {
+	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
+		return Entry{}, invalid("create entry", err)
+	}
+	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
+		if err := catalogs.hold(t, in, catalog); err != nil {
+			return done{}, err
+		}
+		c, err := t.catalogFor(in, catalog)
+		if err != nil {
+			return done{}, err
+		}
+		e, err = readEntry(stmt(`INSERT INTO tool_catalog_entries (catalog_id, tool_name, `+
+			`module_id, created_at) VALUES (?, ?, ?, ?) RETURNING `+entryColumns,
+			catalog, tool, module, t.engine.moment(t.now)).row(ctx, t))
+		if err != nil {
+			return done{}, t.refused("entry", err)
+		}
+		return c.entryDone(tool), t.bounded(fmt.Sprintf("catalog %d", catalog), "entries",
+			t.limits.entries, stmt(`SELECT id FROM tool_catalog_entries WHERE catalog_id = ?`, catalog))
+	})
+	return only(e, err)
+}
+
+func (c Catalog) entryDone(tool string) done {
+	return done{ChangedEntry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
+}
+
+// RemoveEntry removes a tool from a catalog of a scope.
+func (s *Store) RemoveEntry(ctx context.Context, in Scope, catalog int64, tool string,
+	by audit.Event) error {
+	if err := checkTool(tool); err != nil {
+		return invalid("delete entry", err)
+	}
+	return s.change(ctx, by, "delete entry", func(t *tx) (done, error) {
+		c, err := t.catalogFor(in, catalog)
+		if err != nil {
+			return done{}, err
+		}
+		met, err := stmt(`DELETE FROM tool_catalog_entries WHERE catalog_id = ? AND tool_name = ?`,
+			catalog, tool).exec(ctx, t)
+		if err == nil && met == 0 {
+			err = fmt.Errorf("entry %s of catalog %d: %w", tool, catalog, ErrNotFound)
+		}
+		return c.entryDone(tool), err
+	})
+}
+
+// Entries returns a page of the entries of a catalog, in the order of the tools' names, and whether
+// there are more.
+func (s *Store) Entries(ctx context.Context, in Scope, catalog int64, page Page[string]) (
+	[]Entry, bool, error) {
+	if _, err := s.Catalog(ctx, in, catalog); err != nil {
+		return nil, false, err
+	}
+	q := stmt(`SELECT `+entryColumns+` FROM tool_catalog_entries WHERE tool_name > ? `+
+		`AND catalog_id IN (SELECT id FROM tool_catalogs WHERE id = ?`, keepable(page.After), catalog)
+	return list(ctx, s, "entries", in.within(q).and(`) ORDER BY tool_name`), page, readEntry)
+}
+
+// Tools returns the names of all tools in a catalog, in order, and no names for a missing
+// catalog.
+func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
+	// One row, because reading a thousand rows takes several times as long. No name has a comma.
+	// The engines sort by bytes as Go does, except in an aggregate.
+	var names sql.Null[string]
+	q := stmt(`SELECT string_agg(tool_name, ',') FROM tool_catalog_entries WHERE catalog_id = ?`,
+		catalog)
+	switch err := q.row(ctx, s.prepared).Scan(&names); {
+	case err != nil:
+		return nil, s.engine.explain(ctx, "list tools of a catalog", err)
+	case !names.Valid:
+		return nil, nil
+	}
+	tools := strings.Split(names.V, ",")
+	slices.Sort(tools)
+	return tools, nil
+}
+
+// EntryCounts returns the number of entries of each catalog, by id, with one query for a page of
+// catalogs. A catalog without entries and a missing one are not in the map.
+func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]int, error) {
+	counts := map[int64]int{}
+	// engines limit the parameters of a statement
+	for some := range slices.Chunk(catalogs, 1000) {
+		type count struct {
+			catalog int64
+			entries int
+		}
+		q := stmt(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`)
+		q = anyOf(q, some).and(`GROUP BY catalog_id`)
+		found, err := every(ctx, s, s.prepared, "count entries", q,
+			func(row scanner) (c count, err error) { return c, row.Scan(&c.catalog, &c.entries) })
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			counts[c.catalog] = c.entries
+		}
+	}
+	return counts, nil
+}
+
+// Switch contains whether a tool is switched off. A tool without a switch is on.
+type Switch struct {
+	Tool    string
+	Off     bool
+	Updated time.Time // of the last call of SwitchTool
+}
+
+// SwitchTool switches a tool off, or on again. The store does not check that the tool exists. A
+// repeated call is recorded too.
+func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.Event) error {
+	if err := checkTool(name); err != nil {
+		return invalid("switch tool", err)
+	}
+	action := "switch tool on"
+	if off {
+		action = "switch tool off"
+	}
+	return s.change(ctx, by, action, func(t *tx) (done, error) {
+		_, err := stmt(`INSERT INTO tool_switches (name, is_off, updated_at) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET is_off = excluded.is_off, updated_at = excluded.updated_at`,
+			name, off, t.engine.moment(t.now)).exec(ctx, t)
+		return done{ChangedTool, "tool " + name}, err
+	})
+}
+
+// ToolsOff returns the names of the tools that are switched off, in order.
+func (s *Store) ToolsOff(ctx context.Context) ([]string, error) {
+	return every(ctx, s, s.prepared, "list tools that are off",
+		stmt(`SELECT name FROM tool_switches WHERE is_off = ? ORDER BY name`, true), readName)
+}
+
+// Switches returns a page of the switches, of tools that are off or on again, in the order of the
+// tools' names, and whether there are more.
+func (s *Store) Switches(ctx context.Context, page Page[string]) ([]Switch, bool, error) {
+	q := stmt(`SELECT name, is_off, updated_at FROM tool_switches WHERE name > ? ORDER BY name`,
+		keepable(page.After))
+	return list(ctx, s, "tool switches", q, page, func(row scanner) (w Switch, err error) {
+		return w, row.Scan(&w.Tool, &w.Off, moment{&w.Updated})
+	})
 }

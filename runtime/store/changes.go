@@ -6,7 +6,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
+
+// channel is the notification channel of a store's changes. Channels belong to a database, and a
+// store to one schema of it.
+const channel = `'mcpgen_' || md5(current_schema())`
 
 // Kind is the kind of a [Change].
 type Kind string
@@ -45,7 +51,9 @@ const (
 	quiet = 30 * time.Second
 	// pause is how long a follower waits before it connects again.
 	pause = time.Second
-	// held back at most for a follower that does not take its changes.
+	// looking is the time limit of a read of the revision.
+	looking = 10 * time.Second
+	// backlog is the maximum number of pending changes of a follower..
 	backlog = 256
 )
 
@@ -92,7 +100,7 @@ func (s *Store) Changes(ctx context.Context) <-chan Change {
 func (s *Store) attend(ctx context.Context, box *mailbox) {
 	if s.engine.listen != nil {
 		for ctx.Err() == nil {
-			if err := s.engine.listen(ctx, box, s.quiet); err != nil {
+			if err := s.listen(ctx, box); err != nil {
 				if s.closing.Err() == nil {
 					box.lost()
 				}
@@ -103,19 +111,57 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	}
 	s.feed.add(box)
 	defer s.feed.remove(box)
-	for tell := box.everything; ctx.Err() == nil; {
-		if s.look(ctx, tell) != nil {
+	for report := box.everything; ctx.Err() == nil; {
+		if s.look(ctx, report) != nil {
 			wait(ctx, s.pause)
 			continue
 		}
-		tell = box.saw
+		report = box.saw
 		wait(ctx, s.quiet)
 	}
 }
 
-// look tells the revision of an SQLite database while no change of this process is between being
-// made and being announced, which would look like one of another process.
-func (s *Store) look(ctx context.Context, tell func(at int64)) error {
+// listen sends notifications to a mailbox until the connection or ctx ends. At intervals it reads
+// the revision. That detects a dead connection, and a change without notification, as behind a
+// pooler that drops them.
+func (s *Store) listen(ctx context.Context, box *mailbox) error {
+	return s.engine.listen(ctx, channel, func(conn *pgx.Conn) error {
+		revision := func() (at int64, err error) {
+			ctx, cancel := context.WithTimeout(ctx, looking)
+			defer cancel()
+			err = conn.QueryRow(ctx, revisionQuery).Scan(&at)
+			return at, err
+		}
+		at, err := revision()
+		if err != nil {
+			return err
+		}
+		box.everything(at)
+		for look := time.Now().Add(s.quiet); ; {
+			waiting, cancel := context.WithDeadline(ctx, look)
+			notification, err := conn.WaitForNotification(waiting)
+			quiet := waiting.Err() != nil
+			cancel()
+			if err != nil && (!quiet || ctx.Err() != nil) {
+				return err
+			}
+			if at, err = revision(); err != nil {
+				return err
+			}
+			if notification != nil {
+				box.receive(notification.Payload, at)
+			}
+			if !time.Now().Before(look) {
+				box.saw(at)
+				look = time.Now().Add(s.quiet)
+			}
+		}
+	})
+}
+
+// look reports the revision of an SQLite database while no change of this process is unannounced.
+// Otherwise the change would look like one of another process.
+func (s *Store) look(ctx context.Context, report func(at int64)) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -123,10 +169,10 @@ func (s *Store) look(ctx context.Context, tell func(at int64)) error {
 		return ctx.Err()
 	}
 	var at int64
-	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+	if err := s.prepared.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
 		return err
 	}
-	tell(at)
+	report(at)
 	return nil
 }
 
@@ -137,44 +183,55 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// feed tells the followers within a process.
-type feed struct {
-	mu    sync.Mutex
-	boxes map[*mailbox]bool
+// followers are the followers within a process.
+type followers[F comparable] struct {
+	mu sync.Mutex
+	in map[F]bool
 }
 
-func (f *feed) add(box *mailbox) {
+func (f *followers[F]) add(one F) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.boxes[box] = true
+	if f.in == nil {
+		f.in = map[F]bool{}
+	}
+	f.in[one] = true
 }
 
-func (f *feed) remove(box *mailbox) {
+func (f *followers[F]) remove(one F) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.boxes, box)
+	delete(f.in, one)
 }
 
-func (f *feed) publish(c Change) {
+func (f *followers[F]) each(do func(F)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for box := range f.boxes {
-		box.put(c, c.Revision)
+	for one := range f.in {
+		do(one)
 	}
 }
 
-// mailbox holds the changes that a follower has not taken yet. Revisions have no gaps: one that is
-// missing was not heard of.
+// wake signals a follower, on a channel of size one.
+func wake(due chan struct{}) {
+	select {
+	case due <- struct{}{}:
+	default:
+	}
+}
+
+// mailbox holds the pending changes of a follower. Revisions have no gaps: a missing one means a
+// missed notification.
 type mailbox struct {
 	mu      sync.Mutex
 	pending []Change
-	deaf    bool          // nothing is being heard
-	last    int64         // the revision of the database up to which all is in pending, or was
-	signal  chan struct{} // of size one: something is pending
+	deaf    bool          // no notifications arrive
+	last    int64         // the newest revision that was put into pending
+	signal  chan struct{} // of size one: a change is pending
 }
 
-// receive takes what somebody has announced, of a database that is at a revision by now. Any role
-// that may connect can announce anything: what counts is the revision.
+// receive processes a notification; at is the revision that was read after it. Any role that may
+// connect can send notifications, so only the revision is trusted.
 func (b *mailbox) receive(payload string, at int64) {
 	var c Change
 	if err := json.Unmarshal([]byte(payload), &c); err != nil || !slices.Contains(changed, c.Kind) {
@@ -188,56 +245,53 @@ func (b *mailbox) receive(payload string, at int64) {
 var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry,
 	ChangedTool, ChangedAudit, ChangedGrant, ChangedRequest}
 
-// put takes that the change which led to a revision was of a kind, of a database that is at another
-// revision by now. Each revision is announced once: where there are two words about one, either may
-// be the true one.
+// put adds the change of a revision; at is the revision that was read after it. Each revision is
+// announced once: if two notifications name the same one, either may be forged.
 func (b *mailbox) put(c Change, at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case c.Revision > at:
-		b.see(at) // which nobody has made
+		b.see(at) // a change that does not exist
 	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 &&
 		b.pending[len(b.pending)-1].Kind == Everything:
 		b.all(min(at, max(b.last, c.Revision)))
 	default:
 		b.pending, b.last = append(b.pending, c), c.Revision
-		b.ring()
+		wake(b.signal)
 	}
 }
 
-// everything takes that all up to a revision may have changed.
+// everything reports that all up to a revision may have changed.
 func (b *mailbox) everything(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all(at)
 }
 
-// all puts Everything in the place of what is pending, but for the word that nothing was heard for
-// a while.
+// all replaces the pending changes with Everything, and keeps a pending Deaf.
 func (b *mailbox) all(at int64) {
 	b.deaf = false
-	untold := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
+	wasDeaf := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
 	b.last, b.pending = at, b.pending[:0]
-	if untold {
+	if wasDeaf {
 		b.pending = append(b.pending, Change{Kind: Deaf})
 	}
 	b.pending = append(b.pending, Change{Kind: Everything, Revision: b.last})
-	b.ring()
+	wake(b.signal)
 }
 
-// lost takes that nothing is being heard any more.
+// lost reports that notifications no longer arrive.
 func (b *mailbox) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.deaf {
 		b.deaf, b.pending = true, append(b.pending, Change{Kind: Deaf})
-		b.ring()
+		wake(b.signal)
 	}
 }
 
-// saw takes that the database is at a revision, which must be the one that was heard of: it is
-// lower where the database was restored.
+// saw compares the revision of the database with the last one. It is lower after a restore.
 func (b *mailbox) saw(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -247,13 +301,6 @@ func (b *mailbox) saw(at int64) {
 func (b *mailbox) see(at int64) {
 	if at != b.last {
 		b.all(at)
-	}
-}
-
-func (b *mailbox) ring() {
-	select {
-	case b.signal <- struct{}{}:
-	default:
 	}
 }
 

@@ -41,7 +41,7 @@ func follow(t *testing.T, s *store.Store) <-chan store.Change {
 	return changes
 }
 
-func TestEveryChangeIsToldInOrder(t *testing.T) {
+func TestEveryChangeIsSentInOrder(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		changes := follow(t, s)
@@ -138,10 +138,10 @@ func TestConnectionThatIsLostIsMadeAnewAndNothingIsMissed(t *testing.T) {
 	}
 }
 
-// TestConnectionThatIsLostWhileNothingIsAskedIsTold ends a follower's connection and lets nobody
+// TestConnectionThatIsLostWithoutQueriesIsReported ends a follower's connection and lets nobody
 // connect: the follower says once that it receives nothing, however often it tries, and that
 // everything may have changed once it receives changes again.
-func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
+func TestConnectionThatIsLostWithoutQueriesIsReported(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
 	s.Hasten(time.Millisecond)
@@ -187,8 +187,8 @@ func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
 	})
 }
 
-// TestChangeAfterOneThatWasNotHeardOfMeansEverything has a follower that does not look by itself.
-func TestChangeAfterOneThatWasNotHeardOfMeansEverything(t *testing.T) {
+// TestChangeAfterOneThatWasNotReceivedMeansEverything has a follower that does not look by itself.
+func TestChangeAfterOneThatWasNotReceivedMeansEverything(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		changes := follow(t, s)
@@ -300,8 +300,8 @@ func TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking(t *testing.T) {
 	noise.Wait()
 }
 
-// TestDatabaseThatIsRestoredIsTold lowers the revision, as a backup does, and goes on from there.
-func TestDatabaseThatIsRestoredIsTold(t *testing.T) {
+// TestRestoredDatabaseIsReported lowers the revision, as a backup does, and goes on from there.
+func TestRestoredDatabaseIsReported(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		switching := func() {
@@ -373,10 +373,10 @@ func TestNotificationNamesNobodyAndNothing(t *testing.T) {
 	}
 }
 
-// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while
+// TestFollowerThatIsSlowHoldsNobodyUpAndGetsEverything has a follower that takes nothing while
 // there are more changes than are held back for it, and more again where the word of them was
 // slower still.
-func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
+func TestFollowerThatIsSlowHoldsNobodyUpAndGetsEverything(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		slow, quick := follow(t, s), follow(t, s)
 		for n := int64(300); n <= 6000; n += 300 {
@@ -398,9 +398,9 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 	})
 }
 
-// TestWhatIsReadAfterAChangeIsToldIsAsNew has followers read what each change says, while others
+// TestWhatIsReadAfterANotificationIsAsNew has followers read what each change says, while others
 // change it: what they keep at the end is what is there.
-func TestWhatIsReadAfterAChangeIsToldIsAsNew(t *testing.T) {
+func TestWhatIsReadAfterANotificationIsAsNew(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		stores := []*store.Store{open(t, url)}
 		if !isSQLite(url) {

@@ -296,7 +296,7 @@ func TestScopesThatNothingCanBeInAreRefused(t *testing.T) {
 	})
 }
 
-func TestOfTwoWhoEditAtOnceOneIsToldToReadAgain(t *testing.T) {
+func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		org := must(s.CreateOrg(ctx, "org", ada))

@@ -114,7 +114,7 @@ func TestSearchesForAllVersionsUseAnIndex(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			asked := probe.Asked()
+			asked := probe.Recorded()
 			if len(asked) != 6 {
 				t.Errorf("%d statements", len(asked))
 			}

@@ -3,66 +3,57 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"io/fs"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/migrate"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/postgres"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/sqlite"
 )
 
-// engine is what SQLite and PostgreSQL do differently. Statements are the same for both.
+// engine has the differences between SQLite and PostgreSQL. Statements are the same for both.
 type engine struct {
-	name       string
-	dialect    goose.Dialect
-	migrations fs.FS
-	oneWriter  bool
-	// that are made at once; fewer than there are connections to write with, or the only one
+	oneWriter bool
+	// changes is the maximum number of concurrent changes: below the number of connections on
+	// PostgreSQL, and one on SQLite.
 	changes   int
-	forUpdate string // ends a SELECT that keeps its rows as they are until the transaction ends
+	forUpdate string // ends a SELECT that locks its rows
 
+	migration migrate.Migration
 	// open opens the pools of a database that has been migrated.
 	open func(ctx context.Context) (writes, reads *sql.DB, err error)
-	// connect opens the one connection that migrates.
-	connect func(ctx context.Context) (driver.Conn, error)
-	// begin starts, on that connection, the transaction that only one process can be in.
-	begin func(ctx context.Context, c driver.Conn) error
-	// verify says what a migration has left broken, before it is committed. Nil where the engine
-	// sees to that all by itself.
-	verify func(ctx context.Context, c driver.Conn) error
-
-	// insert keeps audit events in their order, all or none.
+	// insert inserts audit events in their order, all or none.
 	insert func(ctx context.Context, db *sql.DB, rows []row) error
-	// moment is a time as the engine keeps it.
+	// moment converts a time to the engine's format.
 	moment func(time.Time) any
-	// fault reads the engine's errors.
-	fault func(error) fault
-	// cured says an error of the engine with what to do about it, where that is known.
+	fault  func(error) fault.Kind
+	// cured adds a known cure to an error of the engine.
 	cured func(error) error
-	// present returns an error if what is committed now would be gone after a restart, since a file
-	// was deleted. Nil where the engine's server keeps the files.
+	// present returns an error if a commit would be lost at a restart, because a file was deleted.
 	present func() error
-	// writable returns an error if the database takes no changes at all. Nil where only a change
-	// shows that.
+	// writable returns an error if the database accepts no changes. space returns an error if the
+	// disk is too full for more than one row.
 	writable func(ctx context.Context, db *sql.DB) error
-	// space returns an error if the disk is full. Nil where a change of one row shows it.
-	space func() error
-	// serves says what the account lacks that serves from a database that has been migrated. Nil
-	// where files have no accounts.
+	space    func() error
+	// serves returns an error if the role lacks a privilege.
 	serves func(ctx context.Context, db *sql.DB) error
-	// hurry bounds how long a transaction waits for those of others. Nil where it is bounded
-	// already.
+	// hurry limits how long a transaction waits for locks.
 	hurry func(ctx context.Context, tx *sql.Tx) error
-	// announce tells other processes of a change, with the transaction that makes it. Nil where
-	// there is no way.
-	announce func(ctx context.Context, tx *sql.Tx, payload string) error
-	// listen tells a mailbox of the changes of all processes until ctx ends or the connection does,
-	// and looks for ones that were not told every so often.
-	// Nil where there is no way.
-	listen func(ctx context.Context, box *mailbox, every time.Duration) error
+	// announce notifies other processes when the transaction commits. listen runs follow until ctx
+	// or the connection ends. Both are nil on SQLite.
+	announce func(ctx context.Context, tx *sql.Tx, channel, payload string) error
+	listen   func(ctx context.Context, channel string, follow func(*pgx.Conn) error) error
 }
 
-// parse reads a store's URL. Errors repeat nothing that could be a password.
+const again = fault.Again
+
+// parse reads a store's URL. Errors contain no part that could be a password.
 func parse(url string) (*engine, error) {
 	scheme, rest, ok := strings.Cut(url, ":")
 	switch {
@@ -71,21 +62,97 @@ func parse(url string) (*engine, error) {
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
 		return postgresEngine(url)
 	}
-	return nil, wrong("store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE")
+	return nil, wrong("store: the URL starts with neither sqlite: nor postgres: — write " +
+		"sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE")
 }
 
-// there calls present, if the engine has it.
-func (e *engine) there() error {
-	if e.present == nil {
-		return nil
+func sqliteEngine(path string) (*engine, error) {
+	if rest, ok := strings.CutPrefix(path, "//"); ok {
+		if !strings.HasPrefix(rest, "/") {
+			// The URL may contain a password.
+			return nil, wrong("store: the URL has a host after sqlite:// instead of a path: write " +
+				"sqlite:PATH or sqlite:///absolute/path")
+		}
+		path = rest
 	}
-	return e.present()
+	switch {
+	case path == "":
+		return nil, wrong("store: sqlite: has no file: write sqlite:PATH")
+	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"),
+		strings.Contains(path, "://"), strings.ContainsAny(path, "?#\x00"):
+		return nil, wrong("store: sqlite: must be followed by the path of a file, without options: " +
+			"write sqlite:PATH")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: sqlite: %w", err)
+	}
+	db := sqlite.At(path)
+	e := &engine{oneWriter: true, changes: 1, migration: db.Migration(), open: db.Open,
+		moment: func(t time.Time) any { return t.UnixMicro() },
+		fault:  sqlite.Fault, cured: db.Cured, present: db.Present, space: db.Space,
+		writable: func(context.Context, *sql.DB) error { return nil }, // a change shows it
+		serves:   func(context.Context, *sql.DB) error { return nil }, // files have no accounts
+		hurry:    func(context.Context, *sql.Tx) error { return nil }} // its timeout bounds it
+	e.insert = sqliteInsert(e)
+	return e, nil
 }
 
-// commit commits a transaction. It returns nil only if what is committed outlasts the process.
+func postgresEngine(url string) (*engine, error) {
+	db, err := postgres.Parse(url)
+	if err != nil {
+		return nil, wrong("store: the URL cannot be read: write " +
+			"postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters " +
+			"percent-encoded")
+	}
+	return &engine{changes: postgres.Changing, forUpdate: "FOR UPDATE", migration: db.Migration(),
+		open: db.Open, insert: postgresInsert, moment: func(t time.Time) any { return t },
+		fault: postgres.Fault, cured: db.Cured, present: func() error { return nil },
+		space: func() error { return nil }, writable: postgres.Writable, serves: postgres.Serves,
+		hurry: postgres.Hurry, announce: postgres.Announce, listen: db.Listen}, nil
+}
+
+// migrate migrates to the version that choose returns for the newest one.
+func (e *engine) migrate(ctx context.Context, choose func(newest int64) (int64, error)) error {
+	return e.migration.To(ctx, choose, e.explain)
+}
+
+// commit commits a transaction. It returns nil only if the commit is durable.
 func (e *engine) commit(tx *sql.Tx) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	return e.there()
+	return e.present()
 }
+
+// sometime converts a time to the engine's format, and the zero time to NULL.
+func (e *engine) sometime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return e.moment(t)
+}
+
+// explain adds the operation and, if known, the cure to an error of the database. The error of an
+// ended context comes first, because drivers return their own.
+func (e *engine) explain(ctx context.Context, doing string, err error) error {
+	// database/sql does not export this error.
+	if strings.HasSuffix(err.Error(), "sql: database is closed") {
+		err = ErrClosed
+	}
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
+	}
+	cured := e.cured(err)
+	if e.fault(err) == fault.Unwritable {
+		cured = unwritableError{cured}
+	}
+	return fmt.Errorf("store: %s: %w", doing, cured)
+}
+
+// unwritableError is an [ErrUnwritable] with the text of its cause.
+type unwritableError struct{ error }
+
+func (e unwritableError) Is(target error) bool { return target == ErrUnwritable }
+
+func (e unwritableError) Unwrap() error { return e.error }

@@ -34,7 +34,7 @@ func (s *Store) Writes() *sql.DB { return s.writes }
 func (s *Store) Reads() *sql.DB { return s.reads }
 
 // ReadBy makes a store read by another pool, which stays the caller's to close.
-func (s *Store) ReadBy(db *sql.DB) { s.reads, s.asks = db, db }
+func (s *Store) ReadBy(db *sql.DB) { s.reads, s.prepared = db, db }
 
 // MigrateBy is Migrate by other migrations than the package's own.
 func MigrateBy(ctx context.Context, url string, migrations fs.FS, version int64) error {
@@ -42,8 +42,8 @@ func MigrateBy(ctx context.Context, url string, migrations fs.FS, version int64)
 	if err != nil {
 		return err
 	}
-	e.migrations = migrations
-	return e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, version) })
+	e.migration.Files = migrations
+	return e.migrate(ctx, to(version))
 }
 
 // Migrations are the package's own, of the engine that a URL names.
@@ -52,12 +52,12 @@ func Migrations(url string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.migrations, nil
+	return e.migration.Files, nil
 }
 
 // Kept is how many statements are kept.
 func (s *Store) Kept() int {
-	p, ok := s.asks.(*prepared)
+	p, ok := s.prepared.(*prepared)
 	if !ok {
 		return 0
 	}

@@ -64,9 +64,9 @@ func TestURLOfNoEngineIsNotMigrated(t *testing.T) {
 	}
 }
 
-// TestWhatTheDatabaseFailsAtIsToldAsThat has the store's tables taken away: nothing that it says
-// about that is one of the answers that a caller decides on.
-func TestWhatTheDatabaseFailsAtIsToldAsThat(t *testing.T) {
+// TestFailuresOfTheDatabaseAreReportedAsThat has the store's tables taken away: nothing that it
+// says about that is one of the answers that a caller decides on.
+func TestFailuresOfTheDatabaseAreReportedAsThat(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, s := t.Context(), open(t, url)
 		org := must(s.CreateOrg(ctx, "acme", ada))

@@ -29,15 +29,15 @@ func readGrant(row scanner) (g grant.Grant, err error) {
 	return g, err
 }
 
-// complete sets what a row has in another form than a permission.
+// complete sets the fields that a row has in another form.
 func complete(p *grant.Permission, restricted bool) {
 	p.Unrestricted = grant.Unrestricted(!restricted)
-	if len(p.Parameters) > 0 { // rows have another spelling of "<", for example
+	if len(p.Parameters) > 0 { // for example, rows escape "<"
 		*p = p.Canonical()
 	}
 }
 
-// parameters are those of a permission, as a JSON object.
+// parameters scans the parameters of a permission, a JSON object.
 type parameters struct{ of *map[string]json.RawMessage }
 
 func (p parameters) Scan(value any) error {
@@ -72,29 +72,10 @@ func digestOf(p grant.Permission) string {
 	return audit.DigestOf([]byte(line)).String()
 }
 
-// sometime scans a time that may be none.
-type sometime struct{ *time.Time }
-
-func (s sometime) Scan(value any) error {
-	if value == nil {
-		*s.Time = time.Time{}
-		return nil
-	}
-	return moment(s).Scan(value)
-}
-
-// sometime is a time as the engine keeps it, or none.
-func (e *engine) sometime(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return e.moment(t)
-}
-
-// alone lets the changes to grants and requests come one after the other: what one has counted and
-// read is so until it stands. They take the row of the revision first, and others last, so that
-// none waits in a ring.
-func (t *tx) alone() error { return t.hold(say(`SELECT id FROM store_revision WHERE id = 1`)) }
+// alone makes changes to grants and requests run one after the other, so that their counts and
+// reads stay valid until the commit. They lock the row of the revision first, other changes lock it
+// last, so there is no deadlock.
+func (t *tx) alone() error { return t.hold(stmt(`SELECT id FROM store_revision WHERE id = 1`)) }
 
 // Grant keeps a grant, in canonical form. If the client already has the permission, that grant is
 // renewed and keeps its id. Errors wrap [grant.ErrInvalid] and [grant.ErrFull].
@@ -114,15 +95,15 @@ func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (
 	return only(made, err)
 }
 
-// grant keeps a grant within a transaction, and says for the audit what that was.
+// grant inserts or renews a grant, and describes it for the audit.
 func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	if g, err = g.Keepable(t.now); err != nil {
 		return g, "", err
 	}
 	var has, id int64
 	digest, renewed := digestOf(g.Permission), ""
-	q := say(
-		`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
+	q := stmt(`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants `+
+		`WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
 	if err := q.row(t.ctx, t).Scan(&has, &id); err != nil {
 		return g, "", err
 	}
@@ -132,19 +113,17 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	case id != 0:
 		// The row has other parameters if the database was migrated back and forth.
 		renewed = " anew"
-		_,
-			err = say(
-			`UPDATE grants SET parameters = ?, granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
-			parameters, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires),
-			id).exec(t.ctx, t)
+		_, err = stmt(`UPDATE grants SET parameters = ?, granted_by = ?, reason = ?, `+
+			`created_at = ?, expires_at = ? WHERE id = ?`, parameters, g.By, g.Reason,
+			t.engine.moment(g.Created), t.engine.sometime(g.Expires), id).exec(t.ctx, t)
 	case has >= int64(t.limits.grants):
 		err = grant.ErrFull
 	default:
-		err = say(`INSERT INTO grants (`+permissionColumns+
-			`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		q = stmt(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, `+
+			`created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 			g.Issuer, g.Client, g.Type, g.Resource, bool(!g.Unrestricted), parameters, digest, g.By,
-			g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(
-			&id)
+			g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires))
+		err = q.row(t.ctx, t).Scan(&id)
 	}
 	if err != nil {
 		return g, "", err
@@ -153,8 +132,8 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	return g, fmt.Sprintf("grant %d%s: %s%s", id, renewed, granted(g), because(g.Reason)), nil
 }
 
-// granted is a grant for the audit, as in: file.read public/** to client "x" of issuer "y" until
-// 2026-03-04T12:00:00Z.
+// granted describes a grant for the audit, as in: file.read public/** to client "x" of issuer "y"
+// until 2026-03-04T12:00:00Z.
 func granted(g grant.Grant) string {
 	until := ""
 	if !g.Expires.IsZero() {
@@ -190,7 +169,7 @@ func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.E
 		if err := t.alone(); err != nil {
 			return done{}, err
 		}
-		q := say(`DELETE FROM grants WHERE issuer = ? AND client = ? AND type = ?`,
+		q := stmt(`DELETE FROM grants WHERE issuer = ? AND client = ? AND type = ?`,
 			keepable(r.Issuer), keepable(r.Client), keepable(r.Type))
 		if resource != "" {
 			q = q.and(`AND resource = ?`, keepable(resource))
@@ -210,8 +189,8 @@ func byID(a, b grant.Grant) int {
 	return cmp.Compare(x, y)
 }
 
-// revocation says for the audit what was revoked, as in: file.read public/** of client "x": grant
-// 12. What is said of is not kept anywhere, and so quoted.
+// revocation describes a revocation for the audit, as in: file.read public/** of client "x": grant
+// 12. Type and resource are not validated, and so quoted.
 func revocation(r grant.Revocation, resource string, revoked []grant.Grant) string {
 	what := "all of " + quoted(r.Type)
 	if resource != "" {
@@ -230,13 +209,9 @@ func revocation(r grant.Revocation, resource string, revoked []grant.Grant) stri
 
 // GrantsOf returns the grants of a client in the order of their ids, expired ones included.
 func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Grant, error) {
-	q := say(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`,
+	q := stmt(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`,
 		keepable(issuer), keepable(client))
-	found, err := all(ctx, s.asks, q, readGrant)
-	if err != nil {
-		return nil, s.engine.explain(ctx, "read the grants of a client", err)
-	}
-	return found, nil
+	return every(ctx, s, s.prepared, "read the grants of a client", q, readGrant)
 }
 
 // Grants returns a page of the grants of a filter, in the order of their ids. Errors wrap
@@ -246,21 +221,17 @@ func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, erro
 	if err != nil {
 		return nil, invalid("list grants", err)
 	}
-	q := chosen(f, say(`SELECT `+grantColumns+` FROM grants WHERE id > ?`, after)).and(
+	q := chosen(f, stmt(`SELECT `+grantColumns+` FROM grants WHERE id > ?`, after)).and(
 		`ORDER BY id LIMIT ?`, limit)
-	found, err := all(ctx, s.reads, q, readGrant)
-	if err != nil {
-		return nil, s.engine.explain(ctx, "list grants", err)
-	}
-	return found, nil
+	return every(ctx, s, s.reads, "list grants", q, readGrant)
 }
 
-// chosen adds the id, the client and the type of a filter to a statement that has a condition.
+// chosen adds conditions for the id, the client and the type of a filter.
 func chosen(f grant.Filter, q *statement) *statement {
 	if f.ID != "" {
 		id, ok := grant.Number(f.ID)
 		if !ok {
-			id = 0 // which nothing has
+			id = 0 // matches no row
 		}
 		q = q.and(`AND id = ?`, id)
 	}

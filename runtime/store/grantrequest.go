@@ -15,7 +15,7 @@ import (
 const requestColumns = `id, ` + permissionColumns +
 	`, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id`
 
-// requestsAt reads requests as they are at a moment.
+// requestsAt returns a function that reads a request with its status at a moment.
 func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
 	return func(row scanner) (r grant.Request, err error) {
 		var id int64
@@ -33,7 +33,7 @@ func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
 	}
 }
 
-// openRequests narrows to those of a client that are open at a moment.
+// openRequests adds a condition for the open requests of a client at a moment.
 func (e *engine) openRequests(q *statement, issuer, client string, at time.Time) *statement {
 	return q.and(`WHERE issuer = ? AND client = ? AND status = 'open' AND created_at > ?`, issuer,
 		client, e.moment(at.Add(-grant.Waits)))
@@ -52,9 +52,9 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 		return grant.Request{}, invalid(doing, err)
 	}
 	digest := digestOf(r.Permission)
-	same := func(db asker, at time.Time) (grant.Request, error) {
+	same := func(db querier, at time.Time) (grant.Request, error) {
 		return requestsAt(at)(s.engine.openRequests(
-			say(`SELECT `+requestColumns+` FROM grant_requests`), r.Issuer, r.Client, at).and(
+			stmt(`SELECT `+requestColumns+` FROM grant_requests`), r.Issuer, r.Client, at).and(
 			`AND digest = ?`, digest).row(ctx, db))
 	}
 	switch made, err = same(s.reads, now()); {
@@ -63,7 +63,7 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 	case !errors.Is(err, sql.ErrNoRows):
 		return grant.Request{}, s.engine.explain(ctx, doing, err)
 	}
-	// Counted before anything is written too, for a client that goes on asking holds up nobody.
+	// Count before the transaction too: a client that repeats requests must not delay others.
 	switch err := s.engine.room(ctx, s.reads, r, now(), most, s.limits.requests); {
 	case errors.Is(err, grant.ErrTooMany):
 		return grant.Request{}, fmt.Errorf("store: %s: %w", doing, err)
@@ -87,7 +87,7 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 			because(r.Reason))}, err
 	})
 	if found {
-		return made, nil // somebody asked for it at the same moment
+		return made, nil // from a concurrent call
 	}
 	return only(made, err)
 }
@@ -96,14 +96,13 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 var errNothing = errors.New("no change is needed")
 
 func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, error) {
-	_,
-		err := say(
-		`UPDATE grant_requests SET status = 'withdrawn' WHERE issuer = ? AND client = ? AND status = 'open' AND created_at <= ?`,
+	_, err := stmt(`UPDATE grant_requests SET status = 'withdrawn' WHERE issuer = ? AND client = ? `+
+		`AND status = 'open' AND created_at <= ?`,
 		r.Issuer, r.Client, t.engine.moment(t.now.Add(-grant.Waits))).exec(t.ctx, t)
 	if err != nil {
 		return r, err
 	}
-	if err := t.forget(); err != nil {
+	if err := t.pruneRequests(); err != nil {
 		return r, err
 	}
 	if err := t.engine.room(t.ctx, t, r, t.now, most, t.limits.requests); err != nil {
@@ -115,30 +114,30 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 		return r, err
 	}
 	var id int64
-	err = say(`INSERT INTO grant_requests (`+permissionColumns+
-		`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
+	err = stmt(`INSERT INTO grant_requests (`+permissionColumns+`, digest, principal, tool, reason, `+
+		`status, created_at, decided_by, note) `+
+		`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
 		r.Issuer, r.Client, r.Type, r.Resource, bool(!r.Unrestricted), parameters, digest,
 		r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
 	r.ID = strconv.FormatInt(id, 10)
 	return r, err
 }
 
-// tooMany is a [grant.ErrTooMany] of all clients.
+// tooMany is a [grant.ErrTooMany] for all clients together.
 type tooMany int
 
 func (n tooMany) Error() string {
-	return fmt.Sprintf(
-		"all clients together have %d open requests, which is the maximum: approve or deny some first",
-		int(n))
+	return fmt.Sprintf("all clients together have %d open requests, which is the maximum: "+
+		"approve or deny some first", int(n))
 }
 
 func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }
 
-// room is an error where a client has so many requests open as it may have, or all clients have.
-func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Time, most,
+// room returns an error if a client, or all clients together, have the maximum of open requests.
+func (e *engine) room(ctx context.Context, db querier, r grant.Request, at time.Time, most,
 	all int) error {
 	var open int
-	if err := e.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client,
+	if err := e.openRequests(stmt(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client,
 		at).row(ctx, db).Scan(&open); err != nil {
 		return err
 	}
@@ -146,8 +145,8 @@ func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Ti
 		return grant.ErrTooMany
 	}
 	var one int64
-	q := say(
-		`SELECT id FROM grant_requests WHERE status = 'open' AND created_at > ? ORDER BY id DESC LIMIT 1 OFFSET ?`, e.moment(at.Add(-grant.Waits)), all-1)
+	q := stmt(`SELECT id FROM grant_requests WHERE status = 'open' AND created_at > ? `+
+		`ORDER BY id DESC LIMIT 1 OFFSET ?`, e.moment(at.Add(-grant.Waits)), all-1)
 	switch err := q.row(ctx, db).Scan(&one); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -158,26 +157,24 @@ func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Ti
 }
 
 const (
-	// remembered is how old a request becomes: 90 days after it can have been decided on at the
-	// latest. The database lets none be deleted that was asked within 90 days.
-	remembered = grant.Waits + 90*24*time.Hour
-	// forgotten is how many are deleted at once, at most.
-	forgotten = 100
+	// requestRetention is the maximum age of a request: 90 days after its last possible decision.
+	// The database refuses to delete requests of the last 90 days.
+	requestRetention = grant.Waits + 90*24*time.Hour
+	// pruneBatch is the maximum number that one call deletes.
+	pruneBatch = 100
 )
 
-// forget deletes the oldest requests, some at a time. Their ids are in the order in which they were
-// asked.
-func (t *tx) forget() error {
-	_,
-		err := say(
-		`DELETE FROM grant_requests WHERE id IN (SELECT id FROM (SELECT id, created_at FROM grant_requests ORDER BY id LIMIT ?) AS oldest WHERE created_at <= ?)`,
-		forgotten, t.engine.moment(t.now.Add(-remembered))).exec(t.ctx, t)
+// pruneRequests deletes a batch of the oldest requests. Ids are in the order of creation.
+func (t *tx) pruneRequests() error {
+	_, err := stmt(`DELETE FROM grant_requests WHERE id IN (SELECT id FROM (SELECT id, created_at `+
+		`FROM grant_requests ORDER BY id LIMIT ?) AS oldest WHERE created_at <= ?)`,
+		pruneBatch, t.engine.moment(t.now.Add(-requestRetention))).exec(t.ctx, t)
 	return err
 }
 
 // GrantRequest returns a request. The error wraps [grant.ErrUnknown] if it does not exist.
 func (s *Store) GrantRequest(ctx context.Context, id string) (grant.Request, error) {
-	r, err := requestByID(ctx, s.asks, id, now(), "")
+	r, err := requestByID(ctx, s.prepared, id, now(), "")
 	switch {
 	case errors.Is(err, grant.ErrUnknown):
 		return grant.Request{}, fmt.Errorf("store: %w", err)
@@ -187,11 +184,11 @@ func (s *Store) GrantRequest(ctx context.Context, id string) (grant.Request, err
 	return r, nil
 }
 
-func requestByID(ctx context.Context, db asker, id string, at time.Time, more string) (
+func requestByID(ctx context.Context, db querier, id string, at time.Time, more string) (
 	r grant.Request, err error) {
 	n, ok := grant.Number(id)
 	if ok {
-		r, err = requestsAt(at)(say(`SELECT `+requestColumns+` FROM grant_requests WHERE id = ? `+
+		r, err = requestsAt(at)(stmt(`SELECT `+requestColumns+` FROM grant_requests WHERE id = ? `+
 			more, n).row(ctx, db))
 	}
 	if !ok || errors.Is(err, sql.ErrNoRows) {
@@ -229,7 +226,7 @@ func (s *Store) DenyRequest(ctx context.Context, id string, v grant.Verdict, by 
 		})
 }
 
-// decide decides on an open request. Of several who do so at once one finds it open.
+// decide decides on an open request. Only one of several concurrent decisions finds it open.
 func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit.Event,
 	action string, how func(t *tx, open grant.Request) (grant.Request, string, error)) (
 	r grant.Request, err error) {
@@ -252,9 +249,8 @@ func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit
 		}
 		number, _ := grant.Number(r.ID)
 		granted, _ := grant.Number(r.Grant)
-		_,
-			err = say(
-			`UPDATE grant_requests SET status = ?, decided_at = ?, decided_by = ?, note = ?, grant_id = ? WHERE id = ? AND status = 'open'`,
+		_, err = stmt(`UPDATE grant_requests SET status = ?, decided_at = ?, decided_by = ?, `+
+			`note = ?, grant_id = ? WHERE id = ? AND status = 'open'`,
 			r.Status, t.engine.moment(r.Decided), r.By, r.Note,
 			sql.Null[int64]{V: granted, Valid: r.Grant != ""}, number).exec(ctx, t)
 		return done{kind, "request " + r.ID + ": " + object}, err
@@ -269,9 +265,9 @@ func (s *Store) GrantRequests(ctx context.Context, f grant.Filter) ([]grant.Requ
 	if err != nil {
 		return nil, invalid("list requests", err)
 	}
-	q := say(`SELECT ` + requestColumns + ` FROM grant_requests WHERE id > 0`)
+	q := stmt(`SELECT ` + requestColumns + ` FROM grant_requests WHERE id > 0`)
 	if after != 0 {
-		q = say(`SELECT `+requestColumns+` FROM grant_requests WHERE id < ?`, after)
+		q = stmt(`SELECT `+requestColumns+` FROM grant_requests WHERE id < ?`, after)
 	}
 	at := now()
 	stale := s.engine.moment(at.Add(-grant.Waits))
@@ -284,9 +280,6 @@ func (s *Store) GrantRequests(ctx context.Context, f grant.Filter) ([]grant.Requ
 	default:
 		q = q.and(`AND status = ?`, keepable(string(f.Status)))
 	}
-	found, err := all(ctx, s.reads, q.and(`ORDER BY id DESC LIMIT ?`, limit), requestsAt(at))
-	if err != nil {
-		return nil, s.engine.explain(ctx, "list requests", err)
-	}
-	return found, nil
+	return every(ctx, s, s.reads, "list requests", q.and(`ORDER BY id DESC LIMIT ?`, limit),
+		requestsAt(at))
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestLossIsToldOnceAndEvenIfItIsOver has a follower that takes nothing while connections are lost
-// and made anew.
-func TestLossIsToldOnceAndEvenIfItIsOver(t *testing.T) {
+// TestLossIsReportedOnceAndEvenIfItIsOver has a follower that takes nothing while connections are
+// lost and made anew.
+func TestLossIsReportedOnceAndEvenIfItIsOver(t *testing.T) {
 	box := &mailbox{signal: make(chan struct{}, 1)}
 	box.everything(1)
 	for at := int64(2); at < 5; at++ {

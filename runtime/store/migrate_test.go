@@ -95,6 +95,9 @@ var rowsOf = [][][2]string{
 		{`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'bob', 'file.read', 'b/**', FALSE, '{}', 'sha256:0', '', '', '', 'open', NOW, '', '')`, `SELECT resource FROM grant_requests`},
 	},
 	7: {}, // the column params becomes parameters
+	8: {{`INSERT INTO resource_updates (place, number, uri) VALUES (1, 1, 'team://people/1')`,
+		`SELECT uri FROM resource_updates`}},
+	9: {{`INSERT INTO tasks (id, issuer, subject, client, expires_at, record) VALUES ('t', '', 'bob', '', NOW, '{}')`, `SELECT subject FROM tasks`}},
 }
 
 var newest = int64(len(rowsOf) - 1)
@@ -221,7 +224,7 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 		}
 		db := raw(t, url)
 		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(
-			got, " ") != "0 1 2 3 4 5 6 7" {
+			got, " ") != "0 1 2 3 4 5 6 7 8 9" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {
@@ -387,9 +390,9 @@ func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
 	}
 }
 
-// TestRoleThatMayMakeNoTablesIsToldTheCureAtOnce looks for the words that goose has once it has
+// TestRoleThatMayMakeNoTablesGetsTheCureAtOnce looks for the words that goose has once it has
 // tried for some seconds, and are not said of what ended it at once.
-func TestRoleThatMayMakeNoTablesIsToldTheCureAtOnce(t *testing.T) {
+func TestRoleThatMayMakeNoTablesGetsTheCureAtOnce(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	role, _ := db.Account(t)
 	s, err := store.Open(t.Context(), postgresURL(db, role))
@@ -504,21 +507,21 @@ func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
 		fillOlder(t, db, url)
 		s := open(t, url)
 		older := olderGrants()
-		asks := map[string]grant.Ask{
+		queries := map[string]grant.Query{
 			"file.read":      {Kind: "file.read", Resource: "docs/a"},
 			"system.command": {Kind: "system.command", Argv: []string{"git", "log", "x"}},
 			"net.connect":    {Kind: "net.connect", Resource: "api.example.com:443"},
 			"db.read":        {Kind: "db.read", Resource: "unrestricted"},
 		}
-		decide := func(client string, ask grant.Ask, isolated bool) grant.Decision {
-			ask.Isolated = isolated
-			return must(grant.NewSet(must(s.GrantsOf(ctx, "", client))...)).Decide(time.Now(), ask)
+		decide := func(client string, query grant.Query, isolated bool) grant.Decision {
+			query.Isolated = isolated
+			return must(grant.NewSet(must(s.GrantsOf(ctx, "", client))...)).Decide(time.Now(), query)
 		}
 		for i, was := range older {
 			client := fmt.Sprint("only ", i)
-			for kind, ask := range asks {
+			for kind, query := range queries {
 				for _, isolated := range []bool{false, true} {
-					got := decide(client, ask, isolated)
+					got := decide(client, query, isolated)
 					if want := kind == was.kind &&
 						(isolated || !was.restricted); got.Allowed != want {
 						t.Errorf("%s, %s, isolated %v: %+v", was.line, kind, isolated, got)
@@ -550,17 +553,17 @@ func TestGrantsOfTheVersionBeforeDecideAsBefore(t *testing.T) {
 				t.Errorf("%s is approved as %s, %v", has.Permission, given.Permission, err)
 			}
 		}
-		for kind, ask := range asks {
+		for kind, query := range queries {
 			for _, isolated := range []bool{false, true} {
-				if got := decide("all", ask, isolated); !got.Allowed {
+				if got := decide("all", query, isolated); !got.Allowed {
 					t.Errorf("%s, isolated %v: %+v", kind, isolated, got)
 				}
 			}
 		}
 		fresh := must(s.Grant(ctx, grant.Grant{Client: "new",
 			Permission: grant.Permission{Type: "db.read", Resource: "unrestricted"}}, ada))
-		if got := decide("new", asks["db.read"], false); bool(fresh.Unrestricted) || got.Allowed ||
-			got.Cause != grant.Restricted || !decide("new", asks["db.read"], true).Allowed {
+		if got := decide("new", queries["db.read"], false); bool(fresh.Unrestricted) || got.Allowed ||
+			got.Cause != grant.Restricted || !decide("new", queries["db.read"], true).Allowed {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -46,8 +46,8 @@ func (m *model) drop() {
 	maps.DeleteFunc(m.entries, func(id int64, _ map[string]string) bool { _, ok := m.catalogs[id]; return !ok })
 }
 
-// said is what the model says of a change: nil or one of the store's errors.
-func said(found, conflict, taken bool) error {
+// wantError is the error of a change in the model: nil or one of the store's errors.
+func wantError(found, conflict, taken bool) error {
 	switch {
 	case !found:
 		return store.ErrNotFound
@@ -135,7 +135,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			name := name.Draw(r, "name")
 			o, err := s.CreateOrg(ctx, name, ada)
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.orgs)), func(o store.Org) bool { return o.Name == name })
-			if answered(err, said(true, false, taken)) {
+			if answered(err, wantError(true, false, taken)) {
 				fresh("org", o.ID)
 				m.orgs[o.ID] = o
 			}
@@ -145,7 +145,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			o, err := s.RenameOrg(ctx, id, version, name, ada)
 			old, found := m.orgs[id]
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.orgs)), func(o store.Org) bool { return o.Name == name && o.ID != id })
-			if answered(err, said(found, old.Version != version, taken)) {
+			if answered(err, wantError(found, old.Version != version, taken)) {
 				old.Name, old.Version, old.Updated = name, version+1, o.Updated
 				m.orgs[id] = old
 			}
@@ -154,7 +154,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			id, version := id(r, m.orgs), any.Draw(r, "version")
 			err := s.DeleteOrg(ctx, id, version, ada)
 			old, found := m.orgs[id]
-			if answered(err, said(found, version != 0 && old.Version != version, false)) {
+			if answered(err, wantError(found, version != 0 && old.Version != version, false)) {
 				delete(m.orgs, id)
 				m.drop()
 				m.drop() // what belonged to the teams that were dropped
@@ -164,7 +164,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			org, name := id(r, m.orgs), name.Draw(r, "name")
 			made, err := s.CreateTeam(ctx, org, name, ada)
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.teams)), func(t store.Team) bool { return t.Org == org && t.Name == name })
-			if answered(err, said(m.exists(store.InOrg(org)), false, taken)) {
+			if answered(err, wantError(m.exists(store.InOrg(org)), false, taken)) {
 				fresh("team", made.ID)
 				m.teams[made.ID] = made
 			}
@@ -174,7 +174,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			old, found := m.teams[id]
 			in := rapid.SampledFrom([]store.Scope{store.Anywhere, store.InOrg(old.Org), store.InOrg(old.Org + 1)}).Draw(r, "in")
 			err := s.DeleteTeam(ctx, in, id, version, ada)
-			if answered(err, said(found && sees(in, store.InOrg(old.Org)), version != 0 && old.Version != version, false)) {
+			if answered(err, wantError(found && sees(in, store.InOrg(old.Org)), version != 0 && old.Version != version, false)) {
 				delete(m.teams, id)
 				m.drop()
 			}
@@ -186,7 +186,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			}
 			made, err := s.AddMember(ctx, in, "", subject, standing, ada)
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.members)), func(x store.Membership) bool { return x.Scope == in && x.Subject == subject })
-			if answered(err, said(m.exists(in), false, taken)) {
+			if answered(err, wantError(m.exists(in), false, taken)) {
 				fresh("member", made.ID)
 				m.members[made.ID] = made
 			}
@@ -195,7 +195,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			id, version, standing := id(r, m.members), version.Draw(r, "version"), standing.Draw(r, "standing")
 			got, err := s.UpdateMember(ctx, store.Anywhere, id, version, standing, ada)
 			old, found := m.members[id]
-			if answered(err, said(found, old.Version != version, false)) {
+			if answered(err, wantError(found, old.Version != version, false)) {
 				old.Standing, old.Version, old.Updated = standing, version+1, got.Updated
 				m.members[id] = old
 			}
@@ -204,7 +204,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			in, name, active := m.scope(r), name.Draw(r, "name"), rapid.Bool().Draw(r, "active")
 			c, err := s.CreateCatalog(ctx, in, name, "", active, ada)
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.catalogs)), func(c store.Catalog) bool { return c.Scope == in && c.Name == name })
-			if answered(err, said(m.exists(in), false, taken)) {
+			if answered(err, wantError(m.exists(in), false, taken)) {
 				fresh("catalog", c.ID)
 				m.catalogs[c.ID], m.entries[c.ID] = c, map[string]string{}
 			}
@@ -230,7 +230,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.catalogs)), func(c store.Catalog) bool {
 				return c.Scope == old.Scope && c.Name == want.Name && c.ID != id
 			})
-			if answered(err, said(found && sees(from, old.Scope), old.Version != version, taken)) {
+			if answered(err, wantError(found && sees(from, old.Scope), old.Version != version, taken)) {
 				want.Version, want.Updated = version+1, c.Updated
 				m.catalogs[id] = want
 			}
@@ -239,7 +239,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			id, version, from := id(r, m.catalogs), any.Draw(r, "version"), m.scope(r)
 			err := s.DeleteCatalog(ctx, from, id, version, ada)
 			old, found := m.catalogs[id]
-			if answered(err, said(found && sees(from, old.Scope), version != 0 && old.Version != version, false)) {
+			if answered(err, wantError(found && sees(from, old.Scope), version != 0 && old.Version != version, false)) {
 				delete(m.catalogs, id)
 				m.drop()
 			}
@@ -248,7 +248,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			id, tool, module := id(r, m.catalogs), tool.Draw(r, "tool"), name.Draw(r, "module")
 			_, err := s.AddEntry(ctx, store.Anywhere, id, tool, module, ada)
 			entries, found := m.entries[id]
-			if _, taken := entries[tool]; answered(err, said(found, false, taken)) {
+			if _, taken := entries[tool]; answered(err, wantError(found, false, taken)) {
 				entries[tool] = module
 			}
 		},
@@ -256,7 +256,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 			id, tool, from := id(r, m.catalogs), tool.Draw(r, "tool"), m.scope(r)
 			err := s.RemoveEntry(ctx, from, id, tool, ada)
 			_, found := m.entries[id][tool]
-			if answered(err, said(found && sees(from, m.catalogs[id].Scope), false, false)) {
+			if answered(err, wantError(found && sees(from, m.catalogs[id].Scope), false, false)) {
 				delete(m.entries[id], tool)
 			}
 		},

@@ -20,7 +20,7 @@ func lastObject(t *testing.T, s *store.Store) string {
 	return all[len(all)-1].Object
 }
 
-func TestAuditSaysWhatAnUpdateOfACatalogHasChanged(t *testing.T) {
+func TestAuditHasWhatAnUpdateOfACatalogHasChanged(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		org := must(s.CreateOrg(ctx, "acme", ada))
@@ -47,7 +47,7 @@ func TestAuditSaysWhatAnUpdateOfACatalogHasChanged(t *testing.T) {
 	})
 }
 
-func TestAuditSaysHowMuchWentWithWhatWasDeleted(t *testing.T) {
+func TestAuditHasHowMuchWentWithWhatWasDeleted(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		acme, other := must(s.CreateOrg(ctx, "acme", ada)), must(s.CreateOrg(ctx, "other", ada))

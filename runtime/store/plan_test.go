@@ -46,7 +46,7 @@ func TestEveryStatementOfTheResolvingPathUsesAnIndex(t *testing.T) {
 			must(s.Catalog(ctx, store.Anywhere, kit.ID))
 			must(s.Tools(ctx, kit.ID))
 			must(s.GrantsOf(ctx, "https://id.example", "x"))
-			asked := probe.Asked()
+			asked := probe.Recorded()
 			if len(asked) != 8 {
 				t.Errorf("%d statements", len(asked))
 			}

@@ -268,7 +268,7 @@ func TestPruneThatEndsEarlyIsGoneOnWith(t *testing.T) {
 	})
 }
 
-func TestOfTwoWhoPruneAtOnceOneIsToldSo(t *testing.T) {
+func TestOfTwoWhoPruneAtOnceOneGetsAnError(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		c := begin(t, s, "web-1")

@@ -29,8 +29,8 @@ func grants(t *testing.T, err error) string {
 	return "GRANT USAGE" + statements
 }
 
-// TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight follows the error to the letter.
-func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
+// TestRoleThatLacksARightIsReportedAtTheStartAndTheCureIsRight follows the error to the letter.
+func TestRoleThatLacksARightIsReportedAtTheStartAndTheCureIsRight(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	role, _ := db.Account(t)
 	must(db.Exec("CREATE SCHEMA s1"))
@@ -46,7 +46,7 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	s, err = store.Open(t.Context(), reader)
 	if err == nil || !strings.Contains(err.Error(),
 		fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on "+
-			"organizations and 23 more: as the owner of the tables, run", role)) {
+			"organizations and 29 more: as the owner of the tables, run", role)) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	cure := grants(t, err)
@@ -193,7 +193,7 @@ func refusing(t *testing.T, code, message string) (host string) {
 	return l.Addr().String()
 }
 
-func TestServerThatLetsNobodyInIsToldInOneLineWithACureAndWithoutThePassword(t *testing.T) {
+func TestServerThatLetsNobodyInIsReportedInOneLineWithACureAndWithoutThePassword(t *testing.T) {
 	down := must(net.Listen("tcp", "127.0.0.1:0"))
 	nobody := down.Addr().String()
 	down.Close()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/migrate"
 )
 
 // Store is an open database. Its methods are safe for concurrent use.
@@ -28,16 +29,18 @@ type Store struct {
 	// writes and reads are the same pool on PostgreSQL. SQLite has one writer at a time, and
 	// readers that do not wait for it.
 	writes, reads *sql.DB
-	asks          asker // reads, or statements that are prepared on it
-	// turn has a place for each change from its start until it is announced. On SQLite there is
-	// one: changes are announced in the order in which they were made.
+	prepared      querier // reads, or prepared statements on it
+	// turn is a semaphore that a change holds until it is announced. On SQLite it has one place, so
+	// that changes are announced in their order.
 	turn chan struct{}
-	feed feed
-	// together keeps events in one go.
+	feed followers[*mailbox]
+	// updates are woken when this process publishes an update of a resource.
+	updates followers[chan struct{}]
+	// together writes concurrent events in one transaction.
 	together *groupcommit.Group[row]
-	sealer   audit.Sealer // nil where events are in no chain
+	sealer   audit.Sealer // nil without a chain of events
 	unsure   atomic.Bool  // the last change or event failed, and none was made since
-	// quiet and pause are the constants of these names, or a test's.
+	// quiet and pause are the constants of these names. Tests change them.
 	quiet, pause time.Duration
 	limits       limits
 
@@ -64,31 +67,27 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.migrate(ctx, func(ctx context.Context, m *migrator) error {
-		return m.to(ctx, m.newest())
-	}); err != nil {
+	err = e.migrate(ctx, func(newest int64) (int64, error) { return newest, nil })
+	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause,
-		limits: usual}
+	s := &Store{engine: e, quiet: quiet, pause: pause, limits: usual}
 	s.writes, s.reads, err = e.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.together = newTogether(s)
-	s.asks = s.reads
+	s.prepared = s.reads
 	if e.oneWriter {
-		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
+		s.prepared = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.turn = make(chan struct{}, e.changes)
-	if err := s.answers(ctx); err != nil {
+	if err := s.responds(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if e.serves != nil {
-		if err := e.serves(ctx, s.writes); err != nil {
-			return nil, errors.Join(e.explain(ctx, "the privileges of the role", err), s.Close())
-		}
+	if err := e.serves(ctx, s.writes); err != nil {
+		return nil, errors.Join(e.explain(ctx, "the privileges of the role", err), s.Close())
 	}
 	return s, nil
 }
@@ -98,11 +97,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // has failed, as on a full disk, Ping writes one row and, for SQLite, a megabyte beside the file,
 // which it deletes. It is a check of readiness.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.answers(ctx); err != nil {
+	if err := s.responds(ctx); err != nil {
 		return err
 	}
-	err := s.engine.there()
-	if err == nil && s.engine.writable != nil {
+	err := s.engine.present()
+	if err == nil {
 		err = s.engine.writable(ctx, s.writes)
 	}
 	if err == nil && s.unsure.Load() {
@@ -114,7 +113,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) answers(ctx context.Context) error {
+func (s *Store) responds(ctx context.Context) error {
 	// Unlike PingContext, a query makes another connection if one has broken.
 	var one int
 	if err := s.reads.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
@@ -123,19 +122,17 @@ func (s *Store) answers(ctx context.Context) error {
 	return nil
 }
 
-// probe writes a row that every change writes, without a change.
+// probe updates a row that every change updates, and makes no change.
 func (s *Store) probe(ctx context.Context) error {
-	if s.engine.space != nil {
-		if err := s.engine.space(); err != nil {
-			return err
-		}
+	if err := s.engine.space(); err != nil {
+		return err
 	}
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // nothing once it is committed
-	update := say(`UPDATE store_revision SET epoch = ? WHERE id = 1`, newEpoch())
+	update := stmt(`UPDATE store_revision SET epoch = ? WHERE id = 1`, newEpoch())
 	if _, err := update.exec(ctx, tx); err != nil {
 		return err
 	}
@@ -158,9 +155,9 @@ type Revision struct {
 // key, so you can call it before each use of a cached value. It returns an error if the SQLite
 // file was deleted or moved, because other processes may use another file by now.
 func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
-	err = s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch)
+	err = s.prepared.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch)
 	if err == nil {
-		err = s.engine.there()
+		err = s.engine.present()
 	}
 	if err != nil {
 		return Revision{}, s.engine.explain(ctx, "read the revision", err)
@@ -171,7 +168,7 @@ func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
 // Close ends all [Store.Changes] and closes the database.
 func (s *Store) Close() error {
 	s.close()
-	// What is being kept is, and nothing after it.
+	// Events that are being written are committed. No event follows them.
 	err := s.together.Alone(context.Background(), func() error { return nil })
 	err = errors.Join(err, s.writes.Close())
 	if s.reads != s.writes {
@@ -191,10 +188,41 @@ func Migrate(ctx context.Context, url string, version int64) error {
 	if err != nil {
 		return err
 	}
-	return e.migrate(ctx, func(ctx context.Context, m *migrator) error {
-		return m.to(ctx, version)
-	})
+	return e.migrate(ctx, to(version))
 }
 
-// now is the time of a change, as both engines keep it.
+// to returns a function that accepts an existing version.
+func to(version int64) func(newest int64) (int64, error) {
+	return func(newest int64) (int64, error) {
+		if version < 0 || version > newest {
+			return 0, wrong("unknown version %d: use 0 to %d", version, newest)
+		}
+		return version, nil
+	}
+}
+
+// now is the time of a change, at the precision of both engines.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+var (
+	// ErrNotFound reports an item that the scope does not contain. An item of another scope gives
+	// the same error, with the same text.
+	ErrNotFound = errors.New("not found")
+	// ErrExists reports a name that its scope already has, or an entry or a member that exists.
+	ErrExists = errors.New("exists already")
+	// ErrConflict reports an item that has changed since the caller's version. Read it again.
+	ErrConflict = errors.New("changed since it was read: read it again")
+	// ErrLimit reports that a place has its maximum number of items: see [MaxEntries] and the other
+	// limits. The error names the limit.
+	ErrLimit = errors.New("is the most")
+	// ErrInvalid reports a name, a standing, a scope, a version or a URL that is not valid. Errors
+	// of this kind have a text of their own: use [errors.Is].
+	ErrInvalid = errors.New("not valid")
+	// ErrUnwritable reports a database that accepts no changes: its disk is full, it is read-only,
+	// or its file was deleted or moved. [Store.Ping] returns such an error as long as that lasts.
+	ErrUnwritable = errors.New("the database is read-only")
+	// ErrNewer reports a database that a newer program has migrated.
+	ErrNewer = migrate.ErrNewer
+	// ErrClosed reports a use of the store after [Store.Close].
+	ErrClosed = errors.New("the store is closed")
+)

@@ -1,9 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +16,7 @@ import (
 
 // Recorded is an event in the store, with its id.
 type Recorded struct {
-	ID int64 // later records have higher ones, but for ones that were written at the same time
+	ID int64 // increases, except between records that were written at the same time
 	audit.Event
 }
 
@@ -25,7 +29,7 @@ type EventFilter struct {
 	Status                  audit.Status
 	Failure                 audit.Failure
 	RequestID               string
-	From, Until             time.Time // the first moment, and the first one that is too late
+	From, Until             time.Time // From is included, Until is not
 }
 
 // choose returns a statement for events that meet a condition and the filter, in the order of their
@@ -40,10 +44,10 @@ func (f EventFilter) choose(e *engine, condition, order string, limit int, args 
 		outcomes = audit.OutcomeWords(f.Status, f.Failure)
 	}
 	if len(types) == 1 && len(outcomes) == 1 {
-		return f.query(e, say(`SELECT id, event`), types[0], outcomes[0], condition, args).
+		return f.query(e, stmt(`SELECT id, event`), types[0], outcomes[0], condition, args).
 			and(`ORDER BY id ` + order)
 	}
-	q := say(`SELECT id, event FROM audit_events WHERE id IN (SELECT 0`)
+	q := stmt(`SELECT id, event FROM audit_events WHERE id IN (SELECT 0`)
 	for _, typ := range types {
 		for _, outcome := range outcomes {
 			q = f.query(e, q.and(`UNION ALL SELECT id FROM (SELECT id`), typ, outcome, condition,
@@ -53,7 +57,7 @@ func (f EventFilter) choose(e *engine, condition, order string, limit int, args 
 	return q.and(`) ORDER BY id ` + order)
 }
 
-// query adds the table, the condition and the filter, with one type and one outcome, to a query.
+// query appends the table, the condition and the filter, with one type and one outcome.
 func (f EventFilter) query(e *engine, q *statement, typ, outcome, condition string,
 	args []any) *statement {
 	q = q.and(`FROM audit_events WHERE `+condition, args...)
@@ -78,7 +82,7 @@ func (f EventFilter) query(e *engine, q *statement, typ, outcome, condition stri
 // more.
 func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool, error) {
 	return list(ctx, s, "audit events",
-		say(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page,
+		stmt(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page,
 		readEvent)
 }
 
@@ -111,7 +115,7 @@ func readEvent(row scanner) (r Recorded, err error) {
 	return r, json.Unmarshal([]byte(event), &r.Event)
 }
 
-// texts calls yield with the records that a statement gives, one after the other.
+// texts calls yield with each record of a statement.
 func (s *Store) texts(ctx context.Context, q *statement,
 	yield func(string) (more bool, err error)) error {
 	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)
@@ -131,13 +135,13 @@ func (s *Store) texts(ctx context.Context, q *statement,
 	return rows.Err()
 }
 
-// recent is how many records LastEvent looks at.
+// recent is the number of records that LastEvent reads.
 const recent = 10_000
 
 // LastEvent returns the text of the newest chained record of a replica, with which its next chain
 // begins. It returns nil if none of the newest ten thousand records is one.
 func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err error) {
-	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent),
+	err = s.texts(ctx, stmt(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent),
 		func(text string) (bool, error) {
 			link, _, err := placeOf(text)
 			if err == nil && link != nil && strings.HasPrefix(link.ID, replica+".") {
@@ -151,14 +155,132 @@ func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err
 	return last, nil
 }
 
-// placeOf reads a record's place in its chain, and what it says was cut.
-func placeOf(text string) (*audit.Link, []audit.Link, error) {
-	var r struct {
-		Chain *audit.Link  `json:"chain"`
-		Cut   []audit.Link `json:"cut"`
+const (
+	// exportRows and exportBytes limit one read of an export. The last record may exceed the bytes.
+	exportRows  = 1_000
+	exportBytes = 1 << 20
+	// exportWrite is the size of one write, and so of the reader's time limit.
+	exportWrite = 64 << 10
+	// settled is a number of newer records after which all writers of a record have ended. An
+	// export lists the ids of the newer ones at its start.
+	settled = 10_000
+)
+
+var errPruned = errors.New(
+	"the oldest records are being deleted, so the export has a gap: export again afterwards")
+
+// ExportEvents writes the events of a filter as lines of JSON, in the order of their ids, from
+// one snapshot, and returns their number. All events of a trail verify as the output of a chain's
+// sink. A part of them has gaps.
+//
+// ExportEvents reads a megabyte or a thousand events at a time, and holds no connection to the
+// database during writes to w. If records that are still to be written are pruned meanwhile, it
+// returns an error, and the output is not complete.
+func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (int64, error) {
+	n, err := s.exportEvents(ctx, w, f)
+	if err != nil {
+		return n, s.engine.explain(ctx, "export audit events", err)
 	}
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return nil, nil, fmt.Errorf("a record is not JSON: %w", err)
+	return n, nil
+}
+
+func (s *Store) exportEvents(ctx context.Context, w io.Writer, f EventFilter) (n int64, err error) {
+	// Read the oldest record first, to detect its deletion later.
+	var oldest int64
+	if err := stmt(`SELECT coalesce(min(id), 0) FROM audit_events`).row(ctx, s.reads).Scan(
+		&oldest); err != nil || oldest == 0 {
+		return 0, err
 	}
-	return r.Chain, r.Cut, nil
+	m, err := s.recordsNow(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for p := (part{more: true}); p.more; {
+		if p, err = s.exportPart(ctx, f, m, p.last); err != nil {
+			return n, err
+		}
+		// Records are deleted from the oldest on: if this one exists, all newer ones do.
+		if err := s.checkPresent(ctx, oldest); err != nil {
+			return n, err
+		}
+		if p.last > 0 {
+			oldest = p.last
+		}
+		n += p.rows
+		for out := range slices.Chunk(p.text.Bytes(), exportWrite) {
+			if _, err := w.Write(out); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// checkPresent returns an error if a record was deleted.
+func (s *Store) checkPresent(ctx context.Context, id int64) error {
+	var there int64
+	err := stmt(`SELECT id FROM audit_events WHERE id = ?`, id).row(ctx, s.reads).Scan(&there)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errPruned
+	}
+	return err
+}
+
+// recordsAt are the records at one moment: all below from, and the noted ones. A transaction that
+// was open then may commit an id between theirs, because PostgreSQL assigns ids at the insert.
+type recordsAt struct {
+	from, upto int64
+	noted      map[int64]bool
+}
+
+func (m recordsAt) has(id int64) bool { return id < m.from || m.noted[id] }
+
+func (s *Store) recordsNow(ctx context.Context) (recordsAt, error) {
+	newest, err := all(ctx, s.reads, stmt(`SELECT id FROM audit_events ORDER BY id DESC LIMIT ?`,
+		settled), readID)
+	if err != nil || len(newest) == 0 {
+		return recordsAt{}, err
+	}
+	m := recordsAt{newest[len(newest)-1], newest[0], make(map[int64]bool, len(newest))}
+	for _, id := range newest {
+		m.noted[id] = true
+	}
+	return m, nil
+}
+
+// part is a piece of an export.
+type part struct {
+	text bytes.Buffer
+	rows int64
+	last int64 // id of the last record
+	more bool  // there may be more
+}
+
+// exportPart reads the records after an id.
+func (s *Store) exportPart(ctx context.Context, f EventFilter, m recordsAt, after int64) (
+	p part, err error) {
+	q := f.choose(s.engine, `id > ? AND id <= ?`, "", exportRows, after, m.upto).
+		and(`LIMIT ?`, exportRows)
+	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)
+	if err != nil {
+		return p, err
+	}
+	defer rows.Close()
+	p.last = after
+	for read := 0; rows.Next(); {
+		var event string
+		if err := rows.Scan(&p.last, &event); err != nil {
+			return p, err
+		}
+		if m.has(p.last) {
+			p.text.WriteString(event)
+			p.text.WriteByte('\n')
+			p.rows++
+		}
+		if read++; read == exportRows || p.text.Len() >= exportBytes {
+			p.more = true
+			return p, rows.Close()
+		}
+	}
+	return p, rows.Err()
 }

@@ -149,17 +149,17 @@ func desk(seen func(context.Context)) toolset.Toolset {
 		}
 		tools = append(tools, tool)
 	}
-	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+	get := func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 		return toolset.PromptText("hello", nil)
 	}
-	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
 		return toolset.ResourceText("text", nil)
 	}
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
 		Table: table, Tools: tools,
 		Prompts: []toolset.Prompt{{Name: "greet", Get: get},
-			{Name: "hire", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			{Name: "hire", Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 				panic("hunter2")
 			}}},
 		Resources: []toolset.Resource{

@@ -14,7 +14,7 @@ var durationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30,
 // listBounds are for the sizes of lists.
 var listBounds = []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000}
 
-// instruments are what is counted and timed.
+// instruments are the counters and histograms.
 type instruments struct {
 	duration metric.Float64Histogram
 	requests metric.Int64Counter
@@ -26,7 +26,7 @@ type instruments struct {
 	coerced  metric.Int64Counter
 }
 
-// newInstruments makes them all. A provider that fails says so for each.
+// newInstruments makes all instruments. A provider that fails returns an error for each.
 func newInstruments(meter metric.Meter) (instruments, error) {
 	var (
 		i    instruments
@@ -50,7 +50,8 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	i.refusals = counter("mcpgen.http.refusals", "{request}",
 		"HTTP requests refused before their message was read.")
 	i.listed, err = meter.Int64Histogram("mcpgen.list.size", metric.WithUnit("{item}"),
-		metric.WithDescription("How many tools, prompts, resources or templates of a list its caller may see, on all pages."),
+		metric.WithDescription("How many tools, prompts, resources or templates of a list its "+
+			"caller may see, on all pages."),
 		metric.WithExplicitBucketBoundaries(listBounds...))
 	errs = append(errs, err)
 	i.lookups = counter("mcpgen.cache.lookups", "{lookup}",

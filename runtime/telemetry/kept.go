@@ -2,11 +2,10 @@ package telemetry
 
 import "sync"
 
-// maxKept bounds what one kept holds: more than a server with a hundred tools has use for.
+// maxKept bounds the entries of one kept: a server with a hundred tools needs fewer.
 const maxKept = 8 << 10
 
-// kept holds what is made of attributes, so that it is made once. Beyond maxKept it is made each
-// time. It is safe for concurrent use.
+// kept caches values made of attributes, up to maxKept. It is safe for concurrent use.
 type kept[K comparable, V any] struct {
 	mu   sync.RWMutex
 	made map[K]V

@@ -173,7 +173,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// What handlers and the kernel may say beyond what is known is named as such.
+// Unknown values of handlers and the kernel become _OTHER.
 func TestOutcomesThatNobodyNamed(t *testing.T) {
 	for _, test := range []struct {
 		message observe.Message

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
-// Attributes of the semantic conventions for MCP. They stand here by name since package semconv has
+// Attributes of the semantic conventions for MCP. They are written here since package semconv has
 // none of them from v1.42.0 on, when they moved to the conventions for generative AI. The comments
 // of these constants are on the page docs/reference/metrics.md.
 const (
@@ -52,10 +52,10 @@ const (
 	keyHit = attribute.Key("mcpgen.cache.hit")
 )
 
-// other stands for what is not named, as conventions have it.
+// other is the conventions' value for all values without a name.
 const other = "_OTHER"
 
-// methodOf is how a method is named.
+// methodOf is the attribute value of a method.
 func methodOf(known string) string {
 	if known == "" {
 		return other
@@ -71,7 +71,7 @@ func ofTransport(transport string) []attribute.KeyValue {
 	return []attribute.KeyValue{keyTransport.String("tcp"), keyNetworkProtocol.String("http")}
 }
 
-// ofTarget is the attribute that names what there is.
+// ofTarget is the attribute with the name of an existing tool, prompt or resource.
 func ofTarget(kind access.Kind, name string) []attribute.KeyValue {
 	switch {
 	case name == "":
@@ -84,8 +84,8 @@ func ofTarget(kind access.Kind, name string) []attribute.KeyValue {
 	return []attribute.KeyValue{keyTool.String(name)}
 }
 
-// codeOf is how the code of an error is named. Those that are JSON-RPC's (section 5.1) are kept;
-// handlers may make up any others.
+// codeOf is the attribute value of an error code. JSON-RPC's own (section 5.1) are kept; handlers
+// may return any others.
 func codeOf(code int64) string {
 	switch {
 	case code == -32700, -32603 <= code && code <= -32600, -32099 <= code && code <= -32000:
@@ -113,7 +113,7 @@ func errorTypeOf(s shape) string {
 	return other
 }
 
-// limits are those that there are. Handlers may end at any others.
+// limits are the runtime's limits. Handlers may end at any others.
 var limits = map[string]bool{
 	"timeout": true, "memory": true, "cpu": true, "output": true, "open files": true,
 	"file size": true, "processes": true, "system call": true,

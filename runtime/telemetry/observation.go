@@ -19,22 +19,22 @@ import (
 // codeInternal is JSON-RPC's internal error (section 5.1).
 const codeInternal = -32603
 
-// start is what is known of a message when its span starts.
+// start has the properties of a message when its span starts.
 type start struct{ method, protocol, transport string }
 
-// shape is what messages have in common that are counted together.
+// shape has the common properties of messages that are counted together.
 type shape struct {
 	start
 	kind   access.Kind
 	name   string
 	failed audit.Failure
-	axis   string // of what was denied, or ended at a limit
+	axis   string // of a denial or a limit
 	limit  string
 	code   int64
 	gone   bool // it was cancelled
 }
 
-// series is what is made of a shape.
+// series has the attributes of a shape.
 type series struct {
 	span      string // its name
 	attrs     []attribute.KeyValue
@@ -135,7 +135,7 @@ func (o *observation) Ended(out observe.Outcome) {
 	}
 }
 
-// describe puts what came of a message into its span.
+// describe adds the outcome of a message to its span.
 func (o *observation) describe(one *series, out observe.Outcome) {
 	o.span.SetName(one.span)
 	o.span.SetAttributes(one.attrs...)

@@ -11,16 +11,16 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
-// origins say which trace a message belongs to.
+// origins finds the trace that a message belongs to.
 type origins struct {
 	propagator propagation.TextMapPropagator
 	public     bool
 }
 
-// of returns the context in which a message's span starts, and the spans that it is linked to. What
-// a message says in _meta comes before the HTTP request by which it came, and that is linked
-// (conventions for MCP, context propagation): the span of HTTP middleware where there is one, else
-// what the headers say.
+// of returns the context in which a message's span starts, and the spans that it is linked to. The
+// trace context in _meta of a message comes before that of its HTTP request, which is linked
+// (conventions for MCP, context propagation): the span of HTTP middleware if there is one, else the
+// trace context in the headers.
 //
 // The context of a message is that of the session, and so may hold the span and the baggage of the
 // request that opened it. They are left behind.
@@ -53,8 +53,9 @@ func (o origins) of(ctx context.Context, m observe.Message) (context.Context, []
 		parent = ours
 	}
 	for i, one := range theirs {
+		again := func(before *trace.SpanContext) bool { return same(one, before) }
 		switch {
-		case one == nil || same(one, parent) || slices.ContainsFunc(theirs[:i], func(before *trace.SpanContext) bool { return same(one, before) }):
+		case one == nil || same(one, parent) || slices.ContainsFunc(theirs[:i], again):
 		case !o.public && parent == nil:
 			parent = one
 		default:
@@ -72,9 +73,9 @@ func (o origins) of(ctx context.Context, m observe.Message) (context.Context, []
 	return o.carrying(ctx, around, luggage, further), links
 }
 
-// Span contexts are large, and the goroutines of messages have small stacks: one that has to grow
-// takes longer than all that is done here. So they are passed by pointers, and copied in functions
-// that leave the stack again.
+// Span contexts are large, and the goroutines of messages have small stacks: growing one takes
+// longer than the code here. So they are passed by pointers, and copied in functions that return
+// soon.
 
 // valid is the context of a span, nil where it is not valid.
 func valid(span trace.Span) *trace.SpanContext {
@@ -99,7 +100,9 @@ func same(a, b *trace.SpanContext) bool {
 }
 
 // carrying is ctx with the baggage that came with a message, if it is passed on.
-func (o origins) carrying(ctx, around context.Context, luggage, further baggage.Baggage) context.Context {
+func (o origins) carrying(
+	ctx, around context.Context, luggage, further baggage.Baggage,
+) context.Context {
 	if luggage.Len() == 0 {
 		if luggage = baggage.FromContext(around); luggage.Len() == 0 {
 			luggage = further
@@ -114,8 +117,8 @@ func (o origins) carrying(ctx, around context.Context, luggage, further baggage.
 	return baggage.ContextWithBaggage(ctx, luggage)
 }
 
-// read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the
-// propagator, which would tell the program's error handler of it in the caller's words.
+// read returns the valid parts of a trace context. Invalid baggage is not passed to the propagator,
+// which would report it, with the caller's text, to the program's error handler.
 func (o origins) read(c observe.TraceContext) (*trace.SpanContext, baggage.Baggage) {
 	if c == (observe.TraceContext{}) {
 		return nil, baggage.Baggage{}

@@ -14,7 +14,7 @@ import (
 
 // Whatever a caller puts wherever it likes, and whatever handlers fail with, no span and no metric
 // has it.
-func TestNothingThatACallerSaysIsExported(t *testing.T) {
+func TestNothingThatACallerSendsIsExported(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
 	planted := []string{"hunter2", "user-a"} // of the handlers' errors, and the principal
 	plant := func() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
 )
 
-// Each way in which a request can end is a span that says so, and a count.
+// Each outcome of a request has a span with it, and a count.
 func TestEachMessageIsASpan(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
 	const started = "mcp.protocol.version=2026-07-28 network.protocol.name=http " +

@@ -41,8 +41,8 @@ type Options struct {
 	// MeterProvider makes the instruments of metrics. Nil is otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
 	// Propagator reads traceparent, tracestate and baggage, of a message's _meta and of HTTP
-	// headers. Nil is W3C Trace Context and W3C Baggage, whatever the program has registered for
-	// HTTP: the keys of _meta are theirs (SEP-414).
+	// headers. Nil is W3C Trace Context and W3C Baggage, also if the program has registered
+	// others for HTTP: the keys of _meta are theirs (SEP-414).
 	Propagator propagation.TextMapPropagator
 	// Public is for servers that strangers call. Each message then begins a trace, with a link to
 	// the span that the caller names, so that callers cannot decide what is sampled or join traces
@@ -61,9 +61,13 @@ func New(opts Options) (observe.Observer, error) {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	if opts.Propagator == nil {
-		opts.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+		opts.Propagator = propagation.NewCompositeTextMapPropagator(
+			propagation.TraceContext{}, propagation.Baggage{})
 	}
-	for name, given := range map[string]any{"TracerProvider": opts.TracerProvider, "MeterProvider": opts.MeterProvider, "Propagator": opts.Propagator} {
+	for name, given := range map[string]any{
+		"TracerProvider": opts.TracerProvider, "MeterProvider": opts.MeterProvider,
+		"Propagator": opts.Propagator,
+	} {
 		if v := reflect.ValueOf(given); v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass another value, or remove it",
 				name, given)
@@ -100,7 +104,9 @@ type observer struct {
 }
 
 // Began implements [observe.Observer].
-func (o *observer) Began(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
+func (o *observer) Began(ctx context.Context, m observe.Message) (
+	context.Context, observe.Observation,
+) {
 	return o.begin(ctx, m)
 }
 

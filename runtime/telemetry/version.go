@@ -2,7 +2,7 @@ package telemetry
 
 import "runtime/debug"
 
-// version is that of this module in this program, empty where it is not known.
+// version is that of this module in this program, empty if it is unknown.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok { // built without modules

@@ -45,6 +45,14 @@ func (g Generated) Check(aware bool) error {
 			}
 		}
 	}
+	resources := g.Table.Of(access.Resources)
+	for _, t := range g.Tools {
+		view, served := resources.Tool(t.UI)
+		rule, hasRule := g.Table.Tool(t.Name)
+		if t.UI != "" && (!served || hasRule && !view.Same(rule)) {
+			bad("the resource %q of tool %q has not the tool's rule: run go generate", t.UI, t.Name)
+		}
+	}
 	for _, rule := range g.Table.Values {
 		if _, has := g.Table.Tool(rule.Tool); !has {
 			bad("the rule of %s %q does not belong to a tool of the package: run go generate",

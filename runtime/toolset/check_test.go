@@ -44,6 +44,13 @@ func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
 			`the rule of "x:{a}" has no resource: run go generate`},
 		"a tool twice": {false, func(g *Generated) { g.Tools = append(g.Tools, Tool{Name: "t"}) },
 			`tool "t" is there twice: run go generate`},
+		"an app that is not there": {false, func(g *Generated) { g.Tools[0].UI = "ui:none" },
+			`the resource "ui:none" of tool "t" has not the tool's rule: run go generate`},
+		"an app with another rule": {false, func(g *Generated) {
+			g.Tools[0].UI, g.Table.Rules[0].Public = "x:{a}", false
+			g.Table.Rules[0].Authenticated = true
+		}, `the resource "x:{a}" of tool "t" has not the tool's rule: run go generate`},
+		"an app": {false, func(g *Generated) { g.Tools[0].UI = "x:{a}" }, ""},
 		"no name": {false, func(g *Generated) { g.Server.Name = "" },
 			"the server has no name: write //mcp:server name= and run go generate"},
 		"a permission alone": {false, func(g *Generated) {

@@ -51,8 +51,8 @@ func TestGeneratedCodeReachesNoInstances(t *testing.T) {
 		}
 	}
 	for _, root := range []any{
-		Generated{}, Toolset{}, Tool{}, Call{}, Result{}, Prompt{}, PromptAnswer{}, Resource{},
-		ResourceAnswer{},
+		Generated{}, Toolset{}, Tool{}, Call{}, Result{}, Prompt{}, PromptResult{}, Resource{},
+		ResourceResult{},
 		access.Table{}, decode.Reader{}, decode.Object{},
 	} {
 		walk(reflect.TypeOf(root), reflect.TypeOf(root).String())

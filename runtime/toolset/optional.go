@@ -6,8 +6,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Optional is a field of a handler's input, or a plain parameter, that tells an absent argument,
-// null and a value apart. A pointer is nil both for an absent argument and for null.
+// Optional is a field of a handler's input, or a plain parameter, that distinguishes an absent
+// argument, null and a value. A pointer is nil both for an absent argument and for null.
 //
 // The zero value is absent. With encoding/json, an absent field is left out by omitzero, and is
 // null without it.

@@ -10,8 +10,9 @@ type Prompt struct {
 	Name, Title, Description string
 	Arguments                []Argument
 	Timeout                  time.Duration
+	Elicits                  bool // the handler may ask the client: elicitation, sampling or roots
 	// Get is the handler. The arguments of its call are a JSON object of strings.
-	Get func(context.Context, Call) (PromptAnswer, error)
+	Get func(context.Context, Call) (PromptResult, error)
 }
 
 // Argument is an argument of a prompt. In the protocol each argument is a string.
@@ -25,20 +26,22 @@ type Argument struct {
 // Completer completes the beginning of an argument's value.
 type Completer func(ctx context.Context, begun string) ([]string, error)
 
-// PromptAnswer is the result of a prompt's handler. Generated code writes it with one of the
+// PromptResult is the result of a prompt's handler. Generated code writes it with one of the
 // constructors; the server reads it.
-type PromptAnswer struct {
-	Native bool   // the handler returned Result
-	Result any    // a *mcp.GetPromptResult; set if Native
+type PromptResult struct {
+	Native bool // the handler returned Result
+	// Result is a *mcp.GetPromptResult, a mcp.Content or a slice of these; set if Native.
+	Result any
 	Text   string // set otherwise: the one message
 }
 
 // PromptText returns a prompt of one message from the user.
-func PromptText(text string, err error) (PromptAnswer, error) {
-	return PromptAnswer{Text: text}, err
+func PromptText(text string, err error) (PromptResult, error) {
+	return PromptResult{Text: text}, err
 }
 
-// PromptResult returns a prompt that the handler made with go-sdk's type.
-func PromptResult(res any, err error) (PromptAnswer, error) {
-	return PromptAnswer{Native: true, Result: res}, err
+// PromptNative returns a prompt that the handler made with go-sdk's types. Contents become messages
+// from the user.
+func PromptNative(res any, err error) (PromptResult, error) {
+	return PromptResult{Native: true, Result: res}, err
 }

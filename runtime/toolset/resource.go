@@ -12,10 +12,12 @@ type Resource struct {
 	Name, Title, Description string
 	MIMEType                 string
 	Variables                []Variable // of the template
+	Subscribe                bool       // clients can subscribe to updates
 	Timeout                  time.Duration
+	Elicits                  bool // the handler may ask the client: elicitation, sampling or roots
 	// Read is the handler. The arguments of its call are the values of the variables, as a JSON
 	// object.
-	Read func(context.Context, Call) (ResourceAnswer, error)
+	Read func(context.Context, Call) (ResourceResult, error)
 }
 
 // Variable is a variable of a resource's URI template.
@@ -36,9 +38,9 @@ const (
 	BooleanVariable
 )
 
-// ResourceAnswer is the result of a resource's handler. Generated code writes it with one of the
+// ResourceResult is the result of a resource's handler. Generated code writes it with one of the
 // constructors; the server reads it.
-type ResourceAnswer struct {
+type ResourceResult struct {
 	Native bool   // the handler returned Result
 	Result any    // a *mcp.ReadResourceResult; set if Native
 	Text   string // the content, if neither Native nor Blob is set
@@ -46,19 +48,19 @@ type ResourceAnswer struct {
 }
 
 // ResourceText returns a resource whose content is text.
-func ResourceText(text string, err error) (ResourceAnswer, error) {
-	return ResourceAnswer{Text: text}, err
+func ResourceText(text string, err error) (ResourceResult, error) {
+	return ResourceResult{Text: text}, err
 }
 
 // ResourceBytes returns a resource whose content is bytes. The server does not change them.
-func ResourceBytes(blob []byte, err error) (ResourceAnswer, error) {
+func ResourceBytes(blob []byte, err error) (ResourceResult, error) {
 	if blob == nil {
 		blob = []byte{}
 	}
-	return ResourceAnswer{Blob: blob}, err
+	return ResourceResult{Blob: blob}, err
 }
 
-// ResourceResult returns a resource that the handler made with go-sdk's type.
-func ResourceResult(res any, err error) (ResourceAnswer, error) {
-	return ResourceAnswer{Native: true, Result: res}, err
+// ResourceNative returns a resource that the handler made with go-sdk's type.
+func ResourceNative(res any, err error) (ResourceResult, error) {
+	return ResourceResult{Native: true, Result: res}, err
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // Contract5_RunGoGenerate names the version of this contract. Generated code refers to it. If the
-// versions differ, the compiler reports the constant as undefined. Its name tells you what to do:
-// run go generate.
+// versions differ, the compiler reports the constant as undefined. Its name is the cure: run go
+// generate.
 const Contract5_RunGoGenerate = 5
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
@@ -42,6 +42,7 @@ type Codec interface {
 // Generated describes one package. mcpgen writes it.
 type Generated struct {
 	Package   string // import path
+	Manifest  string // digest of mcp.manifest.json; see [Toolset.Manifest]
 	Server    ServerInfo
 	Table     access.Table
 	Receivers []any         // the arguments of the function Toolset; none may be nil
@@ -87,8 +88,17 @@ func NewToolset(g Generated) Toolset { return Toolset{generated: g.clone()} }
 
 // Generated returns the description of the package. The server reads it.
 //
-// It is a deep copy: a caller that changes its rules or tools changes no other copy.
-func (t Toolset) Generated() Generated { return t.generated.clone() }
+// It is a deep copy: a caller that changes its rules or tools changes no other copy. Its Manifest
+// is empty, so that a Toolset of a changed copy does not have the digest of the reviewed rules.
+func (t Toolset) Generated() Generated {
+	g := t.generated.clone()
+	g.Manifest = ""
+	return g
+}
+
+// Manifest returns the digest of mcp.manifest.json as "sha256:…". It is empty in code of earlier
+// versions of mcpgen, and if [NewToolset] got the description of another Toolset.
+func (t Toolset) Manifest() string { return t.generated.Manifest }
 
 // clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without
 // one.
@@ -131,7 +141,7 @@ func (g Generated) clone() Generated {
 	return g
 }
 
-// Tool is one tool: its listing and its handler. The handler is Answer if that is set, and Call
+// Tool is one tool: its listing and its handler. The handler is Handle if that is set, and Call
 // otherwise.
 type Tool struct {
 	Name, Title, Description string
@@ -140,6 +150,9 @@ type Tool struct {
 	Annotations              Annotations
 	Icons                    []Icon
 	Meta                     string // the _meta of its listing, a JSON object; empty for none
+	// UI is the URI of the resource of the package that shows the result of a call, an MCP App
+	// (SEP-1865). It has the tool's rule. Empty for none.
+	UI string
 	// Aliases are deprecated names. They are not listed, and a call by one is a call of the tool.
 	Aliases  []string
 	Timeout  time.Duration
@@ -154,17 +167,24 @@ type Tool struct {
 	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's.
 	SDK bool
 
-	// Elicits reports that the handler calls runtime.Elicit. In a session it gets go-sdk's.
+	// Elicits reports that the handler calls runtime.Elicit, Sample or Roots. In a session it gets
+	// go-sdk's.
 	Elicits bool
+
+	// Unsolicited reports that answers which come with the first call count, in 2026-07-28, if they
+	// fit what the handler then asks.
+	Unsolicited bool
+	// Task is whether calls run as tasks, which outlive their requests; empty for never.
+	Task Task
 
 	// Isolate is the name of the handler that package sandbox runs for each call, in a process of
 	// its own. It is empty if the handler runs in the server's process.
 	Isolate string
 
-	// Answer reads the arguments from the Reader, ends it with Finish, and calls the handler. Its
+	// Handle reads the arguments from the Reader, ends it with Finish, and calls the handler. Its
 	// result is the handler's output, whose form Returns names. Small functions of this type keep
 	// large packages fast to compile; a generic function would be compiled again for each tool.
-	Answer  func(context.Context, *decode.Reader) (any, error)
+	Handle  func(context.Context, *decode.Reader) (any, error)
 	Returns Form
 
 	// Call is for handlers that need more than their arguments: a request of go-sdk's, permissions

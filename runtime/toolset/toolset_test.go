@@ -160,7 +160,7 @@ func TestACallOutsideAServerFails(t *testing.T) {
 }
 
 // encoding/json tells absent, null and a value of an Optional apart, both ways.
-func TestAnOptionalTellsAbsentNullAndAValueApart(t *testing.T) {
+func TestAnOptionalDistinguishesAbsentNullAndAValue(t *testing.T) {
 	type query struct {
 		Note  Optional[string] `json:"note,omitzero"`
 		Count Optional[int]    `json:"count,omitzero"`

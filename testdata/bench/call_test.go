@@ -11,7 +11,7 @@ import (
 // answered.
 func calls() workload {
 	return workload{
-		method: "tools/call", params: callParams, check: checkAnswer,
+		method: "tools/call", params: callParams, check: checkResponse,
 		peers: []peer{
 			mcpgenPeer(freight.Toolset), sdkPeer("raw", bookRaw), sdkPeer("generic", bookGeneric),
 			mcpgoPeer("mcp-go", bookMCPGo),

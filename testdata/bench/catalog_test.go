@@ -100,7 +100,7 @@ func BenchmarkCatalog(b *testing.B) {
 		return func(b *testing.B) {
 			source := stored.New(s, stored.Stored)
 			measured(b, before, func(i int) {
-				if _, err := source.Catalog(b.Context(), member, catalog.Ask{Name: fmt.Sprint("kit ", i*7%(manyCatalogs-1))}); err != nil {
+				if _, err := source.Catalog(b.Context(), member, catalog.Ref{Name: fmt.Sprint("kit ", i*7%(manyCatalogs-1))}); err != nil {
 					b.Fatal(err)
 				}
 			})

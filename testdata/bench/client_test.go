@@ -104,7 +104,7 @@ func (c *client) initialize(t testing.TB) {
 	c.call(t, "initialize", initializeParams)
 	c.send(t, c.frame("", "", []byte(initialized)))
 	if c.host != "" {
-		if _, err := c.answer(); err != nil {
+		if _, err := c.receive(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,7 +120,7 @@ func (c *client) call(t testing.TB, method string, params json.RawMessage) []byt
 func (c *client) exchange(t testing.TB, request []byte) []byte {
 	t.Helper()
 	c.send(t, request)
-	answer, err := c.answer()
+	answer, err := c.receive()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func (c *client) repeat(requests []*prepared, left *atomic.Int64, size int) erro
 		flying++
 	}
 	for flying > 0 {
-		answer, err := c.answer()
+		answer, err := c.receive()
 		if err != nil {
 			return err
 		}
@@ -243,8 +243,8 @@ func idOf(message []byte) (id int) {
 	return id
 }
 
-// answer reads the next message with an id on stdio, and the next response over HTTP.
-func (c *client) answer() ([]byte, error) {
+// receive reads the next message with an id on stdio, and the next response over HTTP.
+func (c *client) receive() ([]byte, error) {
 	if c.host != "" {
 		return c.response()
 	}

@@ -53,7 +53,7 @@ var casbinDecider = decider{"casbin", func(t testing.TB, p policy, permissions b
 	if err != nil {
 		t.Fatal(err)
 	}
-	return casbinAsks(t, e, p, permissions)
+	return casbinDecisions(t, e, p, permissions)
 }}
 
 // casbinCachedDecider keeps what it has decided once, and has decided everything before it is
@@ -63,7 +63,7 @@ var casbinCachedDecider = decider{"casbin-cached", func(t testing.TB, p policy, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := casbinAsks(t, e, p, permissions)
+	ask := casbinDecisions(t, e, p, permissions)
 	return func(a asker) decisions {
 		d := ask(a)
 		d.list()
@@ -83,7 +83,7 @@ func casbinModel(t testing.TB, permissions bool) model.Model {
 	return m
 }
 
-func casbinAsks(t testing.TB, e casbin.IEnforcer, p policy, permissions bool) func(asker) decisions {
+func casbinDecisions(t testing.TB, e casbin.IEnforcer, p policy, permissions bool) func(asker) decisions {
 	add := func(_ bool, err error) {
 		if err != nil {
 			t.Fatal(err)

@@ -128,8 +128,8 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // lists is a list of 1,000 tools, of which the caller may see half, in one page. The fair peers
-// answer with the same 500 names: mcp-go by its tool filter, and go-sdk by a middleware, because it
-// has no filter. The peer mcp-go-all lists all tools without a filter.
+// respond with the same 500 names: mcp-go by its tool filter, and go-sdk by a middleware, because
+// it has no filter. The peer mcp-go-all lists all tools without a filter.
 func lists() workload {
 	return workload{
 		method: "tools/list", params: noParams, check: checkList,

@@ -34,8 +34,8 @@ var callParams = json.RawMessage(`{"name":"` + toolName + `","arguments":` + str
 // wrong are arguments that break every one of the five limits.
 var wrongParams = json.RawMessage(`{"name":"` + toolName + `","arguments":{"parcel":"x","depot":5000,"weight":-1,"speed":"idle","labels":["a","a"]}}`)
 
-// checkAnswer fails where bytes are not the answer of a call that went well.
-func checkAnswer(t testing.TB, _ peer, body []byte) {
+// checkResponse fails where bytes are not the response to a call that went well.
+func checkResponse(t testing.TB, _ peer, body []byte) {
 	t.Helper()
 	if !bytes.Contains(body, []byte(`"number":"R-ABC-123456"`)) || !bytes.Contains(body, []byte(`"structuredContent"`)) {
 		t.Fatalf("not the answer: %s", body)

@@ -64,7 +64,7 @@ func open(t *testing.T, home string) *browser {
 	t.Cleanup(leave)
 	b := &browser{t: t, ctx: ctx, home: home, load: make(chan struct{}, 100)}
 	b.run() // starts it
-	if err := chromedp.Listen(ctx, b.heard); err != nil {
+	if err := chromedp.Listen(ctx, b.note); err != nil {
 		t.Fatal(err)
 	}
 	for _, domain := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
@@ -84,9 +84,9 @@ func open(t *testing.T, home string) *browser {
 	return b
 }
 
-// heard notes what the browser says of the page: errors, what its policy forbids, and requests to
+// note notes what the browser reports of the page: errors, what its policy forbids, and requests to
 // other hosts.
-func (b *browser) heard(event any) {
+func (b *browser) note(event any) {
 	fault := func(format string, args ...any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

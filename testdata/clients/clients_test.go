@@ -1,285 +1,297 @@
-// Package clients drives the server of examples/conformance with stock clients, over HTTP and
-// stdio: each lists tools, calls one, receives progress, and cancels a call.
+// Package clients drives the servers of examples/conformance, team and inventory with stock
+// clients, and writes docs/reference/clients.md: what works in which client.
 package clients
 
 import (
 	"bufio"
-	"context"
-	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
-
-	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// connections connect to a server: its URL, or its command and arguments.
-var connections = map[string]func(t *testing.T, server []string) connection{
-	"go-sdk":            goSDK(""),
-	"go-sdk 2025-11-25": goSDK("2025-11-25"),
-	"mcp-go":            mcpGo(""),
-	"mcp-go 2025-11-25": mcpGo("2025-11-25"),
+// features are the columns of the table.
+var features = []string{"list", "call", "denied", "list_changed", "subscribe", "progress", "log",
+	"cancel", "elicit", "two rounds", "complete", "task", "bearer", "OAuth"}
+
+// cells are what came of the features of a client: works, none, or an error.
+type cells map[string]string
+
+const (
+	works = "works"
+	none  = "none" // the client has no such feature
+)
+
+// client is a row of the table. run drives it and returns the version of the protocol.
+type client struct {
+	name, module string // module is a Go module or an npm package, whose version the page has
+	version      string // of the protocol, if the client lets its user choose
+	run          func(t *testing.T, c client, at endpoints) (version string, found cells)
 }
 
-// connection is a connected client.
-type connection struct {
-	version string
-	tools   func(context.Context) ([]string, error)
-	// call calls a tool, requests progress, and returns the text of the result.
-	call func(ctx context.Context, tool string) (string, error)
-	// progress receives the reports of all calls.
-	progress chan float64
-	// silent is true if the client does not notify the server of a cancelled call.
-	silent bool
+// clients are the rows of the table.
+func clients() (list []client) {
+	for _, version := range []string{
+		"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
+		list = append(list, client{"go-sdk", goSDKModule, version, inGo(connectGoSDK)})
+	}
+	for _, version := range []string{
+		"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
+		list = append(list, client{"mcp-go", mcpGoModule, version, inGo(connectMCPGo)})
+	}
+	return append(list,
+		client{"TypeScript SDK 1", "@modelcontextprotocol/sdk", "", inNode("sdk-1")},
+		client{"TypeScript SDK 2", "@modelcontextprotocol/client", "2025-11-25", inNode("sdk-2")},
+		client{"TypeScript SDK 2", "@modelcontextprotocol/client", "2026-07-28", inNode("sdk-2-modern")},
+		client{"Inspector CLI", "@modelcontextprotocol/inspector", "2025-11-25", inspector("legacy")},
+		client{"Inspector CLI", "@modelcontextprotocol/inspector", "2026-07-28", inspector("modern")},
+		client{"mcp-remote", "mcp-remote", "", inGo(connectMCPRemote)},
+		client{"@ai-sdk/mcp", "@ai-sdk/mcp", "", inNode("ai-sdk")},
+		client{"@openai/agents", "@openai/agents", "", inNode("agents")},
+	)
 }
 
-func TestGoClients(t *testing.T) {
-	for name, connect := range connections {
-		overBoth(t, name, func(t *testing.T, server []string) {
-			c := connect(t, server)
-			t.Log("protocol version", c.version)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			if tools, err := c.tools(ctx); err != nil || !slices.Contains(tools, "test_simple_text") {
-				t.Errorf("tools %q, %v", tools, err)
-			}
-			if text, err := c.call(ctx, "test_simple_text"); err != nil || !strings.HasPrefix(text, "This is a simple text") {
-				t.Errorf("%q, %v", text, err)
-			}
+var write = flag.Bool("write", false, "write docs/reference/clients.md")
 
-			if _, err := c.call(ctx, "test_tool_with_progress"); err != nil {
-				t.Error(err)
+// TestClients runs every client, and compares the table with docs/reference/clients.md.
+func TestClients(t *testing.T) {
+	list := clients()
+	found := make([]cells, len(list))
+	shared := serve(t)
+	var wait sync.WaitGroup
+	for i := range list {
+		wait.Go(func() {
+			at := shared
+			at.conformance = start(t, "conformance", "-addr", "127.0.0.1:0")
+			version, outcome := list[i].run(t, list[i], at)
+			if list[i].version != "" && version != "" && version != list[i].version {
+				t.Errorf("%s: protocol version %s, want %s", list[i].name, version, list[i].version)
 			}
-			for _, want := range []float64{0, 50, 100} {
-				if got := receive(ctx, t, c.progress); got != want {
-					t.Errorf("progress %v, want %v", got, want)
-				}
-			}
-
-			if c.silent {
-				return
-			}
-			calling, stop := context.WithCancel(ctx)
-			go func() {
-				receive(ctx, t, c.progress)
-				stop()
-			}()
-			if _, err := c.call(calling, "test_wait"); err == nil {
-				t.Error("the cancelled call has a result")
-			}
-			if text, err := c.call(ctx, "test_waited"); err != nil {
-				t.Errorf("the handler was not cancelled: %q, %v", text, err)
-			}
+			list[i].version, found[i] = version, outcome
 		})
 	}
-}
-
-func receive(ctx context.Context, t *testing.T, reports <-chan float64) float64 {
-	select {
-	case report := <-reports:
-		return report
-	case <-ctx.Done():
-		t.Error("no progress")
-		return -1
+	wait.Wait()
+	if t.Failed() {
+		return
 	}
-}
-
-func goSDK(version string) func(*testing.T, []string) connection {
-	return func(t *testing.T, server []string) connection {
-		progress := make(chan float64, 10)
-		c := mcp.NewClient(&mcp.Implementation{Name: "clients", Version: "1"}, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-				progress <- req.Params.Progress
-			}})
-		var over mcp.Transport = &mcp.StreamableClientTransport{Endpoint: server[0]}
-		if len(server) > 1 {
-			over = &mcp.CommandTransport{Command: exec.Command(server[0], server[1:]...)}
-		}
-		session, err := c.Connect(t.Context(), over, &mcp.ClientSessionOptions{ProtocolVersion: version})
-		if err != nil {
+	page := writePage(t, list, found)
+	file := filepath.Join("..", "..", "docs", "reference", "clients.md")
+	old, err := os.ReadFile(file)
+	switch {
+	case *write:
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { session.Close() })
-		return connection{
-			version: session.InitializeResult().ProtocolVersion, progress: progress,
-			tools: func(ctx context.Context) (names []string, err error) {
-				for tool, err := range session.Tools(ctx, nil) {
-					if err != nil {
-						return nil, err
-					}
-					names = append(names, tool.Name)
-				}
-				return names, nil
-			},
-			call: func(ctx context.Context, tool string) (string, error) {
-				params := &mcp.CallToolParams{Name: tool}
-				params.SetProgressToken(tool)
-				res, err := session.CallTool(ctx, params)
-				if err != nil || len(res.Content) == 0 {
-					return "", err
-				}
-				return res.Content[0].(*mcp.TextContent).Text, res.GetError()
-			},
-		}
+	case err != nil || string(old) != page:
+		t.Errorf("%s differs from what the clients did: run make clients. It would be:\n%s", file, page)
 	}
 }
 
-func mcpGo(version string) func(*testing.T, []string) connection {
-	return func(t *testing.T, server []string) connection {
-		var over transport.Interface = transport.NewStdio(server[0], nil, server[1:]...)
-		if len(server) == 1 {
-			var err error
-			if over, err = transport.NewStreamableHTTP(server[0]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c := client.NewClient(over, client.WithProtocolVersion(version))
-		t.Cleanup(func() { c.Close() })
-		progress := make(chan float64, 10)
-		c.OnNotification(func(n mcpgo.JSONRPCNotification) {
-			if n.Method == "notifications/progress" {
-				progress <- n.Params.AdditionalFields["progress"].(float64)
+// TestStdio runs clients over stdio, where nothing but the transport differs.
+func TestStdio(t *testing.T) {
+	list := []client{
+		{"go-sdk", goSDKModule, "2026-07-28", inGo(connectGoSDK)},
+		{"go-sdk", goSDKModule, "2025-11-25", inGo(connectGoSDK)},
+		{"mcp-go", mcpGoModule, "2026-07-28", inGo(connectMCPGo)},
+		{"mcp-go", mcpGoModule, "2025-11-25", inGo(connectMCPGo)},
+		{"TypeScript SDK 1", "", "", inNode("sdk-1")},
+		{"TypeScript SDK 2", "", "2025-11-25", inNode("sdk-2")},
+		{"TypeScript SDK 2", "", "2026-07-28", inNode("sdk-2-modern")},
+	}
+	for _, c := range list {
+		t.Run(c.name+" "+c.version, func(t *testing.T) {
+			t.Parallel()
+			at := endpoints{conformance: []string{filepath.Join(bin, "conformance"), "-stdio"}}
+			_, found := c.run(t, c, at)
+			for _, feature := range []string{"list", "call", "progress", "cancel"} {
+				if found[feature] != works {
+					t.Errorf("%s: %s", feature, found[feature])
+				}
 			}
 		})
-		if err := c.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		initialize := mcpgo.InitializeRequest{}
-		initialize.Params.ClientInfo = mcpgo.Implementation{Name: "clients", Version: "1"}
-		res, err := c.Initialize(t.Context(), initialize)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return connection{
-			version: res.ProtocolVersion, progress: progress,
-			silent: len(server) == 1 && version != "", // it only closes the stream of the call
-			tools: func(ctx context.Context) (names []string, err error) {
-				res, err := c.ListTools(ctx, mcpgo.ListToolsRequest{})
-				if err != nil {
-					return nil, err
-				}
-				for _, tool := range res.Tools {
-					names = append(names, tool.Name)
-				}
-				return names, nil
-			},
-			call: func(ctx context.Context, tool string) (string, error) {
-				req := mcpgo.CallToolRequest{}
-				req.Params.Name, req.Params.Meta = tool, &mcpgo.Meta{ProgressToken: tool}
-				res, err := c.CallTool(ctx, req)
-				if err != nil || len(res.Content) == 0 {
-					return "", err
-				}
-				text := res.Content[0].(mcpgo.TextContent).Text
-				if res.IsError {
-					return "", errors.New(text)
-				}
-				return text, nil
-			},
-		}
 	}
 }
 
-func TestTypeScript(t *testing.T) {
-	for name, sdk := range map[string]string{"TypeScript SDK 1": "sdk", "TypeScript SDK 2": "client"} {
-		overBoth(t, name, func(t *testing.T, server []string) {
-			script, err := os.ReadFile("client.mjs")
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := node(t, string(script), append([]string{"--input-type=module", "-", sdk}, server...)...)
-			t.Log("protocol version", out)
-		})
+// endpoints are the servers that a client is driven against: a URL, or a command.
+type endpoints struct {
+	conformance []string
+	team        []string // with tokens
+	inventory   []string // with OAuth
+}
+
+// serve starts the servers that all clients share.
+func serve(t *testing.T) endpoints {
+	dir := t.TempDir()
+	issuer := startProvider(t)
+	return endpoints{
+		team: start(t, "team", "-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db")),
+		inventory: start(t, "inventory", "-http", "127.0.0.1:0", "-seed", "-issuer", issuer,
+			"-db", filepath.Join(dir, "inventory.db"), "-user-claim", "host_user", "-role-claim", "roles",
+			"-scope", "tools"),
 	}
 }
 
-// TestInspector lists tools and calls one with the CLI of the MCP Inspector. The CLI prints no
-// progress and cannot cancel a call.
-func TestInspector(t *testing.T) {
-	for _, era := range []string{"legacy", "modern"} { // legacy is the default
-		overBoth(t, "Inspector, "+era, func(t *testing.T, server []string) {
-			inspect := func(want string, args ...string) string {
-				args = append([]string{"node_modules/.bin/mcp-inspector", "--cli", "--quiet",
-					"--protocol-era", era, "--method"}, args...)
-				out := node(t, "", append(append(args, "--"), server...)...)
-				if !strings.Contains(out, want) {
-					t.Errorf("%q, want %s", out, want)
-				}
-				return out
-			}
-			_, version, _ := strings.Cut(inspect("", "initialize"), `"protocolVersion": "`)
-			version, _, _ = strings.Cut(version, `"`)
-			t.Log("protocol version", version)
-			inspect(`"test_simple_text"`, "tools/list")
-			inspect("This is a simple text", "tools/call", "--tool-name", "test_simple_text")
-		})
-	}
+// start starts the server of an example, and returns its URL.
+func start(t *testing.T, example string, args ...string) []string {
+	return []string{process(t, exec.Command(filepath.Join(bin, example), args...), "serving ")}
 }
 
-// node runs the node that make setup installs, with a script on standard input.
-func node(t *testing.T, script string, args ...string) string {
-	t.Helper()
-	tools, err := filepath.Abs("../../.tools")
+// startProvider starts the OpenID provider of provider.mjs, and returns its issuer.
+func startProvider(t *testing.T) string {
+	cmd := nodeCommand(t, "--input-type=module", "--eval", script(t, "provider.mjs"))
+	stdin, err := cmd.StdinPipe() // open until the test ends
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, _ := filepath.Glob(filepath.Join(tools, "node_modules", "node-*", "bin", "node"))
-	if len(found) == 0 {
-		t.Fatal("no node: run make setup")
-	}
-	cmd := exec.CommandContext(t.Context(), found[0], args...)
-	cmd.Dir, cmd.Stdin = tools, strings.NewReader(script)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // the Inspector keeps files there
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	t.Cleanup(func() { stdin.Close() })
+	return "http://" + process(t, cmd, "http://")
+}
+
+// process starts a command, and returns the rest of the first line of its output that begins so.
+func process(t *testing.T, cmd *exec.Cmd, begin string) string {
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out, stderr.String())
+		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
-}
-
-// overBoth runs a test with a server on HTTP, and with the command of one on stdio.
-func overBoth(t *testing.T, name string, test func(t *testing.T, server []string)) {
-	t.Run(name+"/http", func(t *testing.T) {
-		cmd := exec.Command(binary, "-addr", "127.0.0.1:0")
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-		line, err := bufio.NewReader(out).ReadString('\n')
-		url, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
-		if !ok {
-			t.Fatalf("%q, %v", line, err)
-		}
-		test(t, []string{url})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
-	t.Run(name+"/stdio", func(t *testing.T) { test(t, []string{binary, "-stdio"}) })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), begin); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	t.Errorf("%v: no line %q", cmd, begin)
+	return ""
 }
 
-var binary string
+// fault is why a cell fails: whose fault it is, and the part of the error that proves it.
+type fault struct{ whose, why, evidence string }
+
+// sessions stands for every version before 2026-07-28 in a key of faults.
+const sessions = "sessions"
+
+// faults are the cells that fail, by client, version and feature. "*" stands for every client or
+// version. The test fails if another cell fails, or one of these works.
+var faults = map[[3]string]fault{
+	{"mcp-go", sessions, "cancel"}: {"mcp-go", "Over HTTP it only closes the stream of the call. " +
+		"In versions with sessions, notifications/cancelled cancels a call.",
+		"the call is not cancelled on the server"},
+	{"mcp-remote", "*", "cancel"}: {"mcp-remote", "It sends notifications/cancelled in a request of " +
+		"its own. In 2026-07-28 over HTTP, a client cancels by closing the stream of the call.",
+		"the call is not cancelled on the server"},
+}
+
+// faultOf returns the fault of a cell, and its key.
+func faultOf(c client, feature string) (key [3]string, f fault, ok bool) {
+	versions := []string{c.version, "*"}
+	if c.version != "2026-07-28" {
+		versions = []string{c.version, sessions, "*"}
+	}
+	for _, name := range []string{c.name, "*"} {
+		for _, version := range versions {
+			key := [3]string{name, version, feature}
+			if f, ok := faults[key]; ok {
+				return key, f, true
+			}
+		}
+	}
+	return key, f, false
+}
+
+// writePage writes the table, with a footnote for each fault.
+func writePage(t *testing.T, list []client, found []cells) string {
+	var page, notes strings.Builder
+	fmt.Fprintf(&page, pageHead, tasksPackage, moduleVersion(t, tasksPackage))
+	fmt.Fprintf(&page, "| client | protocol | %s |\n|---|---|%s\n", strings.Join(features, " | "),
+		strings.Repeat(":-:|", len(features)))
+	var numbers [][3]string
+	for i, c := range list {
+		fmt.Fprintf(&page, "| %s %s | %s |", c.name, moduleVersion(t, c.module), c.version)
+		for _, feature := range features {
+			cell := found[i][feature]
+			switch cell {
+			case works:
+				cell = "✓"
+			case none:
+				cell = "–"
+			default:
+				key, f, ok := faultOf(c, feature)
+				if !ok || !strings.Contains(cell, f.evidence) {
+					t.Errorf("%s %s, %s: %s", c.name, c.version, feature, cell)
+				}
+				n := slices.Index(numbers, key)
+				if n < 0 {
+					n, numbers = len(numbers), append(numbers, key)
+					fmt.Fprintf(&notes, "%d. **%s.** %s Evidence: `%s`.\n", n+1, f.whose, f.why,
+						f.evidence)
+				}
+				cell = fmt.Sprintf("✗ [%d](#faults)", n+1)
+			}
+			fmt.Fprintf(&page, " %s |", cell)
+		}
+		page.WriteString("\n")
+	}
+	for key := range faults {
+		if !slices.Contains(numbers, key) {
+			t.Errorf("%q has a fault in the table of the test, and works", key)
+		}
+	}
+	if notes.Len() > 0 {
+		page.WriteString("\n## Faults\n\nA number in the table refers to this list.\n\n" + notes.String())
+	}
+	return page.String()
+}
+
+// pageHead takes the package of tasks and its version.
+const pageHead = "# Stock clients\n\n" +
+	"`make clients` runs these clients against the servers of the examples over HTTP, and " +
+	"writes this page. " +
+	"CI fails if a client does something else.\n\n" +
+	"✓ works, – the client has no such feature, ✗ fails.\n\n" +
+	"| feature | what the client does |\n|---|---|\n" +
+	"| list, call | lists tools and calls one |\n" +
+	"| denied | calls a tool that the caller may not use: the outcome is that of an unknown tool |\n" +
+	"| list_changed | is notified of a change of the list of tools |\n" +
+	"| subscribe | subscribes to a resource, and is notified of its update |\n" +
+	"| progress, log | receives progress and log messages of a call |\n" +
+	"| cancel | cancels a call, and the handler ends |\n" +
+	"| elicit, two rounds | fills in a form during a call, and two forms one after the other |\n" +
+	"| complete | completes an argument of a prompt, with the value of another argument |\n" +
+	"| task | runs a call as a task of 2026-07-28, polls it, and fills in its form, with " +
+	"`%s` %s |\n" +
+	"| bearer | sends a token; another token is refused |\n" +
+	"| OAuth | registers at an OpenID provider, signs a user in, and lists tools with the token |\n\n" +
+	"Versions of the protocol are those that client and server agreed on. " +
+	"[Clients](../howto/clients.md) has the configuration of applications.\n\n"
+
+const tasksPackage = "@modelcontextprotocol/ext-tasks"
+
+// bin is the folder of the servers.
+var bin string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		flag.Parse()
 		dir, err := os.MkdirTemp("", "clients")
 		if err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "conformance")
-		build := exec.Command("go", "build", "-o", binary, ".")
-		build.Dir = filepath.Join("..", "..", "examples", "conformance")
+		bin = dir
+		build := exec.Command("go", "build", "-o", dir, "./examples/conformance", "./examples/team",
+			"./examples/inventory")
+		build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "GOWORK=")
 		if out, err := build.CombinedOutput(); err != nil {
 			panic(string(out))
 		}

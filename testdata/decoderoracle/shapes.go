@@ -3,6 +3,7 @@
 //
 //mcp:server name=decoderoracle version=1.0.0
 //mcp:default public
+//mcp:type Grade schema=integer,enum
 package decoderoracle
 
 import (
@@ -49,6 +50,16 @@ type Octets []Octet
 
 // Level is an integer of its own type.
 type Level int8
+
+// Grade is an enum of integers.
+type Grade int8
+
+// The grades.
+const (
+	Best  Grade = 1
+	Good  Grade = 2
+	Worst Grade = -6
+)
 
 // Plate has a text form of its own.
 type Plate struct{ text string }
@@ -196,6 +207,18 @@ type Choices struct {
 	Template string               `json:"template" jsonschema:"format=uri-template"`
 	Version  string               `json:"version" jsonschema:"format=semver"`
 	Expr     string               `json:"expr" jsonschema:"format=regex"`
+}
+
+// Graded has enums of integers, and lists of values of several types.
+type Graded struct {
+	Grade  Grade            `json:"grade"`
+	Best   Grade            `json:"best" jsonschema:"enum=1,enum=2,default=2"`
+	Opt    *Grade           `json:"opt,omitempty"`
+	Null   *Grade           `json:"null" jsonschema:"nullable"`
+	All    []Grade          `json:"all" jsonschema:"maxItems=3"`
+	By     map[string]Grade `json:"by"`
+	Values []any            `json:"values" jsonschema:"anyof_type=string;number;null"`
+	Table  [][]any          `json:"table,omitempty" jsonschema:"oneof_type=string;boolean"`
 }
 
 // Endorsed adds to what it holds.

@@ -19,9 +19,9 @@ const (
 	sdkPath     = "github.com/modelcontextprotocol/go-sdk"
 )
 
-// classes says what a func has by its name alone: capslock's map, and before it ours. It is an
-// analyzer.Classifier, and sees by that the edges of the call graph, which the analyzer keeps to
-// itself.
+// classes are the capabilities of funcs by their names: capslock's map, and before it ours. It is
+// an analyzer.Classifier, and so sees the edges of the call graph, which the analyzer does not
+// export.
 type classes struct {
 	theirs *interesting.Classifier
 	seen   map[*callgraph.Node]bool
@@ -37,7 +37,7 @@ func (c *classes) IncludeCall(edge *callgraph.Edge) bool {
 	return c.theirs.IncludeCall(edge)
 }
 
-// FunctionCategory says where the analysis stops: at what is named here.
+// FunctionCategory returns where the analysis stops: at funcs that are named here.
 func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
 	if category, known := ours[name]; known {
 		return category
@@ -62,9 +62,9 @@ func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
 
 // ours are funcs that capslock does not know, or not well enough.
 //
-// Of package grant each has what its call hands out; how a file is opened says the //mcp:allow of
-// its argument. A pool of database/sql leads to its driver by an interface and to code that nobody
-// calls by name: it counts as network, which is what most are.
+// A func of package grant has the capability of its result; the //mcp:allow of its argument decides
+// how a file is opened. A pool of database/sql leads to its driver by an interface and to code that
+// is not called by name: it counts as network, which most are.
 var ours = map[string]cpb.Capability{
 	grantPath + ".File":     cpb.Capability_CAPABILITY_FILES,
 	grantPath + ".Dir":      cpb.Capability_CAPABILITY_FILES,
@@ -108,8 +108,8 @@ var ours = map[string]cpb.Capability{
 	"(*net/http.Request).SetBasicAuth": cpb.Capability_CAPABILITY_SAFE,
 }
 
-// ourPackages are the server's own side of a call: what it does to answer the client, to decide and
-// to record is the server's, and not what a handler reaches.
+// ourPackages are the server's own side of a call: its code to respond, to decide and to record
+// does not count as reached by a handler.
 var ourPackages = map[string]cpb.Capability{
 	runtimePath:                 cpb.Capability_CAPABILITY_SAFE,
 	runtimePath + "/access":     cpb.Capability_CAPABILITY_SAFE,
@@ -156,9 +156,11 @@ func capabilityOf(class cpb.Capability) (capability, why string) {
 var writers = func() []string {
 	list := []string{"(*" + sandboxPath + ".ClientWorkspace).Clear"}
 	for of, names := range map[string]string{
-		"os.":         "Chmod Chown Chtimes CopyFS Create CreateTemp Lchown Link Mkdir MkdirAll MkdirTemp Remove RemoveAll Rename Symlink Truncate WriteFile",
+		"os.": "Chmod Chown Chtimes CopyFS Create CreateTemp Lchown Link Mkdir MkdirAll " +
+			"MkdirTemp Remove RemoveAll Rename Symlink Truncate WriteFile",
 		"(*os.File).": "Chmod Chown ReadFrom Truncate Write WriteAt WriteString",
-		"(*os.Root).": "Chmod Chown Chtimes Create Lchown Link Mkdir MkdirAll Remove RemoveAll Rename Symlink WriteFile",
+		"(*os.Root).": "Chmod Chown Chtimes Create Lchown Link Mkdir MkdirAll Remove RemoveAll " +
+			"Rename Symlink WriteFile",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			list = append(list, of+name)
@@ -174,8 +176,11 @@ func writes(name string) bool {
 }
 
 // interfaces of the standard library whose methods have a capability in every implementation.
-var interfaces = map[string]string{"net": model.Network, "net/http": model.Network, "io/fs": model.Files}
+var interfaces = map[string]string{
+	"net": model.Network, "net/http": model.Network, "io/fs": model.Files,
+}
 
-// calledBack are methods that the standard library looks for in values that it is handed.
-var calledBack = strings.Fields(`As Close Error Format GoString Is Len Less LogValue MarshalBinary MarshalJSON MarshalText MarshalXML
-	Pop Push Read ReadFrom Scan Seek String Swap UnmarshalBinary UnmarshalJSON UnmarshalText UnmarshalXML Unwrap Value Write WriteString WriteTo`)
+// calledBack are methods that the standard library calls on values that it receives.
+var calledBack = strings.Fields(`As Close Error Format GoString Is Len Less LogValue
+	MarshalBinary MarshalJSON MarshalText MarshalXML Pop Push Read ReadFrom Scan Seek String Swap
+	UnmarshalBinary UnmarshalJSON UnmarshalText UnmarshalXML Unwrap Value Write WriteString WriteTo`)

@@ -81,7 +81,8 @@ var readers = map[string]string{
 }
 
 func TestWhatIsNamedIsThere(t *testing.T) {
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports},
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports},
 		"os", "net/http", "database/sql", grantPath, sandboxPath)
 	if err != nil {
 		t.Fatal(err)

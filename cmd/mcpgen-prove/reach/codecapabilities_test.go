@@ -38,7 +38,8 @@ func TestCodeCapabilitiesOfHandlers(t *testing.T) {
 			service.Tools = append(service.Tools, tool)
 		}
 	}
-	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "codecapabilities.go"), nil, parser.ParseComments)
+	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "codecapabilities.go"),
+		nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func (g *graph) node(f *ssa.Function) *callgraph.Node {
 
 func (g *graph) standard(f *ssa.Function) bool { return g.std[packagePath(f)] }
 
-// class is what capslock or we say of a func by its name.
+// class is the class of a func by its name, of capslock or ours.
 func (g *graph) class(f *ssa.Function) cpb.Capability {
 	name := f.String()
 	if origin := f.Origin(); origin != nil {

@@ -9,16 +9,15 @@
 // standard library is handed may have its methods called by it, and a func that is made or named is
 // called.
 //
-// Opening counts, and not what is done to what is open: a file is reached where it is opened, or
-// where a method of *os.File is called by name, and not where something reads from an io.Reader. So
-// what the server opens as it starts, and a handler uses through an interface of the standard
-// library, is not seen; and neither is a method that a template or another package finds by
+// Opening counts, and not the use of open files: a file is reached where it is opened, or where a
+// method of *os.File is called by name, and not where something reads from an io.Reader. So a file
+// that the server opens as it starts, and a handler uses through an interface of the standard
+// library, is not found; and neither is a method that a template or another package finds by
 // reflection.
 //
-// What may do anything is unknown: C, assembly, unsafe pointers, system calls, calls by reflection
-// outside of the standard library, and calls of what nothing in the analysed packages sets or
-// implements. Unknown fails a declaration: what is declared is all that is reached, and that cannot
-// be said.
+// Code that may do anything is unknown: C, assembly, unsafe pointers, system calls, calls by
+// reflection outside of the standard library, and calls of funcs and methods that the analysed
+// packages neither set nor implement. Unknown fails a declaration, which has to be complete.
 package reach
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// walk looks from one handler for what it reaches, breadth first: what it finds first is on a
-// shortest way.
+// walk searches from one handler, breadth first: so it finds the shortest way to a capability
+// first.
 type walk struct {
 	*graph
 	tool  model.Tool
@@ -146,7 +146,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	if len(callees) == 0 {
 		callees = w.implementing(common)
 	}
-	if len(callees) == 0 && !ofStandard && w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
+	if len(callees) == 0 && !ofStandard &&
+		w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
 		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(),
 			call{f, site.Pos()})
 	}
@@ -158,7 +159,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 }
 
-// step goes on to a func that is called, unless its name says all.
+// step continues in a called func, unless its name decides.
 func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, standard bool) {
 	class := w.class(callee)
 	if class == cpb.Capability_CAPABILITY_UNSPECIFIED {
@@ -201,8 +202,7 @@ func ofProcess(common *ssa.CallCommon) bool {
 	return ok && slices.Contains([]string{"os.Stdin", "os.Stdout", "os.Stderr"}, global.String())
 }
 
-// writing reports whether a call with the files capability may write. What it cannot tell, it takes
-// for a yes.
+// writing reports whether a call with the files capability may write. An unclear call may.
 func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	switch name {
 	case "os.OpenFile", "(*os.Root).OpenFile":
@@ -222,15 +222,17 @@ func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 	case grantPath + ".File", grantPath + ".Dir", grantPath + ".TruePath":
 		var argument *string
 		if len(common.Args) == 2 {
-			if c, ok := common.Args[1].(*ssa.Const); ok && c.Value != nil && c.Value.Kind() == constant.String {
+			if c, ok := common.Args[1].(*ssa.Const); ok && c.Value != nil &&
+				c.Value.Kind() == constant.String {
 				text := constant.StringVal(c.Value)
 				argument = &text
 			}
 		}
 		for _, a := range w.tool.Allows {
-			if (argument == nil || a.Argument == *argument) && slices.ContainsFunc(a.Kinds, func(kind string) bool {
+			writes := slices.ContainsFunc(a.Kinds, func(kind string) bool {
 				return strings.HasPrefix(kind, "file.") && kind != "file.read"
-			}) {
+			})
+			if writes && (argument == nil || a.Argument == *argument) {
 				return true
 			}
 		}
@@ -329,6 +331,8 @@ func (g *graph) method(of types.Type, pkg *types.Package, name string) *ssa.Func
 
 // ordered puts funcs in the order of their names.
 func ordered(list []*ssa.Function) []*ssa.Function {
-	slices.SortStableFunc(list, func(a, b *ssa.Function) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortStableFunc(list, func(a, b *ssa.Function) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	return slices.Compact(list)
 }

@@ -1,7 +1,7 @@
 // Package dcim is an inventory of devices, DNS records and addresses in a SQLite file. The
 // permissions of a host decide which tools a caller may use.
 //
-//mcp:server name=inventory version=1.4.0 title="Inventory" app=dcim
+//mcp:server name=inventory version=1.4.0 title="Inventory" app=dcim optional=null
 //mcp:roles Viewer < Member < Manager < Admin
 //mcp:default authenticated
 package dcim

@@ -61,8 +61,9 @@ const (
 // Toolset returns the tools, prompts and resources of package dcim; inventory handles the calls.
 func Toolset(inventory *Inventory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Server:  toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
+		Package:  "github.com/mcpgen/mcpgen/examples/inventory/dcim",
+		Manifest: "sha256:7c98f258b82041687de26ac121839c1df52b614088d272452c38db208c4ef6fd",
+		Server:   toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -99,11 +100,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolAddDevice,
-				Description: "AddDevice adds a device.",
+				Description: "Adds a device.",
 				Input:       newDeviceSchema,
 				Output:      deviceSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in NewDevice
 					decodeNewDevice(r, &in)
 					if err := r.Finish(); err != nil {
@@ -114,11 +115,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolAddDNSRecord,
-				Description: "AddDNSRecord adds a record.",
+				Description: "Adds a record.",
 				Input:       newRecordSchema,
 				Output:      recordSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in NewRecord
 					decodeNewRecord(r, &in)
 					if err := r.Finish(); err != nil {
@@ -129,11 +130,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolAddIPAddress,
-				Description: "AddIPAddress adds an address.",
+				Description: "Adds an address.",
 				Input:       addIPAddressInputSchema,
 				Output:      addressSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in addIPAddressInput
 					decodeAddIPAddressInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -144,11 +145,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolCheckReferences,
-				Description: "CheckReferences counts all rows. It lists the addresses that DNS records point to and that no device has. No permission of the host covers it.",
+				Description: "Counts all rows. It lists the addresses that DNS records point to and that no device has. No permission of the host covers it.",
 				Input:       noInputSchema,
 				Output:      reportSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -157,10 +158,10 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteDevice,
-				Description: "DeleteDevice removes a device and its addresses.",
+				Description: "Removes a device and its addresses.",
 				Input:       deleteDeviceInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in deleteDeviceInput
 					decodeDeleteDeviceInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -171,10 +172,10 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteDNSRecord,
-				Description: "DeleteDNSRecord removes a record.",
+				Description: "Removes a record.",
 				Input:       deleteDNSRecordInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in deleteDNSRecordInput
 					decodeDeleteDNSRecordInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -185,10 +186,10 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteIPAddress,
-				Description: "DeleteIPAddress removes an address.",
+				Description: "Removes an address.",
 				Input:       deleteIPAddressInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in deleteIPAddressInput
 					decodeDeleteIPAddressInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -199,11 +200,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDevice,
-				Description: "GetDevice returns one device.",
+				Description: "Returns one device.",
 				Input:       getDeviceInputSchema,
 				Output:      deviceSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getDeviceInput
 					decodeGetDeviceInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -214,11 +215,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDNSRecord,
-				Description: "GetDNSRecord returns one record.",
+				Description: "Returns one record.",
 				Input:       getDNSRecordInputSchema,
 				Output:      recordSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getDNSRecordInput
 					decodeGetDNSRecordInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -229,11 +230,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetIPAddress,
-				Description: "GetIPAddress returns one address.",
+				Description: "Returns one address.",
 				Input:       getIPAddressInputSchema,
 				Output:      addressSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getIPAddressInput
 					decodeGetIPAddressInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -244,12 +245,12 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDevices,
-				Description: "ListDevices lists the devices that the caller's permission covers, by name.",
+				Description: "Lists the devices that the caller's permission covers, by name.",
 				Input:       deviceFilterSchema,
 				Output:      deviceListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in DeviceFilter
 					decodeDeviceFilter(r, &in)
 					if err := r.Finish(); err != nil {
@@ -260,12 +261,12 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDNSRecords,
-				Description: "ListDNSRecords lists the records of one zone or of all zones.",
+				Description: "Lists the records of one zone or of all zones.",
 				Input:       listDNSRecordsInputSchema,
 				Output:      recordListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in listDNSRecordsInput
 					decodeListDNSRecordsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -276,12 +277,12 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolListIPAddresses,
-				Description: "ListIPAddresses lists the addresses in use.",
+				Description: "Lists the addresses in use.",
 				Input:       noInputSchema,
 				Output:      addressListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -290,14 +291,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name: ToolNapalmFacts,
-				Description: "NapalmFacts returns the facts that a poller has last read from a device with NAPALM.\n" +
+				Description: "Returns the facts that a poller has last read from a device with NAPALM.\n" +
 					"\n" +
 					"The handler does not apply constraints, so it is not marked constrained. A caller whose permission has a constraint is refused.",
 				Input:       napalmFactsInputSchema,
 				Output:      factsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Timeout:     10 * time.Second,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in napalmFactsInput
 					decodeNapalmFactsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -308,10 +309,10 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolRenameDevice,
-				Description: "RenameDevice renames a device. Its addresses stay assigned. It returns nothing, because a caller that may rename a device need not be allowed to view it.",
+				Description: "Renames a device. Its addresses stay assigned. It returns nothing, because a caller that may rename a device need not be allowed to view it.",
 				Input:       renameDeviceInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in renameDeviceInput
 					decodeRenameDeviceInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -322,11 +323,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDevice,
-				Description: "UpdateDevice changes the location, the function and the state of a device.",
+				Description: "Changes the location, the function and the state of a device.",
 				Input:       deviceChangeSchema,
 				Output:      deviceSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in DeviceChange
 					decodeDeviceChange(r, &in)
 					if err := r.Finish(); err != nil {
@@ -337,11 +338,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDNSRecord,
-				Description: "UpdateDNSRecord changes the value of a record.",
+				Description: "Changes the value of a record.",
 				Input:       updateDNSRecordInputSchema,
 				Output:      recordSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in updateDNSRecordInput
 					decodeUpdateDNSRecordInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -352,11 +353,11 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateIPAddress,
-				Description: "UpdateIPAddress assigns an address to another device.",
+				Description: "Assigns an address to another device.",
 				Input:       updateIPAddressInputSchema,
 				Output:      addressSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in updateIPAddressInput
 					decodeUpdateIPAddressInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -370,14 +371,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				Name:        PromptDecommission,
 				Title:       "Decommission a device",
-				Description: "Decommission removes a device and lists the records that depend on it.",
+				Description: "Removes a device and lists the records that depend on it.",
 				Arguments: []toolset.Argument{
 					{Name: "device", Description: "The device.", Required: true},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDecommissionInput)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(inventory.Decommission(ctx, in.Device))
 				},
@@ -385,14 +386,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				Name:        PromptReconcileDNS,
 				Title:       "Reconcile DNS",
-				Description: "ReconcileDNS compares the records of a zone with the names of devices.",
+				Description: "Compares the records of a zone with the names of devices.",
 				Arguments: []toolset.Argument{
 					{Name: "zone", Description: "The zone.", Required: true},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeReconcileDNSInput)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(inventory.ReconcileDNS(ctx, in.Zone))
 				},
@@ -402,15 +403,15 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				URI:         ResourceSheet,
 				Name:        "sheet",
-				Description: "Sheet is a device as text.",
+				Description: "A device as text.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "name"},
 				},
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeSheetInput)
 					if err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(inventory.Sheet(ctx, in.Name))
 				},
@@ -418,15 +419,15 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			{
 				URI:         ResourceZone,
 				Name:        "zone",
-				Description: "Zone has the records of a zone, one a line.",
+				Description: "Has the records of a zone, one a line.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "zone"},
 				},
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeZoneInput)
 					if err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(inventory.Zone(ctx, in.Zone))
 				},
@@ -534,7 +535,9 @@ func decodeNewDevice(r *decode.Reader, v *NewDevice) {
 		case 2: // role
 			decode.String(r, &v.Role).MinLength(1).MaxLength(50)
 		case 3: // status
-			decode.String(r, &v.Status).OneOf("active", "planned", "offline")
+			if !r.Null() {
+				decode.String(r, &v.Status).OneOf("active", "planned", "offline")
+			}
 		}
 	}
 }
@@ -562,7 +565,9 @@ func decodeAddIPAddressInput(r *decode.Reader, v *addIPAddressInput) {
 		case 0: // address
 			decode.String(r, &v.Address).Format("ipv4")
 		case 1: // device
-			decode.String(r, decode.New(&v.Device))
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Device))
+			}
 		}
 	}
 }
@@ -632,9 +637,13 @@ func decodeDeviceFilter(r *decode.Reader, v *DeviceFilter) {
 	for o.Next() {
 		switch o.Property {
 		case 0: // site
-			decode.String(r, &v.Site).MaxLength(50)
+			if !r.Null() {
+				decode.String(r, &v.Site).MaxLength(50)
+			}
 		case 1: // status
-			decode.String(r, &v.Status).OneOf("active", "planned", "offline")
+			if !r.Null() {
+				decode.String(r, &v.Status).OneOf("active", "planned", "offline")
+			}
 		}
 	}
 }
@@ -644,7 +653,9 @@ func decodeListDNSRecordsInput(r *decode.Reader, v *listDNSRecordsInput) {
 	for o.Next() {
 		switch o.Property {
 		case 0: // zone
-			decode.String(r, decode.New(&v.Zone))
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Zone))
+			}
 		}
 	}
 }
@@ -678,11 +689,17 @@ func decodeDeviceChange(r *decode.Reader, v *DeviceChange) {
 		case 0: // name
 			decode.String(r, &v.Name)
 		case 1: // site
-			decode.String(r, decode.New(&v.Site)).MinLength(1).MaxLength(50)
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Site)).MinLength(1).MaxLength(50)
+			}
 		case 2: // role
-			decode.String(r, decode.New(&v.Role)).MinLength(1).MaxLength(50)
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Role)).MinLength(1).MaxLength(50)
+			}
 		case 3: // status
-			decode.String(r, decode.New(&v.Status)).OneOf("active", "planned", "offline")
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Status)).OneOf("active", "planned", "offline")
+			}
 		}
 	}
 }
@@ -706,7 +723,9 @@ func decodeUpdateIPAddressInput(r *decode.Reader, v *updateIPAddressInput) {
 		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		case 1: // device
-			decode.String(r, decode.New(&v.Device))
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Device))
+			}
 		}
 	}
 }
@@ -753,9 +772,9 @@ func decodeZoneInput(r *decode.Reader, v *zoneInput) {
 
 // The schemas of arguments and results.
 const (
-	newDeviceSchema            = `{"properties":{"name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Name is its unique name."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is its location."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is its function."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is its state.","default":"planned"}},"additionalProperties":false,"type":"object","required":["name","site","role"]}`
+	newDeviceSchema            = `{"properties":{"name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Name is its unique name."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is its location."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is its function."},"status":{"anyOf":[{"type":"string","enum":["active","planned","offline"]},{"type":"null"}],"description":"Status is its state.","default":"planned"}},"additionalProperties":false,"type":"object","required":["name","site","role"]}`
 	newRecordSchema            = `{"properties":{"zone":{"type":"string","format":"hostname","description":"Zone is its zone."},"name":{"type":"string","maxLength":63,"minLength":1,"description":"Name is its name within the zone."},"type":{"type":"string","enum":["A","AAAA","CNAME"],"description":"Type is its type."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["zone","name","type","value"]}`
-	addIPAddressInputSchema    = `{"properties":{"address":{"type":"string","format":"ipv4","description":"An IPv4 address."},"device":{"type":"string","description":"The device that has it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["address"]}`
+	addIPAddressInputSchema    = `{"properties":{"address":{"type":"string","format":"ipv4","description":"An IPv4 address."},"device":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"The device that has it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["address"]}`
 	noInputSchema              = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	deleteDeviceInputSchema    = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	deleteDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
@@ -763,13 +782,13 @@ const (
 	getDeviceInputSchema       = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	getDNSRecordInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	getIPAddressInputSchema    = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	deviceFilterSchema         = `{"properties":{"site":{"type":"string","maxLength":50,"description":"Site is their location."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is their state."}},"additionalProperties":false,"type":"object"}`
-	listDNSRecordsInputSchema  = `{"properties":{"zone":{"type":"string","description":"The zone. Leave it out for all zones."}},"additionalProperties":false,"type":"object"}`
+	deviceFilterSchema         = `{"properties":{"site":{"anyOf":[{"type":"string","maxLength":50},{"type":"null"}],"description":"Site is their location."},"status":{"anyOf":[{"type":"string","enum":["active","planned","offline"]},{"type":"null"}],"description":"Status is their state."}},"additionalProperties":false,"type":"object"}`
+	listDNSRecordsInputSchema  = `{"properties":{"zone":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"The zone. Leave it out for all zones."}},"additionalProperties":false,"type":"object"}`
 	napalmFactsInputSchema     = `{"properties":{"device":{"type":"string"}},"additionalProperties":false,"type":"object","required":["device"]}`
 	renameDeviceInputSchema    = `{"properties":{"name":{"type":"string","description":"Its current name."},"new_name":{"type":"string","maxLength":63,"pattern":"^[a-z0-9-]+$","description":"Its new name."}},"additionalProperties":false,"type":"object","required":["name","new_name"]}`
-	deviceChangeSchema         = `{"properties":{"name":{"type":"string","description":"Name is the device."},"site":{"type":"string","maxLength":50,"minLength":1,"description":"Site is its new location."},"role":{"type":"string","maxLength":50,"minLength":1,"description":"Role is its new function."},"status":{"type":"string","enum":["active","planned","offline"],"description":"Status is its new state."}},"additionalProperties":false,"type":"object","required":["name"]}`
+	deviceChangeSchema         = `{"properties":{"name":{"type":"string","description":"Name is the device."},"site":{"anyOf":[{"type":"string","maxLength":50,"minLength":1},{"type":"null"}],"description":"Site is its new location."},"role":{"anyOf":[{"type":"string","maxLength":50,"minLength":1},{"type":"null"}],"description":"Role is its new function."},"status":{"anyOf":[{"type":"string","enum":["active","planned","offline"]},{"type":"null"}],"description":"Status is its new state."}},"additionalProperties":false,"type":"object","required":["name"]}`
 	updateDNSRecordInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the record."},"value":{"type":"string","maxLength":253,"minLength":1,"description":"The new address or name that it points to."}},"additionalProperties":false,"type":"object","required":["id","value"]}`
-	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."},"device":{"type":"string","description":"The device that gets it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	updateIPAddressInputSchema = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the address."},"device":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"The device that gets it. Leave it out for none."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	decommissionInputSchema    = `{"properties":{"device":{"type":"string","maxLength":63,"minLength":1,"description":"The device."}},"additionalProperties":false,"type":"object","required":["device"]}`
 	reconcileDNSInputSchema    = `{"properties":{"zone":{"type":"string","maxLength":253,"minLength":1,"description":"The zone."}},"additionalProperties":false,"type":"object","required":["zone"]}`
 	sheetInputSchema           = `{"properties":{"name":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name"]}`

@@ -81,8 +81,10 @@ func TestConstraintsSelectDevices(t *testing.T) {
 func TestConstraintsThatAreNotUnderstoodDeny(t *testing.T) {
 	i := newInventory(t)
 	for _, c := range []string{
-		`null`, `[]`, `"site"`, `7`, ``, `{`, `{"tenant":"x"}`, `{"site__in":"oslo"}`, `{"site":["oslo"]}`, `{"site":null}`, `{"site__in":null}`,
-		`{"site__in":[null]}`, `{"site":7}`, `{"site__startswith":"o"}`, `{"Site":"oslo"}`, `{"":"oslo"}`, `{"__in":["oslo"]}`, `{"site OR 1":"x"}`, `{"site__in__in":["oslo"]}`,
+		`null`, `[]`, `"site"`, `7`, ``, `{`, `{"tenant":"x"}`, `{"site__in":"oslo"}`,
+		`{"site":["oslo"]}`, `{"site":null}`, `{"site__in":null}`, `{"site__in":[null]}`, `{"site":7}`,
+		`{"site__startswith":"o"}`, `{"Site":"oslo"}`, `{"":"oslo"}`, `{"__in":["oslo"]}`,
+		`{"site OR 1":"x"}`, `{"site__in__in":["oslo"]}`,
 	} {
 		// One that is understood beside it does not help: which of the two an object must meet is
 		// not known.
@@ -115,7 +117,8 @@ func TestConstrainedDevicesAreThoseThatAreMetByAnyConstraint(t *testing.T) {
 	}
 	field := map[string]func(Device) string{
 		"name": func(d Device) string { return d.Name }, "site": func(d Device) string { return d.Site },
-		"role": func(d Device) string { return d.Role }, "status": func(d Device) string { return string(d.Status) },
+		"role":   func(d Device) string { return d.Role },
+		"status": func(d Device) string { return string(d.Status) },
 	}
 	value := rapid.SampledFrom([]string{"edge-1", "leaf-2", "oslo", "berlin", "router", "switch",
 		"active", "planned", "x'; --", ""})

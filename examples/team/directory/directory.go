@@ -1,7 +1,7 @@
 // Package directory is a team directory in a SQLite file, served as MCP tools, prompts and
 // resources.
 //
-//mcp:server name=team version=1.0.0 title="Team directory" client=client
+//mcp:server name=team version=1.0.0 title="Team directory" client=client optional=null
 //mcp:roles Viewer < Member < Manager < Admin
 package directory
 

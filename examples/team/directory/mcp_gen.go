@@ -50,8 +50,9 @@ const (
 // Toolset returns the tools, prompts and resources of package directory; directory handles the calls.
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/examples/team/directory",
-		Server:  toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
+		Package:  "github.com/mcpgen/mcpgen/examples/team/directory",
+		Manifest: "sha256:8cdc03f3d4842e88f9bdbc7765c3dd65c770348a0152c6c80df32f3fa70ef511",
+		Server:   toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -77,13 +78,13 @@ func Toolset(directory *Directory) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCreate,
-				Description: "Create adds a person.",
+				Description: "Adds a person.",
 				Input:       newPersonSchema,
 				Output:      personSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
 				Catalogs:    []string{"onboarding"},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in NewPerson
 					decodeNewPerson(r, &in)
 					if err := r.Finish(); err != nil {
@@ -94,12 +95,12 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAll,
-				Description: "GetAll returns all persons, by name.",
+				Description: "Returns all persons, by name.",
 				Input:       noInputSchema,
 				Output:      personListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -108,12 +109,12 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetByID,
-				Description: "GetByID returns one person.",
+				Description: "Returns one person.",
 				Input:       getByIDInputSchema,
 				Output:      personSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Catalogs:    []string{"onboarding"},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getByIDInput
 					decodeGetByIDInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -124,11 +125,11 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetPublicInfo,
-				Description: "GetPublicInfo returns public facts about the team.",
+				Description: "Returns public facts about the team.",
 				Input:       noInputSchema,
 				Output:      publicInfoSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -137,11 +138,11 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolPromoteToManager,
-				Description: "PromoteToManager makes a member a manager.",
+				Description: "Makes a member a manager.",
 				Input:       promoteToManagerInputSchema,
 				Output:      personSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in promoteToManagerInput
 					decodePromoteToManagerInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -152,13 +153,13 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdate,
-				Description: "Update changes the name or the address of a person.",
+				Description: "Changes the name or the address of a person.",
 				Input:       changeSchema,
 				Output:      personSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
 				Catalogs:    []string{"onboarding"},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in Change
 					decodeChange(r, &in)
 					if err := r.Finish(); err != nil {
@@ -172,14 +173,14 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				Name:        PromptAnnouncePromotion,
 				Title:       "Announce a promotion",
-				Description: "AnnouncePromotion writes a note to the team about a new manager.",
+				Description: "Writes a note to the team about a new manager.",
 				Arguments: []toolset.Argument{
 					{Name: "name", Description: "The name of the new manager.", Required: true},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeAnnouncePromotionInput)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(directory.AnnouncePromotion(ctx, in.Name))
 				},
@@ -187,15 +188,15 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				Name:        PromptWelcome,
 				Title:       "Write a welcome",
-				Description: "Welcome writes a letter that welcomes a person to the team.",
+				Description: "Writes a letter that welcomes a person to the team.",
 				Arguments: []toolset.Argument{
 					{Name: "name", Description: "Name is the name of the recipient.", Required: true, Complete: directory.Names},
 					{Name: "tone", Description: "Tone is its tone.", Values: []string{"warm", "formal"}},
 				},
-				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeLetter)
 					if err != nil {
-						return toolset.PromptAnswer{}, err
+						return toolset.PromptResult{}, err
 					}
 					return toolset.PromptText(directory.Welcome(ctx, in))
 				},
@@ -206,11 +207,11 @@ func Toolset(directory *Directory) toolset.Toolset {
 				URI:         ResourceHandbook,
 				Name:        "handbook",
 				Title:       "Handbook",
-				Description: "Handbook is the public handbook of the team.",
+				Description: "The public handbook of the team.",
 				MIMEType:    "text/markdown",
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(directory.Handbook(ctx))
 				},
@@ -218,15 +219,15 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				URI:         ResourceCard,
 				Name:        "card",
-				Description: "Card is the entry of a person as text.",
+				Description: "The entry of a person as text.",
 				MIMEType:    "text/markdown",
 				Variables: []toolset.Variable{
 					{Name: "id", Type: toolset.IntegerVariable, Complete: directory.Numbers},
 				},
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeCardInput)
 					if err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(directory.Card(ctx, in.ID))
 				},
@@ -234,15 +235,15 @@ func Toolset(directory *Directory) toolset.Toolset {
 			{
 				URI:         ResourceRanked,
 				Name:        "ranked",
-				Description: "Ranked lists the names of the persons of a rank.",
+				Description: "Lists the names of the persons of a rank.",
 				MIMEType:    "text/plain",
 				Variables: []toolset.Variable{
 					{Name: "rank", Values: []string{"member", "manager"}},
 				},
-				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRankedInput)
 					if err != nil {
-						return toolset.ResourceAnswer{}, err
+						return toolset.ResourceResult{}, err
 					}
 					return toolset.ResourceText(directory.Ranked(ctx, in.Rank))
 				},
@@ -338,9 +339,13 @@ func decodeChange(r *decode.Reader, v *Change) {
 		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		case 1: // name
-			decode.String(r, decode.New(&v.Name)).MinLength(1).MaxLength(100)
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Name)).MinLength(1).MaxLength(100)
+			}
 		case 2: // email
-			decode.String(r, decode.New(&v.Email)).Format("email").MaxLength(254)
+			if !r.Null() {
+				decode.String(r, decode.New(&v.Email)).Format("email").MaxLength(254)
+			}
 		}
 	}
 }
@@ -394,7 +399,7 @@ const (
 	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"anyOf":[{"type":"string","maxLength":100,"minLength":1},{"type":"null"}],"description":"Name is the new full name."},"email":{"anyOf":[{"type":"string","maxLength":254,"format":"email"},{"type":"null"}],"description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"The name of the new manager."}},"additionalProperties":false,"type":"object","required":["name"]}`
 	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the name of the recipient."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is its tone.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`

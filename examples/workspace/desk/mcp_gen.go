@@ -36,8 +36,9 @@ const (
 // Toolset returns the tools, prompts and resources of package desk.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/examples/workspace/desk",
-		Server:  toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
+		Package:  "github.com/mcpgen/mcpgen/examples/workspace/desk",
+		Manifest: "sha256:7a764fd6aac2fc0ce967436ed4a6fa72474c7be0e3b01440669f5a26d118268c",
+		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Agent", "Operator"},
 			Rules: []access.Rule{
@@ -51,7 +52,7 @@ func Toolset() toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolFetchURL,
-				Description: "FetchURL fetches a URL in an isolated process. It follows redirects to hosts that are granted.",
+				Description: "Fetches a URL in an isolated process. It follows redirects to hosts that are granted.",
 				Input:       fetchURLInputSchema,
 				Output:      pageSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
@@ -73,7 +74,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolListFiles,
-				Description: "ListFiles returns the entries of a directory, by name.",
+				Description: "Returns the entries of a directory, by name.",
 				Input:       listFilesInputSchema,
 				Output:      entryListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -94,7 +95,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolReadFile,
-				Description: "ReadFile returns the text of a file.",
+				Description: "Returns the text of a file.",
 				Input:       readFileInputSchema,
 				Output:      stringResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -115,7 +116,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolRunCommand,
-				Description: "RunCommand runs a program with arguments, without a shell, in an isolated process. Its working directory is private to you.",
+				Description: "Runs a program with arguments, without a shell, in an isolated process. Its working directory is private to you.",
 				Input:       runCommandInputSchema,
 				Output:      ranSchema,
 				Timeout:     10 * time.Second,
@@ -136,7 +137,7 @@ func Toolset() toolset.Toolset {
 			},
 			{
 				Name:        ToolWriteFile,
-				Description: "WriteFile replaces the content of a file by a text, and creates a missing file.",
+				Description: "Replaces the content of a file by a text, and creates a missing file.",
 				Input:       writeFileInputSchema,
 				Output:      writtenSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7c47b392fbd5d269212a3c0f0471b3e1",
-		Code:   "2:c3508e14236c22ad2ed9eedbd4bd1398",
+		Code:   "2:bbbe39e5b6c262d1cb85b8afa29ef9fe",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

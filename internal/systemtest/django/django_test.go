@@ -10,9 +10,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 )
 
-// TestCapabilitiesAreWhatDjangoSaysOfEachUser holds the source against a real Django: for every
+// TestCapabilitiesAreThoseOfEachUserInDjango holds the source against a real Django: for every
 // user that it made the permissions must be those of user.get_all_permissions().
-func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
+func TestCapabilitiesAreThoseOfEachUserInDjango(t *testing.T) {
 	for _, test := range []struct {
 		name, model string
 		options     django.Options

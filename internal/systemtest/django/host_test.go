@@ -57,9 +57,8 @@ func newHost(t *testing.T, db *testdb.Database, model string, seed, users int) h
 			"HOST": db.Host, "PORT": db.Port, "USER": db.User}
 	}
 	if out, err := exec.Command(python, "-c", imports).CombinedOutput(); err != nil {
-		testdb.Unavailable(
-			t,
-			"no Django; `make setup` or `apt-get install python3-django python3-psycopg2` installs it: %v\n%s", err, out)
+		testdb.Unavailable(t, "no Django; `make setup` or `apt-get install python3-django "+
+			"python3-psycopg2` installs it: %v\n%s", err, out)
 	}
 	settings, err := json.Marshal(database)
 	if err != nil {

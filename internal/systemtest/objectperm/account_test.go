@@ -37,7 +37,8 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 					t.Fatalf("%s: %v", statement, err)
 				}
 			}
-			s, err := objectperm.New(reader, dialect.PostgreSQL, test.layout.tables, objectperm.Options{ExemptView: []string{capability.Any}})
+			s, err := objectperm.New(reader, dialect.PostgreSQL, test.layout.tables,
+				objectperm.Options{ExemptView: []string{capability.Any}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +51,8 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 				order(right.Grant(account))
 			}
 			set, err := s.Capabilities(t.Context(), ada)
-			if _, resolveErr := s.Resolve(t.Context(), ada); err != nil || resolveErr != nil || !set.Has("dcim.napalm_read_device") || !set.Unrestricted("dcim.device", "view") {
+			if _, resolveErr := s.Resolve(t.Context(), ada); err != nil || resolveErr != nil ||
+				!set.Has("dcim.napalm_read_device") || !set.Unrestricted("dcim.device", "view") {
 				t.Errorf("with all of %v: %v, %v, %v", rights, set.Permissions(), err, resolveErr)
 			}
 			if err := s.Check(t.Context()); err != nil {
@@ -66,13 +68,16 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 				if strings.Contains(text, "the tables are those of") {
 					t.Errorf("without %v: %s", right, text)
 				}
-				if _, err := s.Capabilities(t.Context(), ada); err == nil || !strings.Contains(err.Error(), "permission denied for table "+right.Table) {
+				if _, err := s.Capabilities(t.Context(), ada); err == nil ||
+					!strings.Contains(err.Error(), "permission denied for table "+right.Table) {
 					t.Errorf("without %v: %v", right, err)
 				}
 				order(right.Grant(account))
 			}
-			for _, beyond := range []string{"SELECT password FROM " + test.layout.tables.Users, "DELETE FROM " + test.layout.tables.UserGroups} {
-				if _, err := reader.Exec(beyond); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			for _, beyond := range []string{"SELECT password FROM " + test.layout.tables.Users,
+				"DELETE FROM " + test.layout.tables.UserGroups} {
+				if _, err := reader.Exec(beyond); err == nil ||
+					!strings.Contains(err.Error(), "permission denied") {
 					t.Errorf("%s: %v", beyond, err)
 				}
 			}

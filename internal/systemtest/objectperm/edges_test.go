@@ -186,11 +186,11 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check := func(ctx context.Context, what, says string) {
+		check := func(ctx context.Context, what, message string) {
 			t.Helper()
 			set, err := s.Capabilities(ctx, access.Principal{User: "ada"})
 			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(),
-				says) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+				message) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
 				t.Errorf("%s: %v, %v", what, set, err)
 			}
 		}
@@ -203,7 +203,7 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 		end()
 		check(ended, "no time left", "context canceled")
 
-		for value, says := range map[string]string{
+		for value, message := range map[string]string{
 			`'null'`:         "which is not a list of names: fix it in the host",
 			`'{"view": 1}'`:  "which is not a list of names: fix it in the host",
 			`'["view", 1]'`:  "which is not a list of names: fix it in the host",
@@ -216,7 +216,7 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 				value); err != nil {
 				t.Fatal(err)
 			}
-			check(t.Context(), value, says)
+			check(t.Context(), value, message)
 		}
 		if _, err := db.Exec("DROP TABLE users_objectpermission"); err != nil {
 			t.Fatal(err)
@@ -318,19 +318,22 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
-	for p, says := range map[access.Permission]string{
+	const form = "is not a permission of this host. The form is app.action_model, with the model in " +
+		"lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in " +
+		"//mcp:server, and action= and object= on the tool"
+	for p, message := range map[access.Permission]string{
 		{App: "dcim", Action: "view",
 			Object: "dns_record"}: `parses "dcim.view_dns_record" as the action "view_dns" on the model ` +
 			`"dcim.record", but you wrote "view" on "dcim.dns_record"`,
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
 		{App: "dcim", Action: "napalm_read"}:                `but you wrote "napalm_read" on "dcim"`,
-		{App: "dcim", Action: "export"}:                     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
+		{App: "dcim", Action: "export"}:                     form,
 		{Action: "napalm_read"}:                             "Write app= in //mcp:server",
 		{Action: "dcim.view_site"}:                          `but you wrote "dcim.view_site" on ""`,
-		{App: "dcim", Action: "view", Object: "Device"}:     "is not a permission of this host. The form is app.action_model, with the model in lower case and without underscores, for example \"dcim.napalm_read_device\". Write app= in //mcp:server, and action= and object= on the tool",
+		{App: "dcim", Action: "view", Object: "Device"}:     form,
 	} {
 		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(),
-			says) {
+			message) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}

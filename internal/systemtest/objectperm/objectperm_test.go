@@ -22,9 +22,9 @@ import (
 // rounds, of both hosts together.
 const batch = 5
 
-// TestCapabilitiesAreWhatTheHostSaysInAnyWorld holds the source against the oracle for every user,
+// TestCapabilitiesAreThoseOfTheHostInAnyWorld holds the source against the oracle for every user,
 // action and model of random worlds.
-func TestCapabilitiesAreWhatTheHostSaysInAnyWorld(t *testing.T) {
+func TestCapabilitiesAreThoseOfTheHostInAnyWorld(t *testing.T) {
 	for _, l := range layouts {
 		t.Run(l.name, func(t *testing.T) {
 			db := l.open(t, dialect.SQLite, testdb.SQLite)
@@ -58,7 +58,8 @@ func TestCapabilitiesAreTheSameOnPostgreSQL(t *testing.T) {
 }
 
 // open makes an empty host.
-func (l layout) open(t testing.TB, d dialect.Dialect, open func(testing.TB) *testdb.Database) *testdb.Database {
+func (l layout) open(t testing.TB, d dialect.Dialect,
+	open func(testing.TB) *testdb.Database) *testdb.Database {
 	t.Helper()
 	db := open(t)
 	if _, err := db.Exec(l.schema(d)); err != nil {
@@ -77,7 +78,8 @@ type reporter interface {
 }
 
 func (l layout) agree(t reporter, db *testdb.Database, d dialect.Dialect, w world) {
-	s, err := objectperm.New(db.DB, d, l.tables, objectperm.Options{ExemptView: w.ExemptView, DefaultPermissions: w.Defaults})
+	s, err := objectperm.New(db.DB, d, l.tables, objectperm.Options{
+		ExemptView: w.ExemptView, DefaultPermissions: w.Defaults})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func (l layout) agree(t reporter, db *testdb.Database, d dialect.Dialect, w worl
 		set, err := s.Capabilities(t.Context(), p)
 		found, resolveErr := s.Resolve(t.Context(), p)
 		if !u.Active {
-			if !errors.Is(err, capability.ErrNoUser) || !errors.Is(resolveErr, capability.ErrNoUser) || len(set.Permissions()) != 0 {
+			if !errors.Is(err, capability.ErrNoUser) || !errors.Is(resolveErr, capability.ErrNoUser) ||
+				len(set.Permissions()) != 0 {
 				t.Fatalf("%s is inactive: %v, %v, %v", u.Name, set, err, resolveErr)
 			}
 			continue
@@ -94,7 +97,8 @@ func (l layout) agree(t reporter, db *testdb.Database, d dialect.Dialect, w worl
 		if err != nil || resolveErr != nil {
 			t.Fatalf("%s: %v, %v", u.Name, err, resolveErr)
 		}
-		if want := (capability.User{ID: strings.Trim(l.key(i), "'"), Name: u.Name, Superuser: u.Superuser}); found != want {
+		if want := (capability.User{ID: strings.Trim(l.key(i), "'"), Name: u.Name,
+			Superuser: u.Superuser}); found != want {
 			t.Fatalf("%+v, want %+v", found, want)
 		}
 		names := map[string]bool{}

@@ -44,7 +44,8 @@ func (w world) ask(t reporter, l layout, u int, action, app, model string) answe
 		}
 	}
 	for _, g := range w.Permissions {
-		given := slices.Contains(g.Users, u) || slices.ContainsFunc(who.Groups, func(group int) bool { return slices.Contains(g.Groups, group) })
+		given := slices.Contains(g.Users, u) || slices.ContainsFunc(who.Groups,
+			func(group int) bool { return slices.Contains(g.Groups, group) })
 		on := slices.ContainsFunc(g.Models,
 			func(m int) bool { return l.models[m] == app+"."+model })
 		if !g.Enabled || !given || !on {
@@ -82,7 +83,8 @@ func of(t reporter, set capability.Set, action, app, model string) answer {
 	if set.Unrestricted(app+"."+model, action) {
 		// The set must not hold constraints where its caller need not look.
 		if constraints, _ := set.Constraints(app + "." + action + "_" + model); len(constraints) != 0 {
-			t.Errorf("%s.%s needs no permission for %s, and has constraints %s", app, model, action, constraints)
+			t.Errorf("%s.%s needs no permission for %s, and has constraints %s", app, model, action,
+				constraints)
 		}
 		return answer{allowed: true}
 	}

@@ -57,14 +57,16 @@ var worlds = rapid.Custom(func(t *rapid.T) world {
 	w := world{Groups: rapid.IntRange(0, 4).Draw(t, "groups")}
 	for i := range rapid.IntRange(1, 6).Draw(t, "users") {
 		w.Users = append(w.Users, user{
-			Name:      fmt.Sprintf(rapid.SampledFrom([]string{"u%d", "U%d", "größe %d", "o'%d", "%d@example.com"}).Draw(t, "name"), i),
+			Name: fmt.Sprintf(rapid.SampledFrom([]string{"u%d", "U%d", "größe %d", "o'%d",
+				"%d@example.com"}).Draw(t, "name"), i),
 			Active:    rapid.IntRange(0, 9).Draw(t, "active") > 0,
 			Superuser: rapid.IntRange(0, 9).Draw(t, "superuser") == 9,
 			Groups:    some(w.Groups).Draw(t, "member of"),
 		})
 	}
 	constraint := rapid.SampledFrom([]string{
-		`{"site": "ams"}`, `{"user": "$user"}`, `{"name__in": ["a", "b'c"], "role": null}`, `{"id": 9007199254740993}`, `{}`, `null`,
+		`{"site": "ams"}`, `{"user": "$user"}`, `{"name__in": ["a", "b'c"], "role": null}`,
+		`{"id": 9007199254740993}`, `{}`, `null`,
 	})
 	for range rapid.IntRange(0, 8).Draw(t, "permissions") {
 		g := grant{
@@ -89,7 +91,8 @@ var worlds = rapid.Custom(func(t *rapid.T) world {
 	if rapid.Bool().Draw(t, "own defaults") {
 		w.Defaults = map[string][]capability.Constraint{}
 		for range rapid.IntRange(0, 2).Draw(t, "defaults") {
-			name := rapid.SampledFrom([]string{"dcim.view_device", "users.view_token", "dcim.napalm_read_device"}).Draw(t, "default")
+			name := rapid.SampledFrom([]string{"dcim.view_device", "users.view_token",
+				"dcim.napalm_read_device"}).Draw(t, "default")
 			w.Defaults[name] = nil
 			for _, c := range rapid.SliceOfN(constraint, 0, 2).Draw(t, "default constraints") {
 				w.Defaults[name] = append(w.Defaults[name], capability.Constraint(c))

@@ -35,14 +35,21 @@ func (s *scene) administered(o runtime.Options) {
 		if name == "" {
 			name = "plain"
 		}
-		path, query := url.PathEscape(text), url.Values{name: {secret.Value}, "text": {text}, "name": {text}, "cursor": {text}, "limit": {text}}.Encode()
+		path := url.PathEscape(text)
+		query := url.Values{name: {secret.Value}, "text": {text}, "name": {text}, "cursor": {text},
+			"limit": {text}}.Encode()
 		catalogs := runtime.PathAPI + "admin/mcp/tool_catalogs"
 		for _, ask := range [][3]string{
-			{"GET", runtime.PathAPI + path}, {"GET", runtime.PathAPI + "orgs/" + path + "/mcp/tool_catalogs"}, {"DELETE", catalogs + "/" + path},
-			{"GET", catalogs + "?" + query}, {"GET", catalogs + "?" + url.QueryEscape(text) + "=1"}, {"GET", runtime.PathAPI + "admin/audit/events?" + query},
-			{"POST", catalogs, `{` + quoted(text) + `:1,"name":[` + quoted(text) + `]}`}, {"POST", catalogs, `{"name":` + text},
+			{"GET", runtime.PathAPI + path},
+			{"GET", runtime.PathAPI + "orgs/" + path + "/mcp/tool_catalogs"},
+			{"DELETE", catalogs + "/" + path},
+			{"GET", catalogs + "?" + query}, {"GET", catalogs + "?" + url.QueryEscape(text) + "=1"},
+			{"GET", runtime.PathAPI + "admin/audit/events?" + query},
+			{"POST", catalogs, `{` + quoted(text) + `:1,"name":[` + quoted(text) + `]}`},
+			{"POST", catalogs, `{"name":` + text},
 			{"POST", catalogs, fmt.Sprintf(`{%s:%s,"name":7}`, quoted(name), quoted(secret.Value))},
-			{"GET", runtime.PathConsole + "/" + path}, {"GET", runtime.PathConsole + "?" + query}, {"POST", runtime.PathConsole + "/sign-in", query},
+			{"GET", runtime.PathConsole + "/" + path}, {"GET", runtime.PathConsole + "?" + query},
+			{"POST", runtime.PathConsole + "/sign-in", query},
 		} {
 			if i%2 == 1 && ask[0] == "DELETE" {
 				continue

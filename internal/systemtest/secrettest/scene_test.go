@@ -52,7 +52,8 @@ type scene struct {
 	secrets  []secrettest.Secret
 	progress secrettest.Secret // which clients get back, and nobody else
 
-	deep bool // with secrets where texts are cut
+	deep  bool // with secrets where texts are cut
+	tasks bool // clients of 2026-07-28 declare the extension
 
 	store *store.Store // which the audit goes to
 
@@ -60,16 +61,16 @@ type scene struct {
 	out map[string]*bytes.Buffer
 }
 
-// heard is one of the places where something comes out.
-type heard struct {
+// output is one of the places where something comes out.
+type output struct {
 	scene *scene
 	where string
 }
 
-func (s *scene) at(where string) heard { return heard{s, where} }
+func (s *scene) at(where string) output { return output{s, where} }
 
 // Write implements io.Writer.
-func (h heard) Write(p []byte) (int, error) {
+func (h output) Write(p []byte) (int, error) {
 	h.scene.mu.Lock()
 	defer h.scene.mu.Unlock()
 	b := h.scene.out[h.where]
@@ -156,8 +157,9 @@ func (host) MapAction(permission string) (string, error) { return permission, ni
 
 type shelf struct{ scene *scene }
 
-func (s shelf) Catalog(_ context.Context, _ access.Principal, ask catalog.Ask) (catalog.Found, error) {
-	if err := s.scene.fault(ask.Name, "down-", secrettest.CatalogError); err != nil {
+func (s shelf) Catalog(_ context.Context, _ access.Principal, ref catalog.Ref) (
+	catalog.Found, error) {
+	if err := s.scene.fault(ref.Name, "down-", secrettest.CatalogError); err != nil {
 		return catalog.Found{}, err
 	}
 	return catalog.Found{}, catalog.ErrUnknown
@@ -204,12 +206,15 @@ func decodeShades(r *decode.Reader, v *shades) {
 
 // failures are the ways in which a handler can fail.
 var failures = map[string]func(text string, s secrettest.Secret) (toolset.Result, error){
-	"error": func(text string, _ secrettest.Secret) (toolset.Result, error) { return toolset.Done(errors.New(text)) },
+	"error": func(text string, _ secrettest.Secret) (toolset.Result, error) {
+		return toolset.Done(errors.New(text))
+	},
 	"wrapped": func(text string, _ secrettest.Secret) (toolset.Result, error) {
 		return toolset.Done(fmt.Errorf("reading: %w", errors.Join(io.EOF, errors.New(text))))
 	},
 	"rpc": func(text string, s secrettest.Secret) (toolset.Result, error) {
-		data, err := json.Marshal(map[string]any{"detail": text, "all": map[string]any{named(s): []any{s.Value}}})
+		data, err := json.Marshal(map[string]any{"detail": text,
+			"all": map[string]any{named(s): []any{s.Value}}})
 		return toolset.Done(errors.Join(err, &jsonrpc.Error{Code: -32050, Message: text, Data: data}))
 	},
 	"rpc alone": func(text string, _ secrettest.Secret) (toolset.Result, error) {
@@ -217,23 +222,28 @@ var failures = map[string]func(text string, s secrettest.Secret) (toolset.Result
 	},
 	"own result": func(text string, s secrettest.Secret) (toolset.Result, error) {
 		return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{
-			&mcp.TextContent{Text: text}, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "planted://x", Text: text}},
+			&mcp.TextContent{Text: text},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "planted://x", Text: text}},
 			&mcp.ResourceLink{URI: "planted://x", Name: "x", Description: text},
 		}, StructuredContent: map[string]any{named(s): s.Value, "text": text}}, nil, nil)
 	},
 	"of the arguments": func(text string, _ secrettest.Secret) (toolset.Result, error) {
 		literal, _ := json.Marshal(text)
-		return toolset.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{decode.NewProblem("/color", string(literal), "is not one"), {Pointer: "/" + text, Message: "is unknown"}})))
+		return toolset.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{
+			decode.NewProblem("/color", string(literal), "is not one"),
+			{Pointer: "/" + text, Message: "is unknown"}})))
 	},
 	"not granted": func(text string, s secrettest.Secret) (toolset.Result, error) {
-		return toolset.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(), Cause: grant.NoGrant, Reason: text})
+		return toolset.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(),
+			Cause: grant.NoGrant, Reason: text})
 	},
 	"unfit": func(text string, _ secrettest.Secret) (toolset.Result, error) {
 		return toolset.Structured(unfit{errors.New(text)}, nil)
 	},
 }
 
-var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments", "not granted", "unfit"}
+var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments",
+	"not granted", "unfit"}
 
 func named(s secrettest.Secret) string {
 	if s.Name == "" {
@@ -274,7 +284,9 @@ func (s *scene) act(ctx context.Context, call toolset.Call) (toolset.Result, err
 		log := runtime.Logger(ctx)
 		for i := range levels {
 			level := slog.Level(-4 + 2*i)
-			log.Log(ctx, level, "it says "+secret.Text(), named(secret), secret.Value, "error", errors.New(secret.Text()), slog.Group("in", named(secret), secret.Value), "all", map[string]any{named(secret): secret.Value})
+			log.Log(ctx, level, "it says "+secret.Text(), named(secret), secret.Value,
+				"error", errors.New(secret.Text()), slog.Group("in", named(secret), secret.Value),
+				"all", map[string]any{named(secret): secret.Value})
 		}
 		log.With(named(secret), secret.Value).WithGroup("of").Error("with", "text", []byte(secret.Text()))
 		runtime.Progress(ctx).Report(float64(in.At+1), 100, secret.Text())
@@ -304,31 +316,43 @@ func (s *scene) failing(in json.RawMessage) error {
 	return errors.New(secret.Text())
 }
 
+// manifest is the digest of the manifest. It is for admins, and for the log.
+const manifest = "sha256:6f1c8a0d94be27530fe2c7b1849d3a65e0c2f79b16d84a3350be9c71a2f4d806"
+
 func (s *scene) toolset() toolset.Toolset {
 	rule := access.Rule{Authenticated: true, Permission: access.NoPermission()}
 	tool, check, prompt, resource := rule, rule, rule, rule
-	tool.Tool, check.Tool, prompt.Prompt, resource.Resource = "act", "check", "fail", "planted://fail/{at}"
+	tool.Tool, check.Tool, prompt.Prompt = "act", "check", "fail"
+	resource.Resource = "planted://fail/{at}"
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/secrettest", Server: toolset.ServerInfo{Name: "planted", Version: "1"},
-		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{tool, check}, Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
+		Package: "example.com/secrettest", Manifest: manifest,
+		Server: toolset.ServerInfo{Name: "planted", Version: "1"},
+		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{tool, check},
+			Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
 		Tools: []toolset.Tool{
-			{Name: "act", Input: `{"type":"object"}`, Call: s.act},
-			{Name: "check", Input: `{"type":"object","properties":{"color":{"enum":["red","green"]},"count":{"type":"integer","minimum":0,"maximum":9}},"additionalProperties":false}`, Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-				in, err := decode.Arguments(call.Arguments, decodeShades)
-				if err != nil {
-					return toolset.Result{}, err
-				}
-				return toolset.Structured(in, nil)
-			}},
+			{Name: "act", Input: `{"type":"object"}`, Call: s.act, Task: toolset.TaskOptional},
+			{Name: "check", Input: `{"type":"object","properties":{"color":{"enum":["red","green"]},` +
+				`"count":{"type":"integer","minimum":0,"maximum":9}},"additionalProperties":false}`,
+				Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+					in, err := decode.Arguments(call.Arguments, decodeShades)
+					if err != nil {
+						return toolset.Result{}, err
+					}
+					return toolset.Structured(in, nil)
+				}},
 		},
-		Prompts: []toolset.Prompt{{Name: "fail", Arguments: []toolset.Argument{{Name: "at"}}, Get: func(_ context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
-			return toolset.PromptAnswer{}, s.failing(call.Arguments)
-		}}},
-		Resources: []toolset.Resource{{URI: "planted://fail/{at}", Name: "fail", Variables: []toolset.Variable{{Name: "at", Type: toolset.IntegerVariable, Complete: func(_ context.Context, begun string) ([]string, error) {
-			return nil, s.failing(json.RawMessage(`{"at":` + begun + `}`))
-		}}}, Read: func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceAnswer{}, s.failing(call.Arguments)
-		}}},
+		Prompts: []toolset.Prompt{{Name: "fail", Arguments: []toolset.Argument{{Name: "at"}},
+			Get: func(_ context.Context, call toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptResult{}, s.failing(call.Arguments)
+			}}},
+		Resources: []toolset.Resource{{URI: "planted://fail/{at}", Name: "fail", Subscribe: true,
+			Variables: []toolset.Variable{{Name: "at", Type: toolset.IntegerVariable,
+				Complete: func(_ context.Context, begun string) ([]string, error) {
+					return nil, s.failing(json.RawMessage(`{"at":` + begun + `}`))
+				}}},
+			Read: func(_ context.Context, call toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceResult{}, s.failing(call.Arguments)
+			}}},
 	})
 }
 
@@ -336,7 +360,8 @@ func (s *scene) toolset() toolset.Toolset {
 func (s *scene) options(mask redact.Masker) runtime.Options {
 	s.t.Helper()
 	dir := s.t.TempDir()
-	file, err := audit.Rotating(filepath.Join(dir, "audit.jsonl"), audit.RotateOptions{MaxBytes: 64 << 10, Keep: 100})
+	file, err := audit.Rotating(filepath.Join(dir, "audit.jsonl"),
+		audit.RotateOptions{MaxBytes: 64 << 10, Keep: 100})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -353,7 +378,8 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	})
 	spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 	observer, err := telemetry.New(telemetry.Options{
-		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)), MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
+		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
+		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -371,9 +397,12 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	debug := &slog.HandlerOptions{Level: slog.LevelDebug - 100}
 	return runtime.Options{
 		Identity:        identity.Bearer(s.verify, identity.NamesUsers()),
-		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask, Observer: observer,
-		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug), slog.NewJSONHandler(s.at("log as JSON"), debug))),
-		Audit: audit.Multi(audit.SinkFunc(s.record), audit.Slog(slog.New(slog.NewTextHandler(s.at("audit in a log"), nil))),
+		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask,
+		Observer: observer,
+		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug),
+			slog.NewJSONHandler(s.at("log as JSON"), debug))),
+		Audit: audit.Multi(audit.SinkFunc(s.record),
+			audit.Slog(slog.New(slog.NewTextHandler(s.at("audit in a log"), nil))),
 			audit.JSONLines(s.at("audit in JSON lines")), file, trail.Audit()),
 		Readiness: s.checks(),
 	}
@@ -385,7 +414,9 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 func (s *scene) checks() map[string]func(context.Context) error {
 	checks := map[string]func(context.Context) error{}
 	for _, secret := range s.of(secrettest.Readiness) {
-		checks["planted "+secret.Text()] = func(context.Context) error { return errors.New(secret.Text()) }
+		checks["planted "+secret.Text()] = func(context.Context) error {
+			return errors.New(secret.Text())
+		}
 	}
 	return checks
 }
@@ -399,7 +430,8 @@ func (s *scene) aside() {
 	}
 	stderr, logger := os.Stderr, slog.Default()
 	os.Stderr = file
-	slog.SetDefault(slog.New(slog.NewTextHandler(s.at("default log"), &slog.HandlerOptions{Level: slog.LevelDebug - 100})))
+	slog.SetDefault(slog.New(slog.NewTextHandler(s.at("default log"),
+		&slog.HandlerOptions{Level: slog.LevelDebug - 100})))
 	s.t.Cleanup(func() {
 		os.Stderr = stderr
 		slog.SetDefault(logger)
@@ -442,6 +474,7 @@ func (s *scene) keep(dir string) {
 // connection is a client that sends bytes and keeps all that comes back.
 type connection interface {
 	ask(method, params string) string
+	tasks() *string
 }
 
 // overHTTP is one over HTTP.
@@ -507,19 +540,28 @@ func (s *scene) request(era, level, method, params string, traced bool) string {
 	meta := `"progressToken":` + quoted(s.progress.Text())
 	if traced {
 		of := secrettest.At(s.secrets, secrettest.Header)[0].Core
-		meta += `,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"token@acme=` + of + `","baggage":"user=1;password=` + of + `"`
+		meta += `,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",` +
+			`"tracestate":"token@acme=` + of + `","baggage":"user=1;password=` + of + `"`
 	}
 	if era == "2026-07-28" {
-		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"` + level + `"`
+		capabilities := `{}`
+		if s.tasks {
+			capabilities = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+		}
+		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":` + capabilities +
+			`,"io.modelcontextprotocol/logLevel":"` + level + `"`
 	}
 	if params != "" {
 		params = "," + params
 	}
-	return `{"jsonrpc":"2.0","id":7,"method":` + quoted(method) + `,"params":{"_meta":{` + meta + `}` + params + `}}`
+	return `{"jsonrpc":"2.0","id":7,"method":` + quoted(method) + `,"params":{"_meta":{` + meta +
+		`}` + params + `}}`
 }
 
 func initialize(era string) string {
-	return `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"` + era + `","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"` + era +
+		`","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 }
 
 func quoted(text string) string {
@@ -560,7 +602,8 @@ func (s *scene) connections(server *runtime.Server, kind string) []connection {
 	url := mcptest.Serve(s.t, server)
 	var all []connection
 	for _, era := range eras {
-		c := &overHTTP{scene: s, url: url, token: "boss", era: era, where: kind + "http " + era, level: "debug", header: http.Header{}}
+		c := &overHTTP{scene: s, url: url, token: "boss", era: era, where: kind + "http " + era,
+			level: "debug", header: http.Header{}}
 		if era != "2026-07-28" {
 			c.post(initialize(era))
 		}
@@ -575,11 +618,13 @@ func (s *scene) connections(server *runtime.Server, kind string) []connection {
 			cancel()
 			<-ended
 		})
-		p := &overPipes{scene: s, in: clientOut, out: bufio.NewScanner(clientIn), era: era, level: "debug", where: kind + "stdio " + era}
+		p := &overPipes{scene: s, in: clientOut, out: bufio.NewScanner(clientIn), era: era,
+			level: "debug", where: kind + "stdio " + era}
 		p.out.Buffer(nil, 16<<20)
 		if era != "2026-07-28" {
 			p.send(initialize(era))
-			if _, err := io.WriteString(clientOut, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+			if _, err := io.WriteString(clientOut,
+				`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -594,9 +639,11 @@ func (s *scene) check(wanted map[secrettest.Place][]string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	finder, echoed := secrettest.NewFinder(s.secrets), secrettest.NewFinder([]secrettest.Secret{s.progress})
+	finder := secrettest.NewFinder(s.secrets)
+	echoed := secrettest.NewFinder([]secrettest.Secret{s.progress})
 	for where, text := range s.out {
-		if found := echoed.In(text.String()); found != nil && !strings.Contains(where, "http ") && !strings.Contains(where, "stdio ") {
+		if found := echoed.In(text.String()); found != nil && !strings.Contains(where, "http ") &&
+			!strings.Contains(where, "stdio ") {
 			s.t.Errorf("%s shows the token of a client's progress", where)
 		}
 		for _, found := range finder.In(text.String()) {
@@ -614,7 +661,8 @@ func (s *scene) check(wanted map[secrettest.Place][]string) {
 
 func newScene(t *testing.T, seed uint64) *scene {
 	t.Helper()
-	return &scene{t: t, secrets: secrettest.All(seed), progress: secrettest.All(seed + 1)[0], out: map[string]*bytes.Buffer{}}
+	return &scene{t: t, secrets: secrettest.All(seed), progress: secrettest.All(seed + 1)[0],
+		out: map[string]*bytes.Buffer{}}
 }
 
 func everywhere(all map[string]*bytes.Buffer, part string) []string {

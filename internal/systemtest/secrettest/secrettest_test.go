@@ -76,7 +76,8 @@ func (s *scene) play(c connection, turn int) {
 		}
 		c.ask(method, params)
 	}
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list",
+		"resources/templates/list"} {
 		c.ask(method, "")
 	}
 	if h, ok := c.(*overHTTP); ok {
@@ -86,7 +87,8 @@ func (s *scene) play(c connection, turn int) {
 		h.url += query
 		defer func() { h.header, h.url = plain, bare }()
 	}
-	for _, tool := range []string{debugtools.ToolPrintEnv, debugtools.ToolGetServerInfo, debugtools.ToolGetHTTPHeaders, debugtools.ToolGetUserClaims} {
+	for _, tool := range []string{debugtools.ToolPrintEnv, debugtools.ToolGetServerInfo,
+		debugtools.ToolGetHTTPHeaders, debugtools.ToolGetUserClaims} {
 		call(tool, `{}`)
 	}
 	for i, secret := range s.of(secrettest.Error) {
@@ -104,11 +106,16 @@ func (s *scene) play(c connection, turn int) {
 			uri := fmt.Sprintf("planted://fail/%d", i)
 			get("resources/read", uri, `"uri":`+quoted(uri))
 		default:
-			c.ask("completion/complete", fmt.Sprintf(`"ref":{"type":"ref/resource","uri":"planted://fail/{at}"},"argument":{"name":"at","value":"%d"}`, i))
+			c.ask("completion/complete", fmt.Sprintf(
+				`"ref":{"type":"ref/resource","uri":"planted://fail/{at}"},`+
+					`"argument":{"name":"at","value":"%d"}`, i))
 		}
 	}
 	if s.deep {
 		s.cut(call, get, turn)
+	}
+	if c.tasks() != nil {
+		s.asTasks(c, call, get, turn)
 	}
 	for i := range s.of(secrettest.Panic) {
 		call("act", fmt.Sprintf(`{"do":"panic","at":%d}`, i))
@@ -126,7 +133,8 @@ func (s *scene) play(c connection, turn int) {
 	}
 	for _, secret := range s.of(secrettest.Argument) {
 		if secret.Name != "" {
-			call("check", `{`+quoted(secret.Name)+`:`+quoted(secret.Value)+`,"count":`+quoted(secret.Text())+`}`)
+			call("check", `{`+quoted(secret.Name)+`:`+quoted(secret.Value)+`,"count":`+
+				quoted(secret.Text())+`}`)
 			continue
 		}
 		call("check", `{"color":`+quoted(secret.Value)+`,"count":[`+quoted(secret.Value)+`]}`)
@@ -143,7 +151,14 @@ func (s *scene) play(c connection, turn int) {
 			func() { get("prompts/get", name, `"name":`+quoted(name)) },
 			func() { get("resources/read", "x://"+name, `"uri":`+quoted("x://"+name)) },
 			func() {
-				c.ask("completion/complete", `"ref":{"type":"ref/prompt","name":`+quoted(name)+`},"argument":{"name":`+quoted(name)+`,"value":`+quoted(name)+`}`)
+				c.ask("completion/complete", `"ref":{"type":"ref/prompt","name":`+quoted(name)+
+					`},"argument":{"name":`+quoted(name)+`,"value":`+quoted(name)+`}`)
+			},
+			func() { c.ask("resources/subscribe", `"uri":`+quoted("planted://"+name)) },
+			func() { c.ask("resources/unsubscribe", `"uri":`+quoted("planted://"+name)) },
+			func() {
+				c.ask("subscriptions/listen", `"notifications":{"resourceSubscriptions":[`+
+					quoted("planted://"+name)+`]}`)
 			},
 			func() { c.ask("tools/list", `"catalog":`+quoted(name)) },
 			func() { c.ask("logging/setLevel", `"level":`+quoted(name)) },
@@ -157,19 +172,85 @@ func (s *scene) play(c connection, turn int) {
 	}
 }
 
+// tasks returns where a client keeps what comes of tasks, nil in versions without them.
+func (c *overHTTP) tasks() *string  { return map[string]*string{"2026-07-28": &c.where}[c.era] }
+func (c *overPipes) tasks() *string { return map[string]*string{"2026-07-28": &c.where}[c.era] }
+
+// asTasks has handlers fail, panic and report as tasks, and sends ids and keys with secrets.
+func (s *scene) asTasks(c connection, call func(tool, arguments string) string,
+	get func(method, name, params string), turn int) {
+	s.tasks = true
+	*c.tasks() += ", tasks"
+	defer func() {
+		s.tasks = false
+		*c.tasks() = strings.TrimSuffix(*c.tasks(), ", tasks")
+	}()
+	task := regexp.MustCompile(`"taskId":"([a-z2-7]+)"`)
+	ended := func(arguments string) {
+		found := task.FindStringSubmatch(call("act", arguments))
+		if found == nil {
+			s.t.Fatalf("%s does not run as a task", arguments)
+		}
+		if h, ok := c.(*overHTTP); ok {
+			h.name = found[1]
+			defer func() { h.name = "" }()
+		}
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			text := c.ask("tasks/get", `"taskId":"`+found[1]+`"`)
+			if strings.Contains(text, `"status":"completed"`) ||
+				strings.Contains(text, `"status":"failed"`) {
+				break
+			}
+			if time.Now().After(end) {
+				s.t.Fatalf("the task goes on: %s", text)
+			}
+		}
+		get("tasks/update", found[1], `"taskId":"`+found[1]+`","inputResponses":{}`)
+		get("tasks/cancel", found[1], `"taskId":"`+found[1]+`"`)
+	}
+	for i, secret := range s.of(secrettest.Error) {
+		do := []string{ways[(i+turn)%len(ways)]}
+		if secret.Core == canary(secrettest.Error).Core {
+			do = ways
+		}
+		for _, do := range do {
+			ended(fmt.Sprintf(`{"do":%q,"at":%d}`, do, i))
+		}
+	}
+	for i := range s.of(secrettest.Panic) {
+		ended(fmt.Sprintf(`{"do":"panic","at":%d}`, i))
+	}
+	for i := range s.of(secrettest.Log) {
+		ended(fmt.Sprintf(`{"do":"log","at":%d}`, i))
+	}
+	for _, secret := range s.of(secrettest.UnknownName) {
+		name := secret.Text()
+		get("tasks/get", name, `"taskId":`+quoted(name))
+		get("tasks/cancel", name, `"taskId":`+quoted(name))
+		get("tasks/update", name,
+			`"taskId":`+quoted(name)+`,"inputResponses":{`+quoted(name)+`:{"action":`+quoted(name)+`}}`)
+		get("subscriptions/listen", "", `"notifications":{"taskIds":[`+quoted(name)+`]}`)
+	}
+}
+
 // cut has secrets stand where texts are cut.
-func (s *scene) cut(call func(tool, arguments string) string, get func(method, name, params string), turn int) {
+func (s *scene) cut(call func(tool, arguments string) string,
+	get func(method, name, params string), turn int) {
 	for i, n := range cuts {
-		at := func(place secrettest.Place) int { return (i + turn) % len(secrettest.At(s.secrets, place)) }
+		at := func(place secrettest.Place) int {
+			return (i + turn) % len(secrettest.At(s.secrets, place))
+		}
 		text := func(place secrettest.Place) string {
 			return secrettest.At(s.secrets, place)[at(place)].Before(n).Text()
 		}
 		for j := range 2 {
-			call("act", fmt.Sprintf(`{"do":%q,"at":%d,"cut":%d}`, ways[(i+turn+j*3)%len(ways)], at(secrettest.Error), n))
+			call("act", fmt.Sprintf(`{"do":%q,"at":%d,"cut":%d}`, ways[(i+turn+j*3)%len(ways)],
+				at(secrettest.Error), n))
 		}
 		call("act", fmt.Sprintf(`{"do":"panic","at":%d,"cut":%d}`, at(secrettest.Panic), n))
 		call("act", fmt.Sprintf(`{"do":"log","at":%d,"cut":%d}`, at(secrettest.Log), n))
-		call("check", `{`+quoted(text(secrettest.ArgumentName))+`:1,"color":`+quoted(text(secrettest.Argument))+`}`)
+		call("check", `{`+quoted(text(secrettest.ArgumentName))+`:1,"color":`+
+			quoted(text(secrettest.Argument))+`}`)
 		name := text(secrettest.UnknownName)
 		call(name, `{}`)
 		get("resources/read", "x://"+name, `"uri":`+quoted("x://"+name))
@@ -192,10 +273,14 @@ func (s *scene) listen(c connection, level string) {
 // outside has all fail that a server asks, and the checks of HTTP refuse.
 func (s *scene) outside(url string) {
 	ask := func(token, params string, header http.Header) {
-		c := &overHTTP{scene: s, url: url, token: token, era: "2026-07-28", where: "refusals", level: "debug", header: header}
+		c := &overHTTP{scene: s, url: url, token: token, era: "2026-07-28", where: "refusals",
+			level: "debug", header: header}
 		c.ask("tools/list", params)
 	}
-	for prefix, place := range map[string]secrettest.Place{"sink-": secrettest.SinkError, "bad-": secrettest.SourceError, "badly-": secrettest.SourceError, "host-": secrettest.HostError} {
+	for prefix, place := range map[string]secrettest.Place{
+		"sink-": secrettest.SinkError, "bad-": secrettest.SourceError,
+		"badly-": secrettest.SourceError, "host-": secrettest.HostError,
+	} {
 		for i := range s.of(place) {
 			ask(fmt.Sprint(prefix, i), "", http.Header{})
 		}
@@ -207,7 +292,8 @@ func (s *scene) outside(url string) {
 		ask("boss", fmt.Sprintf(`"catalog":"down-%d"`, i), http.Header{})
 	}
 	for _, secret := range s.of(secrettest.UnknownName) {
-		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}}, {runtime.HeaderCatalog: {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
+		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}},
+			{runtime.HeaderCatalog: {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
 			ask("boss", "", header)
 		}
 	}
@@ -226,10 +312,13 @@ func (s *scene) adopted(o runtime.Options) *runtime.Server {
 	s.t.Helper()
 	inner := mcp.NewServer(&mcp.Implementation{Name: "inner", Version: "1"}, nil)
 	type nothing struct{ At int }
-	mcp.AddTool(inner, &mcp.Tool{Name: "fail"}, func(_ context.Context, _ *mcp.CallToolRequest, in nothing) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(inner, &mcp.Tool{Name: "fail"}, func(_ context.Context, _ *mcp.CallToolRequest,
+		in nothing) (*mcp.CallToolResult, any, error) {
 		secret := s.of(secrettest.Error)[in.At]
 		if in.At%2 == 0 {
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: secret.Text()}}}, map[string]any{named(secret): secret.Value}, nil
+			return &mcp.CallToolResult{IsError: true,
+				Content: []mcp.Content{&mcp.TextContent{Text: secret.Text()}},
+			}, map[string]any{named(secret): secret.Value}, nil
 		}
 		return nil, nil, errors.New(secret.Text())
 	})
@@ -248,7 +337,8 @@ func run(t *testing.T, s *scene, mask redact.Masker) {
 		s.aside()
 		s.plant()
 		o := s.options(mask)
-		server, err := runtime.New(o, s.toolset(), debugtools.Toolset(debugtools.New(debugtools.Options{})))
+		server, err := runtime.New(o, s.toolset(),
+			debugtools.Toolset(debugtools.New(debugtools.Options{})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,19 +378,55 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 		http = append(http, "http "+era)
 		clients = append(clients, "http "+era, "stdio "+era)
 	}
-	for where, word := range map[string]string{"traces": "tools/call act", "metrics": "mcp.server.operation.duration"} {
+	for where, word := range map[string]string{"traces": "tools/call act",
+		"metrics": "mcp.server.operation.duration"} {
 		if b := s.out[where]; b == nil || !strings.Contains(b.String(), word) {
 			t.Errorf("the %s do not tell of %s", where, word)
 		}
 	}
 	logs := []string{"log as text", "log as JSON"}
-	audits := []string{"audit in a log", "audit in JSON lines", "audit in files", "audit in a database"}
+	audits := []string{"audit in a log", "audit in JSON lines", "audit in files",
+		"audit in a database"}
 	s.check(map[secrettest.Place][]string{
-		secrettest.Environment: clients, secrettest.Header: http, secrettest.Query: http, secrettest.Claim: http,
-		secrettest.Argument: clients, secrettest.ArgumentName: slices.Concat(clients, audits), secrettest.UnknownName: slices.Concat(clients, audits, logs, []string{"admin"}),
-		secrettest.Error: slices.Concat(clients, everywhere(s.out, "adopted, ")), secrettest.Panic: logs, secrettest.Log: slices.Concat(clients, logs),
-		secrettest.SinkError: logs, secrettest.SourceError: logs, secrettest.HostError: logs, secrettest.CatalogError: logs, secrettest.Readiness: logs,
+		secrettest.Environment: clients, secrettest.Header: http, secrettest.Query: http,
+		secrettest.Claim: http, secrettest.Argument: clients,
+		secrettest.ArgumentName: slices.Concat(clients, audits),
+		secrettest.UnknownName:  slices.Concat(clients, audits, logs, []string{"admin"}),
+		secrettest.Error: slices.Concat(clients, everywhere(s.out, "adopted, "),
+			[]string{"http 2026-07-28, tasks", "stdio 2026-07-28, tasks"}),
+		secrettest.Panic: logs, secrettest.Log: slices.Concat(clients, logs),
+		secrettest.SinkError: logs, secrettest.SourceError: logs, secrettest.HostError: logs,
+		secrettest.CatalogError: logs, secrettest.Readiness: logs,
 	})
+}
+
+// TestNoMessageContainsTheDigestOfTheManifest: it changes when a concealed tool changes.
+func TestNoMessageContainsTheDigestOfTheManifest(t *testing.T) {
+	s := newScene(t, 2)
+	run(t, s, redact.Masker{})
+	_, digits, _ := strings.Cut(manifest, ":")
+	messages := 0
+	for where, text := range s.out {
+		switch clients := strings.Contains(where, "http ") || strings.Contains(where, "stdio "); {
+		case strings.HasPrefix(where, "log as "):
+			if !strings.Contains(text.String(), manifest) {
+				t.Errorf("the %s does not contain the digest", where)
+			}
+			continue
+		case clients:
+			messages += text.Len()
+		}
+		// Any part of it would tell a client that something has changed.
+		for i := 0; i+8 <= len(digits); i++ {
+			if strings.Contains(text.String(), digits[i:i+8]) {
+				t.Errorf("%s contains the digest of the manifest", where)
+				break
+			}
+		}
+	}
+	if messages < 1<<16 {
+		t.Errorf("clients got %d bytes", messages)
+	}
 }
 
 // What a server's own masker knows comes out nowhere either: here it knows what else would be seen
@@ -311,7 +437,8 @@ func TestServersOwnMaskerIsHonouredEverywhere(t *testing.T) {
 	s.check(nil)
 	for where, text := range s.out {
 		if at := strings.Index(text.String(), canaries); at >= 0 {
-			t.Errorf("%s shows what the server's masker masks: …%s…", where, text.String()[max(0, at-200):min(text.Len(), at+100)])
+			t.Errorf("%s shows what the server's masker masks: …%s…", where,
+				text.String()[max(0, at-200):min(text.Len(), at+100)])
 		}
 	}
 }
@@ -322,8 +449,11 @@ func TestPlantedSecretsAreFoundWhereTheyAre(t *testing.T) {
 		finder := secrettest.NewFinder(all)
 		names, forms := map[string]bool{}, map[string]bool{}
 		for _, s := range all {
-			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()), s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:],
-				fmt.Sprintf("%x", s.Text()), fmt.Sprintf("%X", s.Core[7:17]), base64.StdEncoding.EncodeToString([]byte("a" + s.Text())), base64.RawURLEncoding.EncodeToString([]byte(s.Core[3:14])),
+			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()),
+				s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:],
+				fmt.Sprintf("%x", s.Text()), fmt.Sprintf("%X", s.Core[7:17]),
+				base64.StdEncoding.EncodeToString([]byte("a" + s.Text())),
+				base64.RawURLEncoding.EncodeToString([]byte(s.Core[3:14])),
 				s.Before(256).Text()} {
 				if found := finder.In("a " + text + " b"); len(found) != 1 || found[0] != s {
 					t.Errorf("%s in %q: found %v", s, text, found)
@@ -335,10 +465,12 @@ func TestPlantedSecretsAreFoundWhereTheyAre(t *testing.T) {
 			t.Error(found)
 		}
 		if len(names)-1 < len(secrettest.Names) || len(forms) < len(secrettest.Forms) {
-			t.Errorf("seed %d: %d of %d names, %d of %d forms", seed, len(names)-1, len(secrettest.Names), len(forms), len(secrettest.Forms))
+			t.Errorf("seed %d: %d of %d names, %d of %d forms", seed, len(names)-1,
+				len(secrettest.Names), len(forms), len(secrettest.Forms))
 		}
 	}
-	if slices.Equal(secrettest.All(1), secrettest.All(2)) || !slices.Equal(secrettest.All(1), secrettest.All(1)) {
+	if slices.Equal(secrettest.All(1), secrettest.All(2)) ||
+		!slices.Equal(secrettest.All(1), secrettest.All(1)) {
 		t.Error("the secrets are not those of the seed")
 	}
 }

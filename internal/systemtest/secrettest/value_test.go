@@ -168,12 +168,12 @@ func (s *valued) toolset() toolset.Toolset {
 			{Name: "sdk", Input: `{"type":"object"}`, Call: leak, SDK: true}},
 		Prompts: []toolset.Prompt{{Name: "p",
 			Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
-			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
-				return toolset.PromptAnswer{}, s.failing(ctx, true)
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptResult{}, s.failing(ctx, true)
 			}}},
 		Resources: []toolset.Resource{{URI: "planted://v", Name: "v",
-			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
-				return toolset.ResourceAnswer{}, s.failing(ctx, false)
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceResult{}, s.failing(ctx, false)
 			}}},
 	})
 }

@@ -46,10 +46,13 @@ func TestAccountMayDoWhatItWasGrantedAndNoMore(t *testing.T) {
 }
 
 func TestRightsAreReadFromMarkdownAndGo(t *testing.T) {
-	want := []testdb.Right{{Table: "u", Column: "id"}, {Table: "u", Column: "name"}, {Table: "a"}, {Table: "b"}}
+	want := []testdb.Right{{Table: "u", Column: "id"}, {Table: "u", Column: "name"}, {Table: "a"},
+		{Table: "b"}}
 	for _, text := range []string{
-		"GRANT SELECT ON no TO mcp_reader;\n-- here\nGRANT SELECT (id, name) ON u TO mcp_reader;\nGRANT SELECT ON a,\n\tb TO mcp_reader;\nGRANT SELECT ON c TO mcp_reader;\n",
-		"// -- here\n//\n//\tGRANT SELECT (id, name) ON u TO mcp_reader;\n//\tGRANT SELECT ON a,\n//\t\tb TO mcp_reader;\npackage x\n",
+		"GRANT SELECT ON no TO mcp_reader;\n-- here\nGRANT SELECT (id, name) ON u TO mcp_reader;\n" +
+			"GRANT SELECT ON a,\n\tb TO mcp_reader;\nGRANT SELECT ON c TO mcp_reader;\n",
+		"// -- here\n//\n//\tGRANT SELECT (id, name) ON u TO mcp_reader;\n//\tGRANT SELECT ON a,\n" +
+			"//\t\tb TO mcp_reader;\npackage x\n",
 	} {
 		file := filepath.Join(t.TempDir(), "document")
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {

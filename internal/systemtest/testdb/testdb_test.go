@@ -38,7 +38,8 @@ func TestDatabaseIsGoneWhenItsTestHasEnded(t *testing.T) {
 	t.Run("test", func(t *testing.T) { gone = testdb.PostgreSQL(t) })
 	other := testdb.PostgreSQL(t)
 	var n int
-	if err := other.QueryRow("SELECT count(*) FROM pg_database WHERE datname = $1", gone.Name).Scan(&n); err != nil || n != 0 {
+	if err := other.QueryRow("SELECT count(*) FROM pg_database WHERE datname = $1", gone.Name).
+		Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d, %v", n, err)
 	}
 	if gone.Ping() == nil {
@@ -114,10 +115,13 @@ func TestProbeCountsQueriesAndCutsAnswersShort(t *testing.T) {
 			if n, err := count(); n != 1 || !errors.Is(err, testdb.ErrLost) || probe.Queries() != 2 {
 				t.Errorf("%d rows, %v, %d queries", n, err, probe.Queries())
 			}
-			if _, err := probe.QueryContext(t.Context(), "SELECT nothing WHERE 1 = $1", int64(7)); err == nil {
+			if _, err := probe.QueryContext(t.Context(), "SELECT nothing WHERE 1 = $1",
+				int64(7)); err == nil {
 				t.Error("a query that the engine refuses passes")
 			}
-			if asked := probe.Asked(); len(asked) != 3 || asked[2].Text != "SELECT nothing WHERE 1 = $1" || !slices.Equal(asked[2].Args, []any{int64(7)}) {
+			if asked := probe.Recorded(); len(asked) != 3 ||
+				asked[2].Text != "SELECT nothing WHERE 1 = $1" ||
+				!slices.Equal(asked[2].Args, []any{int64(7)}) {
 				t.Errorf("%+v", asked)
 			}
 		})
@@ -141,7 +145,8 @@ func (o *outcome) Fatalf(format string, args ...any) {
 }
 
 func TestWhatIsMissingSkipsAndFailsInCI(t *testing.T) {
-	for ci, want := range map[string]string{"": "skipped: no x", "false": "skipped: no x", "true": "failed: no x"} {
+	for ci, want := range map[string]string{"": "skipped: no x", "false": "skipped: no x",
+		"true": "failed: no x"} {
 		t.Setenv("CI", ci)
 		o := &outcome{TB: t}
 		testdb.Unavailable(o, "no %s", "x")

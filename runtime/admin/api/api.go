@@ -9,8 +9,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -30,15 +29,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Paths of the API's OpenAPI 3.1 document, as JSON and as YAML.
-const (
-	PathOpenAPI     = runtime.PathAPI + "openapi.json"
-	PathOpenAPIYAML = runtime.PathAPI + "openapi.yaml"
-)
-
-// Version is the version of the API in its document.
-const Version = "1.0.0"
-
 // Server is the part of a server that the API uses. *runtime.Server implements it.
 type Server interface {
 	// Masker returns the server's masker of secrets.
@@ -47,11 +37,15 @@ type Server interface {
 	// error is a *runtime.Refusal.
 	Identify(r *http.Request) (context.Context, error)
 	// ListTools lists tools for a caller from Identify.
-	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
 	// DeclaredCatalogs returns the catalogs of the source code.
 	DeclaredCatalogs() []catalog.Found
 	// Table returns the table with a rule for each tool.
 	Table() access.Table
+	// Manifests returns the manifests that the server was built from.
+	Manifests() []runtime.Manifest
+	// Adopted reports whether it also serves an adopted go-sdk server.
+	Adopted() bool
 	// GrantDefaults returns the grants that every client has.
 	GrantDefaults() []grant.Grant
 	// Roots returns the names of the roots of file permissions, or none if they are unknown.
@@ -86,6 +80,7 @@ type API struct {
 	grants    grant.Registry // nil without grants
 	exports   *front.Exports
 	log       *slog.Logger
+	problems  problem.Writer
 	patience  time.Duration // for a body
 
 	mux        *http.ServeMux
@@ -104,6 +99,7 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 		log:      slog.New(server.Masker().Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
+	api.problems = problem.Writer{Mask: server.Masker(), Log: api.log}
 	api.huma = humago.New(api.mux, api.config())
 	api.routes()
 	return api, api.document()
@@ -122,6 +118,7 @@ func (a *API) routes() {
 	a.teams()
 	a.members()
 	a.switches()
+	a.manifests()
 	if a.grants != nil {
 		a.ownGrants()
 		a.ownRequests()
@@ -135,100 +132,10 @@ func (a *API) routes() {
 	a.documents()
 }
 
-const security = "bearer"
-
-// config is huma's, without what it would add by itself: pages that load scripts from elsewhere,
-// links to schemas in answers, and formats that others have registered.
-func (a *API) config() huma.Config {
-	return huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title: "MCP server administration", Version: Version,
-				Description: "Tool catalogs and their entries, organizations, teams and their members, switches of tools, grants on resources and requests for them, workspaces of clients, and the audit trail.",
-			},
-			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: map[string]*huma.SecurityScheme{
-					security: {Type: "http", Scheme: "bearer",
-						Description: "The token for the MCP endpoint. The API ignores cookies."},
-				},
-			},
-		},
-		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
-		DefaultFormat:                "application/json",
-		RejectUnknownQueryParameters: true, // a misspelt filter would be none
-		Transformers:                 []huma.Transformer{a.tell},
+// finish gives a problem of an operation its final form.
+func (a *API) finish(ctx huma.Context, _ string, v any) (any, error) {
+	if p, ok := v.(*huma.ErrorModel); ok {
+		return a.problems.Clean(p, requestOf(ctx.Context()).id, ctx.SetHeader), nil
 	}
-}
-
-// document writes down what the routes have registered.
-func (a *API) document() error {
-	doc := a.huma.OpenAPI()
-	// What a request held is not repeated to its sender; see tell.
-	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
-	doc.Components.Schemas.Map()["ErrorModel"].Properties["request_id"] = &huma.Schema{
-		Type: huma.TypeString,
-		Description: "The id of the request in the server's log and audit trail. Absent if the " +
-			"caller is unknown.",
-	}
-	share(doc)
-	var err error
-	if a.json, err = json.MarshalIndent(doc, "", "  "); err != nil {
-		return fmt.Errorf("admin API: describe it: %w", err)
-	}
-	if a.yaml, err = doc.YAML(); err != nil {
-		return fmt.Errorf("admin API: describe it: %w", err)
-	}
-	return nil
-}
-
-// share writes each kind of problem down once, for all operations that can answer with it.
-func share(doc *huma.OpenAPI) {
-	doc.Components.Responses = map[string]*huma.Response{}
-	for _, path := range doc.Paths {
-		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch,
-			path.Delete} {
-			if op == nil {
-				continue
-			}
-			for status, response := range op.Responses {
-				if status == "503" {
-					response.Headers = map[string]*huma.Param{"Retry-After": {
-						Description: "The number of seconds to wait before a retry",
-						Schema:      &huma.Schema{Type: huma.TypeInteger},
-					}}
-				}
-				if status >= "400" {
-					doc.Components.Responses[status] = response
-					op.Responses[status] = &huma.Response{Ref: "#/components/responses/" + status}
-				}
-			}
-		}
-	}
-}
-
-// documents registers the document itself, which is for callers who may call any operation.
-func (a *API) documents() {
-	for _, d := range []struct {
-		id, path, media string
-		text            *[]byte
-	}{
-		{"get-openapi-json", PathOpenAPI, "application/openapi+json", &a.json},
-		{"get-openapi-yaml", PathOpenAPIYAML, "application/openapi+yaml", &a.yaml},
-	} {
-		type output struct {
-			ContentType string `header:"Content-Type"`
-			Body        []byte
-		}
-		op := huma.Operation{
-			OperationID: d.id, Method: http.MethodGet, Path: d.path, Summary: "This document",
-			Tags: []string{"description"},
-			Responses: map[string]*huma.Response{"200": {Description: "The document",
-				Content: map[string]*huma.MediaType{d.media: {}}}},
-		}
-		register(a, op, anybody, func(context.Context, *request, *struct{}) (*output, error) {
-			return &output{ContentType: d.media, Body: *d.text}, nil
-		})
-	}
+	return v, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -27,8 +28,8 @@ type Askable struct {
 	Resolves    bool   `json:"resolves" doc:"A request by name returns this catalog. Request the others with the same name by id"`
 }
 
-// shelf is where some of a caller's catalogs are. Shelves stand in the order in which a name is
-// looked for: those of teams, of organisations, of code, and of all.
+// shelf is a place of some of a caller's catalogs. Shelves are in the order in which a name is
+// searched: those of teams, of organisations, of code, and of all.
 type shelf struct {
 	rank  int
 	id    int64
@@ -64,7 +65,7 @@ func (a *API) shelves(ctx context.Context, r *request) ([]shelf, error) {
 	return all, nil
 }
 
-// shelved is a catalog with where it is, and what it is called there in the order of the shelf.
+// shelved is a catalog with its shelf and its key in the order of the shelf.
 type shelved struct {
 	Askable
 	on  shelf
@@ -85,18 +86,20 @@ func onShelf(after string) (on shelf, key string, err error) {
 	if len(parts) != 3 {
 		return on, "", errCursor
 	}
-	return shelf{rank: int(idOf(parts[0])), id: idOf(parts[1])}, parts[2], nil
+	return shelf{rank: int(ids.Of(parts[0])), id: ids.Of(parts[1])}, parts[2], nil
 }
 
-// askable registers the list of the catalogs that the caller may ask for, which is for everybody
-// who is somebody.
+// askable registers the list of the catalogs that the caller may request, which is for every
+// authenticated caller.
 func (a *API) askable() {
 	op := huma.Operation{
-		OperationID: "list-tool-catalogs", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},
+		OperationID: "list-tool-catalogs", Method: http.MethodGet,
+		Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},
 		Summary: "List the catalogs that the caller may request: of its teams first, then of its " +
 			"organizations, then those in code and global ones",
 	}
-	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Askable], error) {
+	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
+		*pageOutput[Askable], error) {
 		from, key, err := onShelf(i.After)
 		if err != nil {
 			return nil, err
@@ -114,7 +117,7 @@ func (a *API) askable() {
 			case c == 0:
 				after = key
 			}
-			// One more than fits says that there is a next page.
+			// One more than fits shows that there is a next page.
 			some, err := a.take(ctx, on, after, i.Limit+1-len(found))
 			if err != nil {
 				return nil, err
@@ -136,15 +139,18 @@ func (a *API) askable() {
 }
 
 // take takes some active catalogs from a shelf.
-func (a *API) take(ctx context.Context, on shelf, after string, most int) (some []shelved, err error) {
+func (a *API) take(ctx context.Context, on shelf, after string, most int) (
+	some []shelved, err error) {
 	if on.rank == ofCode {
-		declared, _ := cut(a.server.DeclaredCatalogs(), func(c catalog.Found) string { return c.Name }, store.Page[string]{After: after, Limit: most})
+		declared, _ := cut(a.server.DeclaredCatalogs(), func(c catalog.Found) string { return c.Name },
+			store.Page[string]{After: after, Limit: most})
 		for _, c := range declared {
-			some = append(some, shelved{Askable{ID: c.ID, Name: c.Name, Source: "code", Scope: "global"}, on, c.Name})
+			shown := Askable{ID: c.ID, Name: c.Name, Source: "code", Scope: "global"}
+			some = append(some, shelved{shown, on, c.Name})
 		}
 		return some, nil
 	}
-	for page, more := (store.Page[int64]{After: idOf(after)}), true; more && len(some) < most; {
+	for page, more := (store.Page[int64]{After: ids.Of(after)}), true; more && len(some) < most; {
 		var all []store.Catalog
 		if all, more, err = a.store.Catalogs(ctx, on.scope, page); err != nil {
 			return nil, err
@@ -152,7 +158,7 @@ func (a *API) take(ctx context.Context, on shelf, after string, most int) (some 
 		for _, c := range all {
 			page.After = c.ID
 			if c.Active && len(some) < most {
-				some = append(some, shelved{askableOf(c), on, textOf(c.ID)})
+				some = append(some, shelved{askableOf(c), on, ids.Text(c.ID)})
 			}
 		}
 	}
@@ -160,12 +166,13 @@ func (a *API) take(ctx context.Context, on shelf, after string, most int) (some 
 }
 
 func askableOf(c store.Catalog) Askable {
-	shown := Askable{ID: textOf(c.ID), Name: c.Name, Description: c.Description, Source: "store", Scope: "global"}
+	shown := Askable{ID: ids.Text(c.ID), Name: c.Name, Description: c.Description,
+		Source: "store", Scope: "global"}
 	switch {
 	case c.Scope.Org() != 0:
-		shown.Scope, shown.OrgID = "organization", textOf(c.Scope.Org())
+		shown.Scope, shown.OrgID = "organization", ids.Text(c.Scope.Org())
 	case c.Scope.Team() != 0:
-		shown.Scope, shown.TeamID = "team", textOf(c.Scope.Team())
+		shown.Scope, shown.TeamID = "team", ids.Text(c.Scope.Team())
 	}
 	return shown
 }

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/ifmatch"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -31,15 +34,15 @@ type Catalog struct {
 
 func catalogOf(c store.Catalog) Catalog {
 	shown := Catalog{
-		ID: textOf(c.ID), Name: c.Name, Description: c.Description, Active: c.Active,
+		ID: ids.Text(c.ID), Name: c.Name, Description: c.Description, Active: c.Active,
 		Source:  "store",
 		Version: c.Version, Created: &c.Created, Updated: &c.Updated,
 	}
 	if org := c.Scope.Org(); org != 0 {
-		shown.OrgID = textOf(org)
+		shown.OrgID = ids.Text(org)
 	}
 	if team := c.Scope.Team(); team != 0 {
-		shown.TeamID = textOf(team)
+		shown.TeamID = ids.Text(team)
 	}
 	return shown
 }
@@ -48,7 +51,7 @@ func declaredOf(c catalog.Found) Catalog {
 	return Catalog{ID: c.ID, Name: c.Name, Active: true, Source: "code", ReadOnly: true}
 }
 
-var errDeclared = problem(http.StatusConflict,
+var errDeclared = problem.New(http.StatusConflict,
 	"it is declared in the source of the server (//mcp:tool catalog=): change it there")
 
 // NewCatalog contains the fields of a new catalog.
@@ -80,39 +83,38 @@ type Place struct {
 	TeamID Reference `query:"team_id" doc:"Of this team"`
 }
 
-// scope is the place, or all that there is where none is said.
+// scope is the place, or otherwise without one.
 //
-// in is where of the request it was read: "query" or "body".
+// in is the part of the request that it was read from: "query" or "body".
 func (p Place) scope(in string, otherwise store.Scope) (store.Scope, error) {
 	switch {
 	case p.OrgID != "" && p.TeamID != "":
-		return store.Scope{}, misfit(http.StatusUnprocessableEntity, in+".team_id",
+		return store.Scope{}, problem.At(http.StatusUnprocessableEntity, in+".team_id",
 			"send org_id or team_id, not both")
 	case p.OrgID != "":
-		return store.InOrg(idOf(string(p.OrgID))), nil
+		return store.InOrg(ids.Of(string(p.OrgID))), nil
 	case p.TeamID != "":
-		return store.InTeam(idOf(string(p.TeamID))), nil
+		return store.InTeam(ids.Of(string(p.TeamID))), nil
 	}
 	return otherwise, nil
 }
 
-// missing turns what the store says of a place that there is not into what is wrong with the body
-// that named it.
+// missing turns the store's error for a missing place into the fault of the body that named it.
 //
-// p is the place that the body says.
+// p is the place in the body.
 func missing(err error, p Place) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	if p.TeamID != "" {
-		return misfit(http.StatusUnprocessableEntity, "body.team_id",
+		return problem.At(http.StatusUnprocessableEntity, "body.team_id",
 			"unknown team id: GET %s lists the teams", everywhere.path+"/teams")
 	}
-	return misfit(http.StatusUnprocessableEntity, "body.org_id",
+	return problem.At(http.StatusUnprocessableEntity, "body.org_id",
 		"unknown organization id: GET %s lists the organizations", everywhere.path+"/orgs")
 }
 
-// What is there already, by its name.
+// Conflicts with existing names.
 const (
 	catalogTaken = "a catalog %q already exists there: use another name, or change that catalog"
 	teamTaken    = "the organization already has a team %q: use another name"
@@ -166,20 +168,19 @@ func (a *API) catalogs(in home) {
 			if c, ok := a.declared(r.scope, i.ID); ok {
 				return found(declaredOf(c), 0), nil
 			}
-			c, err := a.store.Catalog(ctx, r.scope, idOf(i.ID))
+			c, err := a.store.Catalog(ctx, r.scope, ids.Of(i.ID))
 			return found(catalogOf(c), c.Version), err
 		})
 
 	type patched struct {
-		ID
-		Condition
+		One
 		Body CatalogPatch
 	}
 	register(a, in.operation(http.MethodPatch, "update-*-tool-catalog", toolCatalogs+"/{id}",
 		"Change a tool catalog", changing...), in.gate,
 		func(ctx context.Context, r *request, i *patched) (*one[Catalog], error) {
 			if i.Body == (CatalogPatch{}) {
-				return nil, problem(http.StatusUnprocessableEntity,
+				return nil, problem.New(http.StatusUnprocessableEntity,
 					"the body changes nothing: send name, description or is_active")
 			}
 			c, err := a.updateCatalog(ctx, r, i.ID.ID,
@@ -188,24 +189,21 @@ func (a *API) catalogs(in home) {
 			return found(catalogOf(c), c.Version), err
 		})
 
-	type deleted struct {
-		ID
-		Condition
-	}
 	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog", toolCatalogs+"/{id}",
 		"Delete a tool catalog with its entries", deleting...), in.gate,
-		func(ctx context.Context, r *request, i *deleted) (*nothing, error) {
+		func(ctx context.Context, r *request, i *One) (*nothing, error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
 			}
-			id := idOf(i.ID.ID)
-			return nil, r.change(false, a.catalogVersion(ctx, r, id), func(version int64) error {
-				return a.store.DeleteCatalog(ctx, r.scope, id, version, r.by())
-			})
+			id := ids.Of(i.ID.ID)
+			return nil, ifmatch.Change(r.Request, false, a.catalogVersion(ctx, r, id),
+				func(version int64) error {
+					return a.store.DeleteCatalog(ctx, r.scope, id, version, r.by())
+				})
 		})
 }
 
-// What can go wrong with a change of something that has versions.
+// The errors of changes of items with versions.
 var (
 	changing = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
 		http.StatusPreconditionRequired}
@@ -229,7 +227,7 @@ func (a *API) declared(in store.Scope, id string) (catalog.Found, bool) {
 // it.
 func (a *API) checkDeclared(in store.Scope, name string) error {
 	if err := front.Shadowed(a.server.DeclaredCatalogs(), in, name); err != nil {
-		return misfit(http.StatusConflict, "body.name", "%s", err)
+		return problem.At(http.StatusConflict, "body.name", "%s", err)
 	}
 	return nil
 }
@@ -253,10 +251,10 @@ func (a *API) listCatalogs(ctx context.Context, r *request, in store.Scope, p Pa
 		}
 		key = ""
 	}
-	// One at least is read, since whether there is one says whether there is a next page.
+	// At least one is read, since it shows whether there is a next page.
 	room := p.Limit - len(all)
 	some, more, err := a.store.Catalogs(ctx, in,
-		store.Page[int64]{After: idOf(key), Limit: max(1, room)})
+		store.Page[int64]{After: ids.Of(key), Limit: max(1, room)})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +282,7 @@ func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n N
 		return nil, err
 	}
 	c, err := a.store.CreateCatalog(ctx, in, n.Name, n.Description, n.active(), r.by())
-	return created(r, textOf(c.ID), catalogOf(c), c.Version),
+	return created(r, ids.Text(c.ID), catalogOf(c), c.Version),
 		taken(err, "body.name", catalogTaken, n.Name)
 }
 
@@ -293,7 +291,7 @@ func (a *API) updateCatalog(ctx context.Context, r *request, text string,
 	if _, ok := a.declared(r.scope, text); ok {
 		return c, errDeclared
 	}
-	id := idOf(text)
+	id := ids.Of(text)
 	if patch.Name != nil && r.scope == store.Anywhere {
 		before, err := a.store.Catalog(ctx, r.scope, id)
 		if err != nil {
@@ -304,10 +302,11 @@ func (a *API) updateCatalog(ctx context.Context, r *request, text string,
 			return c, err
 		}
 	}
-	err = r.change(true, a.catalogVersion(ctx, r, id), func(version int64) (err error) {
-		c, err = a.store.UpdateCatalog(ctx, r.scope, id, version, patch, r.by())
-		return err
-	})
+	err = ifmatch.Change(r.Request, true, a.catalogVersion(ctx, r, id),
+		func(version int64) (err error) {
+			c, err = a.store.UpdateCatalog(ctx, r.scope, id, version, patch, r.by())
+			return err
+		})
 	if patch.Name != nil {
 		err = taken(err, "body.name", catalogTaken, *patch.Name)
 	}
@@ -319,4 +318,92 @@ func (a *API) catalogVersion(ctx context.Context, r *request, id int64) func() (
 		c, err := a.store.Catalog(ctx, r.scope, id)
 		return c.Version, err
 	}
+}
+
+// Entry is a tool's name in a catalog.
+type Entry struct {
+	ID      string     `json:"id,omitempty"`
+	Tool    string     `json:"tool_name"`
+	Module  string     `json:"module_id,omitempty" doc:"The origin of the tool, for readers"`
+	Created *time.Time `json:"created_at,omitempty"`
+}
+
+func entryOf(e store.Entry) Entry {
+	return Entry{ID: ids.Text(e.ID), Tool: e.Tool, Module: e.Module, Created: &e.Created}
+}
+
+// newEntry has the fields of a new entry. Whether the tool exists is not checked: the response
+// would reveal it to a manager of a catalog who may not see all tools.
+type newEntry struct {
+	Tool   string   `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The response is the same for tools that do not exist"`
+	Module ModuleID `json:"module_id,omitempty"`
+}
+
+// EntryName selects an entry of a catalog by the tool's name.
+type EntryName struct {
+	ID
+	Tool string `path:"tool_name" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name"`
+}
+
+// entries registers the operations on the entries of the catalogs in a home.
+func (a *API) entries(in home) {
+	const path = toolCatalogs + "/{id}/entries"
+
+	type listed struct {
+		ID
+		Paging
+	}
+	register(a, in.operation(http.MethodGet, "list-*-tool-catalog-entries", path,
+		"List the tools in a catalog, by name", http.StatusNotFound), in.gate,
+		func(ctx context.Context, r *request, i *listed) (*pageOutput[Entry], error) {
+			page, err := i.names()
+			if err != nil {
+				return nil, err
+			}
+			next := func(e Entry) string { return cursorOf(byName, e.Tool) }
+			same := func(e Entry) Entry { return e }
+			if c, ok := a.declared(r.scope, i.ID.ID); ok {
+				var all []Entry
+				for _, tool := range c.Tools {
+					all = append(all, Entry{Tool: tool})
+				}
+				all, more := cut(all, func(e Entry) string { return e.Tool }, page)
+				return paged(r, all, more, same, next), nil
+			}
+			all, more, err := a.store.Entries(ctx, r.scope, ids.Of(i.ID.ID), page)
+			if err != nil {
+				return nil, err
+			}
+			return paged(r, all, more, entryOf,
+				func(e store.Entry) string { return cursorOf(byName, e.Tool) }), nil
+		})
+
+	type posted struct {
+		ID
+		Body newEntry
+	}
+	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path,
+		"Add a tool to a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+		func(ctx context.Context, r *request, i *posted) (*made[Entry], error) {
+			if _, ok := a.declared(r.scope, i.ID.ID); ok {
+				return nil, errDeclared
+			}
+			e, err := a.store.AddEntry(ctx, r.scope, ids.Of(i.ID.ID), i.Body.Tool,
+				string(i.Body.Module), r.by())
+			return created(r, e.Tool, entryOf(e), 0),
+				taken(err, "body.tool_name", "%q is already in the catalog", i.Body.Tool)
+		})
+
+	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}",
+		"Remove a tool from a catalog", http.StatusNotFound)
+	if in.part == "" { // where catalogs of code are
+		remove.Errors = append(remove.Errors, http.StatusConflict)
+	}
+	register(a, remove, in.gate,
+		func(ctx context.Context, r *request, i *EntryName) (*nothing, error) {
+			if _, ok := a.declared(r.scope, i.ID.ID); ok {
+				return nil, errDeclared
+			}
+			return nil, a.store.RemoveEntry(ctx, r.scope, ids.Of(i.ID.ID), i.Tool, r.by())
+		})
 }

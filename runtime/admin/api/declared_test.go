@@ -77,7 +77,7 @@ func TestCatalogsOfCodeAreShownToAdminsAndChangedByNobody(t *testing.T) {
 	})
 }
 
-func TestCatalogIsMadeWhereItsBodySays(t *testing.T) {
+func TestCatalogIsMadeInTheScopeOfItsBody(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		const all = "/api/v1/admin/mcp/tool_catalogs"
 		for body, want := range map[string]string{
@@ -142,8 +142,8 @@ func TestCatalogIsMadeWhereItsBodySays(t *testing.T) {
 	})
 }
 
-// TestNameTellsNothingOfOtherScopes: a name that another has is as free as one that nobody has.
-func TestNameTellsNothingOfOtherScopes(t *testing.T) {
+// TestNameRevealsNothingOfOtherScopes: a name that another has is as free as one that nobody has.
+func TestNameRevealsNothingOfOtherScopes(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		for who, at := range map[string]string{
 			"owner":   fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID),

@@ -74,7 +74,7 @@ func TestOneOfManyChangesAtOneVersionIsMade(t *testing.T) {
 			}
 			for version := 1; version <= 3; version++ {
 				var all sync.WaitGroup
-				answers := make([]answer, 6)
+				answers := make([]reply, 6)
 				for i := range answers {
 					all.Go(func() {
 						answers[i] = w.send("root", "PATCH", at, fmt.Sprintf(body, value(i)), "If-Match", fmt.Sprintf(`"%d"`, version))
@@ -104,7 +104,7 @@ func TestChangeAtAnyVersionIsMadeWhateverOthersDo(t *testing.T) {
 	path := "/api/v1/admin/orgs/{id}"
 	at := at(path, 0, 0, w.thing(path, place{}))
 	var all sync.WaitGroup
-	answers := make([]answer, 30)
+	answers := make([]reply, 30)
 	for i := range answers {
 		all.Go(func() {
 			answers[i] = w.send("root", "PATCH", at, fmt.Sprintf(`{"name":"name %d"}`, i), "If-Match", "*")

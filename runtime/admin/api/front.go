@@ -12,12 +12,14 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/input"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// request is what is known of one request, besides what its operation reads of it. One goroutine
+// request is the state of one request, besides the input of its operation. One goroutine
 // has it.
 type request struct {
 	*http.Request
@@ -31,17 +33,17 @@ type requestKey struct{}
 
 func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
 
-// by says who asks for a change; see store.CreateOrg.
+// by is the event of a change's caller; see store.CreateOrg.
 func (r *request) by() audit.Event {
 	return audit.Event{
 		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject,
 		Client: r.caller.ClientID(), Role: r.caller.Role,
-		Arguments: arguments(r.body),
+		Arguments: input.Arguments(r.body),
 	}
 }
 
-// ServeHTTP serves authenticated requests. For all others the status is 401 or 429, whatever the
-// request contains.
+// ServeHTTP serves authenticated requests. For all others the status is 401 or 429, for any
+// content.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -53,7 +55,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			a.log.ErrorContext(r.Context(), "the admin API panicked", "request_id", id, "panic",
 				fmt.Sprint(p), "stack", string(debug.Stack()))
-			a.write(w, problem(http.StatusInternalServerError, internal), id)
+			a.problems.Write(w, problem.Internal, id)
 		}
 	}()
 	front.Await(w, r, a.patience)
@@ -64,8 +66,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	r = r.Clone(ctx)
-	// A browser sends cookies by itself, for pages of others as well: here they say nothing about
-	// anybody.
+	// A browser sends cookies by itself, for pages of others as well: here they identify nobody.
 	r.Header.Del("Cookie")
 	r.Header.Del("Accept") // there is one format
 	caller, ctx, ok := a.identify(w, r)
@@ -78,7 +79,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.route(w, req)
 }
 
-// identify settles who is calling, or answers the request.
+// identify finds the caller, or responds with the refusal.
 func (a *API) identify(w http.ResponseWriter,
 	r *http.Request) (access.Principal, context.Context, bool) {
 	ctx, err := a.server.Identify(r)
@@ -91,7 +92,7 @@ func (a *API) identify(w http.ResponseWriter,
 		if refusal.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
 		}
-		a.write(w, problem(refusal.Status, "%s", refusal.Reason), "")
+		a.problems.Write(w, problem.New(refusal.Status, "%s", refusal.Reason), "")
 		return access.Principal{}, nil, false
 	case err == nil:
 		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
@@ -101,14 +102,14 @@ func (a *API) identify(w http.ResponseWriter,
 	}
 	a.log.ErrorContext(r.Context(),
 		"refused a request to the admin API: the caller is unknown", "error", err)
-	a.write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
+	a.problems.Write(w, problem.New(http.StatusServiceUnavailable, "identity is not available"), "")
 	return access.Principal{}, nil, false
 }
 
-// admins is below what only admins learn anything of.
+// admins is the path of the operations that only admins see.
 const admins = runtime.PathAPI + "admin/"
 
-// route hands a request to its operation.
+// route passes a request to its operation.
 func (a *API) route(w http.ResponseWriter, r *request) {
 	if path.Clean(r.URL.Path) == r.URL.Path { // which the mux would redirect to
 		handler, pattern := a.mux.Handler(r.Request)
@@ -121,21 +122,21 @@ func (a *API) route(w http.ResponseWriter, r *request) {
 			handler.ServeHTTP(recorded, r.Request)
 			if recorded.status == http.StatusMethodNotAllowed {
 				w.Header().Set("Allow", recorded.header.Get("Allow"))
-				a.write(w, problem(http.StatusMethodNotAllowed, "only %s is allowed here",
+				a.problems.Write(w, problem.New(http.StatusMethodNotAllowed, "only %s is allowed here",
 					recorded.header.Get("Allow")), r.id)
 				return
 			}
 		}
 	}
 	if strings.HasPrefix(r.URL.Path, admins) && !a.authority.Admin(r.caller) {
-		a.refused(r, "unknown", store.Anywhere, errNoAdmin)
-		a.write(w, errNoAdmin, r.id)
+		a.refused(r, "unknown", store.Anywhere, problem.NoAdmin)
+		a.problems.Write(w, problem.NoAdmin, r.id)
 		return
 	}
-	a.write(w, errNotFound, r.id)
+	a.problems.Write(w, problem.NotFound, r.id)
 }
 
-// unwritten keeps what a mux would answer where it knows no route.
+// unwritten keeps a mux's response to an unknown route.
 type unwritten struct {
 	header http.Header
 	status int

@@ -23,7 +23,7 @@ const (
 	adminRequests = adminGrants + "/requests"
 )
 
-// mayRead is what the check says of somebody's reading a file.
+// mayRead is the result of the check for reading a file.
 func (w *world) mayRead(who, file string) string {
 	w.Helper()
 	got := decoded[api.GrantCheck](w, w.send(
@@ -34,7 +34,7 @@ func (w *world) mayRead(who, file string) string {
 	return got.Cause
 }
 
-// done are the changes that were recorded since they were asked for last, wherever they are
+// done are the changes that were recorded since its last call, wherever they are
 // recorded.
 func (w *world) done() (all []audit.Event) {
 	w.Helper()
@@ -173,7 +173,7 @@ func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 		must(w.grants.Grant(t.Context(), grant.Grant{
 			Permission: grant.Permission{Type: "db.read", Resource: "prices", Unrestricted: true},
 			Issuer:     "me", Client: "kim"}))
-		for _, c := range []struct{ issuer, client, kind, resource, says string }{
+		for _, c := range []struct{ issuer, client, kind, resource, message string }{
 			{"me", "robin", "file.read", "files/**",
 				`client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
 			{"me", "kim", "file.read", "files/0.md",
@@ -195,7 +195,7 @@ func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 				body += fmt.Sprintf(`,"resource":%q`, c.resource)
 			}
 			if got := w.send("root", "POST", adminGrants+"/revoke", body+"}"); got.status != 404 ||
-				got.field("detail") != c.says {
+				got.field("detail") != c.message {
 				t.Errorf("%+v: %s", c, got)
 			}
 			if got := w.send("member", "POST", adminGrants+"/revoke", body+
@@ -211,7 +211,7 @@ func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 
 func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
-		give := func(more string) answer {
+		give := func(more string) reply {
 			return w.send("root", "POST", adminGrants,
 				`{"issuer":"","client":"desk","type":"net.connect","resource":"API.example.com:443","reason":"work"`+more+`}`)
 		}
@@ -350,11 +350,11 @@ func TestWhoseRequestItIsAndWhoDecidesIsTheCaller(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
+func TestProblemOfAPermissionIsReportedWithItsPlace(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		of := adminRequests + "/" + w.ask("desk", "docs/*").ID
 		const whose = `"issuer":"","client":"desk","reason":"x"`
-		for _, c := range []struct{ who, path, body, location, says string }{
+		for _, c := range []struct{ who, path, body, location, message string }{
 			{"member", ownRequests, `{"type":"files","resource":"docs/a","reason":"x"}`,
 				"body.type", "dotted kind"},
 			{"member", ownRequests, `{"type":"file.read","resource":"../a","reason":"x"}`,
@@ -425,12 +425,12 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 				"body.resource", "U+202E at byte 0"},
 		} {
 			got := w.send(c.who, "POST", c.path, c.body)
-			var said struct {
+			var problem struct {
 				Errors []struct{ Location, Message string }
 			}
-			if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 ||
-				len(said.Errors) == 0 || said.Errors[0].Location != c.location ||
-				!strings.Contains(said.Errors[0].Message, c.says) {
+			if err := json.Unmarshal([]byte(got.body), &problem); err != nil || got.status != 422 ||
+				len(problem.Errors) == 0 || problem.Errors[0].Location != c.location ||
+				!strings.Contains(problem.Errors[0].Message, c.message) {
 				t.Errorf("%+v: %s", c, got)
 			}
 		}
@@ -463,7 +463,7 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 	of := adminRequests + "/" + w.ask("desk", "**").ID
 	const wrong, right = `{"type":"file.read","resource":"file/*.md"`,
 		`{"type":"file.read","resource":"files/*.md"`
-	for _, c := range []struct{ who, path, before, after, location, says string }{
+	for _, c := range []struct{ who, path, before, after, location, message string }{
 		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `unknown root "file"`},
 		{"root", adminGrants, "", `,"issuer":"","client":"desk","reason":"x"}`, "body.resource",
 			`unknown root "file"; the roots are files, public`},
@@ -471,26 +471,26 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 			`unknown root "file"; the roots are files, public`},
 	} {
 		got := w.send(c.who, "POST", c.path, c.before+wrong+c.after)
-		var said struct {
+		var problem struct {
 			Errors []struct{ Location, Message string }
 		}
-		if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 ||
-			len(said.Errors) != 1 || said.Errors[0].Location != c.location ||
-			said.Errors[0].Message != c.says {
+		if err := json.Unmarshal([]byte(got.body), &problem); err != nil || got.status != 422 ||
+			len(problem.Errors) != 1 || problem.Errors[0].Location != c.location ||
+			problem.Errors[0].Message != c.message {
 			t.Errorf("%+v: %s", c, got)
 		}
 		if got := w.send(c.who, "POST", c.path, c.before+right+c.after); got.status >= 300 {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	for kind, says := range map[string]string{
+	for kind, message := range map[string]string{
 		"file.raed":    "the only kinds of file. are file.read and file.write",
 		"net.listen":   "the only kind of net. is net.connect",
 		"system.shell": "the only kind of system. is system.command"} {
 		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+
 			`","resource":"files/a","reason":"x"}`)
 		if got.status != 422 || !strings.Contains(got.body, `"body.type"`) ||
-			!strings.Contains(got.body, says) {
+			!strings.Contains(got.body, message) {
 			t.Error(got)
 		}
 	}
@@ -551,7 +551,7 @@ func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
 	})
 }
 
-func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
+func TestCheckReportsWhatACallWouldGet(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, g := range []grant.Grant{
 			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *",
@@ -584,7 +584,7 @@ func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 	})
 }
 
-func TestClientThatAsksForTooMuchIsTold(t *testing.T) {
+func TestClientThatRequestsTooMuchIsNotified(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for i := range grant.MaxOpen {
 			w.ask("member's client", fmt.Sprint("docs/", i))
@@ -597,7 +597,7 @@ func TestClientThatAsksForTooMuchIsTold(t *testing.T) {
 	})
 }
 
-// stubborn keeps nothing, and says why.
+// stubborn refuses everything, with a reason.
 type stubborn struct {
 	grant.Registry
 	err error
@@ -664,7 +664,7 @@ func TestChangeThatCannotBeRecordedIsNoSuccess(t *testing.T) {
 	}
 }
 
-// recorder says that it records what it changes.
+// recorder reports that it records its changes.
 type recorder struct {
 	*grant.Memory
 	by *[]audit.Event
@@ -678,7 +678,7 @@ func (r recorder) Ask(ctx context.Context, q grant.Request) (grant.Request, erro
 	return r.Memory.Ask(ctx, q)
 }
 
-func TestRegistryThatRecordsItsChangesIsToldWhoAsks(t *testing.T) {
+func TestRegistryThatRecordsItsChangesGetsTheCaller(t *testing.T) {
 	before := registry
 	defer func() { registry = before }()
 	var by []audit.Event

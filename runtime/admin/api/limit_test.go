@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-func TestPlaceThatIsFullIsAConflictThatSaysSo(t *testing.T) {
+func TestPlaceThatIsFullIsAConflictWithThatReason(t *testing.T) {
 	url := engines["sqlite"](t)
 	w := newWorld(t, url, runtime.Options{})
 	db := must(sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:")))

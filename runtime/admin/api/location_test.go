@@ -16,9 +16,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestWhatIsWrongWithARequestIsSaidWhereItIs: the status of each, and the location and words of its
-// one error.
-func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
+// TestProblemOfARequestIsReportedWithItsPlace: the status of each, and the location and words of
+// its one error.
+func TestProblemOfARequestIsReportedWithItsPlace(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		const admin = "/api/v1/admin"
 		ctx := t.Context()
@@ -30,7 +30,7 @@ func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
 		for _, c := range []struct {
 			method, path, body string
 			status             int
-			location, says     string
+			location, message  string
 		}{
 			// Taken: by what, under which name.
 			{"POST", admin + "/orgs", `{"name":"acme"}`, 409, "body.name",
@@ -99,18 +99,18 @@ func TestWhatIsWrongWithARequestIsSaidWhereItIs(t *testing.T) {
 			{"GET", admin + "/orgs?after=nonsense", "", 422, "query.after", "next"},
 		} {
 			got := w.send("root", c.method, w.filled(c.path), w.filled(c.body), "If-Match", "*")
-			var said struct {
+			var problem struct {
 				Detail string
 				Errors []struct{ Location, Message string }
 			}
-			if err := json.Unmarshal([]byte(got.body), &said); err != nil ||
-				got.status != c.status || len(said.Errors) != 1 ||
-				said.Errors[0].Location != c.location ||
-				!strings.Contains(said.Errors[0].Message, w.filled(c.says)) {
+			if err := json.Unmarshal([]byte(got.body), &problem); err != nil ||
+				got.status != c.status || len(problem.Errors) != 1 ||
+				problem.Errors[0].Location != c.location ||
+				!strings.Contains(problem.Errors[0].Message, w.filled(c.message)) {
 				t.Errorf("%+v: %s", c, got)
 			}
-			if c.status == 409 && !strings.Contains(said.Detail, w.filled(c.says)) {
-				t.Errorf("%+v: the detail is %q", c, said.Detail)
+			if c.status == 409 && !strings.Contains(problem.Detail, w.filled(c.message)) {
+				t.Errorf("%+v: the detail is %q", c, problem.Detail)
 			}
 		}
 	})
@@ -142,7 +142,7 @@ func with(body map[string]any, place string, value any) map[string]any {
 	name, rest, nested := strings.Cut(place, ".")
 	if nested {
 		within, ok := body[name].(map[string]any)
-		if !ok { // less than what thing has asked for
+		if !ok { // less than thing requested
 			within = map[string]any{"type": "file.read", "resource": "public/%d"}
 		}
 		value = with(within, rest, value)
@@ -168,7 +168,7 @@ func TestNullIsAbsenceWhereAMemberIsOptional(t *testing.T) {
 			continue
 		}
 		optional, required := doc.optional(content["application/json"].Schema, "")
-		send := func(place, media string) (answer, error) {
+		send := func(place, media string) (reply, error) {
 			w.n++
 			var body map[string]any
 			must(0, json.Unmarshal([]byte(rows[op.id].body), &body))
@@ -310,9 +310,9 @@ func numbers(value any, at string) (wrong []string) {
 	return wrong
 }
 
-// TestWhatIsMadeIsWhereItsLocationSays: every creation answers 201 with the address of the new
+// TestWhatIsMadeIsAtItsLocation: every creation answers 201 with the address of the new
 // thing.
-func TestWhatIsMadeIsWhereItsLocationSays(t *testing.T) {
+func TestWhatIsMadeIsAtItsLocation(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, op := range w.operations() {
 			if op.method != "POST" || slices.Contains(acting, op.id) {

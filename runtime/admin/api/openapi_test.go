@@ -220,9 +220,9 @@ func TestDocumentIsSound(t *testing.T) {
 	}
 }
 
-// TestAnswersAreWhatTheDocumentSays sends what every row of the table says, as an admin, and holds
+// TestResponsesAreAsInTheDocument sends what every row of the table says, as an admin, and holds
 // answers to their schemas.
-func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
+func TestResponsesAreAsInTheDocument(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	text := w.send("stranger", "GET", api.PathOpenAPI, "").body
 	compiler := jsonschema.NewCompiler()
@@ -269,7 +269,7 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
-// statuses is a server whose identity source does what a header of the request tells it.
+// statuses is a server whose identity source obeys a header of the request.
 type statuses struct{ *runtime.Server }
 
 func (s statuses) Identify(r *http.Request) (context.Context, error) {

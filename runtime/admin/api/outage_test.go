@@ -60,9 +60,9 @@ func (w *wire) cut() {
 	}
 }
 
-// TestDatabaseThatIsDownIsSaidToBe: what only reads has changed nothing, and neither has what could
+// TestDatabaseThatIsDownIsReported: what only reads has changed nothing, and neither has what could
 // not be sent.
-func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
+func TestDatabaseThatIsDownIsReported(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	cable := wired(t, filepath.Join(db.Host, ".s.PGSQL."+fmt.Sprint(db.Port)))
 	w := newWorld(t, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", db.User, cable.Addr(),
@@ -72,7 +72,7 @@ func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
 	}
 	cable.cut()
 	for range 2 { // over connections that were open, and over none
-		for _, c := range []struct{ who, method, path, body, says string }{
+		for _, c := range []struct{ who, method, path, body, message string }{
 			{"root", "GET", "/api/v1/admin/orgs", "", "nothing was changed"},
 			{"member", "GET", "/api/v1/whoami", "", "nothing was changed"},
 			{"member", "GET", "/api/v1/mcp/tool_catalogs", "", "nothing was changed"},
@@ -82,7 +82,7 @@ func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
 			got := w.send(c.who, c.method, c.path, c.body)
 			if detail := got.field("detail"); got.status != 503 ||
 				!strings.HasPrefix(detail, "the database does not respond: try again; ") ||
-				!strings.Contains(detail, c.says) {
+				!strings.Contains(detail, c.message) {
 				t.Errorf("%+v: %s", c, got)
 			}
 			if !strings.Contains(w.log.String(), "request_id="+got.id) {
@@ -107,7 +107,7 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 	lock := must(db.BeginTx(t.Context(), nil))
 	defer lock.Rollback()
 	must(lock.Exec(`LOCK TABLE organizations IN ACCESS EXCLUSIVE MODE`))
-	for _, c := range []struct{ method, body, says string }{{"GET", "",
+	for _, c := range []struct{ method, body, message string }{{"GET", "",
 		"try again; nothing was changed"}, {"POST", `{"name":"new"}`,
 		"the change may have been made: check before you send it again"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -118,8 +118,8 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 		rec := httptest.NewRecorder()
 		w.handler.ServeHTTP(rec, r)
 		cancel()
-		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
-			"no response in time: ") || !strings.Contains(got.field("detail"), c.says) ||
+		if got := replyOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
+			"no response in time: ") || !strings.Contains(got.field("detail"), c.message) ||
 			got.id == "" {
 			t.Error(got)
 		}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -28,8 +30,9 @@ type pageOutput[T any] struct {
 	Body Page[T]
 }
 
-// paged shows a page of a list. cursor says where the next one begins, after its last item.
-func paged[S, T any](r *request, found []S, more bool, show func(S) T, cursor func(S) string) *pageOutput[T] {
+// paged shows a page of a list. cursor returns where the next one begins, after its last item.
+func paged[S, T any](r *request, found []S, more bool, show func(S) T,
+	cursor func(S) string) *pageOutput[T] {
 	out := &pageOutput[T]{Body: Page[T]{Items: make([]T, 0, len(found))}}
 	for _, one := range found {
 		out.Body.Items = append(out.Body.Items, show(one))
@@ -48,16 +51,16 @@ func (r *request) next(cursor string) string {
 	return fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.EscapedPath(), query.Encode())
 }
 
-// What a cursor names the last item by. It holds nothing that the page did not, and needs no key:
-// a caller who alters it pages through the same list, which is their own.
+// The kinds of keys in cursors. A cursor contains only text of the page, and needs no MAC: a caller
+// who alters it pages through the same list, which is their own.
 const (
 	byID       = 'i'
 	byName     = 'n'
-	byShelf    = 's' // a catalog that the caller may ask for
+	byShelf    = 's' // a catalog that the caller may request
 	byDeclared = 'd' // a catalog of code's, which come before those of the store
 )
 
-var errCursor = misfit(http.StatusUnprocessableEntity, "query.after",
+var errCursor = problem.At(http.StatusUnprocessableEntity, "query.after",
 	"after is not the value of next from a page of this list")
 
 func cursorOf(kind byte, key string) string {
@@ -70,7 +73,8 @@ func keyOf(after string, kinds ...byte) (kind byte, key string, err error) {
 		return 0, "", nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(after)
-	if err != nil || len(raw) < 2 || !slices.Contains(kinds, raw[0]) || raw[0] == byID && idOf(string(raw[1:])) == 0 {
+	if err != nil || len(raw) < 2 || !slices.Contains(kinds, raw[0]) ||
+		raw[0] == byID && ids.Of(string(raw[1:])) == 0 {
 		return 0, "", errCursor
 	}
 	return raw[0], string(raw[1:]), nil
@@ -79,7 +83,7 @@ func keyOf(after string, kinds ...byte) (kind byte, key string, err error) {
 // ids is the page of a list in the order of ids.
 func (p Paging) ids() (store.Page[int64], error) {
 	_, key, err := keyOf(p.After, byID)
-	return store.Page[int64]{After: idOf(key), Limit: p.Limit}, err
+	return store.Page[int64]{After: ids.Of(key), Limit: p.Limit}, err
 }
 
 // names is the page of a list in the order of names.

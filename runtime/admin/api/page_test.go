@@ -20,7 +20,7 @@ type page struct {
 	Next  string
 }
 
-func (w *world) page(path string) (page, answer) {
+func (w *world) page(path string) (page, reply) {
 	w.Helper()
 	got := w.send("root", "GET", path, "")
 	var p page
@@ -30,7 +30,7 @@ func (w *world) page(path string) (page, answer) {
 	return p, got
 }
 
-// walk reads a list page by page, as its links say, and calls between after each page.
+// walk reads a list page by page, by its links, and calls between after each page.
 func (w *world) walk(path string, limit int, between func()) (all []string) {
 	w.Helper()
 	next := fmt.Sprintf("%s?limit=%d", path, limit)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
@@ -30,19 +32,19 @@ func permissionOf(p grant.Permission) Permission {
 	return Permission{p.Type, p.Resource, &restricted, p.Parameters}
 }
 
-// read returns the permission in its canonical form, or what is wrong with each part of it. in is
-// where it stands in the request: "body".
+// read returns the permission in its canonical form, or the faults of its parts. in is its place in
+// the request: "body".
 func (p Permission) read(in string) (grant.Permission, error) {
 	read := grant.Permission{Type: p.Type, Resource: p.Resource,
 		Unrestricted: grant.Unrestricted(p.Restricted != nil && !*p.Restricted),
 		Parameters:   p.Parameters}
 	err := read.Validate()
 	if err == nil {
-		read = read.Canonical() // in which escapes of a command are what they stand for
-		hidden := first(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
+		read = read.Canonical() // without the escapes of a command
+		hidden := cmp.Or(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
 		for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
 			if found := grant.HiddenParameter(p.Parameters[key]); found != nil {
-				hidden = first(hidden, misfit(http.StatusUnprocessableEntity, in+".parameters",
+				hidden = cmp.Or[error](hidden, problem.At(http.StatusUnprocessableEntity, in+".parameters",
 					"%s", found))
 			}
 		}
@@ -52,7 +54,7 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		parts = joined.Unwrap()
 	}
-	p422 := problem(http.StatusUnprocessableEntity, "validation failed")
+	p422 := problem.New(http.StatusUnprocessableEntity, "validation failed")
 	for _, part := range parts {
 		at, text := in+".type", part.Error()
 		var wrong *pattern.Error
@@ -67,12 +69,12 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	return grant.Permission{}, p422
 }
 
-// rootsAre lets rooted say which roots there are.
+// rootsAre is the text before the names of the roots.
 const rootsAre = "; the roots are "
 
-// rooted refuses a permission on files below a root that there is not: it would be granted, and
-// never count. in is where the permission stands, and which says which roots there are, to those
-// who may know, or is empty.
+// rooted refuses a permission on files below a missing root: it would be granted, and never count.
+// in is where the permission is in the request. which is rootsAre for callers who may know the
+// roots, or empty.
 func (a *API) rooted(p grant.Permission, in, which string) error {
 	roots := a.server.Roots()
 	name := grant.Missing(p, roots)
@@ -82,23 +84,23 @@ func (a *API) rooted(p grant.Permission, in, which string) error {
 	if which != "" {
 		which += strings.Join(roots, ", ")
 	}
-	return misfit(http.StatusUnprocessableEntity, in+".resource", "unknown root %q%s", name,
+	return problem.At(http.StatusUnprocessableEntity, in+".resource", "unknown root %q%s", name,
 		which)
 }
 
 // prose refuses a reason or a note that a keeper would not take.
 func prose(location, text string) error {
 	if err := grant.Prose(text); err != nil {
-		return misfit(http.StatusUnprocessableEntity, location, "%s", err)
+		return problem.At(http.StatusUnprocessableEntity, location, "%s", err)
 	}
 	return nil
 }
 
-// plain refuses the name of somebody or something that none has: what cannot be seen in it may show
-// as something else to who decides by it.
+// plain refuses an impossible name: its invisible characters may deceive the administrator who
+// decides.
 func plain(location, text string) error {
 	if hidden := grant.Hidden(text); hidden != nil {
-		return misfit(http.StatusUnprocessableEntity, location, "%s", hidden)
+		return problem.At(http.StatusUnprocessableEntity, location, "%s", hidden)
 	}
 	return nil
 }
@@ -109,13 +111,13 @@ func until(location string, expires *time.Time) (time.Time, error) {
 	case expires == nil:
 		return time.Time{}, nil
 	case !time.Now().Before(*expires):
-		return time.Time{}, misfit(http.StatusUnprocessableEntity, location,
+		return time.Time{}, problem.At(http.StatusUnprocessableEntity, location,
 			"it has passed: use a later time, or omit it for a grant without an expiry")
 	}
 	return expires.UTC(), nil
 }
 
-// when is a time of an answer, and nothing for none.
+// when is a time of a response, and nothing for none.
 func when(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -126,7 +128,7 @@ func when(t time.Time) *time.Time {
 // byGrant is a cursor of grants or of requests for them: an id, as their registry names it.
 const byGrant = 'g'
 
-// part reads a page of a list that a registry gives in parts of its own size, of what keep chooses.
+// part reads a page of the items that keep selects, from a registry that has pages of its own size.
 func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool,
 	read func(after string, limit int) ([]T, error)) (found []T, more bool, err error) {
 	_, after, err := keyOf(p.After, byGrant)
@@ -140,7 +142,7 @@ func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool,
 		if err := r.Context().Err(); err != nil {
 			return nil, false, err
 		}
-		// One more than fits says that there is a next page.
+		// One more than fits shows that there is a next page.
 		limit := min(p.Limit+1-len(found), grant.MaxPage)
 		some, err := read(after, limit)
 		switch {
@@ -165,14 +167,14 @@ func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool,
 	}
 }
 
-// named reports whether a text can be the id of a grant or of a request: what a registry is asked
-// for is no path, no NUL and no text of any length.
+// named reports whether a text can be the id of a grant or of a request: registries get no path, no
+// NUL and no long text.
 func named(id string) bool {
 	return id != "" && len(id) <= 128 && !slices.Contains([]string{".", ".."}, id) &&
 		strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
-// changeGrants does something to grants for the caller. Do says what was done to what; see
+// changeGrants changes grants for the caller. do returns the action and its object; see
 // front.Change.
 func (a *API) changeGrants(r *request, do func(ctx context.Context) (
 	action, object string, err error)) error {

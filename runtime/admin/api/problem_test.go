@@ -170,9 +170,9 @@ func (a ailing) Identify(r *http.Request) (context.Context, error) {
 	return ctx, err
 }
 
-func (a ailing) ListTools(context.Context, catalog.Ask) (runtime.Listing, error) { return a.list() }
+func (a ailing) ListTools(context.Context, catalog.Ref) (runtime.Listing, error) { return a.list() }
 
-func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
+func TestWhatGoesWrongInsideIsRefusedAndLoggedAlone(t *testing.T) {
 	const tools = "/api/v1/mcp/tools"
 	secret := errors.New("the password is hunter2")
 	for name, c := range map[string]struct {
@@ -245,7 +245,7 @@ func TestStoreThatFailsDenies(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, remembers := w.grants.(*grant.Memory)
-	free := []string{"list-tools", "get-openapi-json", "get-openapi-yaml"}
+	free := []string{"list-tools", "list-manifests", "get-openapi-json", "get-openapi-yaml"}
 	for op, path := range paths {
 		for _, match := range []string{"", "*", `"1", "2"`} {
 			headers := []string{"If-Match", match}
@@ -318,7 +318,7 @@ func TestBodyThatDoesNotComeIsRefused(t *testing.T) {
 	}
 }
 
-func TestConnectionIsCutWhereAHandlerAsksForIt(t *testing.T) {
+func TestConnectionIsCutWhereAHandlerRequestsIt(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
 		return ailing{Server: s, list: func() (runtime.Listing, error) {
 			panic(http.ErrAbortHandler)

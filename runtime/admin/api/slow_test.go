@@ -40,9 +40,9 @@ func TestBodyThatDoesNotEndHoldsNothing(t *testing.T) {
 			"%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: "+
 				"application/json\r\nContent-Length: 100\r\n\r\n{", c.line, c.who)
 		must(0, conn.SetReadDeadline(time.Now().Add(time.Minute)))
-		answer, err := io.ReadAll(conn)
-		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status) {
-			t.Errorf("%+v: %q, %v", c, answer, err)
+		reply, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 "+c.status) {
+			t.Errorf("%+v: %q, %v", c, reply, err)
 		}
 		conn.Close()
 	}
@@ -176,7 +176,7 @@ func TestNothingIsDoneOnceTheCredentialHasEnded(t *testing.T) {
 		atOnce = body == "" // which nobody reads to its end
 		rec := httptest.NewRecorder()
 		w.direct.ServeHTTP(rec, r)
-		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
+		if got := replyOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
 			"no response in time") {
 			t.Errorf("%s: %s", op.id, got)
 		}

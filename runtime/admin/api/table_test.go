@@ -87,6 +87,7 @@ var rows = map[string]struct{ body, want string }{
 	"update-member": {`{"standing":"owner"}`,
 		"401 401 403 403 403 403 403 403 403 403 200"},
 	"delete-member":      {"", "401 401 403 403 403 403 403 403 403 403 204"},
+	"list-manifests":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"list-tool-switches": {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"get-tool-switch":    {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"set-tool-switch": {`{"enabled":false}`,
@@ -116,7 +117,7 @@ var rows = map[string]struct{ body, want string }{
 		"401 401 403 403 403 403 403 403 403 403 200"},
 }
 
-func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
+func TestEveryRouteRespondsToEveryKindOfCallerAsInTheTable(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		all := w.operations()
 		if len(all) != len(rows) {
@@ -156,7 +157,7 @@ func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
 
 // wellRecorded checks that a change is recorded with who made it, a refusal with who was refused,
 // that the audit trail is read with who reads it, and nothing else.
-func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer) {
+func (w *world) wellRecorded(t *testing.T, op operation, who string, got reply) {
 	t.Helper()
 	want := 0
 	// which finds nothing that old

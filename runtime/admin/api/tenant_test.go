@@ -49,7 +49,7 @@ func requests(op operation) []struct{ body, query, media, match string } {
 
 // try sends a request, and returns what came back, without what the date is.
 func (w *world) try(who string, op operation, path string,
-	r struct{ body, query, media, match string }) answer {
+	r struct{ body, query, media, match string }) reply {
 	w.n++
 	var headers []string
 	if r.media != "" {
@@ -62,7 +62,7 @@ func (w *world) try(who string, op operation, path string,
 		headers...)
 }
 
-func same(a, b answer) bool {
+func same(a, b reply) bool {
 	return a.status == b.status && a.body == b.body && reflect.DeepEqual(a.header, b.header)
 }
 

@@ -1,16 +1,18 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/trailread"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -23,7 +25,7 @@ type Record struct {
 	Event audit.Event `json:"event" doc:"In current words; an export has the recorded text"`
 }
 
-func recordOf(e store.Recorded) Record { return Record{textOf(e.ID), e.Event} }
+func recordOf(e store.Recorded) Record { return Record{ids.Text(e.ID), e.Event} }
 
 // EventFilter selects records of the audit trail.
 type EventFilter struct {
@@ -57,7 +59,7 @@ func (f *EventFilter) Resolve(huma.Context) (wrong []error) {
 func (f EventFilter) of(r *request) (store.EventFilter, error) {
 	for name, t := range map[string]time.Time{"from": f.From, "until": f.Until} {
 		if t.IsZero() && r.URL.Query().Has(name) {
-			return store.EventFilter{}, misfit(http.StatusUnprocessableEntity, "query."+name,
+			return store.EventFilter{}, problem.At(http.StatusUnprocessableEntity, "query."+name,
 				"it is too early: omit it")
 		}
 	}
@@ -104,7 +106,7 @@ func (a *API) trail() {
 		}
 		all, more, err := a.store.SearchEvents(ctx, chosen, page)
 		return paged(r, all, more, recordOf, func(e store.Recorded) string {
-			return cursorOf(byID, textOf(e.ID))
+			return cursorOf(byID, ids.Text(e.ID))
 		}), err
 	})
 
@@ -124,18 +126,52 @@ func (a *API) trail() {
 
 // reads records that the caller is about to read the trail, and by which filters.
 func (a *API) reads(r *request, action string) error {
-	by := r.by()
-	by.Arguments = filters(r.URL.Query())
-	return front.Reads(r.Context(), a.audit, by, action, "the audit trail")
+	return trailread.Record(r.Context(), a.audit, r.by(), r.URL.Query(), action, "the audit trail")
 }
 
-// filters are the parameters of a query by name, size and digest.
-func filters(query url.Values) []audit.Argument {
-	var all []audit.Argument
-	for name, values := range query { // of which there is one each, by now
-		all = append(all, audit.Argument{Name: name[:min(len(name), 64)], Bytes: len(values[0]),
-			Digest: audit.DigestOf([]byte(values[0]))})
-	}
-	slices.SortFunc(all, func(a, b audit.Argument) int { return cmp.Compare(a.Name, b.Name) })
-	return all
+// PathAuditExport is the path of the export of the audit trail as lines of JSON.
+const PathAuditExport = runtime.PathAPI + "admin" + auditPath + "/export"
+
+// exportTimeout bounds an export, which takes as long as the trail is.
+const exportTimeout = 15 * time.Minute
+
+var errExporting = problem.New(http.StatusTooManyRequests,
+	"%d exports are running, which is the maximum: wait until one has ended", front.MaxExports)
+
+// export registers the export of the audit trail. Its lines are sent as they are read: an export
+// that fails midway is cut off, which the client sees.
+func (a *API) export() {
+	op := everywhere.operation(http.MethodGet, "export-audit-events", auditPath+"/export",
+		"Export the audit trail as lines of JSON, in the order of the records",
+		http.StatusTooManyRequests)
+	op.Description = "mcpgen audit verify can verify a complete export with the key of its " +
+		"chains; a partial export has gaps. A response without its last chunk is incomplete: discard " +
+		"it. The trail also records each export."
+	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one on each line",
+		Content: map[string]*huma.MediaType{trailread.Media: {}}}}
+	type output struct{ Body func(huma.Context) }
+	register(a, op, auditors, func(ctx context.Context, r *request, i *EventFilter) (*output, error) {
+		chosen, err := i.of(r)
+		if err != nil {
+			return nil, err
+		}
+		end, ok := a.exports.Begin()
+		if !ok {
+			return nil, errExporting
+		}
+		if err := a.reads(r, op.OperationID); err != nil {
+			end()
+			return nil, err
+		}
+		return &output{func(c huma.Context) {
+			defer end()
+			_, w := humago.Unwrap(c)
+			// Twice the time of a body: net/http waits for the request's body before it sends the
+			// first part.
+			if err := trailread.Send(w, r.Request, a.store, chosen, 2*a.patience,
+				a.log); err != nil {
+				a.problems.Write(w, a.problems.Of(r.Context(), r.Method, r.id, err), r.id)
+			}
+		}}, nil
+	})
 }

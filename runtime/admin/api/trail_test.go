@@ -235,7 +235,7 @@ func TestExportThatFailsOnItsWayIsCutOff(t *testing.T) {
 func TestExportLeavesTheConnectionAsItWas(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	w.chained(calls(2000, longAgo)...)
-	w.direct.Hurry(300 * time.Millisecond)
+	w.direct.Hurry(time.Second)
 	web := httptest.NewServer(w.direct)
 	defer web.Close()
 	for range 2 {
@@ -248,7 +248,7 @@ func TestExportLeavesTheConnectionAsItWas(t *testing.T) {
 			chain.VerifyOptions{Key: key, Unchained: true})).Sound() {
 			t.Error("it does not verify")
 		}
-		time.Sleep(400 * time.Millisecond) // the deadline would have passed
+		time.Sleep(1100 * time.Millisecond) // the deadline would have passed
 	}
 }
 

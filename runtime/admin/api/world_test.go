@@ -210,7 +210,7 @@ func testToolset() toolset.Toolset {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 	const input = `{"type":"object","additionalProperties":false}`
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
+		Package: "example.com/desk", Manifest: "sha256:d35c", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
 		Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
 			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true},
@@ -226,8 +226,8 @@ func testToolset() toolset.Toolset {
 	})
 }
 
-// answer is what came back. What the request was called is apart, since it is another each time.
-type answer struct {
+// reply is what came back. What the request was called is apart, since it is another each time.
+type reply struct {
 	status int
 	header http.Header
 	body   string
@@ -235,11 +235,11 @@ type answer struct {
 	raw    string // the body with it
 }
 
-// calledIt finds what a problem says the request is called.
+// calledIt finds the request's id in a problem.
 var calledIt = regexp.MustCompile(`,?"request_id":"([a-z2-7]{26})"`)
 
-func answerOf(rec *httptest.ResponseRecorder) answer {
-	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(),
+func replyOf(rec *httptest.ResponseRecorder) reply {
+	got := reply{status: rec.Code, header: rec.Header(), body: rec.Body.String(),
 		raw: rec.Body.String()}
 	if m := calledIt.FindStringSubmatch(got.body); m != nil && got.status >= 300 {
 		got.id, got.body = m[1], strings.Replace(got.body, m[0], "", 1)
@@ -247,23 +247,23 @@ func answerOf(rec *httptest.ResponseRecorder) answer {
 	return got
 }
 
-func (a answer) String() string { return fmt.Sprintf("%d %v %s", a.status, a.header, a.body) }
+func (a reply) String() string { return fmt.Sprintf("%d %v %s", a.status, a.header, a.body) }
 
 // field is a member of the body.
-func (a answer) field(name string) string {
+func (a reply) field(name string) string {
 	var body map[string]any
 	_ = json.Unmarshal([]byte(a.body), &body)
 	return fmt.Sprint(body[name])
 }
 
 // json is the body, or the first record of an export.
-func (a answer) json() (body any) {
+func (a reply) json() (body any) {
 	_ = json.NewDecoder(strings.NewReader(a.body)).Decode(&body)
 	return body
 }
 
 // headers are written one after the other: name, value.
-func (w *world) send(who, method, path, body string, headers ...string) answer {
+func (w *world) send(who, method, path, body string, headers ...string) reply {
 	w.Helper()
 	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	// Another address for each request, so that failed authentications do not add up.
@@ -282,13 +282,13 @@ func (w *world) send(who, method, path, body string, headers ...string) answer {
 	}
 	rec := httptest.NewRecorder()
 	w.handler.ServeHTTP(rec, r)
-	got := answerOf(rec)
+	got := replyOf(rec)
 	w.sound(got)
 	return got
 }
 
 // sound checks what holds of every answer of the API.
-func (w *world) sound(a answer) {
+func (w *world) sound(a reply) {
 	w.Helper()
 	problem := a.header.Get("Content-Type") == "application/problem+json"
 	switch {
@@ -312,7 +312,7 @@ func (w *world) sound(a answer) {
 	}
 }
 
-// recorded returns what the store has recorded since it was asked last.
+// recorded returns the store's new records since its last call.
 func (w *world) recorded() (all []store.Recorded) {
 	w.Helper()
 	for more := true; more; {
@@ -433,7 +433,7 @@ func (w *world) operations() []operation {
 }
 
 // names are those of the items of a page, in order.
-func (w *world) names(a answer) []string {
+func (w *world) names(a reply) []string {
 	w.Helper()
 	var page struct{ Items []struct{ Name string } }
 	if err := json.Unmarshal([]byte(a.body), &page); err != nil || a.status != 200 {
@@ -454,7 +454,7 @@ func (w *world) filled(text string) string {
 }
 
 // decoded is the body of an answer that went well.
-func decoded[T any](w *world, a answer) (body T) {
+func decoded[T any](w *world, a reply) (body T) {
 	w.Helper()
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != 200 {
 		w.Fatal(err, a)

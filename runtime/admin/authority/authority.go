@@ -82,7 +82,8 @@ func (a *Authority) MayAudit(p access.Principal) bool { return a.Admin(p) }
 //
 // For principals who are no admins, the query selects by principal and not by scope. So it takes
 // the same time whether the scope exists or not.
-func (a *Authority) Of(ctx context.Context, p access.Principal, scope store.Scope) (Standing, error) {
+func (a *Authority) Of(ctx context.Context, p access.Principal, scope store.Scope) (
+	Standing, error) {
 	switch {
 	case p.Anonymous():
 		return Stranger, nil
@@ -91,7 +92,7 @@ func (a *Authority) Of(ctx context.Context, p access.Principal, scope store.Scop
 	case scope == store.Global:
 		return Member, nil
 	}
-	places, err := a.places(ctx, p)
+	places, err := a.Places(ctx, p)
 	if err != nil {
 		return Stranger, err
 	}
@@ -121,7 +122,7 @@ func (a *Authority) ofAdmin(ctx context.Context, scope store.Scope) (Standing, e
 // Managed returns the organisations and teams that a principal manages by its memberships:
 // organisations first, each in the order of their ids. The rights of an admin add none.
 func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Scope, error) {
-	places, err := a.places(ctx, p)
+	places, err := a.Places(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +141,8 @@ func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Sc
 // Places returns the organisations and teams of a principal, with its standing in each. The
 // rights of an admin add none. Deleted ones are not in the map, and neither are claims that a
 // token may not make. The caller may change the map.
-func (a *Authority) Places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
-	return a.places(ctx, p)
-}
-
-// places returns the organisations and teams of a principal.
-func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
+func (a *Authority) Places(ctx context.Context, p access.Principal) (
+	map[store.Scope]Standing, error) {
 	in, err := a.memberships.Of(ctx, a.store, p)
 	if err != nil {
 		return nil, fmt.Errorf("authority: %w", err)

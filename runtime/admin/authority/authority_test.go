@@ -117,7 +117,7 @@ func named(want standings, w *world) (all []store.Scope) {
 
 type standings = map[string]authority.Standing
 
-func TestStandingComesFromWhatTheStoreSays(t *testing.T) {
+func TestStandingComesFromTheStore(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		a := authority.New(roles{}, w.Store, stored.Stored)
 		for standing, is := range map[access.Standing]authority.Standing{
@@ -159,7 +159,7 @@ func TestStandingComesFromWhatThePrincipalClaims(t *testing.T) {
 			{in("rival", access.Member), in("desk", access.Owner), standings{"rival": authority.Member}},
 			{in("acme", access.Owner), in("lab", access.Member), standings{"acme": authority.Manager, "acme/lab": authority.Member}},
 			{in("acme", access.Member), in("lab", access.Lead), standings{"acme": authority.Member, "acme/lab": authority.Manager}},
-			// A claim does not say whose lab or desk it means, or does.
+			// A claim does not name the owner of its lab or desk, or does.
 			{append(in("acme", access.Member), in("rival", access.Admin)...), in("lab", access.Lead),
 				standings{"acme": authority.Member, "rival": authority.Manager}},
 			{append(in("acme", access.Member), in("rival", access.Member)...), in("desk", access.Lead),
@@ -173,7 +173,7 @@ func TestStandingComesFromWhatThePrincipalClaims(t *testing.T) {
 		} {
 			c.want["global"] = authority.Member
 			w.check(t, a, access.Principal{Issuer: issuer, Subject: "bob", Orgs: c.orgs, Teams: c.teams}, c.want)
-			// Nobody has asked another issuer.
+			// No other issuer counts.
 			w.check(t, a, access.Principal{Issuer: "https://other.example", Subject: "bob", Orgs: c.orgs, Teams: c.teams}, standings{"global": authority.Member})
 		}
 	})

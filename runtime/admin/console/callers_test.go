@@ -232,7 +232,7 @@ func TestWhatIsAnotherTenantsIsWhatNeverWas(t *testing.T) {
 	}
 }
 
-func TestWhoManagesNothingIsToldSo(t *testing.T) {
+func TestWhoManagesNothingIsInformed(t *testing.T) {
 	w := onSQLite(t)
 	page(t, w.get("token-member", "/console"), http.StatusForbidden, "Sign out",
 		"Nothing to manage", "You are signed in, but you have nothing to manage.",

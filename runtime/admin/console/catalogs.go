@@ -89,7 +89,8 @@ func (v *visit) catalogsOf(in store.Scope, all bool, known names) (g catalogGrou
 		g.Place = &p
 		q.Set("scope", p.Word())
 	}
-	found, more, err := v.store.Catalogs(v.ctx, in, store.Page[int64]{After: v.after("after"), Limit: pageSize})
+	found, more, err := v.store.Catalogs(v.ctx, in,
+		store.Page[int64]{After: v.after("after"), Limit: pageSize})
 	for _, c := range found {
 		p, err := known.of(v, c.Scope)
 		if err != nil {
@@ -104,7 +105,7 @@ func (v *visit) catalogsOf(in store.Scope, all bool, known names) (g catalogGrou
 	return g, err
 }
 
-// newCatalogForm is a catalog to be.
+// newCatalogForm is the form of a new catalog.
 type newCatalogForm struct {
 	Scope, Name, Description string
 	Active                   bool
@@ -113,21 +114,16 @@ type newCatalogForm struct {
 }
 
 func (v *visit) newCatalog() error {
-	form := newCatalogForm{Scope: v.r.URL.Query().Get("scope"), Active: true}
-	return v.showNewCatalog(form)
-}
-
-// mostPlaces is how many organisations, and teams, can be chosen from; the pages of the others lead
-// here too.
-const mostPlaces = 200
-
-func (v *visit) showNewCatalog(form newCatalogForm) error {
-	p, err := v.newCatalogPage(form)
+	p, err := v.newCatalogPage(newCatalogForm{Scope: v.r.URL.Query().Get("scope"), Active: true})
 	if err != nil {
 		return err
 	}
 	return v.show("catalog-new", p)
 }
+
+// mostPlaces is how many organisations, and teams, the form lists; the pages of the others link to
+// it too.
+const mostPlaces = 200
 
 func (v *visit) newCatalogPage(form newCatalogForm) (page, error) {
 	scopes := v.managed
@@ -137,7 +133,8 @@ func (v *visit) newCatalogPage(form newCatalogForm) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		teams, moreTeams, err := v.store.Teams(v.ctx, store.Anywhere, store.Page[int64]{Limit: mostPlaces})
+		teams, moreTeams, err := v.store.Teams(v.ctx, store.Anywhere,
+			store.Page[int64]{Limit: mostPlaces})
 		if err != nil {
 			return page{}, err
 		}
@@ -174,12 +171,14 @@ func (v *visit) createCatalog() error {
 	if err != nil {
 		return err
 	}
-	form := newCatalogForm{Scope: v.field("scope"), Name: v.field("name"), Description: v.field("description"), Active: v.field("active") == "on"}
+	form := newCatalogForm{Scope: v.field("scope"), Name: v.field("name"),
+		Description: v.field("description"), Active: v.field("active") == "on"}
 	shadowed := front.Shadowed(v.server.DeclaredCatalogs(), in, form.Name)
 	err = asTaken(shadowed)
 	if err == nil {
 		var made store.Catalog
-		if made, err = v.store.CreateCatalog(v.ctx, in, form.Name, form.Description, form.Active, v.by()); err == nil {
+		made, err = v.store.CreateCatalog(v.ctx, in, form.Name, form.Description, form.Active, v.by())
+		if err == nil {
 			return v.back(catalogPath(made.ID), "catalog-created")
 		}
 	}
@@ -194,7 +193,7 @@ func (v *visit) createCatalog() error {
 		"A catalog with this name already exists there. Choose another name, or open that catalog."))
 }
 
-// catalogPage is a catalog with its entries, and what is being typed about it.
+// catalogPage is a catalog with its entries and its forms.
 type catalogPage struct {
 	catalogRow
 	Name, Description string // as in the form
@@ -212,7 +211,7 @@ type entryRow struct {
 	Off      bool
 }
 
-// catalog reads the catalog of the address, if it is the caller's. The same is asked of the store
+// catalog reads the catalog of the address, if it is the caller's. It makes the same queries
 // whether it is or not.
 func (v *visit) catalog() (c store.Catalog, err error) {
 	id, err := v.id()
@@ -228,38 +227,29 @@ func (v *visit) catalog() (c store.Catalog, err error) {
 	return c, err
 }
 
-func (v *visit) showCatalog() error {
-	c, err := v.catalog()
-	if err != nil {
-		return err
+func (v *visit) catalogPage(c store.Catalog) (p page, d catalogPage, err error) {
+	p = page{Title: c.Name, Here: "catalogs"}
+	d = catalogPage{catalogRow: catalogRow{Catalog: c}, Name: c.Name, Description: c.Description,
+		Active: c.Active}
+	if d.Place, err = v.named(c.Scope); err != nil {
+		return p, d, err
 	}
-	p, err := v.catalogPage(c)
+	entries, more, err := v.store.Entries(v.ctx, c.Scope, c.ID,
+		store.Page[string]{After: v.r.URL.Query().Get("after"), Limit: pageSize})
 	if err != nil {
-		return err
-	}
-	return v.show("catalog", page{Title: c.Name, Here: "catalogs", Data: p})
-}
-
-func (v *visit) catalogPage(c store.Catalog) (p catalogPage, err error) {
-	p = catalogPage{catalogRow: catalogRow{Catalog: c}, Name: c.Name, Description: c.Description, Active: c.Active}
-	if p.Place, err = v.named(c.Scope); err != nil {
-		return p, err
-	}
-	entries, more, err := v.store.Entries(v.ctx, c.Scope, c.ID, store.Page[string]{After: v.r.URL.Query().Get("after"), Limit: pageSize})
-	if err != nil {
-		return p, err
+		return p, d, err
 	}
 	if more {
-		p.Next = withQuery(p.Path(), url.Values{"after": {entries[len(entries)-1].Tool}})
+		d.Next = withQuery(d.Path(), url.Values{"after": {entries[len(entries)-1].Tool}})
 	}
-	listing, err := v.server.ListTools(v.ctx, catalog.Ask{})
+	listing, err := v.server.ListTools(v.ctx, catalog.Ref{})
 	if err != nil {
-		return p, err
+		return p, d, err
 	}
 	off := map[string]bool{}
 	for _, t := range listing.Tools {
 		off[t.Tool.Name] = t.Off
-		p.Suggested = append(p.Suggested, t.Tool.Name)
+		d.Suggested = append(d.Suggested, t.Tool.Name)
 	}
 	for _, e := range entries {
 		row := entryRow{Entry: e}
@@ -267,49 +257,62 @@ func (v *visit) catalogPage(c store.Catalog) (p catalogPage, err error) {
 			_, served := v.server.Table().Of(access.Tools).Tool(e.Tool)
 			row.Unserved, row.Off = !served, off[e.Tool]
 		}
-		p.Entries = append(p.Entries, row)
+		d.Entries = append(d.Entries, row)
 	}
-	return p, nil
+	return p, d, nil
 }
+
+func (v *visit) catalogForms() forms[store.Catalog, catalogPage] {
+	return forms[store.Catalog, catalogPage]{v, "catalog", v.catalog, v.catalogPage}
+}
+
+func (v *visit) showCatalog() error { return v.catalogForms().show() }
 
 func (v *visit) saveCatalog() error {
-	c, err := v.catalog()
-	if err != nil {
-		return err
-	}
 	name, description, active := v.field("name"), v.field("description"), v.field("active") == "on"
 	var shadowed error
-	if name != c.Name {
-		shadowed = front.Shadowed(v.server.DeclaredCatalogs(), c.Scope, name)
-	}
-	if err = asTaken(shadowed); err == nil {
-		_, err = v.store.UpdateCatalog(v.ctx, c.Scope, c.ID, v.version(), store.CatalogPatch{Name: &name, Description: &description, Active: &active}, v.by())
-		if err == nil {
-			return v.back(catalogPath(c.ID), "catalog-saved")
+	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+		if name != c.Name {
+			shadowed = front.Shadowed(v.server.DeclaredCatalogs(), c.Scope, name)
 		}
-	}
-	if !retyped(err) {
-		return err
-	}
-	// What is stored by now, beside what was typed.
-	if c, pageErr := v.catalog(); pageErr != nil {
-		return pageErr
-	} else if p, pageErr := v.catalogPage(c); pageErr != nil {
-		return pageErr
-	} else {
-		p.Name, p.Description, p.Active = name, description, active
-		shown := page{Title: c.Name, Here: "catalogs", Data: p}
-		if errors.Is(err, store.ErrConflict) {
-			shown.Conflict = &conflict{"catalog", []difference{
-				{"Name", c.Name, name}, {"Description", c.Description, description}, {"State", onOff(c.Active), onOff(active)},
-			}}
+		if err = asTaken(shadowed); err == nil {
+			_, err = v.store.UpdateCatalog(v.ctx, c.Scope, c.ID, v.version(), store.CatalogPatch{
+				Name: &name, Description: &description, Active: &active}, v.by())
 		}
-		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed,
-			"A catalog with this name already exists there. Choose another name."))
-	}
+		return catalogPath(c.ID), "catalog-saved", err
+	}, func(d *catalogPage, p *page, err error) (rule, taken string) {
+		if c := d.Catalog; errors.Is(err, store.ErrConflict) {
+			p.Conflict = &conflict{"catalog", []difference{{"Name", c.Name, name},
+				{"Description", c.Description, description},
+				{"State", onOff(c.Active), onOff(active)}}}
+		}
+		d.Name, d.Description, d.Active = name, description, active
+		return v.ruleOr(ruleCatalog), takenBy(shadowed,
+			"A catalog with this name already exists there. Choose another name.")
+	})
 }
 
-// asTaken makes a name that code has one that is taken.
+// addEntry puts a tool into a catalog. Any valid name gets the same response, which does not reveal
+// whether the tool exists.
+func (v *visit) addEntry() error {
+	tool, module := v.field("tool"), v.field("module")
+	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+		_, err = v.store.AddEntry(v.ctx, c.Scope, c.ID, tool, module, v.by())
+		return catalogPath(c.ID), "entry-added", err
+	}, func(d *catalogPage, _ *page, _ error) (rule, taken string) {
+		d.Tool, d.Module = tool, module
+		return ruleTool, "This tool is already in the catalog."
+	})
+}
+
+func (v *visit) removeEntry() error {
+	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+		err = v.store.RemoveEntry(v.ctx, c.Scope, c.ID, v.field("tool"), v.by())
+		return catalogPath(c.ID), "entry-removed", err
+	}, func(*catalogPage, *page, error) (rule, taken string) { return ruleTool, "" })
+}
+
+// asTaken converts the error for a name of code to that of an existing name.
 func asTaken(shadowed error) error {
 	if shadowed != nil {
 		return store.ErrExists
@@ -317,7 +320,7 @@ func asTaken(shadowed error) error {
 	return nil
 }
 
-// takenBy says who has a name: code, or otherwise.
+// takenBy is the message for a name that code has already, or otherwise.
 func takenBy(shadowed error, otherwise string) string {
 	if shadowed != nil {
 		return sentence(shadowed.Error())
@@ -325,54 +328,27 @@ func takenBy(shadowed error, otherwise string) string {
 	return otherwise
 }
 
-// ruleOr is the rule for a form, or for the version that it lacks.
-func (v *visit) ruleOr(rule string) string {
-	if v.version() < 1 {
-		return ruleVersion
-	}
-	return rule
-}
-
-// deletion asks whether something is to be deleted.
-type deletion struct {
-	Noun, Name, With string
-	Version          int64
-	Action, Back     string
-}
-
-func (v *visit) deletionOf(c store.Catalog) page {
-	return page{Title: "Delete " + c.Name, Here: "catalogs", Data: deletion{"catalog", c.Name, "its entries", c.Version, catalogPath(c.ID) + "/delete", catalogPath(c.ID)}}
+func (v *visit) catalogDeletion() (c store.Catalog, p page, err error) {
+	c, err = v.catalog()
+	return c, page{Title: "Delete " + c.Name, Here: "catalogs", Data: deletion{"catalog", c.Name,
+		"its entries", c.Version, catalogPath(c.ID) + "/delete", catalogPath(c.ID)}}, err
 }
 
 func (v *visit) askDeleteCatalog() error {
-	c, err := v.catalog()
-	if err != nil {
-		return err
-	}
-	return v.show("delete", v.deletionOf(c))
+	_, p, err := v.catalogDeletion()
+	return v.askDelete(p, err)
 }
 
 func (v *visit) deleteCatalog() error {
-	c, err := v.catalog()
+	c, p, err := v.catalogDeletion()
 	if err != nil {
 		return err
 	}
-	if err = v.store.DeleteCatalog(v.ctx, c.Scope, c.ID, v.version(), v.by()); err == nil {
-		return v.back(pathCatalogs, "catalog-deleted")
-	}
-	return v.stillThere(err, v.deletionOf(c))
+	err = v.store.DeleteCatalog(v.ctx, c.Scope, c.ID, v.version(), v.by())
+	return v.deleted(err, pathCatalogs, "catalog-deleted", p)
 }
 
-// stillThere asks again whether to delete what has been changed since it was asked first.
-func (v *visit) stillThere(err error, p page) error {
-	if errors.Is(err, store.ErrConflict) {
-		p.Problem = "It was changed since you opened this page. The page shows the current state. " +
-			"Delete it anyway?"
-	}
-	return v.refused(err, "delete", p, ruleVersion, "")
-}
-
-// showDeclared shows a catalog that code declares, which nobody changes here.
+// showDeclared shows a catalog that code declares, which cannot be changed here.
 func (v *visit) showDeclared() error {
 	name := v.r.URL.Query().Get("name")
 	for _, found := range v.server.DeclaredCatalogs() {
@@ -383,5 +359,5 @@ func (v *visit) showDeclared() error {
 	return store.ErrNotFound
 }
 
-// State says whether clients know the catalog.
+// State is whether clients see the catalog.
 func (c catalogRow) State() string { return onOff(c.Catalog.Active) }

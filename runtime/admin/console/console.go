@@ -69,23 +69,25 @@ func New(server *runtime.Server, s *store.Store, a *authority.Authority,
 	return newConsole(kernel{server}, s, a, o), nil
 }
 
-// machine is what the console asks of a server.
+// machine is the part of a server that the console uses.
 type machine interface {
 	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	Table() access.Table
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
 		name string) runtime.Explanation
-	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil if there are only those
 	ReloadSwitches(ctx context.Context) error
+	Manifests() []runtime.Manifest
+	Adopted() bool
 	GrantDefaults() []grant.Grant
 	Allows(tool string) []toolset.Allow
 	Workspaces() isolate.Workspaces // nil where none are kept
 }
 
-// standing says who may manage what.
+// standing decides who may manage what.
 type standing interface {
 	Admin(p access.Principal) bool
 	Managed(ctx context.Context, p access.Principal) ([]store.Scope, error)
@@ -142,13 +144,12 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	for _, r := range all {
 		mux.Handle(r.pattern, c.handler(r))
 	}
-	// What is no page is asked for by somebody as well: who is not signed in learns of no address
-	// which it is.
+	// A missing page also requires a sign-in: without one, no address reveals whether it exists.
 	mux.Handle("/", c.handler(route{who: managers, serve: (*visit).nowhere}))
 	return c.guarded(mux)
 }
 
-// who is let in to a page.
+// who selects the callers of a page.
 type who int
 
 const (
@@ -157,14 +158,14 @@ const (
 	admins
 )
 
-// route is a page or what a form does.
+// route is a page or the action of a form.
 type route struct {
 	pattern string // of http.ServeMux
 	who     who
 	serve   func(*visit) error
 }
 
-// timeout bounds what a request may take.
+// timeout bounds the time of a request.
 func (r route) timeout() time.Duration {
 	if r.pattern == exportPattern {
 		return exportTimeout
@@ -220,7 +221,7 @@ var routes = []route{
 	{exportPattern, admins, (*visit).exportTrail},
 }
 
-// grantRoutes are there where grants are.
+// grantRoutes are the routes of a console with grants.
 var grantRoutes = []route{
 	{"GET /console/requests", admins, (*visit).listPermissionRequests},
 	{"GET /console/requests/{id}", admins, (*visit).showPermissionRequest},
@@ -234,7 +235,7 @@ var grantRoutes = []route{
 	{"POST /console/grants/revoke", admins, (*visit).revoke},
 }
 
-// workspaceRoutes are there where workspaces are.
+// workspaceRoutes are the routes of a console with workspaces.
 var workspaceRoutes = []route{
 	{"GET /console/workspaces", admins, (*visit).showWorkspaces},
 	{"POST /console/workspaces", admins, (*visit).clearWorkspace},

@@ -65,6 +65,9 @@ type machine struct {
 	panics   bool // ExplainOf
 	defaults []grant.Grant
 	spaces   *spaces
+
+	manifests []runtime.Manifest
+	adopted   bool
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -90,6 +93,8 @@ func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" 
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
+func (m *machine) Manifests() []runtime.Manifest     { return m.manifests }
+func (m *machine) Adopted() bool                     { return m.adopted }
 
 func (m *machine) Workspaces() isolate.Workspaces {
 	if m.spaces == nil {
@@ -122,7 +127,7 @@ func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind
 	return e
 }
 
-func (m *machine) ListTools(ctx context.Context, _ catalog.Ask) (l runtime.Listing, err error) {
+func (m *machine) ListTools(ctx context.Context, _ catalog.Ref) (l runtime.Listing, err error) {
 	p := ctx.Value(callerKey{}).(access.Principal)
 	for _, name := range m.table.Tools() {
 		if m.IsAdmin(p) || m.table.Decide(p, name).Allowed {
@@ -259,7 +264,7 @@ func form(pairs ...any) url.Values {
 
 // page checks a status and that a page says some things, in their order. Where names may break is
 // left out.
-func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...string) string {
+func page(t *testing.T, rec *httptest.ResponseRecorder, status int, want ...string) string {
 	t.Helper()
 	body := strings.ReplaceAll(rec.Body.String(), "<wbr>", "")
 	if rec.Code != status {
@@ -271,7 +276,7 @@ func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...stri
 		t.Errorf("%d with Retry-After %q", rec.Code, rec.Header().Get("Retry-After"))
 	}
 	rest := body
-	for _, s := range says {
+	for _, s := range want {
 		_, after, ok := strings.Cut(rest, s)
 		if !ok {
 			t.Errorf("%q is not there, or not in its place: %s", s, body)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/asset"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/cookie"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -27,26 +29,16 @@ func Patterns() (all []string) {
 }
 
 // Asset is the address of a file of the pages.
-func Asset(name string) string { return assetPaths[name] }
+func Asset(name string) string { return asset.Path(name) }
 
 var (
 	Within = within
 	Policy = policy
-
-	Breakable = breakable
-	Visible   = visible
-	OneLine   = oneLine
 )
 
-// Quoted are the lines that are shown of what a client wrote, and whether there are more.
-func Quoted(text string) (lines []string, cut bool) {
-	q := quoted(text)
-	return q.Lines, q.Cut
-}
-
 const (
-	MaxToken  = maxToken
-	PartBytes = partBytes
+	MaxToken  = cookie.MaxToken
+	PartBytes = cookie.PartBytes
 )
 
 // Hasty has a form come within d.

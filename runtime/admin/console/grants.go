@@ -17,12 +17,12 @@ import (
 
 const pathGrants = runtime.PathConsole + "/grants"
 
-// grantsOf is the list of what a client has.
+// grantsOf is the path of a client's grants.
 func grantsOf(issuer, client string) string {
 	return withQuery(pathGrants, filled("issuer", issuer, "client", client))
 }
 
-// grantRow is a grant, with what depends on the time.
+// grantRow is a grant, with its state at a time.
 type grantRow struct {
 	grant.Grant
 	Over bool // it has expired
@@ -34,10 +34,10 @@ func newGrantRow(g grant.Grant) grantRow { return grantRow{g, g.Expired(time.Now
 // that alone.
 func (g grantRow) Everybodys() bool { return g.Client == "" }
 
-// OfClient is the list of what the client has.
+// OfClient is the path of the client's grants.
 func (g grantRow) OfClient() string { return grantsOf(g.Issuer, g.Client) }
 
-// Revoke is the page that asks whether it is to be revoked.
+// Revoke is the page that confirms its revocation.
 func (g grantRow) Revoke() string {
 	return withQuery(pathGrants+"/revoke", filled(
 		"issuer", g.Issuer, "client", g.Client, "type", g.Type, "resource", g.Resource))
@@ -49,13 +49,13 @@ type grantList struct {
 	Next                 string
 }
 
-// New is the form that grants the client of the list more.
+// New is the form of a new grant for the client of the list.
 func (l grantList) New() string {
 	return withQuery(pathGrants+"/new", filled(
 		"issuer", l.Issuer, "client", l.Client, "type", l.Type))
 }
 
-// Filtered reports whether the list is of some alone.
+// Filtered reports whether the list has a filter.
 func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
 
 func (v *visit) listGrants() error {
@@ -66,7 +66,7 @@ func (v *visit) listGrants() error {
 	if err != nil {
 		return err
 	}
-	// What everybody has stands first, for whichever client the list is.
+	// The grants of all clients come first, in the list of any client.
 	for _, g := range v.server.GrantDefaults() {
 		if after == "" && (l.Type == "" || l.Type == g.Type) {
 			l.Grants = append(l.Grants, newGrantRow(g))
@@ -83,7 +83,7 @@ func (v *visit) listGrants() error {
 	return v.show("grants", page{Title: "Grants", Here: "grants", Data: l})
 }
 
-// afterID is where a list of grants or requests continues, as its address says.
+// afterID is where a list of grants or requests continues, by its address.
 func (v *visit) afterID() string {
 	after := v.r.URL.Query().Get("after")
 	if _, ok := grant.Number(after); !ok {
@@ -92,13 +92,12 @@ func (v *visit) afterID() string {
 	return after
 }
 
-// change does something to grants, and sees to its being recorded.
+// change changes grants, and records the change.
 func (v *visit) change(do func(context.Context) (action, object string, err error)) error {
 	return front.Change(v.ctx, v.grants, v.audit, v.log, v.by(), do)
 }
 
-// unkept shows a form again that the place where grants are kept does not take. Other errors are
-// passed on.
+// unkept shows a form again that the registry of grants refuses. Other errors are returned.
 func (v *visit) unkept(err error, name string, again func(problem string) page) error {
 	switch {
 	case errors.Is(err, grant.ErrInvalid):
@@ -109,7 +108,7 @@ func (v *visit) unkept(err error, name string, again func(problem string) page) 
 	return err
 }
 
-// errorText is what an error of package grant says, for people.
+// errorText is the text of an error of package grant, for people.
 func errorText(err error) string {
 	return sentence(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "grant: "), "\n", "; "))
 }
@@ -149,7 +148,7 @@ func (v *visit) createGrant() error {
 	d.Wrong.name("client", d.Client, true)
 	d.Wrong.name("issuer", d.Issuer, false)
 	d.Wrong.seen(d.Resource)
-	// The type alone first: an error that says both is about both fields.
+	// The type alone first: an error about both is for both fields.
 	if err := (grant.Permission{Type: d.Type, Resource: "x"}).Validate(); err != nil {
 		d.Wrong.pattern("type", err)
 	} else if err := g.Validate(); err != nil {
@@ -168,12 +167,12 @@ func (v *visit) createGrant() error {
 	return v.toGrants(d.Issuer, d.Client, "granted")
 }
 
-// page is the form, with what is wrong.
+// page is the form, with a problem.
 func (d grantForm) page(problem string) page {
 	return page{Title: "New grant", Here: "grants", Problem: problem, Data: d}
 }
 
-// toGrants leads to what a client has once a form has been taken.
+// toGrants redirects to a client's grants after a form.
 func (v *visit) toGrants(issuer, client, done string) error {
 	q := filled("issuer", issuer, "client", client)
 	q.Set("done", done)
@@ -181,7 +180,7 @@ func (v *visit) toGrants(issuer, client, done string) error {
 	return nil
 }
 
-// revocation asks whether grants are to be revoked.
+// revocation is the page that confirms a revocation.
 type revocation struct {
 	Issuer, Client, Type, Resource, Reason string
 	Grants                                 []grantRow // which are
@@ -189,16 +188,16 @@ type revocation struct {
 	Wrong                                  faults
 }
 
-// Whole is the page that asks for the whole type.
+// Whole is the page that confirms it for the whole type.
 func (r revocation) Whole() string {
 	return withQuery(pathGrants+"/revoke", filled(
 		"issuer", r.Issuer, "client", r.Client, "type", r.Type))
 }
 
-// Back is the list of what the client has.
+// Back is the path of the client's grants.
 func (r revocation) Back() string { return grantsOf(r.Issuer, r.Client) }
 
-// revocation finds what there is to revoke. Defaults are nobody's to revoke.
+// revocation finds the grants to revoke. Defaults cannot be revoked.
 func (v *visit) revocation(q url.Values) (r revocation, err error) {
 	r = revocation{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"),
 		Resource: q.Get("resource"), Wrong: faults{}}

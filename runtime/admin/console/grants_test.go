@@ -55,7 +55,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	equal(t, rows(t, body)[1:], []string{"public/** isolated only everybody|never|",
 		"public/a also outside isolation|never|because"})
 
-	// Less than was asked for, for a time, and inside isolation.
+	// Less than the request, for a time, and inside isolation.
 	before := time.Now()
 	led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May alone")), "/console/requests?done=request-approved")
 	equal(t, w.has("desk"), []string{"file.read public/a unrestricted", "file.write never/shown " +
@@ -101,7 +101,7 @@ func TestRequestIsDenied(t *testing.T) {
 
 // Of two concurrent decisions one is applied, and the other response contains it: by a click that
 // comes late, and by one that comes between.
-func TestWhoDecidesLateIsToldSo(t *testing.T) {
+func TestWhoDecidesLateGetsAConflict(t *testing.T) {
 	w := onSQLite(t)
 	for _, how := range []string{"approve", "deny"} {
 		for _, between := range []bool{false, true} {
@@ -129,11 +129,11 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 	w := onSQLite(t)
 	at := "/console/requests/" + w.requestPermission("desk", "file.read", "reports/**", "").ID + "/approve"
 	for _, c := range []struct {
-		name  string
-		at    string
-		pairs []any
-		field string
-		says  []string
+		name    string
+		at      string
+		pairs   []any
+		field   string
+		message []string
 	}{
 		{"more than was asked for", at, []any{"resource", "**", "lasts", "1d"}, "resource", []string{"This is more than the request, which is reports/**"}},
 		{"a pattern that is none", at, []any{"resource", "reports/[a", "lasts", "1d"}, "resource", []string{`<span class="name">reports/[a<mark>◂</mark>`, "At byte 10: a class is not closed"}},
@@ -169,7 +169,7 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 	} {
 		body := page(t, w.post("token-admin", c.at, form(c.pairs...)), http.StatusUnprocessableEntity,
 			"Nothing was changed. See the messages at the fields below.")
-		for _, s := range append(c.says, fmt.Sprintf(`aria-describedby="%s-wrong"`, c.field), fmt.Sprintf(`id="%s-wrong"`, c.field)) {
+		for _, s := range append(c.message, fmt.Sprintf(`aria-describedby="%s-wrong"`, c.field), fmt.Sprintf(`id="%s-wrong"`, c.field)) {
 			if !strings.Contains(body, s) {
 				t.Errorf("%s: %q is not there: %s", c.name, s, body)
 			}
@@ -255,9 +255,9 @@ func TestNamesOfTenantsAreSeen(t *testing.T) {
 	}
 }
 
-// The page of your own request says so, and the audit event has your name as requester and as
+// The page marks your own request, and the audit event has your name as requester and as
 // administrator.
-func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
+func TestWhoAsksAndDecidesIsWarned(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
 	ask := func(by, client, principal string) string {

@@ -12,7 +12,7 @@ type keeper struct {
 	*grant.Memory
 	failure   error
 	meanwhile func()          // before something is changed
-	odd       []grant.Request // besides, that nobody could have asked for
+	odd       []grant.Request // besides, that no client could have made
 }
 
 func (k *keeper) change() error {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -23,7 +24,8 @@ type orgList struct {
 }
 
 func (v *visit) orgsPage() (p page, err error) {
-	found, more, err := v.store.Orgs(v.ctx, store.Page[int64]{After: v.after("after"), Limit: pageSize})
+	found, more, err := v.store.Orgs(v.ctx,
+		store.Page[int64]{After: v.after("after"), Limit: pageSize})
 	if err != nil {
 		return p, err
 	}
@@ -81,36 +83,33 @@ func (v *visit) org() (store.Org, error) {
 	return v.store.Org(v.ctx, id)
 }
 
-func (v *visit) orgPage(o store.Org) (d orgPageData, err error) {
+func (v *visit) orgPage(o store.Org) (p page, d orgPageData, err error) {
+	p = page{Title: o.Name, Here: "orgs"}
 	d = orgPageData{orgRow: orgRow{o}, Name: o.Name, Place: place{store.InOrg(o.ID), o.Name}}
-	teams, more, err := v.store.Teams(v.ctx, store.InOrg(o.ID), store.Page[int64]{After: v.after("teams"), Limit: pageSize})
+	teams, more, err := v.store.Teams(v.ctx, store.InOrg(o.ID),
+		store.Page[int64]{After: v.after("teams"), Limit: pageSize})
 	if err != nil {
-		return d, err
+		return p, d, err
 	}
 	for _, t := range teams {
 		d.Teams = append(d.Teams, teamRow{t})
 	}
 	if more {
-		d.NextTeams = withQuery(d.Path(), url.Values{"teams": {fmt.Sprint(teams[len(teams)-1].ID)}})
+		d.NextTeams = withQuery(d.Path(),
+			url.Values{"teams": {fmt.Sprint(teams[len(teams)-1].ID)}})
 	}
 	d.memberList, err = v.membersOf(store.InOrg(o.ID), d.Path())
-	return d, err
+	return p, d, err
 }
 
-func (v *visit) showOrg() error {
-	o, err := v.org()
-	if err != nil {
-		return err
-	}
-	d, err := v.orgPage(o)
-	if err != nil {
-		return err
-	}
-	return v.show("org", page{Title: o.Name, Here: "orgs", Data: d})
+func (v *visit) orgForms() forms[store.Org, orgPageData] {
+	return forms[store.Org, orgPageData]{v, "org", v.org, v.orgPage}
 }
+
+func (v *visit) showOrg() error { return v.orgForms().show() }
 
 func (v *visit) renameOrg() error {
-	return v.ofOrg(func(o store.Org) (to, done string, err error) {
+	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
 		_, err = v.store.RenameOrg(v.ctx, o.ID, v.version(), v.field("name"), v.by())
 		return orgPath(o.ID), "org-saved", err
 	}, func(d *orgPageData, p *page, err error) (rule, taken string) {
@@ -120,8 +119,7 @@ func (v *visit) renameOrg() error {
 	})
 }
 
-// renamed is the conflict of a new name with one that somebody else has given meanwhile, or nil for
-// another error.
+// renamed is the conflict of a new name with a concurrent one, or nil for another error.
 func renamed(err error, noun, stored, typed string) *conflict {
 	if !errors.Is(err, store.ErrConflict) {
 		return nil
@@ -130,7 +128,7 @@ func renamed(err error, noun, stored, typed string) *conflict {
 }
 
 func (v *visit) createTeam() error {
-	return v.ofOrg(func(o store.Org) (to, done string, err error) {
+	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
 		made, err := v.store.CreateTeam(v.ctx, o.ID, v.field("name"), v.by())
 		return teamPath(made.ID), "team-created", err
 	}, func(d *orgPageData, _ *page, _ error) (rule, taken string) {
@@ -140,7 +138,7 @@ func (v *visit) createTeam() error {
 }
 
 func (v *visit) addOrgMember() error {
-	return v.ofOrg(func(o store.Org) (to, done string, err error) {
+	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
 		return orgPath(o.ID), "member-added", v.addMember(store.InOrg(o.ID))
 	}, func(d *orgPageData, _ *page, _ error) (rule, taken string) {
 		d.typed(v)
@@ -148,51 +146,222 @@ func (v *visit) addOrgMember() error {
 	})
 }
 
-// ofOrg does what a form of an organisation's page says, and shows the page again where that is
-// refused, with what again puts into it.
-func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), again func(d *orgPageData, p *page, err error) (rule, taken string)) error {
-	o, err := v.org()
-	if err != nil {
-		return err
-	}
-	to, code, err := do(o)
-	if err == nil {
-		return v.back(to, code)
-	}
-	if !retyped(err) {
-		return err
-	}
-	if o, pageErr := v.org(); pageErr != nil {
-		return pageErr
-	} else if d, pageErr := v.orgPage(o); pageErr != nil {
-		return pageErr
-	} else {
-		p := page{Title: o.Name, Here: "orgs"}
-		rule, taken := again(&d, &p, err)
-		p.Data = d
-		return v.refused(err, "org", p, rule, taken)
-	}
-}
-
-func deletionOfOrg(o store.Org) page {
-	return page{Title: "Delete " + o.Name, Here: "orgs", Data: deletion{"organisation", o.Name, "its teams, members and catalogs", o.Version, orgPath(o.ID) + "/delete", orgPath(o.ID)}}
+func (v *visit) orgDeletion() (o store.Org, p page, err error) {
+	o, err = v.org()
+	return o, page{Title: "Delete " + o.Name, Here: "orgs", Data: deletion{"organisation", o.Name,
+		"its teams, members and catalogs", o.Version, orgPath(o.ID) + "/delete", orgPath(o.ID)}}, err
 }
 
 func (v *visit) askDeleteOrg() error {
-	o, err := v.org()
-	if err != nil {
-		return err
-	}
-	return v.show("delete", deletionOfOrg(o))
+	_, p, err := v.orgDeletion()
+	return v.askDelete(p, err)
 }
 
 func (v *visit) deleteOrg() error {
-	o, err := v.org()
+	o, p, err := v.orgDeletion()
 	if err != nil {
 		return err
 	}
-	if err = v.store.DeleteOrg(v.ctx, o.ID, v.version(), v.by()); err == nil {
-		return v.back(pathOrgs, "org-deleted")
+	err = v.store.DeleteOrg(v.ctx, o.ID, v.version(), v.by())
+	return v.deleted(err, pathOrgs, "org-deleted", p)
+}
+
+type teamRow struct{ store.Team }
+
+// Path is the page of the team.
+func (t teamRow) Path() string { return teamPath(t.ID) }
+
+// teamPageData is a team and its members.
+type teamPageData struct {
+	teamRow
+	Name  string // as in the form that renames it
+	Place place
+	Of    place // the organisation
+	memberList
+}
+
+// team reads the team of the address.
+func (v *visit) team() (store.Team, error) {
+	id, err := v.id()
+	if err != nil {
+		return store.Team{}, err
 	}
-	return v.stillThere(err, deletionOfOrg(o))
+	return v.store.Team(v.ctx, store.Anywhere, id)
+}
+
+func (v *visit) teamPage(t store.Team) (p page, d teamPageData, err error) {
+	p = page{Title: t.Name, Here: "orgs"}
+	d = teamPageData{teamRow: teamRow{t}, Name: t.Name, Place: place{store.InTeam(t.ID), t.Name}}
+	if d.Of, err = v.named(store.InOrg(t.Org)); err != nil {
+		return p, d, err
+	}
+	d.memberList, err = v.membersOf(store.InTeam(t.ID), d.Path())
+	return p, d, err
+}
+
+func (v *visit) teamForms() forms[store.Team, teamPageData] {
+	return forms[store.Team, teamPageData]{v, "team", v.team, v.teamPage}
+}
+
+func (v *visit) showTeam() error { return v.teamForms().show() }
+
+func (v *visit) renameTeam() error {
+	return v.teamForms().change(func(t store.Team) (to, done string, err error) {
+		_, err = v.store.RenameTeam(v.ctx, store.InOrg(t.Org), t.ID, v.version(),
+			v.field("name"), v.by())
+		return teamPath(t.ID), "team-saved", err
+	}, func(d *teamPageData, p *page, err error) (rule, taken string) {
+		d.Name = v.field("name")
+		p.Conflict = renamed(err, "team", d.Team.Name, d.Name)
+		return v.ruleOr(ruleName), "A team with this name already exists in this organisation."
+	})
+}
+
+func (v *visit) addTeamMember() error {
+	return v.teamForms().change(func(t store.Team) (to, done string, err error) {
+		return teamPath(t.ID), "member-added", v.addMember(store.InTeam(t.ID))
+	}, func(d *teamPageData, _ *page, _ error) (rule, taken string) {
+		d.typed(v)
+		return ruleMember, alreadyMember
+	})
+}
+
+func (v *visit) teamDeletion() (t store.Team, p page, err error) {
+	t, err = v.team()
+	return t, page{Title: "Delete " + t.Name, Here: "orgs", Data: deletion{"team", t.Name,
+		"its members and catalogs", t.Version, teamPath(t.ID) + "/delete", teamPath(t.ID)}}, err
+}
+
+func (v *visit) askDeleteTeam() error {
+	_, p, err := v.teamDeletion()
+	return v.askDelete(p, err)
+}
+
+func (v *visit) deleteTeam() error {
+	t, p, err := v.teamDeletion()
+	if err != nil {
+		return err
+	}
+	err = v.store.DeleteTeam(v.ctx, store.InOrg(t.Org), t.ID, v.version(), v.by())
+	return v.deleted(err, orgPath(t.Org), "team-deleted", p)
+}
+
+type memberRow struct{ store.Membership }
+
+// Path is the page of the membership.
+func (m memberRow) Path() string { return memberPath(m.ID) }
+
+func memberPath(id int64) string { return fmt.Sprintf("%s/members/%d", runtime.PathConsole, id) }
+
+const alreadyMember = "This member already exists. Open it in the list to change its standing."
+
+// standings are the possible standings, highest first.
+var standings = []access.Standing{access.Owner, access.Admin, access.Lead, access.Member}
+
+// memberList are the members of an organisation or a team, and the form of a new one.
+type memberList struct {
+	Members         []memberRow
+	NextMembers     string
+	Issuer, Subject string
+	Standing        access.Standing
+	YourIssuer      string
+}
+
+// Standings are what there is to choose from.
+func (memberList) Standings() []access.Standing { return standings }
+
+// typed restores the typed values of the form that adds a member.
+func (l *memberList) typed(v *visit) {
+	l.Issuer, l.Subject = v.field("issuer"), v.field("subject")
+	l.Standing = access.Standing(v.field("standing"))
+}
+
+func (v *visit) membersOf(in store.Scope, path string) (l memberList, err error) {
+	found, more, err := v.store.Members(v.ctx, in,
+		store.Page[int64]{After: v.after("members"), Limit: pageSize})
+	for _, m := range found {
+		l.Members = append(l.Members, memberRow{m})
+	}
+	if more {
+		l.NextMembers = withQuery(path, url.Values{"members": {fmt.Sprint(found[len(found)-1].ID)}})
+	}
+	// The issuer of the admin's own token is the likely one.
+	l.Issuer, l.YourIssuer, l.Standing = v.caller.Issuer, v.caller.Issuer, access.Member
+	return l, err
+}
+
+func (v *visit) addMember(in store.Scope) error {
+	_, err := v.store.AddMember(v.ctx, in, v.field("issuer"), v.field("subject"),
+		access.Standing(v.field("standing")), v.by())
+	return err
+}
+
+// memberPageData is a membership, and the chosen standing.
+type memberPageData struct {
+	memberRow
+	Place    place
+	Standing access.Standing
+}
+
+// Standings are what there is to choose from.
+func (memberPageData) Standings() []access.Standing { return standings }
+
+// member reads the membership of the address.
+func (v *visit) member() (store.Membership, error) {
+	id, err := v.id()
+	if err != nil {
+		return store.Membership{}, err
+	}
+	return v.store.Member(v.ctx, store.Anywhere, id)
+}
+
+func (v *visit) memberPage(m store.Membership) (p page, d memberPageData, err error) {
+	d = memberPageData{memberRow: memberRow{m}, Standing: m.Standing}
+	d.Place, err = v.named(m.Scope)
+	return page{Title: m.Subject, Here: "orgs"}, d, err
+}
+
+func (v *visit) memberForms() forms[store.Membership, memberPageData] {
+	return forms[store.Membership, memberPageData]{v, "member", v.member, v.memberPage}
+}
+
+func (v *visit) showMember() error { return v.memberForms().show() }
+
+func (v *visit) saveMember() error {
+	standing := access.Standing(v.field("standing"))
+	return v.memberForms().change(func(m store.Membership) (to, done string, err error) {
+		_, err = v.store.UpdateMember(v.ctx, m.Scope, m.ID, v.version(), standing, v.by())
+		return memberPath(m.ID), "member-saved", err
+	}, func(d *memberPageData, p *page, err error) (rule, taken string) {
+		if errors.Is(err, store.ErrConflict) {
+			d.Standing = standing
+			p.Conflict = &conflict{"member", []difference{
+				{"Standing", string(d.Membership.Standing), string(standing)}}}
+		}
+		return v.ruleOr("Choose one of the standings."), ""
+	})
+}
+
+func (v *visit) removal() (m store.Membership, p page, err error) {
+	if m, err = v.member(); err != nil {
+		return m, p, err
+	}
+	in, err := v.named(m.Scope)
+	return m, page{Title: "Remove " + m.Subject, Here: "orgs", Data: deletion{"member", m.Subject,
+		"what it is in " + in.Name + " (" + string(m.Standing) + ")", m.Version,
+		memberPath(m.ID) + "/delete", memberPath(m.ID)}}, err
+}
+
+func (v *visit) askRemoveMember() error {
+	_, p, err := v.removal()
+	return v.askDelete(p, err)
+}
+
+func (v *visit) removeMember() error {
+	m, p, err := v.removal()
+	if err != nil {
+		return err
+	}
+	err = v.store.RemoveMember(v.ctx, m.Scope, m.ID, v.version(), v.by())
+	return v.deleted(err, place{Scope: m.Scope}.Path(), "member-removed", p)
 }

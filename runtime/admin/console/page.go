@@ -15,6 +15,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/asset"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/visible"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -28,11 +30,11 @@ var templates = parsed()
 
 func parsed() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"asset":     func(name string) string { return assetPaths[name] },
+		"asset":     asset.Path,
 		"moment":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"second":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-		"breakable": breakable,
-		"shown":     func(name any) template.HTML { return shown(fmt.Sprint(name)) },
+		"breakable": visible.Breakable,
+		"shown":     func(name any) template.HTML { return visible.Name(fmt.Sprint(name)) },
 		"join":      func(list []string) string { return strings.Join(list, " ") },
 	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html",
 		"templates/parts.html"))
@@ -49,7 +51,7 @@ func parsed() map[string]*template.Template {
 	return all
 }
 
-// page is what the layout shows around what a page is about.
+// page has the values of the layout, around the content of a page.
 type page struct {
 	Title string
 	Here  string // of the navigation: the path of the part that the page belongs to
@@ -57,8 +59,8 @@ type page struct {
 	Done  string // a code of done
 
 	Warning  string    // what may not have been meant
-	Problem  string    // what is wrong with a form
-	Conflict *conflict // what was changed meanwhile
+	Problem  string    // of a form
+	Conflict *conflict // with a concurrent change
 	Data     any
 
 	// Filled in by render.
@@ -73,10 +75,10 @@ type caller struct {
 	Workspaces bool // there are workspaces to clear
 }
 
-// Told is what a form has done.
-func (p page) Told() string { return done[p.Done] }
+// Notice is the message about a form's result.
+func (p page) Notice() string { return done[p.Done] }
 
-// done says what was done, by the codes that addresses name it with: no text of an address is ever
+// done has the messages of results, by their codes in addresses: no text of an address is ever
 // shown.
 var done = map[string]string{
 	"signed-out":      "You are signed out.",
@@ -106,7 +108,7 @@ var done = map[string]string{
 	"workspace-cleared": "The workspace is cleared. The client's next call has an empty one.",
 }
 
-// message is a page that says one thing, and what is to be known for it.
+// message is a page with one message and the facts for it.
 type message struct {
 	Text  string
 	Facts []fact
@@ -166,8 +168,8 @@ func (v *visit) back(to, done string) error {
 
 func (v *visit) nowhere() error { return store.ErrNotFound }
 
-// fail answers what could not be done. What there is not and what is not the caller's are answered
-// alike, byte for byte.
+// fail responds to a failed request. A missing thing and one that is not the caller's have the same
+// response, byte for byte.
 func (v *visit) fail(err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -201,11 +203,10 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// sentence is what an error says, as people write it.
+// sentence is an error's text as a sentence.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
-// nothing tells a caller who manages nothing who may change that, and what they have to type for
-// it.
+// nothing is the page of a caller who manages nothing: who may change that, and the values to type.
 func (v *visit) nothing() page {
 	return page{Title: "Nothing to manage", Leave: true, Data: message{
 		Text: "You are signed in, but you have nothing to manage. This console is for admins of the " +
@@ -225,24 +226,25 @@ func (p page) At(here string) bool { return p.Here == here }
 // Home is where the console starts.
 func (page) Home() string { return runtime.PathConsole }
 
-// joints are what the words of a name are joined by.
-const joints = "_/.-:"
-
-// breakable writes a name so that a line may end after a joint, and not within a word.
-func breakable(name string) template.HTML {
-	var b strings.Builder
-	for name != "" {
-		end := strings.IndexAny(name, joints)
-		if end < 0 {
-			end = len(name)
-		}
-		for end < len(name) && strings.IndexByte(joints, name[end]) >= 0 {
-			end++
-		}
-		b.WriteString(template.HTMLEscapeString(name[:end]))
-		if name = name[end:]; name != "" {
-			b.WriteString("<wbr>")
+// filled are the pairs of name and value whose value is not empty.
+func filled(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
 		}
 	}
-	return template.HTML(b.String()) // every part of it is escaped
+	return q
+}
+
+// pageSize is how many rows a list has.
+const pageSize = 100
+
+// after is where a list continues, by its address.
+func (v *visit) after(name string) int64 {
+	n, err := strconv.ParseInt(v.r.URL.Query().Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -60,7 +61,29 @@ func equal(t *testing.T, got, want []string) {
 	}
 }
 
-func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
+func TestOverviewHasTheDigestsOfManifestsForAdminsAlone(t *testing.T) {
+	w := onSQLite(t)
+	const path, adopted = "/console", "No manifest describes"
+	w.machine.manifests = []runtime.Manifest{{Package: "example.com/<b>", Digest: "sha256:d35c"},
+		{Package: "example.com/old"}}
+	body := page(t, w.get("token-admin", path), http.StatusOK, "mcpgen verify")
+	equal(t, rows(t, body), []string{"package|digest", "example.com/<b>|sha256:d35c",
+		"example.com/old|unknown: regenerate the package"})
+	if strings.Contains(body, adopted) {
+		t.Error("it is shown as adopted")
+	}
+	for _, token := range []string{"token-lead", "token-member", ""} {
+		if body := w.get(token, path).Body.String(); strings.Contains(body, "sha256:") ||
+			strings.Contains(body, "verify") {
+			t.Errorf("%q is shown digests", token)
+		}
+	}
+	w.machine.manifests, w.machine.adopted = nil, true
+	body = page(t, w.get("token-admin", path), http.StatusOK, adopted)
+	equal(t, rows(t, body), nil)
+}
+
+func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 	w := onSQLite(t)
 	if err := w.store.SwitchTool(t.Context(), "erase", true, by); err != nil {
 		t.Fatal(err)
@@ -113,7 +136,7 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 	})
 }
 
-func TestChosenPrincipalIsToldWhy(t *testing.T) {
+func TestChosenPrincipalGetsTheReason(t *testing.T) {
 	w := onSQLite(t)
 	if err := w.store.SwitchTool(t.Context(), "open", true, by); err != nil {
 		t.Fatal(err)
@@ -440,7 +463,7 @@ func TestListsGoOnOnTheNextPage(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
+func TestWhatFailsIsLoggedAndSentToNobody(t *testing.T) {
 	w := onSQLite(t)
 	w.machine.failure = errBroken
 	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)),
@@ -456,7 +479,7 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 	bad := request(http.MethodPost, "/console/tools", "token-admin", nil)
 	bad.Body = http.NoBody
 	bad.URL.RawQuery = "tool=view&off=yes"
-	page(t, w.do(bad), http.StatusUnprocessableEntity) // the address says nothing to a form
+	page(t, w.do(bad), http.StatusUnprocessableEntity) // a form ignores the address
 	broken := request(http.MethodPost, "/console/tools", "token-admin", nil)
 	broken.Body = readCloser{strings.NewReader("tool=%zz")}
 	page(t, w.do(broken), http.StatusBadRequest, "Not readable")
@@ -501,7 +524,7 @@ type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
 
-func TestPlaceThatIsFullSaysSo(t *testing.T) {
+func TestPlaceThatIsFullReportsIt(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
 	w := newWorld(t, file)
 	db, err := sql.Open("sqlite", strings.TrimPrefix(file, "sqlite:"))

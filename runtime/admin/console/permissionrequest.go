@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/visible"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
@@ -28,7 +29,7 @@ func (r permissionRequest) Path() string { return permissionRequestPath(r.ID) }
 func (r permissionRequest) IsOpen() bool { return r.Status == grant.Open }
 
 // Line is the beginning of the client's reason.
-func (r permissionRequest) Line() string { return oneLine(r.Reason) }
+func (r permissionRequest) Line() string { return visible.Line(r.Reason) }
 
 // Grants is the path of the client's grants.
 func (r permissionRequest) Grants() string { return grantsOf(r.Issuer, r.Client) }
@@ -95,7 +96,7 @@ func (v *visit) openPermissionRequests() (*count, error) {
 // permissionRequestPage is a request, the grants of its client, and the form of the decision.
 type permissionRequestPage struct {
 	permissionRequest
-	Quote  quote
+	Quote  visible.Quote
 	Hidden bool // something in it cannot be seen
 	Own    bool // the viewer is the requester
 	Has    []grantRow
@@ -114,17 +115,17 @@ func (v *visit) permissionRequest() (grant.Request, error) {
 
 func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage, err error) {
 	d = permissionRequestPage{
-		permissionRequest: permissionRequest{r}, Quote: quoted(r.Reason),
-		Narrow: typable(r.Resource), Beyond: bool(r.Unrestricted),
+		permissionRequest: permissionRequest{r}, Quote: visible.Quoted(r.Reason),
+		Narrow: visible.Typable(r.Resource), Beyond: bool(r.Unrestricted),
 		lasting: lasting{Lasts: usual}, Wrong: faults{},
 	}
 	d.Own = r.Issuer == v.caller.Issuer && (r.Client == v.caller.ClientID() || r.Principal != "" &&
 		r.Principal == v.caller.Subject)
 	for _, text := range []string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool} {
-		d.Hidden = d.Hidden || hides(text)
+		d.Hidden = d.Hidden || visible.Hides(text)
 	}
 	for key, value := range r.Parameters {
-		d.Hidden = d.Hidden || hides(key) || grant.HiddenParameter(value) != nil
+		d.Hidden = d.Hidden || visible.Hides(key) || grant.HiddenParameter(value) != nil
 	}
 	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
 	for _, g := range slices.Concat(v.server.GrantDefaults(), has) {
@@ -163,9 +164,9 @@ func (v *visit) approve() error {
 			d.Wrong.pattern("resource", err)
 		} else if d.Wrong["resource"] == nil && !r.Covers(less) {
 			d.Wrong.add("resource", "This is more than the request, which is "+
-				visible(r.Resource)+". Approve the request or less; grant more under Grants.")
+				visible.Text(r.Resource)+". Approve the request or less; grant more under Grants.")
 		}
-		d.Narrow = typable(d.Narrow)
+		d.Narrow = visible.Typable(d.Narrow)
 		if !less.Equal(r.Permission) {
 			verdict.Permission = less
 		}
@@ -230,6 +231,6 @@ func (v *visit) decide(done string, read func(
 
 // page is the page of the request, with a problem.
 func (d permissionRequestPage) page(problem string) page {
-	return page{Title: "A request for " + visible(d.Type), Here: "requests", Problem: problem,
+	return page{Title: "A request for " + visible.Text(d.Type), Here: "requests", Problem: problem,
 		Data: d}
 }

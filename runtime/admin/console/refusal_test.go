@@ -73,11 +73,11 @@ func TestRefusalsAreRecorded(t *testing.T) {
 // API says.
 func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 	w := onSQLite(t)
-	const says = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool " +
+	const message = "The source of the server declares a catalog &#34;kit&#34; (//mcp:tool " +
 		"catalog=): use another name, or remove it there."
-	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
+	page(t, w.post("token-admin", "/console/catalogs", form("scope", "global", "name", "kit", "description", "typed")), http.StatusConflict, message, "typed")
 	at := fmt.Sprint("/console/catalogs/", w.global.ID)
-	page(t, w.post("token-admin", at, form("version", w.global.Version, "name", "kit", "description", "typed")), http.StatusConflict, says, "typed")
+	page(t, w.post("token-admin", at, form("version", w.global.Version, "name", "kit", "description", "typed")), http.StatusConflict, message, "typed")
 	if got := must(w.store.Catalog(t.Context(), store.Anywhere, w.global.ID)); got.Name != "everything" {
 		t.Errorf("it is called %s", got.Name)
 	}
@@ -96,7 +96,7 @@ func TestNameThatCodeDeclaresIsTaken(t *testing.T) {
 func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 	w := onSQLite(t)
 	for _, c := range []struct {
-		method, says string
+		method, message string
 	}{{"GET", "No response in time: try again; nothing was changed."}, {"POST",
 		"No response in time: try again; the change may have been made: check before you send " +
 			"it again."}} {
@@ -104,7 +104,7 @@ func TestChangeThatMayHaveBeenMadeIsNotDenied(t *testing.T) {
 		cancel()
 		rec := httptest.NewRecorder()
 		w.ServeHTTP(rec, request(c.method, "/console/orgs", "token-admin", form("name", "late")).WithContext(ctx))
-		page(t, rec, http.StatusServiceUnavailable, "Not now", c.says)
+		page(t, rec, http.StatusServiceUnavailable, "Not now", c.message)
 	}
 	if orgs, _, err := w.store.Orgs(t.Context(), store.Page[int64]{}); err != nil || slices.ContainsFunc(orgs, func(o store.Org) bool { return o.Name == "late" }) {
 		t.Errorf("%v, %v", orgs, err)

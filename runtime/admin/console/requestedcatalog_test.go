@@ -50,6 +50,6 @@ func TestChosenPrincipalIsListedACatalog(t *testing.T) {
 // broken is a source that fails.
 type broken struct{ catalog.Source }
 
-func (broken) Catalog(context.Context, access.Principal, catalog.Ask) (catalog.Found, error) {
+func (broken) Catalog(context.Context, access.Principal, catalog.Ref) (catalog.Found, error) {
 	return catalog.Found{}, errBroken
 }

@@ -42,7 +42,8 @@ func (p place) Path() string {
 func orgPath(id int64) string  { return fmt.Sprintf("%s/orgs/%d", runtime.PathConsole, id) }
 func teamPath(id int64) string { return fmt.Sprintf("%s/teams/%d", runtime.PathConsole, id) }
 
-// scopeNamed reads a word. What is none, and what the caller does not manage, is not found.
+// scopeNamed reads a word. A malformed one, and a scope that the caller does not manage, is not
+// found.
 func (v *visit) scopeNamed(word string) (store.Scope, error) {
 	scope := store.Global
 	if word != "global" {
@@ -66,21 +67,21 @@ func (v *visit) scopeNamed(word string) (store.Scope, error) {
 	return scope, nil
 }
 
-// strange answers for a scope that is none of the caller's.
+// strange records a scope that is none of the caller's, and returns ErrNotFound.
 func (v *visit) strange(scope store.Scope) (store.Scope, error) {
 	v.foreign = scope.String()
 	return store.Scope{}, store.ErrNotFound
 }
 
-// manages reports whether what is in a scope is the caller's to see and to change.
+// manages reports whether the caller may see and change the items of a scope.
 func (v *visit) manages(scope store.Scope) bool {
 	return v.admin || slices.Contains(v.managed, scope)
 }
 
-// names are scopes by the names of what they are, each read once for a page.
+// names are the names of scopes, each read once for a page.
 type names map[store.Scope]place
 
-// of names a scope. One that is gone by now is named by its number.
+// of names a scope. A deleted one is named by its number.
 func (n names) of(v *visit, scope store.Scope) (place, error) {
 	if p, ok := n[scope]; ok {
 		return p, nil
@@ -102,7 +103,7 @@ func (v *visit) named(scope store.Scope) (place, error) {
 		if err != nil || !v.admin {
 			return gone(place{scope, "Team " + team.Name}, err)
 		}
-		// Admins know all organisations; who leads a team may not be in its organisation.
+		// Admins see all organisations; the lead of a team may not be in its organisation.
 		org, err := v.store.Org(v.ctx, team.Org)
 		return gone(place{scope, "Team " + org.Name + " / " + team.Name}, err)
 	}

@@ -265,7 +265,7 @@ func TestLongTokensAreKeptInParts(t *testing.T) {
 	}
 }
 
-func TestSignInSaysWhatIsWrong(t *testing.T) {
+func TestSignInReportsTheProblem(t *testing.T) {
 	w := onSQLite(t)
 	for name, c := range map[string]struct {
 		token   string
@@ -326,7 +326,7 @@ func TestSessionEndsWithItsCredential(t *testing.T) {
 	rec := w.get("token-admin", "/console/tools")
 	led(t, rec, "/console/sign-in?next=%2Fconsole%2Ftools&problem=ended")
 	cleared(rec)
-	// What a form said is not said again.
+	// The values of a form are not repeated.
 	rec = w.post("token-admin", "/console/tools", form("tool", "view", "off", "yes"))
 	led(t, rec, "/console/sign-in?problem=ended")
 	cleared(rec)

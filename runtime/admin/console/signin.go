@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/cookie"
 )
 
-// signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with:
-// a token that was refused is nowhere in what a browser would send again.
+const pathSignIn = runtime.PathConsole + "/sign-in"
+
+// signInProblems are the problems of a sign-in, by their codes in addresses: so a browser never
+// sends a refused token again.
 var signInProblems = map[string]string{
 	"ended": "You were signed out because your token has expired or is no longer valid. Sign " +
 		"in with a new one. If you sent a form, nothing was changed.",
@@ -23,7 +27,8 @@ var signInProblems = map[string]string{
 	"malformed": "This is not a bearer token: it has characters that a token cannot have, such as " +
 		"spaces or quotes. Copy only the token, without \"Bearer\" or quotes.",
 	"long": fmt.Sprintf("This token is longer than the %d bytes that browsers store. Get one "+
-		"with fewer claims, such as groups, or use the admin API, which accepts longer ones.", maxToken),
+		"with fewer claims, such as groups, or use the admin API, which accepts longer ones.",
+		cookie.MaxToken),
 	"plain": "This page was sent over plain HTTP, where others could read your token, so " +
 		"nothing was stored. Open it over HTTPS, or on the server's own machine as localhost.",
 	"stranger": "The token is valid, but this server does not know you as a user. Ask its operator.",
@@ -34,8 +39,8 @@ var signInProblems = map[string]string{
 
 type signInForm struct {
 	Next, Problem string
-	// From says that a link of another site led here. Browsers send no SameSite=Strict cookie with
-	// those, and do with the next one: who is signed in need not do so again.
+	// From is whether a link of another site led here. Browsers send no SameSite=Strict cookie with
+	// those, and do with the next request: a signed-in person need not sign in again.
 	From bool
 }
 
@@ -64,7 +69,7 @@ func (v *visit) signIn() error {
 		v.seeOther(withQuery(pathSignIn, q))
 		return nil
 	}
-	keep(v.w, v.r, token)
+	cookie.Keep(v.w, v.r, token)
 	v.seeOther(next)
 	return nil
 }
@@ -76,19 +81,19 @@ func (v *visit) tooOften(next string, retryAfter int) {
 	v.render(v.w, nil, http.StatusTooManyRequests, "sign-in", page{Title: "Sign in", Data: form})
 }
 
-// tryToken is what is wrong with a token, or "". retryAfter is in seconds, and not zero if tokens
-// of the address failed too often.
+// tryToken is the problem of a token, or "". retryAfter is in seconds, and not zero if tokens of
+// the address failed too often.
 func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 	origin, err := url.Parse(v.r.Header.Get("Origin"))
 	switch {
-	case err == nil && origin.Scheme == "http" && !insecure(v.r):
+	case err == nil && origin.Scheme == "http" && !cookie.Insecure(v.r):
 		// A Secure cookie would not be kept there, and the next page would be this one again.
 		return "plain", 0
 	case token == "":
 		return "empty", 0
-	case !wellFormed(token):
+	case !cookie.WellFormed(token):
 		return "malformed", 0
-	case len(token) > maxToken:
+	case len(token) > cookie.MaxToken:
 		return "long", 0
 	}
 	_, _, err = v.identify(v.r, token)
@@ -108,7 +113,44 @@ func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 }
 
 func (v *visit) signOut() error {
-	keep(v.w, v.r, "")
+	cookie.Keep(v.w, v.r, "")
 	v.seeOther(withQuery(pathSignIn, url.Values{"done": {"signed-out"}}))
 	return nil
+}
+
+// toSignIn redirects to the form, and from there back to the requested page. The values of a form
+// are not sent again.
+func (v *visit) toSignIn(problem string) {
+	q := url.Values{}
+	if next := v.next(); next != runtime.PathConsole {
+		q.Set("next", next)
+	}
+	if problem != "" {
+		q.Set("problem", problem)
+	}
+	v.seeOther(withQuery(pathSignIn, q))
+}
+
+// next is where a sign-in leads to.
+func (v *visit) next() string {
+	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
+		return within(v.r.URL.RequestURI())
+	}
+	return runtime.PathConsole
+}
+
+// within is an address of the console's own, and the console's start in the place of any other, so
+// that nobody is led away from it. Of what is written, a path in its simplest form and a query are
+// kept.
+func within(next string) string {
+	u, err := url.Parse(next)
+	switch {
+	case err != nil, u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
+		strings.ContainsFunc(next, func(c rune) bool { return c <= ' ' || c == '\\' || c == 0x7f }),
+		strings.ContainsAny(u.Path, "\\"), path.Clean(u.Path) != u.Path,
+		u.Path != runtime.PathConsole && !strings.HasPrefix(u.Path, runtime.PathConsole+"/"),
+		slices.Contains([]string{pathSignIn, runtime.PathConsole + "/sign-out"}, u.Path):
+		return runtime.PathConsole
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }

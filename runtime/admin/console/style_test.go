@@ -36,7 +36,7 @@ func luminance(t *testing.T, colour string) float64 {
 
 // Text can be read by day and by night (WCAG 2.2, 1.4.3), and what is to be used can be told from
 // its ground (1.4.11).
-func TestColoursCanBeToldApart(t *testing.T) {
+func TestColoursAreDistinct(t *testing.T) {
 	w := onSQLite(t)
 	css := w.get("", console.Asset("console.css")).Body.String()
 	_, rest, _ := strings.Cut(css, ":root {")

@@ -3,14 +3,14 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/admin/console/internal/visible"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/trailread"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -20,7 +20,8 @@ const pathAudit = runtime.PathConsole + "/audit"
 // What the search suggests. Other texts can be typed.
 var (
 	eventTypes = []audit.Type{audit.ToolCalled, audit.ToolList, audit.PromptGet, audit.PromptList,
-		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed,
+		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Subscription, audit.Completion,
+		audit.TaskUpdate, audit.TaskCancel, audit.TaskAsked, audit.TaskEnded, audit.Changed,
 		audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
 	eventStatuses = []audit.Status{audit.Success, audit.Failed, audit.Intent}
 	eventFailures = []audit.Failure{audit.Denied, audit.Errored, audit.Timeout, audit.Limited,
@@ -75,12 +76,7 @@ const wholeTrail = "the audit trail"
 // reads records that the caller is about to read what of the trail, and what is searched for, by
 // name, size and digest.
 func (v *visit) reads(what string, s search) error {
-	by, q := v.by(), s.query()
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)),
-			Digest: audit.DigestOf([]byte(q.Get(name)))})
-	}
-	return front.Reads(v.ctx, v.audit, by, "read", what)
+	return trailread.Record(v.ctx, v.audit, v.by(), s.query(), "read", what)
 }
 
 // trail is a page of the audit trail.
@@ -90,7 +86,7 @@ type trail struct {
 	Next, Export string
 }
 
-// Searched reports whether anything was asked for.
+// Searched reports whether the search has a filter.
 func (t trail) Searched() bool { return len(t.query()) > 0 }
 
 func (v *visit) showTrail() error {
@@ -142,7 +138,7 @@ func (e eventRow) Outcome() string {
 	return string(e.Status)
 }
 
-// Waits reports whether the event is an intent, which says nothing of the outcome.
+// Waits reports whether the event is an intent, which has no outcome.
 func (e eventRow) Waits() bool { return e.Status == audit.Intent }
 
 // Fine reports whether nothing was wrong.
@@ -188,7 +184,7 @@ func (e eventRow) About() string {
 	return e.Resource
 }
 
-// Facts are what an event says, in the words of the record.
+// Facts are the fields of an event, in the words of the record.
 func (e eventRow) Facts() (all []fact) {
 	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
 	shown, failures, chained, intended, why := "", "", "", "", e.Why()
@@ -219,7 +215,7 @@ func (e eventRow) Facts() (all []fact) {
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},
 	} {
 		if f.Value != "" {
-			all = append(all, fact{f.Name, visible(f.Value)})
+			all = append(all, fact{f.Name, visible.Text(f.Value)})
 		}
 	}
 	return all
@@ -243,4 +239,32 @@ func (v *visit) showEvent() error {
 	}
 	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit",
 		Data: eventRow{Recorded: found[0]}})
+}
+
+const exportPattern = "GET " + pathAudit + "/export"
+
+const (
+	// exportTimeout bounds what an export may take, and stallTimeout how long a reader may take for a
+	// part of it: who stops reading has its place no longer.
+	exportTimeout = 10 * time.Minute
+	stallTimeout  = 30 * time.Second
+)
+
+// exportTrail sends the events that a search finds as lines of JSON.
+func (v *visit) exportTrail() error {
+	s, f := v.search()
+	if len(s.Wrong) > 0 {
+		return v.showTrail()
+	}
+	if err := v.reads(wholeTrail, s); err != nil {
+		return err
+	}
+	end, ok := v.exports.Begin()
+	if !ok {
+		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now",
+			Data: message{Text: "The maximum number of downloads is running. Try again when one " +
+				"has ended."}})
+	}
+	defer end()
+	return trailread.Send(v.w, v.r.WithContext(v.ctx), v.store, f, stallTimeout, v.log)
 }

@@ -333,7 +333,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 	}
 }
 
-// Who reads the trail is in it, and a trail that cannot say so is not shown.
+// Readers of the trail are recorded in it, and a trail that cannot record them is not shown.
 func TestWhoReadsTheTrailIsInIt(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)

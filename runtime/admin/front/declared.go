@@ -11,7 +11,8 @@ import (
 // Shadowed returns an error for a global catalog with the name of a declared one: clients would
 // never get it. The caller may see the error.
 func Shadowed(declared []catalog.Found, in store.Scope, name string) error {
-	if in != store.Global || !slices.ContainsFunc(declared, func(c catalog.Found) bool { return c.Name == name }) {
+	named := func(c catalog.Found) bool { return c.Name == name }
+	if in != store.Global || !slices.ContainsFunc(declared, named) {
 		return nil
 	}
 	return fmt.Errorf("the source of the server declares a catalog %q (//mcp:tool catalog=): use "+

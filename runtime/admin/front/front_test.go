@@ -33,7 +33,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// result is what SQLite says, and state what PostgreSQL does.
+// result is SQLite's code, and state is PostgreSQL's.
 type (
 	result int
 	state  string
@@ -46,7 +46,7 @@ func (s state) Error() string    { return string(s) }
 func (s state) SQLState() string { return string(s) }
 func (early) SafeToRetry() bool  { return true }
 
-func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
+func TestOutageReportsWhatHasComeOfARequest(t *testing.T) {
 	const slow, down = "no response in time: try again; ", "the database does not respond: try again; "
 	const full = "the database is read-only: try again later; "
 	const none, perhaps = "nothing was changed",
@@ -185,7 +185,7 @@ func TestBodyIsReadOnceAndPutBack(t *testing.T) {
 	}
 }
 
-// recording is a registry that says whether it records what it changes.
+// recording is a registry that reports whether it records its changes.
 type recording struct {
 	*grant.Memory
 	does bool

@@ -58,7 +58,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// together is how many records are handed on at once, at most.
+// together is how many records are passed on at once, at most.
 const together = 256
 
 // sending is how long one checkpoint may take to be sent.
@@ -171,7 +171,7 @@ func entryOf(event audit.Event) (entry, error) {
 	return entry{event, text}, nil
 }
 
-// write seals events and hands them on, with a checkpoint where it is time for one.
+// write seals events and passes them on, with a checkpoint when it is time.
 func (c *Chain) write(ctx context.Context, batch []entry) error {
 	at := c.at
 	var events []audit.Event
@@ -181,7 +181,7 @@ func (c *Chain) write(ctx context.Context, batch []entry) error {
 	return c.hand(ctx, events, at, at.seq-c.marked >= int64(c.options.Every))
 }
 
-// hand hands sealed events on, after which the chain is at another place.
+// hand passes sealed events on, after which the chain is at another place.
 func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark bool) error {
 	if c.ended {
 		return errClosed
@@ -206,8 +206,7 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 	return nil
 }
 
-// deliver hands events to the sink. Where it does not return in order, a panic included, nobody can
-// tell what stands.
+// deliver passes events to the sink. After an error or a panic, it is unknown which are stored.
 func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
 	err = errPanicked
 	defer func() {
@@ -267,7 +266,7 @@ func (c *Chain) Seal(ctx context.Context,
 	})
 }
 
-// Ready implements [audit.ReadySink]: it returns what the sink behind the chain returns.
+// Ready implements [audit.ReadySink]: it returns the result of the sink behind the chain.
 func (c *Chain) Ready(ctx context.Context) error { return audit.Ready(ctx, c.sink) }
 
 // Vouches implements [audit.Voucher], for the records of any chain with this key.

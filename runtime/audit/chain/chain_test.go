@@ -360,7 +360,7 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 			t.Error(got)
 		}
 		time.Sleep(2 * time.Second)
-		time.Sleep(time.Hour) // nothing more to say
+		time.Sleep(time.Hour) // no further event
 		if got := seqs(); !slices.Equal(got, []int64{4, 6}) {
 			t.Error(got)
 		}
@@ -394,7 +394,7 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 	})
 }
 
-func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T) {
+func TestCheckpointsThatCannotBeWrittenOrSentAreLoggedAndDelayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log buffer
 		m, release := &memory{}, make(chan struct{})

@@ -27,11 +27,12 @@ type Checkpoint struct {
 	Seal audit.MAC `json:"seal"`
 }
 
-// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a
+// sealCheckpoint fills in the seal. Its text differs from that of each record's MAC, which has a
 // fixed length.
 func sealCheckpoint(key []byte, p Checkpoint) Checkpoint {
 	h := hmac.New(sha256.New, key)
-	fmt.Fprintf(h, "checkpoint of an audit trail\n%q %d %s %s", p.Chain, p.Seq, p.MAC, p.Time.UTC().Format(time.RFC3339Nano))
+	fmt.Fprintf(h, "checkpoint of an audit trail\n%q %d %s %s",
+		p.Chain, p.Seq, p.MAC, p.Time.UTC().Format(time.RFC3339Nano))
 	h.Sum(p.Seal[:0])
 	return p
 }
@@ -101,7 +102,8 @@ func ReadKey(path string) ([]byte, error) {
 	}
 	key := bytes.TrimRight(text, " \t\r\n")
 	if len(key) < MinKey {
-		return nil, fmt.Errorf("chain: the key in %s has %d bytes: make one with openssl rand -hex %d", path, len(key), MinKey)
+		return nil, fmt.Errorf("chain: the key in %s has %d bytes: make one with openssl rand -hex %d",
+			path, len(key), MinKey)
 	}
 	return key, nil
 }

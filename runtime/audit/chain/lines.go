@@ -18,7 +18,7 @@ type Record struct {
 	Unfinished bool
 }
 
-// maxLine is how long a line may be. What is longer is no record, and is read in parts.
+// maxLine bounds a line. A longer one is no record, and is read in parts.
 const maxLine = 8 << 20
 
 // Lines returns the records of a source. Within one source, the records of each chain must be in

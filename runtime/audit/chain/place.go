@@ -36,8 +36,8 @@ func (p *place) seal(key []byte, e entry) audit.Event {
 	return e.event
 }
 
-// macOf vouches for a record after another one. The digest is of the record's text up to where the
-// MAC stands, the record's place included.
+// macOf is the MAC of a record after another one. The digest is of the record's text before the
+// MAC, the record's place included.
 func macOf(key []byte, previous audit.MAC, digest [sha256.Size]byte) (mac audit.MAC) {
 	h := hmac.New(sha256.New, key)
 	h.Write(previous[:])
@@ -46,10 +46,10 @@ func macOf(key []byte, previous audit.MAC, digest [sha256.Size]byte) (mac audit.
 	return mac
 }
 
-// ending is what a record's text has after its MAC.
+// ending is the text of a record after its MAC.
 const ending = `"}}`
 
-// record is what is to know of a record's text.
+// record has the parsed fields of a record's text.
 type record struct {
 	Chain *audit.Link  `json:"chain"` // nil for a record without a place
 	Cut   []audit.Link `json:"cut"`   // the last records of what a retention cut took away
@@ -72,7 +72,7 @@ func read(text []byte) (r record, err error) {
 	return r, nil
 }
 
-// digestOf is the digest of what the MAC of a record's text, which [read] has read, vouches for.
+// digestOf is the digest of the text before the MAC of a record, which [read] has read.
 func digestOf(text []byte) [sha256.Size]byte {
 	return sha256.Sum256(text[:len(text)-len(ending)-hex.EncodedLen(sha256.Size)])
 }

@@ -47,8 +47,8 @@ func (r Report) Sound() bool {
 
 const (
 	maxFindings = 1000
-	// maxRuns and maxChains bound what is remembered: a chain has a run for each file at most,
-	// unless it is in no order at all.
+	// maxRuns and maxChains bound memory: a chain has a run for each file at most, unless it is in
+	// no order at all.
 	maxRuns, maxChains = 1 << 13, 1 << 18
 	// maxOpen bounds the calls of which one of two records is remembered: those that were running
 	// when a file ended.
@@ -114,12 +114,12 @@ type verifier struct {
 
 	vouched map[spot]audit.MAC // of records that checkpoints from elsewhere are of
 	known   map[spot]audit.MAC // of records that proven cuts took away last
-	since   map[string]int64   // up to where a chain may be gone as far as the caller says
+	since   map[string]int64   // up to where a chain may be gone by the caller's options
 	cuts    map[string]int64   // up to where a chain is gone, or about to go, by proven cuts
 	wanted  map[string]want    // up to where a chain has to be there
 }
 
-// open is a call of which one record did not come yet.
+// open is a call with one of its two records missing so far.
 type open struct {
 	n     int // intents less outcomes
 	found Finding
@@ -135,7 +135,7 @@ type want struct {
 	by  string
 }
 
-// history is what is known of a chain.
+// history is the state of a chain.
 type history struct {
 	id      string
 	runs    []*run
@@ -185,8 +185,7 @@ func (v *verifier) genuine(p Checkpoint) bool {
 	return false
 }
 
-// gone notes what a proven cut says of a chain, unless a checkpoint says otherwise of the same
-// record.
+// gone records a proven cut of a chain, unless a checkpoint contradicts it about the same record.
 func (v *verifier) gone(l audit.Link) {
 	at := spot{l.ID, l.Seq}
 	if mac, ok := v.vouched[at]; ok && mac != l.MAC {
@@ -359,7 +358,7 @@ func (h *history) follow(r *run, source string) {
 	h.current, h.source = r, source
 }
 
-// prove holds a record against the one before it, and believes what it says of others where it is
+// prove checks a record against the one before it, and accepts its content about others if it is
 // proven.
 func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte, mac audit.MAC,
 	otherwise Finding, cut []audit.Link, previous *audit.Link) bool {
@@ -388,7 +387,7 @@ func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte,
 	return true
 }
 
-// release reports what was held back until it was clear that the key is right.
+// release reports the findings that were held back until the key was proven.
 func (v *verifier) release(h *history) {
 	for _, f := range h.held {
 		v.find(f)
@@ -397,7 +396,7 @@ func (v *verifier) release(h *history) {
 	h.held = nil
 }
 
-// conclude puts the runs of each chain together and looks for what is not there.
+// conclude joins the runs of each chain and reports missing records.
 func (v *verifier) conclude() {
 	chains := slices.SortedFunc(maps.Values(v.chains), func(a, b *history) int {
 		return cmp.Compare(a.id, b.id)
@@ -473,7 +472,7 @@ func (v *verifier) begins(h *history, r *run) bool {
 	return true
 }
 
-// gaps reports what is missing within a chain, or before it.
+// gaps reports the missing records within a chain, or before it.
 func (v *verifier) gaps(h *history) {
 	if h.proven == 0 && h.altered > 0 {
 		r := h.runs[0]
@@ -487,7 +486,7 @@ func (v *verifier) gaps(h *history) {
 	var held *run // the last one whose beginning is proven
 	for _, r := range h.runs {
 		from := max(next, v.covered(h.id)+1)
-		if held != nil { // a cut takes what is oldest, and all of it at once
+		if held != nil { // a cut takes the oldest records, and all of them at once
 			from = max(next, v.since[h.id]+1)
 		}
 		switch {

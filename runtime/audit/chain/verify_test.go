@@ -183,7 +183,7 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 			line := []byte(tr.files[at.file][at.line])
 			last := len(line) - 1
 			if bytes.Contains(line, []byte(`"refused"`)) {
-				last-- // which nobody was told of: without its end it is torn
+				last-- // which was not acknowledged: without its end it is torn
 			}
 			i := rapid.IntRange(0, last).Draw(rt, "byte")
 			before := line[i]
@@ -290,7 +290,7 @@ func ten(t tb) ([]string, []chain.Checkpoint) {
 	return strings.SplitAfter(strings.TrimSuffix(m.text(), "\n"), "\n"), k.all
 }
 
-func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
+func TestFindingHasPlaceProblemAndCure(t *testing.T) {
 	lines, points := ten(t)
 	lines[9] += "\n"
 	id := points[0].Chain
@@ -387,7 +387,7 @@ func TestOtherKeyIsOneFinding(t *testing.T) {
 	}
 }
 
-func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsSaid(t *testing.T) {
+func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsStated(t *testing.T) {
 	m, k := &memory{}, &kept{}
 	c := begin(t, m, chain.Options{})
 	put(t, c, "a", "b")
@@ -427,8 +427,8 @@ func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsSaid(t *testing.T) {
 	}
 }
 
-// TestCutSaysWhatMayBeGone has the records of two chains cut, by a record that is in one of them.
-func TestCutSaysWhatMayBeGone(t *testing.T) {
+// TestCutNamesWhatMayBeGone has the records of two chains cut, by a record that is in one of them.
+func TestCutNamesWhatMayBeGone(t *testing.T) {
 	m := &memory{}
 	other := begin(t, m, chain.Options{Replica: "other"})
 	put(t, other, "o1", "o2", "o3")
@@ -500,7 +500,7 @@ func TestWhatIsTooMuchIsCounted(t *testing.T) {
 	}
 }
 
-func TestTrailOfBeforeTheChainIsAcceptedWhereThatIsSaid(t *testing.T) {
+func TestTrailOfBeforeTheChainIsAcceptedWhereThatIsStated(t *testing.T) {
 	lines, points := ten(t)
 	text := "{}\n{}\n" + strings.Join(lines, "")
 	if got := verified(t, chain.VerifyOptions{Checkpoints: points, Unchained: true},
@@ -509,7 +509,7 @@ func TestTrailOfBeforeTheChainIsAcceptedWhereThatIsSaid(t *testing.T) {
 	}
 }
 
-func TestVerifyStopsWhereItsReaderIsNotAsked(t *testing.T) {
+func TestVerifyStopsWhereItsReaderIsNotRead(t *testing.T) {
 	n := 0
 	for range chain.Lines("f", strings.NewReader("a\nb\nc\n")) {
 		if n++; n == 2 {
@@ -544,7 +544,7 @@ func pruned(t tb) (left, gone []string) {
 	return left, gone
 }
 
-// forged says something else in the place of a record, by its MAC or another one.
+// forged is another content in the place of a record, with its MAC or another one.
 func forged(t tb, line string, seq int64, mac string) string {
 	l := links(t, [][]byte{[]byte(line)})[0]
 	if mac == "" {

@@ -84,7 +84,7 @@ func (h host) tables() []hostcheck.Table {
 	}
 }
 
-// statements are the two that a source asks of a host, and the one that lists what it knows.
+// statements are the two queries of a source, and the one that lists the host's actions.
 type statements struct{ user, capabilities, actions string }
 
 // statements writes the queries for one engine. A capability query is one statement, so that it

@@ -64,19 +64,20 @@ var types = hostcheck.Table{
 	Name: "django_content_type", Columns: hostcheck.Columns("id", "app_label", "model"),
 }
 
-// statements are what a source asks of its host: for the user alone, and for all that it may do.
+// statements are the queries of a source: for the user alone, and for its permissions.
 type statements struct{ user, capabilities string }
 
-// statements spells the queries for one engine. all asks for the host's models as well. A
-// capability query is one statement, so that what it sees is of one moment.
+// statements writes the queries for one engine. all includes the host's models. A capability query
+// is one statement, so that it reads one state of the database.
 func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 	if !d.Known() {
 		return statements{}, errors.New(
 			"objectperm: no engine: set dialect.SQLite or dialect.PostgreSQL")
 	}
 	for _, named := range [...]struct{ field, name string }{
-		{"Users", l.Users}, {"UserGroups", l.UserGroups}, {"Permissions", l.Permissions}, {"UserPermissions", l.UserPermissions},
-		{"GroupPermissions", l.GroupPermissions}, {"PermissionTypes", l.PermissionTypes}, {"TypeColumn", l.TypeColumn},
+		{"Users", l.Users}, {"UserGroups", l.UserGroups}, {"Permissions", l.Permissions},
+		{"UserPermissions", l.UserPermissions}, {"GroupPermissions", l.GroupPermissions},
+		{"PermissionTypes", l.PermissionTypes}, {"TypeColumn", l.TypeColumn},
 	} {
 		if named.name == "" {
 			return statements{}, fmt.Errorf("objectperm: Layout.%s is empty: start from "+
@@ -103,7 +104,9 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 	if all {
 		capabilities += models
 	}
-	return statements{user: names.Replace(user), capabilities: names.Replace(capabilities + order)}, nil
+	return statements{
+		user: names.Replace(user), capabilities: names.Replace(capabilities + order),
+	}, nil
 }
 
 // user selects the active user of a name.
@@ -144,7 +147,9 @@ func (p permission) object() string { return p.app + "." + p.model }
 func parse(name string) (permission, bool) {
 	app, codename, _ := strings.Cut(name, ".")
 	i := strings.LastIndexByte(codename, '_')
-	if app == "" || i <= 0 || i == len(codename)-1 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' }) || strings.Contains(codename, ".") {
+	space := func(r rune) bool { return r <= ' ' }
+	if app == "" || i <= 0 || i == len(codename)-1 ||
+		strings.ContainsFunc(name, space) || strings.Contains(codename, ".") {
 		return permission{}, false
 	}
 	p := permission{app, codename[:i], codename[i+1:]}

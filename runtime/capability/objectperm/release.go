@@ -96,7 +96,8 @@ func own(names ...string) map[string][]capability.Constraint {
 	return permissions
 }
 
-// release is a layout, and the content types that tell its release from others with its tables.
+// release is a layout, and the content types that distinguish it from releases with the same
+// tables.
 type release struct {
 	layout     Layout
 	hosts      string

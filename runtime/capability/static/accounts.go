@@ -11,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// accounts are what a file says. They are not changed.
+// accounts are the content of a file. They are not changed.
 type accounts struct {
 	active  map[string]account // by name
 	actions []string           // sorted
@@ -149,8 +149,8 @@ func (r *accountReader) grants(g *grants) []field {
 	}
 }
 
-// constraints reads the constraints of one permission. None, or one that says nothing, would be all
-// objects, and is more likely a slip.
+// constraints reads the constraints of one permission. None, or an empty one, would be all objects,
+// and is probably a mistake.
 func (r *accountReader) constraints(v value, at string) (list []capability.Constraint) {
 	if !r.is(v, at, isList) {
 		return nil
@@ -301,8 +301,8 @@ func (r *accountReader) texts(v value, at string, wrong func(text string) string
 		if !r.is(item, at, isText) {
 			continue
 		}
-		if says := wrong(item.text); says != "" {
-			r.bad.add(item.line, at, "%s", says)
+		if fault := wrong(item.text); fault != "" {
+			r.bad.add(item.line, at, "%s", fault)
 		} else if seen[item.text] {
 			r.bad.add(item.line, at, "is in its list twice: remove one")
 		} else {

@@ -13,7 +13,7 @@ import (
 // other.
 const (
 	maxDepth    = 100 // mappings and lists within each other
-	maxProblems = 50  // told of one file
+	maxProblems = 50  // reported of one file
 )
 
 // kind is what a value of a file is, in the word for messages.
@@ -81,7 +81,7 @@ type problems struct {
 type problem struct {
 	line    int
 	pointer string // RFC 6901
-	says    string
+	message string
 }
 
 func (p *problems) add(line int, pointer, format string, args ...any) {
@@ -108,7 +108,8 @@ func (p *problems) once(n int) {
 	for _, one := range p.all[:n] {
 		unread[one.pointer] = true
 	}
-	p.all = append(p.all[:n], slices.DeleteFunc(p.all[n:], func(one problem) bool { return unread[one.pointer] })...)
+	again := func(one problem) bool { return unread[one.pointer] }
+	p.all = append(p.all[:n], slices.DeleteFunc(p.all[n:], again)...)
 }
 
 // err is all problems as one error, a line each, in the order of the file. Nil if there are
@@ -125,7 +126,7 @@ func (p *problems) err() error {
 		if one.pointer != "" {
 			place += ": " + printable(one.pointer)
 		}
-		errs = append(errs, fmt.Errorf("static: %s: %s", place, one.says))
+		errs = append(errs, fmt.Errorf("static: %s: %s", place, one.message))
 	}
 	return errors.Join(errs...)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzFile reads anything as a file. What was taken from YAML says the same when it is written as
+// FuzzFile reads anything as a file. Accepted YAML has the same result when it is written as
 // JSON.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{

@@ -143,7 +143,7 @@ func (s *Source) read() ([]byte, error) {
 	return data, err
 }
 
-// parse reads the text of a file into what it says.
+// parse reads the text of a file.
 func parse(file string, data []byte) (*accounts, error) {
 	bad := &problems{file: file}
 	var doc value

@@ -73,8 +73,8 @@ func open(t testing.TB, name, text string) *static.Source {
 	return s
 }
 
-// answers are what a set says, a line each.
-func answers(set capability.Set) string {
+// permissionText are the results of a set, a line each.
+func permissionText(set capability.Set) string {
 	var b strings.Builder
 	for _, p := range set.Permissions() {
 		constraints, _ := set.Constraints(p)
@@ -106,7 +106,7 @@ func TestUsersHaveWhatTheFileGivesThemAndTheirGroups(t *testing.T) {
 		} {
 			p := access.Principal{Issuer: "i", Subject: "not " + user, User: user}
 			set, err := s.Capabilities(t.Context(), p)
-			if got := answers(set); err != nil || got != want {
+			if got := permissionText(set); err != nil || got != want {
 				t.Errorf("%s: %s has\n%s%v", name, user, got, err)
 			}
 			if u, err := s.Resolve(t.Context(), p); err != nil ||
@@ -142,7 +142,7 @@ func TestFilesThatDocumentsShowAreTaken(t *testing.T) {
 		if constraints, _ := set.Constraints("dcim.change_device"); err != nil ||
 			!set.Has("dcim.view_device") || len(constraints) == 0 ||
 			!set.Unrestricted("dcim.device", "napalm_read") {
-			t.Errorf("%s: %s, %v", document, answers(set), err)
+			t.Errorf("%s: %s, %v", document, permissionText(set), err)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 		"an inactive superuser": {User: "eve"},
 	} {
 		set, err := s.Capabilities(t.Context(), p)
-		if !errors.Is(err, capability.ErrNoUser) || answers(set) != "" {
+		if !errors.Is(err, capability.ErrNoUser) || permissionText(set) != "" {
 			t.Errorf("%s: %v, %v", name, set, err)
 		}
 		if u, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) ||
@@ -203,7 +203,7 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 	}
 }
 
-// mistakes are files that are refused, each with what is said of it.
+// mistakes are refused files, each with its error.
 var mistakes = []struct{ name, file, text, want string }{
 	{"nothing", "a.yaml", "",
 		"static: a.yaml:1: is empty: write users: with the users below it, or users: {} for none"},
@@ -354,7 +354,7 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 		"static: a.json:2: /users/ada"},
 }
 
-func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
+func TestMistakesAreReportedWithTheirPlaceAndCure(t *testing.T) {
 	for _, m := range mistakes {
 		s, err := static.OpenFS(write(m.file, m.text), m.file)
 		if err == nil || !strings.Contains(err.Error(), m.want) || s != nil {
@@ -371,7 +371,7 @@ func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
 // placed is a problem with its file and line.
 var placed = regexp.MustCompile(`^static: a\.(yaml|json):[1-9][0-9]*: `)
 
-func TestAllMistakesOfAFileAreToldInItsOrder(t *testing.T) {
+func TestAllMistakesOfAFileAreReportedInItsOrder(t *testing.T) {
 	_, err := static.OpenFS(write("a.yaml",
 		"users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")
 	want := `static: a.yaml:2: /users/ada/groups/0: has the group "x", which is not in groups: correct the name, or add the group

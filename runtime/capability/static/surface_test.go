@@ -101,7 +101,7 @@ func TestListCallAndFileAgree(t *testing.T) {
 					may := rule.Public
 					if u, known := w.Users[user]; known && u.active() && !rule.Public {
 						permit := access.PermitAll
-						if rule.Permission.Asked() {
+						if rule.Permission.Required() {
 							permit = w.permit(user, rule.Permission.String())
 						}
 						may = rank >= rule.MinRole &&

@@ -40,7 +40,7 @@ type user struct {
 var asked = []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site",
 	"billing.export", "view"}
 
-// typeAndAction takes apart what asked has.
+// typeAndAction splits an element of asked.
 func typeAndAction(permission string) (object, action string) {
 	app, rest, ok := strings.Cut(permission, ".")
 	if !ok {

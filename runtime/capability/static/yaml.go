@@ -50,9 +50,9 @@ func readYAML(data []byte, bad *problems) value {
 
 // refuse adds the error of a loader.
 func refuse(data []byte, bad *problems, err error) {
-	line, says := 0, err.Error()
+	line, message := 0, err.Error()
 	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
-		line, says = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
+		line, message = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
 	}
 	if line == 0 { // the loader does not return where a control character is
 		at := bytes.IndexFunc(data, func(r rune) bool {
@@ -60,7 +60,7 @@ func refuse(data []byte, bad *problems, err error) {
 		})
 		line = lineOf(data, max(at, 0))
 	}
-	bad.add(line, "", "is not valid YAML: %s", says)
+	bad.add(line, "", "is not valid YAML: %s", message)
 }
 
 // invalid is where a text is no UTF-8, or -1.
@@ -97,14 +97,16 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			name := decode.Pointer(pointer, key.Value)
-			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || key.Anchor != "" || key.ShortTag() != "!!str" {
+			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 ||
+				key.Anchor != "" || key.ShortTag() != "!!str" {
 				r.bad.add(key.Line, name, "has a name that is not clearly a string: quote it")
 				continue
 			}
 			if !first.add(r.bad, key.Value, key.Line, name) {
 				continue
 			}
-			v.members = append(v.members, member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
+			v.members = append(v.members,
+				member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
 		}
 	default:
 		r.scalar(n, pointer, &v)
@@ -116,12 +118,14 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 func (r yamlReader) scalar(n *yaml.Node, pointer string, v *value) {
-	const plain = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	const plain = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle |
+		yaml.LiteralStyle | yaml.FoldedStyle
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
 	case tag == "!!bool":
 		v.kind, v.text = isTruth, strings.ToLower(n.Value)
-	case n.Style&plain == 0 && number.MatchString(n.Value) && decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
+	case n.Style&plain == 0 && number.MatchString(n.Value) &&
+		decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
 		v.kind, v.text = isNumber, n.Value
 	case tag == "!!int" || tag == "!!float" || n.Style&plain == 0 && number.MatchString(n.Value):
 		r.bad.add(n.Line, pointer, "is not a JSON number: write it in fewer digits, or quote it")

@@ -70,7 +70,7 @@ func BenchmarkResolve(b *testing.B) {
 			}{{"kit 3", 10}, {"big", 1000}} {
 				type question struct {
 					caller access.Principal
-					ask    catalog.Ask
+					ref    catalog.Ref
 				}
 				ids, names := []question{}, []question{}
 				for team := int64(1); team <= 1000; team += 7 {
@@ -80,8 +80,8 @@ func BenchmarkResolve(b *testing.B) {
 						Issuer: issuer, Subject: fmt.Sprint("member ", team),
 						Orgs: []access.Membership{{Name: org.Name}}, Teams: []access.Membership{{Name: t.Name}},
 					}
-					found := must(stored.New(s, stored.Stored).Catalog(b.Context(), caller, catalog.Ask{Name: size.name}))
-					names, ids = append(names, question{caller, catalog.Ask{Name: size.name}}), append(ids, question{caller, catalog.Ask{ID: found.ID}})
+					found := must(stored.New(s, stored.Stored).Catalog(b.Context(), caller, catalog.Ref{Name: size.name}))
+					names, ids = append(names, question{caller, catalog.Ref{Name: size.name}}), append(ids, question{caller, catalog.Ref{ID: found.ID}})
 				}
 				for by, questions := range map[string][]question{"name": names, "id": ids} {
 					for kind, memberships := range map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed(issuer)} {
@@ -89,7 +89,7 @@ func BenchmarkResolve(b *testing.B) {
 							b.Run(fmt.Sprintf("%d/%s/%s/%s", size.tools, by, kind, state), func(b *testing.B) {
 								r := stored.New(s, memberships)
 								ask := func(q question) {
-									if got := must(r.Catalog(b.Context(), q.caller, q.ask)); len(got.Tools) != size.tools {
+									if got := must(r.Catalog(b.Context(), q.caller, q.ref)); len(got.Tools) != size.tools {
 										b.Fatal(got)
 									}
 								}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// answers is how many answers are kept, and for how many callers where their catalogs can be.
-	answers = 4096
+	// results is how many results are kept, and for how many callers where their catalogs can be.
+	results = 4096
 	// tools is how many names of tools are kept, of all catalogs. One of 40 bytes takes about 60.
 	tools = 1 << 18
 	// longest bounds the key of what is kept, in bytes: the caller chooses its length.
@@ -21,12 +21,12 @@ const (
 )
 
 // cache keeps what was read at one revision of the store. Its caller has read that revision before
-// the rest: an answer is never older than the database was at the request, on any replica. A mix
+// the rest: a result is never older than the database was at the request, on any replica. A mix
 // with a later change is kept under a revision that no request reads again.
 type cache struct {
 	revision store.Revision
 	places   *loader.Loader[access.Principal, place]
-	answers  *loader.Loader[question, answer]
+	results  *loader.Loader[query, result]
 	tools    *loader.Loader[int64, []string] // by catalog
 }
 
@@ -36,14 +36,14 @@ type place struct {
 	key    string // equal for equal scopes
 }
 
-// question is what is asked for, and where it is searched.
-type question struct {
+// query is a requested catalog, and where it is searched.
+type query struct {
 	in  place
-	ask catalog.Ask
+	ref catalog.Ref
 }
 
-// answer is a catalog without its tools, or that there is none.
-type answer struct {
+// result is a catalog without its tools, or that there is none.
+type result struct {
 	id      int64
 	found   catalog.Found
 	unknown bool
@@ -56,8 +56,8 @@ func (r *Source) at(revision store.Revision) *cache {
 	if r.cache == nil || r.cache.revision != revision {
 		r.cache = &cache{
 			revision: revision,
-			places:   newLoader(r.answers, r.memberships.key, r.readPlace, nil),
-			answers:  newLoader(r.answers, question.key, r.readAnswer, nil),
+			places:   newLoader(r.results, r.memberships.key, r.readPlace, nil),
+			results:  newLoader(r.results, query.key, r.readResult, nil),
 			tools: newLoader(r.tools, func(id int64) string { return fmt.Sprint(id) }, r.store.Tools,
 				func(names []string) int { return 1 + len(names) }),
 		}

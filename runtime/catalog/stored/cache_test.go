@@ -73,16 +73,16 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 				}
 			}
 			ask := func(r *rapid.T) {
-				caller, ask := drawn(r), catalog.Ask{Name: name.Draw(r, "name")}
+				caller, ref := drawn(r), catalog.Ref{Name: name.Draw(r, "name")}
 				if rapid.Bool().Draw(r, "by id") {
-					ask.ID = fmt.Sprint(some().ID)
+					ref.ID = fmt.Sprint(some().ID)
 				}
 				for kind, memberships := range kinds {
-					want, wantErr := stored.New(w.Store, memberships).Catalog(ctx, caller, ask)
+					want, wantErr := stored.New(w.Store, memberships).Catalog(ctx, caller, ref)
 					for size, source := range map[string]*stored.Source{"large": large[kind], "small": small[kind]} {
-						got, err := source.Catalog(ctx, caller, ask)
+						got, err := source.Catalog(ctx, caller, ref)
 						if !reflect.DeepEqual(got, want) || text(err) != text(wantErr) || errors.Is(err, catalog.ErrUnknown) != errors.Is(wantErr, catalog.ErrUnknown) {
-							r.Fatalf("%s %s, %+v asks for %+v: %+v, %v\nwant %+v, %v", size, kind, caller, ask, got, err, want, wantErr)
+							r.Fatalf("%s %s, %+v asks for %+v: %+v, %v\nwant %+v, %v", size, kind, caller, ref, got, err, want, wantErr)
 						}
 					}
 					if wantErr == nil {
@@ -147,7 +147,7 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 }
 
 // TestAChangeIsInTheNextAnswerOfEveryReplica asks while a catalog is being filled: an answer has at
-// least what was acknowledged before it was asked for.
+// least the changes that were acknowledged before its request.
 func TestAChangeIsInTheNextAnswerOfEveryReplica(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		kit := must(w.CreateCatalog(t.Context(), w.scopes["lab"], "kit", "", true, ada))
@@ -166,7 +166,7 @@ func TestAChangeIsInTheNextAnswerOfEveryReplica(t *testing.T) {
 						defer answered()
 						for least := int64(0); least < n; {
 							least = acknowledged.Load()
-							got, err := r.Catalog(context.Background(), caller, catalog.Ask{Name: "kit"})
+							got, err := r.Catalog(context.Background(), caller, catalog.Ref{Name: "kit"})
 							if err != nil || int64(len(got.Tools)) < least {
 								t.Errorf("%d tools and not %d: %v", len(got.Tools), least, err)
 								return
@@ -201,23 +201,23 @@ func TestWhatIsKeptIsReadOnceAndBounded(t *testing.T) {
 				t.Errorf("%d callers, %d answers, %d names", a, b, c)
 			}
 		}
-		ask := func(subject string, ask catalog.Ask) (catalog.Found, error) {
-			return r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: subject}, ask)
+		ask := func(subject string, ref catalog.Ref) (catalog.Found, error) {
+			return r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: subject}, ref)
 		}
 		kept(0, 0, 0)
-		first := must(ask("bob", catalog.Ask{Name: "kit 3"}))
+		first := must(ask("bob", catalog.Ref{Name: "kit 3"}))
 		kept(1, 1, 4)
 		// The same catalog for somebody else in the same places, of whom only these are read.
-		if again := must(ask("carol", catalog.Ask{Name: "kit 3"})); &again.Tools[0] != &first.Tools[0] {
+		if again := must(ask("carol", catalog.Ref{Name: "kit 3"})); &again.Tools[0] != &first.Tools[0] {
 			t.Error("read twice")
 		}
 		kept(2, 1, 4)
-		if _, err := ask("bob", catalog.Ask{Name: "no such kit"}); !errors.Is(err, catalog.ErrUnknown) {
+		if _, err := ask("bob", catalog.Ref{Name: "no such kit"}); !errors.Is(err, catalog.ErrUnknown) {
 			t.Error(err)
 		}
 		kept(2, 2, 4)
 		for i := range 30 {
-			if got := must(ask(fmt.Sprint("bob ", i), catalog.Ask{Name: fmt.Sprint("kit ", i%9)})); len(got.Tools) != 1+i%9 {
+			if got := must(ask(fmt.Sprint("bob ", i), catalog.Ref{Name: fmt.Sprint("kit ", i%9)})); len(got.Tools) != 1+i%9 {
 				t.Errorf("%+v", got)
 			}
 			if a, b, c := r.Kept(); a > 3 || b > 3 || c > 8 {
@@ -227,7 +227,7 @@ func TestWhatIsKeptIsReadOnceAndBounded(t *testing.T) {
 		// What no store can hold is not kept either, however much of it a caller sends.
 		long := strings.Repeat("x", 1<<20)
 		before := fmt.Sprint(r.Kept())
-		for _, a := range []catalog.Ask{{Name: long}, {ID: long}} {
+		for _, a := range []catalog.Ref{{Name: long}, {ID: long}} {
 			if _, err := ask(long, a); !errors.Is(err, catalog.ErrUnknown) {
 				t.Error(err)
 			}
@@ -235,11 +235,11 @@ func TestWhatIsKeptIsReadOnceAndBounded(t *testing.T) {
 		if after := fmt.Sprint(r.Kept()); after != before {
 			t.Errorf("%s, then %s", before, after)
 		}
-		// Any change drops all of it, as soon as somebody asks.
+		// Any change drops all of it at the next request.
 		if err := w.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)
 		}
-		must(ask("bob", catalog.Ask{Name: "kit 1"}))
+		must(ask("bob", catalog.Ref{Name: "kit 1"}))
 		kept(1, 1, 2)
 	})
 }
@@ -251,14 +251,14 @@ func TestErrorIsNotKept(t *testing.T) {
 		c := w.add("lab", "kit", true)
 		caller := w.member("bob", "acme", "lab")
 		for kind, r := range w.resolvers() {
-			for _, ask := range []catalog.Ask{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
+			for _, ref := range []catalog.Ref{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
 				// Drops all that is kept.
 				if err := w.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 					t.Fatal(err)
 				}
 				failures := 0
 				for after := int64(1); ; after++ {
-					got, err := r.Catalog(&ending{Context: t.Context(), left: after}, caller, ask)
+					got, err := r.Catalog(&ending{Context: t.Context(), left: after}, caller, ref)
 					if err == nil {
 						if got.ID != fmt.Sprint(c.ID) || len(got.Tools) != 1 {
 							t.Errorf("%+v", got)
@@ -277,7 +277,7 @@ func TestErrorIsNotKept(t *testing.T) {
 	})
 }
 
-// ending is a context that has ended once its error has been asked for some times.
+// ending is a context that ends after some calls of Err.
 type ending struct {
 	context.Context
 	left int64
@@ -316,7 +316,7 @@ func TestCatalogThatIsGoneIsNotFoundInARestoredDatabase(t *testing.T) {
 		}
 		sources := w.resolvers()
 		for kind, r := range sources {
-			if _, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ask{Name: "kit"}); err != nil {
+			if _, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ref{Name: "kit"}); err != nil {
 				t.Errorf("%s: %v", kind, err)
 			}
 		}
@@ -326,7 +326,7 @@ func TestCatalogThatIsGoneIsNotFoundInARestoredDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		for kind, r := range sources {
-			if got, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+			if got, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ref{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
 				t.Errorf("%s: %+v, %v", kind, got, err)
 			}
 		}

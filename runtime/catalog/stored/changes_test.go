@@ -50,7 +50,7 @@ func follow(t *testing.T, ctx context.Context, s *store.Store) <-chan catalog.Ch
 	return changes
 }
 
-func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
+func TestChangeReportsWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		replicas := []*store.Store{w.Store}
@@ -114,10 +114,10 @@ func TestChangesEndWithTheirContext(t *testing.T) {
 	})
 }
 
-// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while
+// TestFollowerThatIsSlowHoldsNobodyUpAndGetsEverything has a follower that takes nothing while
 // tools are switched, and then a catalog is made: it learns of that by Everything, unless the word
 // of the others was slower still.
-func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
+func TestFollowerThatIsSlowHoldsNobodyUpAndGetsEverything(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		slow, quick := follow(t, t.Context(), w.Store), follow(t, t.Context(), w.Store)
 		for round := range 20 {

@@ -39,9 +39,9 @@ func ExampleNew() {
 
 	catalogs := stored.New(s, stored.Stored) // memberships are in the store too
 	mel := access.Principal{Subject: "mel", Role: "Member"}
-	found, err := catalogs.Catalog(ctx, mel, catalog.Ask{Name: "kit"})
+	found, err := catalogs.Catalog(ctx, mel, catalog.Ref{Name: "kit"})
 	fmt.Println(found.Name, found.Tools, err)
-	_, err = catalogs.Catalog(ctx, mel, catalog.Ask{Name: "other"})
+	_, err = catalogs.Catalog(ctx, mel, catalog.Ref{Name: "other"})
 	fmt.Println(errors.Is(err, catalog.ErrUnknown))
 	// Output:
 	// kit [find_parts] <nil>

@@ -10,7 +10,7 @@ import (
 
 // Memberships selects the source of memberships in organisations and teams: the store or tokens.
 type Memberships struct {
-	issuers []string // whose claims count; none where the store says it
+	issuers []string // whose claims count; none if the store has the memberships
 }
 
 // Stored takes memberships from the store, by issuer and subject. It is the zero value.
@@ -41,7 +41,9 @@ func (m Memberships) counts(p access.Principal) bool {
 // Of returns the organisations and teams of a store that a principal belongs to, with its
 // standings in each. There are several standings if claims repeat a name. The error is the
 // store's.
-func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal) (map[store.Scope][]access.Standing, error) {
+func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal) (
+	map[store.Scope][]access.Standing, error,
+) {
 	in := map[store.Scope][]access.Standing{}
 	if !m.counts(p) {
 		return in, nil
@@ -72,10 +74,11 @@ func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal)
 	return in, nil
 }
 
-// teamsOf are the teams that count of those that are claimed beside some organisations. It does not
-// ask which teams there are: a team of one tenant that the store does not have must not be taken
-// for another tenant's that it has.
-func teamsOf(orgs []string, claimed []access.Membership) (teams []store.TeamName, standings []access.Standing) {
+// teamsOf returns the claimed teams that count, beside some organisations. It does not check which
+// teams exist: a team of one tenant that the store does not have must not match another tenant's.
+func teamsOf(orgs []string, claimed []access.Membership) (
+	teams []store.TeamName, standings []access.Standing,
+) {
 	own := map[string]bool{}
 	for _, org := range orgs {
 		own[org] = true

@@ -28,7 +28,7 @@ var _ catalog.Source = (*Source)(nil)
 type Source struct {
 	store          *store.Store
 	memberships    Memberships
-	answers, tools int // bounds of the cache
+	results, tools int // bounds of the cache
 
 	mu    sync.Mutex
 	cache *cache // nil before the first request
@@ -36,7 +36,7 @@ type Source struct {
 
 // New returns a source over a store. The caller closes the store.
 func New(s *store.Store, memberships Memberships) *Source {
-	return &Source{store: s, memberships: memberships, answers: answers, tools: tools}
+	return &Source{store: s, memberships: memberships, results: results, tools: tools}
 }
 
 // Store returns the store of the source.
@@ -50,7 +50,7 @@ func (r *Source) Memberships() Memberships { return r.memberships }
 // the name, the lower id wins and a note reports it. The error is [catalog.ErrUnknown], or the
 // store's.
 func (r *Source) Catalog(ctx context.Context, caller access.Principal,
-	ask catalog.Ask) (catalog.Found, error) {
+	ref catalog.Ref) (catalog.Found, error) {
 	revision, err := r.store.Revision(ctx)
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
@@ -63,10 +63,10 @@ func (r *Source) Catalog(ctx context.Context, caller access.Principal,
 		}
 		in = e.Value
 	}
-	if ask.ID != "" {
-		ask.Name = ""
+	if ref.ID != "" {
+		ref.Name = ""
 	}
-	a, err := cache.answers.Get(ctx, question{in, ask})
+	a, err := cache.results.Get(ctx, query{in, ref})
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
@@ -166,41 +166,41 @@ func names(memberships []access.Membership) []string {
 	return all
 }
 
-// key is all that an answer depends on.
-func (q question) key() string { return spell([]string{q.in.key, q.ask.ID, q.ask.Name}) }
+// key is all that a result depends on.
+func (q query) key() string { return spell([]string{q.in.key, q.ref.ID, q.ref.Name}) }
 
-// readAnswer finds the catalog. That there is none is an answer like any other.
-func (r *Source) readAnswer(ctx context.Context, q question) (answer, error) {
-	if q.ask.ID != "" {
-		return r.byID(ctx, q.in.scopes, q.ask.ID)
+// readResult finds the catalog. A missing one is a result too.
+func (r *Source) readResult(ctx context.Context, q query) (result, error) {
+	if q.ref.ID != "" {
+		return r.byID(ctx, q.in.scopes, q.ref.ID)
 	}
-	return r.byName(ctx, q.in.scopes, q.ask.Name)
+	return r.byName(ctx, q.in.scopes, q.ref.Name)
 }
 
-func (r *Source) byID(ctx context.Context, scopes []store.Scope, text string) (answer, error) {
+func (r *Source) byID(ctx context.Context, scopes []store.Scope, text string) (result, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != text {
-		return answer{unknown: true}, nil // an id has one spelling
+		return result{unknown: true}, nil // an id has one spelling
 	}
 	c, err := r.store.Catalog(ctx, store.Anywhere, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return answer{unknown: true}, nil
+		return result{unknown: true}, nil
 	case err != nil:
-		return answer{}, err
+		return result{}, err
 	case !c.Active || !slices.Contains(scopes, c.Scope):
-		return answer{unknown: true}, nil
+		return result{unknown: true}, nil
 	}
-	return answerOf(c, ""), nil
+	return resultOf(c, ""), nil
 }
 
-func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) (answer, error) {
+func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) (result, error) {
 	all, err := r.store.ActiveCatalogs(ctx, name, scopes...)
 	if err != nil {
-		return answer{}, err
+		return result{}, err
 	}
 	if len(all) == 0 {
-		return answer{unknown: true}, nil
+		return result{unknown: true}, nil
 	}
 	slices.SortFunc(all, func(a, b store.Catalog) int {
 		return cmp.Or(cmp.Compare(precedence(a), precedence(b)), cmp.Compare(a.Scope.Team(),
@@ -212,11 +212,11 @@ func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) 
 		note = fmt.Sprintf("several of your %ss have a catalog of this name: this one belongs to %s; "+
 			"use the id, %d for this one", kinds[precedence(c)], c.Scope, c.ID)
 	}
-	return answerOf(c, note), nil
+	return resultOf(c, note), nil
 }
 
-func answerOf(c store.Catalog, note string) answer {
-	return answer{id: c.ID, found: catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name,
+func resultOf(c store.Catalog, note string) result {
+	return result{id: c.ID, found: catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name,
 		Global: c.Scope == store.Global, Note: note}}
 }
 

@@ -121,7 +121,7 @@ func TestNamesResolveInTheCallersOwnScope(t *testing.T) {
 			{"clerk", "hidden", "global", ""}, {"clerk", "Everywhere", "", ""}, {"clerk", "", "", ""}, {"clerk", "a\x00", "", ""},
 		} {
 			for kind, r := range w.resolvers() {
-				got, err := r.Catalog(t.Context(), callers[c.caller], catalog.Ask{Name: c.name})
+				got, err := r.Catalog(t.Context(), callers[c.caller], catalog.Ref{Name: c.name})
 				if c.want == "" {
 					if !errors.Is(err, catalog.ErrUnknown) || got.ID != "" {
 						t.Errorf("%s, %+v: %+v, %v", kind, c, got, err)
@@ -141,13 +141,13 @@ func TestIDCountsBeforeTheNameAndAnotherTenantsIsUnknown(t *testing.T) {
 		own, theirs, off := w.add("lab", "kit", true), w.add("rivalLab", "kit", true), w.add("lab", "off", false)
 		caller := w.member("bob", "acme", "lab")
 		for kind, r := range w.resolvers() {
-			got, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(own.ID), Name: "no such name"})
+			got, err := r.Catalog(t.Context(), caller, catalog.Ref{ID: fmt.Sprint(own.ID), Name: "no such name"})
 			if err != nil || got.ID != fmt.Sprint(own.ID) || got.Name != own.Name {
 				t.Errorf("%s: %+v, %v", kind, got, err)
 			}
-			_, unknown := r.Catalog(t.Context(), caller, catalog.Ask{ID: "999", Name: "kit"})
+			_, unknown := r.Catalog(t.Context(), caller, catalog.Ref{ID: "999", Name: "kit"})
 			for _, id := range []string{fmt.Sprint(theirs.ID), fmt.Sprint(off.ID), fmt.Sprint(-own.ID), "0" + fmt.Sprint(own.ID), "+1", " 1", "x", "1e0", "9999999999999999999999"} {
-				if _, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: id, Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) || err.Error() != unknown.Error() {
+				if _, err := r.Catalog(t.Context(), caller, catalog.Ref{ID: id, Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) || err.Error() != unknown.Error() {
 					t.Errorf("%s, %s: %v, but %v", kind, id, err, unknown)
 				}
 			}
@@ -161,11 +161,11 @@ func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
 		r := stored.New(w.Store, stored.Claimed(issuer))
 		lab := []access.Membership{{Name: "lab", Standing: access.Owner}}
 		for _, orgs := range [][]access.Membership{nil, {{Name: "acme"}}, {{Name: "Rival"}}, {{Name: "\x00"}}} {
-			if got, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+			if got, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ref{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
 				t.Errorf("%v: %+v, %v", orgs, got, err)
 			}
 		}
-		if _, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
+		if _, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ref{Name: "kit"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -187,12 +187,12 @@ func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
 			r := stored.New(w.Store, tt.memberships)
 			p := access.Principal{Issuer: tt.issuer, Subject: "mallory", Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}}
 			for range 2 { // of which the second is from the cache
-				if _, err := r.Catalog(t.Context(), p, catalog.Ask{Name: "kit"}); (err == nil) != tt.counts || err != nil && !errors.Is(err, catalog.ErrUnknown) {
+				if _, err := r.Catalog(t.Context(), p, catalog.Ref{Name: "kit"}); (err == nil) != tt.counts || err != nil && !errors.Is(err, catalog.ErrUnknown) {
 					t.Errorf("%v of %s: %v", tt.memberships, tt.issuer, err)
 				}
 				honest := p
 				honest.Issuer = issuer // who has just asked keeps nothing for the other
-				r.Catalog(t.Context(), honest, catalog.Ask{Name: "kit"})
+				r.Catalog(t.Context(), honest, catalog.Ref{Name: "kit"})
 			}
 		}
 	})
@@ -255,11 +255,11 @@ func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 			caller := w.member(fmt.Sprint("caller ", n), in...)
 			for _, c := range all {
 				own := c.Scope == store.Global || slices.ContainsFunc(in, func(scope string) bool { return w.scopes[scope] == c.Scope })
-				got, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(c.ID)})
+				got, err := r.Catalog(t.Context(), caller, catalog.Ref{ID: fmt.Sprint(c.ID)})
 				if own != (err == nil) || err != nil && !errors.Is(err, catalog.ErrUnknown) || err == nil && got.ID != fmt.Sprint(c.ID) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
-				got, err = r.Catalog(t.Context(), caller, catalog.Ask{Name: c.Name})
+				got, err = r.Catalog(t.Context(), caller, catalog.Ref{Name: c.Name})
 				if c.Name != "kit" && own != (err == nil) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
@@ -280,8 +280,8 @@ func TestErrorsOfTheStoreAreNotTakenForUnknown(t *testing.T) {
 		cancel()
 		for kind, r := range w.resolvers() {
 			for _, who := range []access.Principal{caller, {}} {
-				for _, ask := range []catalog.Ask{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
-					if _, err := r.Catalog(ctx, who, ask); !errors.Is(err, context.Canceled) || errors.Is(err, catalog.ErrUnknown) {
+				for _, ref := range []catalog.Ref{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
+					if _, err := r.Catalog(ctx, who, ref); !errors.Is(err, context.Canceled) || errors.Is(err, catalog.ErrUnknown) {
 						t.Errorf("%s: %v", kind, err)
 					}
 				}

@@ -6,7 +6,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// mayBeAbsent reports whether a place in a document is a property that its object need not have.
+// mayBeAbsent reports whether a place in a document is an optional property.
 func (c *contract) mayBeAbsent(path []string) bool {
 	at := partsOf(c.root)
 	named, needed := false, false
@@ -46,7 +46,7 @@ type part struct {
 	chosen bool // one of several, by anyOf or oneOf
 }
 
-// partsOf collects a schema and what it refers to for the same value.
+// partsOf returns a schema and the schemas that it refers to for the same value.
 func partsOf(s *jsonschema.Schema) []part {
 	var parts []part
 	seen := map[*jsonschema.Schema]bool{}

@@ -11,17 +11,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// contract is a compiled schema and what is known of it beforehand. It is not changed after
-// compile.
+// contract is a compiled schema with its analysis. It does not change after compile.
 type contract struct {
 	root *jsonschema.Schema
-	// at finds the schema that an error of the validator names.
+	// at contains schemas by the location in a validator's error.
 	at map[string]*jsonschema.Schema
-	// defaults holds the schemas with a default in reach.
+	// defaults contains the schemas from which a default can be reached.
 	defaults map[*jsonschema.Schema]bool
 }
 
-// location is where the one document of a compiler stands. Nothing is ever loaded from it.
+// location is the address of a compiler's only document. Nothing is loaded from it.
 const location = "mcpgen:///schema"
 
 func compile(schema string) (*contract, error) {
@@ -43,7 +42,8 @@ func compile(schema string) (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
-	c := &contract{root: root, at: map[string]*jsonschema.Schema{}, defaults: map[*jsonschema.Schema]bool{}}
+	c := &contract{root: root, at: map[string]*jsonschema.Schema{},
+		defaults: map[*jsonschema.Schema]bool{}}
 	c.collect(root)
 	for at, s := range c.at {
 		if s.DraftVersion != 2020 {
@@ -74,7 +74,7 @@ func (c *contract) collect(s *jsonschema.Schema) {
 		c.collect(child)
 	}
 	if s.PropertyNames != nil {
-		// The validator reports these with a location that it overwrites afterwards.
+		// The validator overwrites the location of these errors.
 		s.Extensions = append(s.Extensions, propertyNames{s.PropertyNames})
 		s.PropertyNames = nil
 	}
@@ -97,7 +97,7 @@ func (p propertyNames) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// checkDefaults makes sure that no default gives a handler what its schema would refuse.
+// checkDefaults returns an error if a schema refuses its own default.
 func (c *contract) checkDefaults() error {
 	for _, at := range slices.Sorted(maps.Keys(c.at)) {
 		s := c.at[at]

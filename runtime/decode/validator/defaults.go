@@ -2,14 +2,13 @@ package validator
 
 import "github.com/santhosh-tekuri/jsonschema/v6"
 
-// fillDefaults puts the defaults of absent properties into a document that the schema has accepted,
-// and reports whether there were any. Of several that describe one property, the first in this
-// order counts: the schema itself, its $ref, allOf, the branch of anyOf, oneOf or if that accepts
-// the value.
+// fillDefaults adds the defaults of absent properties to a document that the schema has accepted,
+// and reports whether it added any. If several describe one property, the first in this order
+// counts: the schema itself, its $ref, allOf, the branch of anyOf, oneOf or if that accepts the
+// value.
 //
-// The document is read to its end before anything is put in. So a default does not change which
-// branch accepts a value, and is not completed in turn, which a recursive schema would never end
-// doing.
+// It adds them after reading the whole document. So a default does not change which branch accepts
+// a value, and gets no defaults itself, which would never end in a recursive schema.
 func (c *contract) fillDefaults(doc any) bool {
 	f := filler{reach: c.defaults}
 	f.visit(c.root, doc)
@@ -119,7 +118,7 @@ func (f *filler) reachesAny(schemas ...*jsonschema.Schema) bool {
 	return false
 }
 
-// defaultOf is the default that a property's schema names, itself or by reference.
+// defaultOf returns the default of a property's schema, its own or by reference.
 func defaultOf(s *jsonschema.Schema) (any, bool) {
 	for seen := map[*jsonschema.Schema]bool{}; s != nil && !seen[s]; s = s.Ref {
 		if s.Default != nil {
@@ -130,7 +129,7 @@ func defaultOf(s *jsonschema.Schema) (any, bool) {
 	return nil, false
 }
 
-// clone copies a tree, so that what a call does to its document does not reach the schema.
+// clone copies a tree, so that changes to a document do not reach the schema.
 func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -13,7 +13,7 @@ type field struct {
 	quoted bool // the string option: a scalar written within a string
 }
 
-// candidate is what one depth of embedding has for one name.
+// candidate is a field of a name at one depth of embedding.
 type candidate struct {
 	field
 	tagged bool // by a name in its tag, which beats a field's own name
@@ -68,7 +68,7 @@ func fields(t reflect.Type) map[string]field {
 	return known.(map[string]field)
 }
 
-// preferred is the one of two candidates of the same depth that counts. a may be none.
+// preferred returns the candidate of a depth that counts. a may be zero.
 func preferred(a, b candidate) candidate {
 	switch {
 	case a.typ == nil || b.tagged && !a.tagged:
@@ -80,7 +80,7 @@ func preferred(a, b candidate) candidate {
 	return a
 }
 
-// embeddedStruct is the struct whose fields are promoted through sf, or nil.
+// embeddedStruct returns the struct whose fields are promoted through sf, or nil.
 func embeddedStruct(sf reflect.StructField) reflect.Type {
 	t := sf.Type
 	if sf.Anonymous && t.Kind() == reflect.Pointer {
@@ -95,7 +95,7 @@ func embeddedStruct(sf reflect.StructField) reflect.Type {
 	return t
 }
 
-// property is the name under which encoding/json fills sf.
+// property returns the name under which encoding/json fills sf.
 func property(sf reflect.StructField) (name string, c candidate, ok bool) {
 	tag := sf.Tag.Get("json")
 	if !sf.IsExported() && !(sf.Anonymous && embedsExported(sf.Type)) || tag == "-" {
@@ -113,23 +113,27 @@ func property(sf reflect.StructField) (name string, c candidate, ok bool) {
 	return name, c, true
 }
 
-// embedsExported says that an embedded field of unexported type is a struct nevertheless,
-// which encoding/json treats like an exported field where a tag names it.
+// embedsExported reports whether an embedded field of unexported type is a struct, which
+// encoding/json treats like an exported field if it has a name in its tag.
 func embedsExported(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
 }
 
 // validName reports whether a name in a tag counts for encoding/json.
 func validName(name string) bool {
 	for _, r := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) &&
+			!unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return false
 		}
 	}
 	return name != ""
 }
 
-// quotable reports whether the string option means anything for a type.
+// quotable reports whether the string option applies to a type.
 func quotable(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/decode/internal/decimal"
 )
 
 var (
@@ -21,19 +22,18 @@ var (
 	numberType      = reflect.TypeFor[json.Number]()
 )
 
-// fitter makes a document that the schema has accepted fit for encoding/json and a Go type,
-// where the two understand JSON differently, and finds what the type cannot hold.
+// fitter adapts an accepted document to encoding/json and a Go type, where they differ from JSON
+// Schema, and finds values that the type cannot hold.
 type fitter struct {
 	// probe tries the UnmarshalJSON and UnmarshalText methods of types, one by one.
 	probe bool
 
 	problems []decode.Problem
-	changed  bool // the document is no longer what its text says
+	changed  bool // the document differs from its text
 	path     []string
 }
 
-// fit returns v, or what encoding/json has to read in its place. Objects and arrays are changed in
-// place.
+// fit returns v or its replacement for encoding/json. It changes objects and arrays in place.
 func (f *fitter) fit(t reflect.Type, v any) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -51,7 +51,7 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 	case v == nil:
 		return nil
 	case p.Implements(textUnmarshaler):
-		f.report(v, saysType(v, []string{"string"}))
+		f.report(v, describeType(v, []string{"string"}))
 		return v
 	}
 	switch t.Kind() {
@@ -63,7 +63,7 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 		return f.fitList(t, v)
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			f.report(v, decode.SaysRefused)
+			f.report(v, decode.RefusedMessage)
 			return v
 		}
 		return f.fitAny(v)
@@ -71,17 +71,17 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 	return f.fitScalar(t, v)
 }
 
-// isOptional reports a toolset.Optional, which this package cannot import: its first field is the
+// isOptional reports a toolset.Optional, which this package cannot import. Its first field is the
 // value.
 func isOptional(t reflect.Type) bool {
 	return t.PkgPath() == "github.com/mcpgen/mcpgen/runtime/toolset" &&
 		strings.HasPrefix(t.Name(), "Optional[")
 }
 
-// fitOpaque fits a type that reads JSON or text by a method of its own.
+// fitOpaque fits a type with its own method to read JSON or text.
 func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && t == timeType {
-		// RFC 3339 section 5.6 allows t and z, time.Time does not, and it does not read escapes.
+		// RFC 3339 section 5.6 allows t and z. time.Time refuses them, and escapes.
 		f.changed = true
 		v = strings.ToUpper(s)
 	}
@@ -98,21 +98,21 @@ func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 			err = json.Unmarshal(doc, reflect.New(t).Interface())
 		}
 		if err != nil {
-			f.report(v, f.saysRefused(v, err))
+			f.report(v, f.describeRefused(v, err))
 		}
 	}
 	return v
 }
 
-// saysRefused tells the error of a type's own method, unless it could repeat a secret.
-func (f *fitter) saysRefused(v any, err error) string {
+// describeRefused returns the error of a type's own method, unless it could repeat a secret.
+func (f *fitter) describeRefused(v any, err error) string {
 	if decode.SecretPointer(f.pointer()) || holdsSecret(v) {
-		return decode.SaysRefused
+		return decode.RefusedMessage
 	}
-	return decode.SaysRefused + ": " + decode.Show(err.Error())
+	return decode.RefusedMessage + ": " + decode.Show(err.Error())
 }
 
-// holdsSecret reports whether a property whose name looks secret lies within v.
+// holdsSecret reports whether v contains a property whose name looks secret.
 func holdsSecret(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -130,7 +130,7 @@ func holdsSecret(v any) bool {
 func (f *fitter) fitStruct(t reflect.Type, v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
-		f.report(v, saysType(v, []string{"object"}))
+		f.report(v, describeType(v, []string{"object"}))
 		return v
 	}
 	known := fields(t)
@@ -181,7 +181,7 @@ func (f *fitter) fitQuoted(t reflect.Type, s string) any {
 func (f *fitter) fitMap(t reflect.Type, v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
-		f.report(v, saysType(v, []string{"object"}))
+		f.report(v, describeType(v, []string{"object"}))
 		return v
 	}
 	keys, known := map[any]bool{}, 0
@@ -195,18 +195,18 @@ func (f *fitter) fitMap(t reflect.Type, v any) any {
 		f.path = f.path[:len(f.path)-1]
 	}
 	if known > len(keys) {
-		f.report(nil, decode.SaysSameKey) // one of the values would be lost
+		f.report(nil, decode.SameKeyMessage) // one of the values would be lost
 	}
 	return v
 }
 
-// key is the key of a map that a name becomes; false where it becomes none.
+// key converts a name to a map's key, or returns false.
 func (f *fitter) key(t reflect.Type, name string) (any, bool) {
 	if reflect.PointerTo(t).Implements(textUnmarshaler) {
 		key := reflect.New(t)
 		err := key.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name))
 		if err != nil && f.probe {
-			f.report(nil, decode.SaysBadName+f.saysRefused(nil, err))
+			f.report(nil, decode.BadNameMessage+f.describeRefused(nil, err))
 		}
 		if err != nil || !key.Elem().Comparable() {
 			return nil, false
@@ -224,7 +224,7 @@ func (f *fitter) key(t reflect.Type, name string) (any, bool) {
 		key, err = strconv.ParseInt(name, 10, t.Bits())
 	}
 	if err != nil {
-		f.report(nil, decode.SaysBadIndex)
+		f.report(nil, decode.BadIndexMessage)
 		return nil, false
 	}
 	return key, true
@@ -233,17 +233,17 @@ func (f *fitter) key(t reflect.Type, name string) (any, bool) {
 func (f *fitter) fitList(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && isBytes(t) {
 		if _, ok := decode.Base64(s); !ok {
-			f.report(v, decode.SaysBase64)
+			f.report(v, decode.Base64Message)
 		}
 		return v
 	}
 	list, ok := v.([]any)
 	if !ok {
-		f.report(v, saysType(v, []string{"array"}))
+		f.report(v, describeType(v, []string{"array"}))
 		return v
 	}
 	if t.Kind() == reflect.Array && len(list) > t.Len() {
-		f.report(v, decode.SaysCount(len(list), "item", "more", "maximum", t.Len()))
+		f.report(v, decode.CountMessage(len(list), "item", "more", "maximum", t.Len()))
 		return v
 	}
 	for i, item := range list {
@@ -254,8 +254,7 @@ func (f *fitter) fitList(t reflect.Type, v any) any {
 	return v
 }
 
-// fitAny finds the numbers that encoding/json could not put into an interface, which are float64
-// there.
+// fitAny finds numbers that are too large for the float64 of encoding/json in an interface.
 func (f *fitter) fitAny(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -281,44 +280,55 @@ func (f *fitter) fitScalar(t reflect.Type, v any) any {
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
 		if _, ok := v.(bool); !ok {
-			f.report(v, saysType(v, []string{"boolean"}))
+			f.report(v, describeType(v, []string{"boolean"}))
 		}
 	case t == numberType:
 		if s, ok := v.(string); !isNumber && !(ok && isNumberText(s)) {
-			f.report(v, saysType(v, []string{"number"}))
+			f.report(v, describeType(v, []string{"number"}))
 		}
 	case k == reflect.String:
 		if _, ok := v.(string); !ok {
-			f.report(v, saysType(v, []string{"string"}))
+			f.report(v, describeType(v, []string{"string"}))
 		}
 	case k == reflect.Float32 || k == reflect.Float64:
 		if !isNumber {
-			f.report(v, saysType(v, []string{"number"}))
+			f.report(v, describeType(v, []string{"number"}))
 		} else {
 			f.float(number, t.Bits())
 		}
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
 		if !isNumber {
-			f.report(v, saysType(v, []string{"integer"}))
+			f.report(v, describeType(v, []string{"integer"}))
 			return v
 		}
 		return f.integer(t, number)
 	default:
-		f.report(v, decode.SaysRefused)
+		f.report(v, decode.RefusedMessage)
 	}
 	return v
 }
 
 func (f *fitter) float(number json.Number, bits int) {
 	if _, err := strconv.ParseFloat(number.String(), bits); err != nil {
-		f.report(number, decode.SaysFloatRange(bits))
+		f.report(number, decode.FloatRangeMessage(bits))
 	}
+}
+
+// canonicalInteger converts a JSON number to the notation of Go's integers: 1.0, 10e-1 and -0 are
+// 1, 1 and 0. JSON Schema counts them as integers, encoding/json does not. It returns false for a
+// number with a fraction.
+func canonicalInteger(number string) (string, bool) {
+	d := decimal.Parse([]byte(number))
+	if !d.IsInteger() {
+		return "", false
+	}
+	return string(d.Integer()), true
 }
 
 func (f *fitter) integer(t reflect.Type, number json.Number) any {
 	canonical, ok := canonicalInteger(number.String())
 	if !ok {
-		f.report(number, saysType(number, []string{"integer"}))
+		f.report(number, describeType(number, []string{"integer"}))
 		return number
 	}
 	var err error
@@ -328,7 +338,7 @@ func (f *fitter) integer(t reflect.Type, number json.Number) any {
 		_, err = strconv.ParseInt(canonical, 10, t.Bits())
 	}
 	if err != nil {
-		f.report(number, decode.SaysRange(t.Bits(), !isUnsigned(t)))
+		f.report(number, decode.RangeMessage(t.Bits(), !isUnsigned(t)))
 		return number
 	}
 	if canonical == number.String() {
@@ -339,11 +349,11 @@ func (f *fitter) integer(t reflect.Type, number json.Number) any {
 }
 
 // report adds a problem with the value at the current path.
-func (f *fitter) report(v any, says string) {
+func (f *fitter) report(v any, message string) {
 	if len(f.problems) > enough {
 		return
 	}
-	f.problems = append(f.problems, decode.NewProblem(f.pointer(), literal(v), says))
+	f.problems = append(f.problems, decode.NewProblem(f.pointer(), literal(v), message))
 }
 
 func (f *fitter) pointer() string { return pointer(f.path) }
@@ -352,7 +362,7 @@ func isUnsigned(t reflect.Type) bool {
 	return t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr
 }
 
-// isNumberText reports whether a string is a JSON number, which encoding/json takes for a
+// isNumberText reports whether a string is a JSON number, which encoding/json accepts for a
 // json.Number.
 func isNumberText(s string) bool {
 	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') &&

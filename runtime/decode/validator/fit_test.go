@@ -154,7 +154,7 @@ func TestNamesThatDifferInCaseFillNothing(t *testing.T) {
 	}
 }
 
-func TestTypesThatTheSchemaDoesNotMatchAreToldWithTheirPlace(t *testing.T) {
+func TestTypesThatTheSchemaDoesNotMatchAreReportedWithTheirPlace(t *testing.T) {
 	type in struct {
 		S    string         `json:"s"`
 		B    bool           `json:"b"`
@@ -278,7 +278,7 @@ func (s *span) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func TestATypesOwnMethodIsToldWithItsPlace(t *testing.T) {
+func TestATypesOwnMethodIsReportedWithItsPlace(t *testing.T) {
 	type in struct {
 		Even   even            `json:"even"`
 		Evens  []*even         `json:"evens,omitempty"`

@@ -8,25 +8,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// formats replace those of the validator: a value is judged alike whether its decoder is this
-// package or generated, and the validator reads the numbers in some of them with strconv.Atoi and
-// so takes +1:00:00Z for a time and 1.2.3.+4 for an address.
+// formats replace the validator's, so that generated decoders and this package accept the same
+// values. The validator's use strconv.Atoi, which accepts +1:00:00Z as a time and 1.2.3.+4 as an
+// address.
 var formats = func() []jsonschema.Format {
 	var all []jsonschema.Format
 	for _, name := range decode.Formats() {
-		all = append(all, jsonschema.Format{Name: name, Validate: stringFormat(func(s string) bool { return decode.IsFormat(name, s) })})
+		all = append(all, jsonschema.Format{Name: name, Validate: func(v any) error {
+			if s, ok := v.(string); ok && !decode.IsFormat(name, s) {
+				return errFormat
+			}
+			return nil // other values have no format
+		}})
 	}
 	return all
 }()
 
 var errFormat = errors.New("not of the format")
-
-// stringFormat applies a format to strings; other values have no format.
-func stringFormat(is func(string) bool) func(any) error {
-	return func(v any) error {
-		if s, ok := v.(string); ok && !is(s) {
-			return errFormat
-		}
-		return nil
-	}
-}

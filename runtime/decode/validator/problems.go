@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// validate returns everything that the schema refuses in a document.
+// validate returns all problems of a document as an error.
 func (c *contract) validate(doc any) error {
 	err := c.root.Validate(doc)
 	if err == nil {
@@ -33,8 +33,8 @@ func (c *contract) validate(doc any) error {
 	return decode.NewError(r.problems)
 }
 
-// enough is how many problems are collected before decode.NewError chooses those it tells:
-// every pointer takes memory, and a hostile document has as many problems as values.
+// enough limits the problems that are collected before decode.NewError selects from them: every
+// pointer takes memory, and a hostile document has as many problems as values.
 const enough = 20 * decode.MaxProblems
 
 // report turns the validator's tree of errors into problems.
@@ -44,7 +44,7 @@ type report struct {
 	problems []decode.Problem
 }
 
-// leaves are the errors that say something: those below mere groups and references.
+// leaves returns the errors with a message: those below groups and references.
 func leaves(v *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch v.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -73,9 +73,10 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		}
 	case *kind.FalseSchema:
 		if strings.HasSuffix(v.SchemaURL, "/unevaluatedProperties") {
-			r.problems = append(r.problems, decode.Problem{Pointer: pointer(v.InstanceLocation), Message: "unknown property"})
+			r.problems = append(r.problems,
+				decode.Problem{Pointer: pointer(v.InstanceLocation), Message: "unknown property"})
 		} else {
-			r.says(v, says(v, nil))
+			r.addProblem(v, describe(v, nil))
 		}
 	case *kind.Type:
 		r.mistyped(v, k.Want)
@@ -85,45 +86,47 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		r.alternatives(v)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			r.says(v, decode.SaysManyForms)
+			r.addProblem(v, decode.ManyMatchesMessage)
 		} else {
 			r.alternatives(v)
 		}
 	default:
-		r.says(v, says(v, value(r.doc, v.InstanceLocation)))
+		r.addProblem(v, describe(v, value(r.doc, v.InstanceLocation)))
 	}
 }
 
-// says adds a problem with the value that the error is about.
-func (r *report) says(v *jsonschema.ValidationError, says string) {
-	r.problems = append(r.problems, decode.NewProblem(pointer(v.InstanceLocation), literal(value(r.doc, v.InstanceLocation)), says))
+// addProblem adds a problem with the error's value.
+func (r *report) addProblem(v *jsonschema.ValidationError, message string) {
+	r.problems = append(r.problems, decode.NewProblem(pointer(v.InstanceLocation),
+		literal(value(r.doc, v.InstanceLocation)), message))
 }
 
-// mistyped adds the problem of a value of another type than the wanted ones.
+// mistyped adds a problem with a value of the wrong type.
 func (r *report) mistyped(v *jsonschema.ValidationError, want []string) {
 	got := value(r.doc, v.InstanceLocation)
-	text := saysType(got, want)
+	text := describeType(got, want)
 	if got == nil && r.contract.mayBeAbsent(v.InstanceLocation) {
-		text += decode.SaysLeaveOut
+		text += decode.OmitMessage
 	}
-	r.says(v, text)
+	r.addProblem(v, text)
 }
 
-// about adds a problem with a property of the value that the error is about.
+// about adds a problem with a property of the error's value.
 func (r *report) about(v *jsonschema.ValidationError, name, message string) {
-	r.problems = append(r.problems, decode.Problem{Pointer: decode.Pointer(pointer(v.InstanceLocation), name), Message: message})
+	at := decode.Pointer(pointer(v.InstanceLocation), name)
+	r.problems = append(r.problems, decode.Problem{Pointer: at, Message: message})
 }
 
 func (r *report) propertyName(v *jsonschema.ValidationError, name string) {
 	for _, cause := range v.Causes {
 		for _, leaf := range leaves(cause) {
-			r.about(v, name, "is not a valid name: it "+says(leaf, name))
+			r.about(v, name, "is not a valid name: it "+describe(leaf, name))
 		}
 	}
 }
 
-// alternatives reports a value that fits none of several forms. Its problems are reported
-// for the one form that it was meant to have, where that can be known.
+// alternatives reports a value that fits none of several forms, with the problems of the intended
+// form if it can be identified.
 func (r *report) alternatives(v *jsonschema.ValidationError) {
 	var meant [][]*jsonschema.ValidationError
 	var types []string
@@ -148,12 +151,12 @@ func (r *report) alternatives(v *jsonschema.ValidationError) {
 	case onlyTypes && len(types) > 0:
 		r.mistyped(v, types)
 	default:
-		r.says(v, decode.SaysNoForm)
+		r.addProblem(v, decode.NoMatchMessage)
 	}
 }
 
-// otherForm reports whether a branch failed because the value has another type, or another
-// constant in a property that tells the forms apart: the branch was not meant.
+// otherForm reports whether a branch failed because of the value's type, or of another constant in
+// a property that distinguishes the forms: the branch was not intended.
 func otherForm(v *jsonschema.ValidationError, branch []*jsonschema.ValidationError) bool {
 	for _, leaf := range branch {
 		depth := len(leaf.InstanceLocation) - len(v.InstanceLocation)
@@ -175,13 +178,13 @@ func otherForm(v *jsonschema.ValidationError, branch []*jsonschema.ValidationErr
 	return false
 }
 
-// unknown tells of a property that the object at v does not have.
+// unknown describes a property that the object at v does not have.
 func (r *report) unknown(v *jsonschema.ValidationError, name string) string {
 	s := r.contract.at[v.SchemaURL]
 	if s == nil {
 		return "unknown property"
 	}
-	return decode.SaysUnknown(name, maps.Keys(s.Properties))
+	return decode.UnknownPropertyMessage(name, maps.Keys(s.Properties))
 }
 
 func pointer(path []string) string {
@@ -192,7 +195,7 @@ func pointer(path []string) string {
 	return p
 }
 
-// value is the part of a document at a path.
+// value returns the part of a document at a path.
 func value(doc any, path []string) any {
 	for _, name := range path {
 		switch v := doc.(type) {
@@ -211,7 +214,7 @@ func value(doc any, path []string) any {
 	return doc
 }
 
-// quoted is a name of the schema or the document as messages show it.
+// quoted returns a name of the schema or the document for a message.
 func quoted(name string) string {
 	return decode.Show(literal(name))
 }

@@ -43,8 +43,8 @@ func Decode[T any](arguments json.RawMessage, schema string) (T, error) {
 	return value, nil
 }
 
-// contracts holds the compiled contract of each schema since its first use, as a func that
-// sync.OnceValues made. Schemas come from generated code, not from callers.
+// contracts contains the contract of each schema after its first use, as a func of sync.OnceValues.
+// Schemas come from generated code, not from callers.
 var contracts sync.Map
 
 func contractOf(schema string) (*contract, error) {
@@ -56,7 +56,7 @@ func contractOf(schema string) (*contract, error) {
 	return load.(func() (*contract, error))()
 }
 
-// decode fills what into points to. It may leave it half filled when it fails.
+// decode fills the target of into. After an error it may be half filled.
 func (c *contract) decode(arguments []byte, into reflect.Value) error {
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
@@ -69,7 +69,8 @@ func (c *contract) decode(arguments []byte, into reflect.Value) error {
 		return err
 	}
 	if _, ok := doc.(map[string]any); !ok {
-		return decode.NewError([]decode.Problem{decode.NewProblem("", literal(doc), saysType(doc, []string{"object"}))})
+		return decode.NewError([]decode.Problem{
+			decode.NewProblem("", literal(doc), describeType(doc, []string{"object"}))})
 	}
 	if err := c.validate(doc); err != nil {
 		return err
@@ -95,13 +96,13 @@ func unmarshalError(t reflect.Type, doc any) error {
 	f := fitter{probe: true}
 	f.fit(t, doc)
 	if len(f.problems) == 0 {
-		// Not the error's text: whatever value it repeats cannot be known to be harmless.
-		f.problems = []decode.Problem{{Message: decode.SaysRefused}}
+		// Leave out the error's text: it may repeat a secret value.
+		f.problems = []decode.Problem{{Message: decode.RefusedMessage}}
 	}
 	return decode.NewError(f.problems)
 }
 
-// tree is a document as maps, slices, strings and json.Numbers, which keep a number's text.
+// tree parses a document into maps, slices, strings and json.Numbers, which keep a number's text.
 func tree(doc []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -110,8 +111,7 @@ func tree(doc []byte) (any, error) {
 	return v, err
 }
 
-// text is the JSON of a tree. It does not escape what HTML would mind, since a
-// json.RawMessage shows the text to a handler.
+// text encodes a tree without HTML escapes, because a handler sees the text in a json.RawMessage.
 func text(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -122,8 +122,8 @@ func text(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// literal is the JSON text of a string, number or boolean, and empty for the rest, which messages
-// do not repeat.
+// literal returns the JSON text of a string, number or boolean, and "" for other values, which
+// messages do not repeat.
 func literal(v any) string {
 	switch v.(type) {
 	case string, json.Number, bool:

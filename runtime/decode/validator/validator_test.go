@@ -144,7 +144,7 @@ func TestEveryKeywordRefusesInOurWords(t *testing.T) {
 	}
 }
 
-func TestEveryProblemIsToldInOrder(t *testing.T) {
+func TestEveryProblemIsReportedInOrder(t *testing.T) {
 	schema := `{"type":"object","required":["name","size"],"additionalProperties":false,"properties":{
 		"name":{"type":"string"},"size":{"type":"integer","minimum":1},"list":{"items":{"type":"integer"}}}}`
 	doc := `{"size":0,"list":["b",1,2,3,4,5,6,7,8,9,"k"],"extra":1,"another":2}`

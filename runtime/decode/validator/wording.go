@@ -12,17 +12,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// says is what is wrong with a value, in words that follow it: "is more than the maximum 4094".
-func says(v *jsonschema.ValidationError, got any) string {
+// describe returns a message that follows the value: "is more than the maximum 4094".
+func describe(v *jsonschema.ValidationError, got any) string {
 	switch k := v.ErrorKind.(type) {
 	case *kind.Type:
-		return saysType(got, k.Want)
+		return describeType(got, k.Want)
 	case *kind.Enum:
-		return saysEnum(k.Want)
+		return describeEnum(k.Want)
 	case *kind.Const:
-		return saysEnum([]any{k.Want})
+		return describeEnum([]any{k.Want})
 	case *kind.Format:
-		return decode.SaysFormat(k.Want)
+		return decode.FormatMessage(k.Want)
 	case *kind.Minimum:
 		return "is less than the minimum " + number(k.Want)
 	case *kind.Maximum:
@@ -34,21 +34,22 @@ func says(v *jsonschema.ValidationError, got any) string {
 	case *kind.MultipleOf:
 		return "is not a multiple of " + number(k.Want)
 	case *kind.MinLength:
-		return decode.SaysCount(k.Got, "character", "fewer", "minimum", k.Want)
+		return decode.CountMessage(k.Got, "character", "fewer", "minimum", k.Want)
 	case *kind.MaxLength:
-		return decode.SaysCount(k.Got, "character", "more", "maximum", k.Want)
+		return decode.CountMessage(k.Got, "character", "more", "maximum", k.Want)
 	case *kind.Pattern:
 		return "does not match the pattern " + k.Want
 	case *kind.MinItems:
-		return decode.SaysCount(k.Got, "item", "fewer", "minimum", k.Want)
+		return decode.CountMessage(k.Got, "item", "fewer", "minimum", k.Want)
 	case *kind.MaxItems:
-		return decode.SaysCount(k.Got, "item", "more", "maximum", k.Want)
+		return decode.CountMessage(k.Got, "item", "more", "maximum", k.Want)
 	case *kind.MinProperties:
-		return decode.SaysCount(k.Got, "property", "fewer", "minimum", k.Want)
+		return decode.CountMessage(k.Got, "property", "fewer", "minimum", k.Want)
 	case *kind.MaxProperties:
-		return decode.SaysCount(k.Got, "property", "more", "maximum", k.Want)
+		return decode.CountMessage(k.Got, "property", "more", "maximum", k.Want)
 	case *kind.UniqueItems:
-		return fmt.Sprintf("has equal items at %d and %d, which must differ", k.Duplicates[0], k.Duplicates[1])
+		return fmt.Sprintf("has equal items at %d and %d, which must differ",
+			k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
 		return "has no item that matches contains"
 	case *kind.MinContains:
@@ -65,8 +66,8 @@ func says(v *jsonschema.ValidationError, got any) string {
 	return "does not match the schema"
 }
 
-// saysType tells the type of a value and the wanted ones.
-func saysType(got any, want []string) string {
+// describeType describes the type of a value and the allowed ones.
+func describeType(got any, want []string) string {
 	is := "null"
 	switch got.(type) {
 	case bool:
@@ -80,20 +81,20 @@ func saysType(got any, want []string) string {
 	case map[string]any:
 		is = "object"
 	}
-	return decode.SaysType(is, want...)
+	return decode.TypeMessage(is, want...)
 }
 
-func saysEnum(want []any) string {
+func describeEnum(want []any) string {
 	var choices []string
 	for _, v := range want {
 		if choice, err := text(v); err == nil {
 			choices = append(choices, string(choice))
 		}
 	}
-	return decode.SaysEnum(choices)
+	return decode.EnumMessage(choices)
 }
 
-// number is a limit of the schema in the shortest exact writing, or the nearest float64.
+// number returns a limit of the schema in the shortest exact notation, or the nearest float64.
 func number(r *big.Rat) string {
 	if r.IsInt() {
 		return r.Num().String()

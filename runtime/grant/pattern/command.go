@@ -34,7 +34,7 @@ func ParseCommand(text string) (*Command, error) {
 			return fail(0, "it begins like a JSON array, but is not an array of strings: "+err.Error(),
 				`write ["git","log","*"], or only the words: git log *`)
 		}
-		// what a string says need not stand in the text: errors point to its beginning
+		// a decoded string may differ from the text: errors point to its beginning
 		offsets = make([]int, len(words))
 	} else {
 		if at := strings.IndexAny(text, shellSigns); at >= 0 {

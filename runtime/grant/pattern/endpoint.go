@@ -43,8 +43,8 @@ func ParseEndpoint(text string) (Endpoint, string) {
 	return e, problem
 }
 
-// otherScheme says that a URL is of a scheme that nobody connects by, and names it where it is one:
-// RFC 3986, section 3.1.
+// otherScheme is the fault of a URL with an unsupported scheme, which it names if it is well-formed
+// (RFC 3986, section 3.1).
 func otherScheme(scheme string) string {
 	if scheme == "" || len(scheme) > 32 || strings.Trim(strings.ToLower(scheme),
 		"abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// invalidByte stands for a byte that is no UTF-8, in names that are matched: it equals no
-// character, and stands in every class that is negated.
+// invalidByte replaces a byte that is no UTF-8, in names to match: it equals no character, and is
+// in every negated class.
 const invalidByte rune = -1
 
 // span is an inclusive range of characters, invalidByte included.
@@ -23,7 +23,7 @@ type atom struct {
 }
 
 // glob is a pattern of characters. Matching and covering read the same atoms, so that they cannot
-// disagree on what a pattern says.
+// differ.
 type glob struct {
 	exact  bool   // no sign in it
 	lit    string // what it is, where exact; else what it begins with
@@ -33,7 +33,7 @@ type glob struct {
 	offset int  // of its text in the whole pattern
 }
 
-// parseGlob reads text, which stands at offset in pattern.
+// parseGlob reads text, which is at offset in pattern.
 func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error) {
 	g := glob{exact: true, noSep: noSep, offset: offset}
 	fail := func(at int, problem, cure string) (glob, error) {
@@ -99,8 +99,8 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 	return g, nil
 }
 
-// orderRuns puts the stars of each run of stars and single signs behind the single ones. "*?" and
-// "?*" say the same, and what says the same is compared sign by sign.
+// orderRuns puts the stars of each run of stars and single signs behind the single ones: "*?" and
+// "?*" match the same, and patterns are compared sign by sign.
 func orderRuns[T any](signs []T, star, single func(T) bool) {
 	for i := 0; i < len(signs); {
 		j := i
@@ -231,8 +231,7 @@ func (a atom) within(b atom) bool {
 	return true
 }
 
-// isSlash reports whether the atom is the character "/", as opposed to a sign that could stand for
-// it.
+// isSlash reports whether the atom is the character "/", and not a wildcard that matches it.
 func (a atom) isSlash() bool { return len(a.spans) == 1 && a.spans[0] == span{'/', '/'} }
 
 // match reports whether the whole of name is in the pattern. It takes time in proportion to the
@@ -312,10 +311,10 @@ func (g *glob) covers(other *glob) bool {
 		})
 }
 
-// inclusion reports whether everything that b stands for is in a, sign by sign: a star of a takes
+// inclusion reports whether a includes everything that b matches, sign by sign: a star of a takes
 // any signs of b that it may absorb, any other sign one that lies within it.
 func inclusion[T any](a, b []T, star func(T) bool, absorbs, takes func(a, b T) bool) bool {
-	// reach[j] says whether the signs of a so far take the first j of b.
+	// reach[j] is whether the signs of a so far take the first j of b.
 	reach := make([]bool, len(b)+1)
 	reach[0] = true
 	for _, sign := range a {

@@ -17,7 +17,7 @@ type Host struct {
 	ports  ports
 }
 
-// deep is the number of labels that "**" stands for.
+// deep is the number of labels of "**".
 const deep = -1
 
 // ports is an inclusive range. The zero ports are all.
@@ -218,7 +218,7 @@ func (p *Host) Canonical() string {
 	return text + p.ports.String()
 }
 
-// dotted is the name, with a dot before it where labels stand there.
+// dotted is the name, with a dot before it if labels precede it.
 func (p *Host) dotted() string {
 	if p.labels == 0 || p.name == "" {
 		return p.name

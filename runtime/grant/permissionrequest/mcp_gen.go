@@ -25,8 +25,9 @@ const (
 // Toolset returns the tools, prompts and resources of package permissionrequest; service handles the calls.
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/runtime/grant/permissionrequest",
-		Server:  toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
+		Package:  "github.com/mcpgen/mcpgen/runtime/grant/permissionrequest",
+		Manifest: "sha256:726ef82110222746629540655738c2e6f71f32c7d982420710e55c019d650a47",
+		Server:   toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolListPermissions, Authenticated: true, Permission: access.NoPermission()},
@@ -39,11 +40,11 @@ func Toolset(service *Service) toolset.Toolset {
 			{
 				Name:        ToolListPermissions,
 				Title:       "Your permissions",
-				Description: "ListPermissions returns the permissions on resources that you have now, your newest requests for more, and the permissions that your tools need.",
+				Description: "Returns the permissions on resources that you have now, your newest requests for more, and the permissions that your tools need.",
 				Input:       listInputSchema,
 				Output:      permissionsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in ListInput
 					decodeListInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -55,10 +56,10 @@ func Toolset(service *Service) toolset.Toolset {
 			{
 				Name:        ToolRequestPermission,
 				Title:       "Request a permission",
-				Description: "RequestPermission requests a permission on a resource, after a call was refused without it. An administrator decides. After the approval the same call works. Repeating an open request returns it.",
+				Description: "Requests a permission on a resource, after a call was refused without it. An administrator decides. After the approval the same call works. Repeating an open request returns it.",
 				Input:       inputSchema,
 				Output:      requestSchema,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in Input
 					decodeInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -79,7 +80,9 @@ func decodeListInput(r *decode.Reader, v *ListInput) {
 	for o.Next() {
 		switch o.Property {
 		case 0: // after
-			decode.String(r, &v.After).MaxLength(128)
+			if !r.Null() {
+				decode.String(r, &v.After).MaxLength(128)
+			}
 		}
 	}
 }
@@ -96,17 +99,21 @@ func decodeInput(r *decode.Reader, v *Input) {
 		case 2: // reason
 			decode.String(r, &v.Reason).MinLength(1).MaxLength(1000)
 		case 3: // restricted
-			decode.Bool(r, decode.New(&v.Restricted))
+			if !r.Null() {
+				decode.Bool(r, decode.New(&v.Restricted))
+			}
 		case 4: // tool
-			decode.String(r, &v.Tool).MaxLength(128)
+			if !r.Null() {
+				decode.String(r, &v.Tool).MaxLength(128)
+			}
 		}
 	}
 }
 
 // The schemas of arguments and results.
 const (
-	listInputSchema   = `{"properties":{"after":{"type":"string","maxLength":128,"description":"The value of next in the result before. Without it, the list begins with the first tool."}},"additionalProperties":false,"type":"object"}`
-	inputSchema       = `{"properties":{"type":{"type":"string","maxLength":64,"minLength":1,"description":"Kind of permission, as in the refusal.","examples":["file.read"]},"resource":{"type":"string","maxLength":4096,"minLength":1,"description":"Resource, or a pattern of some: docs/*.md below a root, git log * for a command, example.com:443 for a host.","examples":["docs/*.md"]},"restricted":{"type":"boolean","description":"As in the refusal. A restricted permission counts in isolated calls only.","default":true},"reason":{"type":"string","maxLength":1000,"minLength":1,"description":"Why the permission is needed. A person reads it and decides."},"tool":{"type":"string","maxLength":128,"description":"Tool whose call was refused."}},"additionalProperties":false,"type":"object","required":["type","resource","reason"]}`
+	listInputSchema   = `{"properties":{"after":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}],"description":"The value of next in the result before. Without it, the list begins with the first tool."}},"additionalProperties":false,"type":"object"}`
+	inputSchema       = `{"properties":{"type":{"type":"string","maxLength":64,"minLength":1,"description":"Kind of permission, as in the refusal, for example file.read."},"resource":{"type":"string","maxLength":4096,"minLength":1,"description":"Resource, or a pattern of some: docs/*.md below a root, git log * for a command, example.com:443 for a host."},"restricted":{"anyOf":[{"type":"boolean"},{"type":"null"}],"description":"As in the refusal. A restricted permission counts in isolated calls only.","default":true},"reason":{"type":"string","maxLength":1000,"minLength":1,"description":"Why the permission is needed. A person reads it and decides."},"tool":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}],"description":"Tool whose call was refused."}},"additionalProperties":false,"type":"object","required":["type","resource","reason"]}`
 	permissionsSchema = `{"properties":{"granted":{"items":{"properties":{"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if it counts in isolated calls only."},"parameters":{"type":"object","description":"Parameters narrow the permission."},"expires":{"type":"string","format":"date-time","description":"Expires is when it ends. It is absent if the permission does not expire."}},"additionalProperties":false,"type":"object","required":["type","resource","restricted"],"description":"Permission is a permission of the client."},"type":"array"},"requests":{"items":{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if the permission would count in isolated calls only."},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","restricted","status"],"description":"Request is a request for a permission."},"type":"array"},"tools":{"items":{"properties":{"name":{"type":"string"},"allow":{"items":{"properties":{"kind":{"type":"string","description":"Kind is the type of the permission."},"argument":{"type":"string"},"granted":{"type":"boolean","description":"Granted is true if you have a permission of this type, on any resource, that the tool can use."}},"additionalProperties":false,"type":"object","required":["kind","argument","granted"],"description":"Allow is a permission that a tool needs on the resource that an argument names."},"type":"array"}},"additionalProperties":false,"type":"object","required":["name","allow"],"description":"Tool is a tool whose calls need permissions."},"type":"array","description":"Tools are those that you may use and that need permissions."},"next":{"type":"string","description":"Next is present if there are more tools: call again with it as after."}},"additionalProperties":false,"type":"object","required":["granted","requests","tools"],"description":"Permissions are the permissions and the requests of a client."}`
 	requestSchema     = `{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if the permission would count in isolated calls only."},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","restricted","status"],"description":"Request is a request for a permission."}`
 )
@@ -121,8 +128,8 @@ func _() {
 		Granted  bool   `json:"granted"`
 	}](Allow{})
 	toolset.RunGoGenerate[struct {
-		Type       string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
-		Resource   string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
+		Type       string `json:"type" jsonschema:"minLength=1,maxLength=64"`
+		Resource   string `json:"resource" jsonschema:"minLength=1,maxLength=4096"`
 		Restricted *bool  `json:"restricted,omitempty" jsonschema:"default=true"`
 		Reason     string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
 		Tool       string `json:"tool,omitempty" jsonschema:"maxLength=128"`

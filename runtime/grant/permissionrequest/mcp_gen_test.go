@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:86b8dab5fc8e4aede0c64d94f48aaf83",
-		Code:   "2:93d359e38949b134a9e2056a9636a3f2",
+		Source: "2:7d992be0f15260c7fdfc09f391bc4fe7",
+		Code:   "2:bfb38e3c737777a98f93ae6f5c35e863",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

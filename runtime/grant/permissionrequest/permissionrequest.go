@@ -2,7 +2,7 @@
 // resources and the tools that need some, and request_permission requests another one. An
 // administrator approves the request in the API or the console; then the client's next call works.
 //
-//mcp:server name=permissions title="Permissions on resources"
+//mcp:server name=permissions title="Permissions on resources" optional=null
 //mcp:default authenticated action=none
 package permissionrequest
 
@@ -44,11 +44,11 @@ func New(keeper Store, defaults ...grant.Permission) *Service {
 
 // Input is the permission that a client requests.
 type Input struct {
-	// Kind of permission, as in the refusal.
-	Type string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
+	// Kind of permission, as in the refusal, for example file.read.
+	Type string `json:"type" jsonschema:"minLength=1,maxLength=64"`
 	// Resource, or a pattern of some: docs/*.md below a root, git log * for a command,
 	// example.com:443 for a host.
-	Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
+	Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096"`
 	// As in the refusal. A restricted permission counts in isolated calls only.
 	Restricted *bool `json:"restricted,omitempty" jsonschema:"default=true"`
 	// Why the permission is needed. A person reads it and decides.

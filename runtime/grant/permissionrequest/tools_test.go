@@ -68,7 +68,7 @@ func (host) MapAction(permission string) (string, error) { return permission, ni
 // switches has the tool "off" switched off, and no catalog.
 type switches struct{ catalog.Source }
 
-func (switches) Catalog(context.Context, access.Principal, catalog.Ask) (catalog.Found, error) {
+func (switches) Catalog(context.Context, access.Principal, catalog.Ref) (catalog.Found, error) {
 	return catalog.Found{}, catalog.ErrUnknown
 }
 func (switches) ToolsOff(context.Context) ([]string, error) { return []string{"off"}, nil }

@@ -21,8 +21,8 @@ const (
 
 type owner struct{ issuer, client string }
 
-// holding is what a client has. Its revision is a hash of the grants and their owner, so that it
-// stays the same while they do, whatever else changes in the store.
+// holding is the grants of a client. Its revision is a hash of the grants and their owner, so that
+// other changes in the store do not change it.
 type holding struct {
 	revision uint64
 	grants   []grant.Grant

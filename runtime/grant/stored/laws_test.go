@@ -222,7 +222,7 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 
 func TestGrantThatHasExpiredStaysAndDoesNotCount(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
-		soon := time.Now().Add(time.Hour) // the decision is asked for at that time
+		soon := time.Now().Add(time.Hour) // the time of the decision
 		if _, err := k.Grant(t.Context(), grant.Grant{Permission: permission("db.read t"),
 			Client: "x", Expires: soon}); err != nil {
 			t.Fatal(err)
@@ -232,10 +232,10 @@ func TestGrantThatHasExpiredStaysAndDoesNotCount(t *testing.T) {
 			t.Fatal(grants, err)
 		}
 		set := must(grant.NewSet(grants...))
-		if !set.Decide(soon.Add(-time.Second), grant.Ask{Kind: "db.read", Resource: "t"}).Allowed {
+		if !set.Decide(soon.Add(-time.Second), grant.Query{Kind: "db.read", Resource: "t"}).Allowed {
 			t.Error("refused before it expires")
 		}
-		if d := set.Decide(soon, grant.Ask{Kind: "db.read", Resource: "t"}); d.Allowed ||
+		if d := set.Decide(soon, grant.Query{Kind: "db.read", Resource: "t"}); d.Allowed ||
 			d.Cause != grant.HasExpired {
 			t.Errorf("%+v", d)
 		}
@@ -293,21 +293,21 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 		"has passed: choose a later": func(g *grant.Grant) { g.Expires = time.Now() },
 	}
 	law(t, func(t *testing.T, k, other keeper) {
-		for says, spoil := range wrong {
+		for message, spoil := range wrong {
 			g := good
 			spoil(&g)
 			if _, err := k.Grant(t.Context(), g); !errors.Is(err, grant.ErrInvalid) ||
-				!strings.Contains(err.Error(), says) {
-				t.Errorf("%s: %v", says, err)
+				!strings.Contains(err.Error(), message) {
+				t.Errorf("%s: %v", message, err)
 			}
-			if says == "the granting administrator: U+FFFD at byte 0" ||
-				strings.HasPrefix(says, "has passed") {
+			if message == "the granting administrator: U+FFFD at byte 0" ||
+				strings.HasPrefix(message, "has passed") {
 				continue // requests have neither
 			}
 			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer,
 				Client: g.Client, Reason: g.Reason})
-			if !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), says) {
-				t.Errorf("%s: %v", says, err)
+			if !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), message) {
+				t.Errorf("%s: %v", message, err)
 			}
 		}
 		if _, err := k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
@@ -563,7 +563,7 @@ func TestAskingTwiceIsAskingOnce(t *testing.T) {
 		if slices.Sort(ids); len(slices.Compact(ids)) != 1 {
 			t.Error(ids)
 		}
-		// Once it is decided on, it can be asked again.
+		// After the decision, it can be requested again.
 		must(k.Deny(t.Context(), first.ID, grant.Verdict{By: "ada"}))
 		if next := ask(t, k, "x", "net.connect example.com:443"); next.ID == first.ID {
 			t.Errorf("%+v", next)
@@ -705,7 +705,7 @@ func TestApprovalGivesLessAndNeverMore(t *testing.T) {
 	})
 }
 
-func TestWhatIsUnknownOrDecidedIsSaidSo(t *testing.T) {
+func TestWhatIsUnknownOrDecidedIsReportedAsThat(t *testing.T) {
 	law(t, func(t *testing.T, k, _ keeper) {
 		for _, id := range []string{"", "1", "01", "x", "-1", "99999999999999999999"} {
 			_, err := k.Request(t.Context(), id)

@@ -105,7 +105,8 @@ func (k *Keeper) List(ctx context.Context, f grant.Filter) ([]grant.Grant, error
 
 // Ask implements [grant.Requests]. Errors wrap [grant.ErrInvalid] and [grant.ErrTooMany].
 func (k *Keeper) Ask(ctx context.Context, r grant.Request) (grant.Request, error) {
-	return k.store.RequestGrant(ctx, r, k.open, by(ctx, audit.Event{Issuer: r.Issuer, Principal: r.Principal, Client: r.Client, Tool: r.Tool}))
+	e := audit.Event{Issuer: r.Issuer, Principal: r.Principal, Client: r.Client, Tool: r.Tool}
+	return k.store.RequestGrant(ctx, r, k.open, by(ctx, e))
 }
 
 // Request implements [grant.Requests].
@@ -115,7 +116,9 @@ func (k *Keeper) Request(ctx context.Context, id string) (grant.Request, error) 
 
 // Approve implements [grant.Requests]. Errors also wrap [grant.ErrInvalid] and [grant.ErrFull];
 // the request then stays open.
-func (k *Keeper) Approve(ctx context.Context, id string, v grant.Verdict) (grant.Request, grant.Grant, error) {
+func (k *Keeper) Approve(ctx context.Context, id string, v grant.Verdict) (
+	grant.Request, grant.Grant, error,
+) {
 	return k.store.ApproveRequest(ctx, id, v, by(ctx, audit.Event{Principal: v.By}))
 }
 

@@ -168,7 +168,7 @@ func TestWhatIsKeptIsBoundedAndRight(t *testing.T) {
 	})
 }
 
-func TestOpenRequestsAreAsManyAsTheKeeperIsTold(t *testing.T) {
+func TestOpenRequestsAreAsManyAsTheKeeperAllows(t *testing.T) {
 	stores(t, func(t *testing.T, url string, s *store.Store) {
 		k := stored.New(s, stored.Options{OpenRequests: 2})
 		ask(t, k, "x", "db.read a")

@@ -14,17 +14,17 @@ import (
 // that the caller gets the reason.
 const loadTimeout = 8 * time.Second
 
-// patience is how long a request waits for a provider while what is held serves: long enough for
-// one that answers, so that a key that it has withdrawn ends with the period, and short for one
+// patience is how long a request waits for a provider while the held value serves: long enough for
+// one that responds, so that a key that it has withdrawn ends with the period, and short for one
 // that hangs.
 const patience = time.Second
 
 // quiet is how long nothing was loaded when the next pause is the shortest again.
 const quiet = time.Minute
 
-// cached is what a provider publishes: fetched when it is asked for, and again after a period.
-// While that fails, or takes longer than [patience], what is held serves for the stale period and
-// no longer. Once it has, nobody waits until a load succeeds.
+// cached is a document of a provider: fetched on its first use, and again after a period. While
+// that fails, or takes longer than [patience], the held value serves for the stale period and no
+// longer. After that, no request waits until a load succeeds.
 //
 // One load runs at a time, however many callers want one. After a load there is a pause, whatever
 // came of the load: first of [RetryInterval], then twice as long after each load, up to interval.
@@ -98,8 +98,8 @@ func (c *cached[T]) renewed(ctx context.Context, h held[T]) held[T] {
 	return newer
 }
 
-// renew loads anew, unless somebody has since h, or the pause is not over. Its own error says that
-// ctx has ended; how the load went stands in what it returns.
+// renew loads again, unless h has been replaced meanwhile, or the pause is not over. Its own error
+// is that of ctx; the result of the load is in the value.
 func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	done := c.start(h)
 	if done == nil {
@@ -113,8 +113,7 @@ func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	}
 }
 
-// start starts to load, or joins a load on its way. Its result is nil where there is no need, as
-// renew says.
+// start starts to load, or joins a running load. Its result is nil if no load is needed; see renew.
 func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
 	if now := c.state(); now.tried.After(h.tried) || c.resting(now) {
 		return nil

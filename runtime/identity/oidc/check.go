@@ -22,7 +22,8 @@ func (o Options) check() error {
 		}
 	}
 	for i, server := range o.Resource.AuthorizationServers {
-		p.place(fmt.Sprintf("Resource.AuthorizationServers[%d]", i), func() error { return checkURL(server) })
+		at := fmt.Sprintf("Resource.AuthorizationServers[%d]", i)
+		p.place(at, func() error { return checkURL(server) })
 	}
 	if o.Leeway < 0 || o.Leeway > MaxLeeway {
 		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, MaxLeeway, DefaultLeeway)
@@ -92,9 +93,16 @@ func (i Issuer) check(p *problems) {
 
 func (c Claims) check(p *problems) {
 	paths := map[string]string{
-		"Claims.Scopes": c.Scopes, "Claims.Groups": c.Groups, "Claims.Client": c.Client, "Claims.User": c.User,
-		"Claims.Orgs.Claim": c.Orgs.Claim, "Claims.Orgs.Name": c.Orgs.Name, "Claims.Orgs.Standing": c.Orgs.Standing,
-		"Claims.Teams.Claim": c.Teams.Claim, "Claims.Teams.Name": c.Teams.Name, "Claims.Teams.Standing": c.Teams.Standing,
+		"Claims.Scopes":         c.Scopes,
+		"Claims.Groups":         c.Groups,
+		"Claims.Client":         c.Client,
+		"Claims.User":           c.User,
+		"Claims.Orgs.Claim":     c.Orgs.Claim,
+		"Claims.Orgs.Name":      c.Orgs.Name,
+		"Claims.Orgs.Standing":  c.Orgs.Standing,
+		"Claims.Teams.Claim":    c.Teams.Claim,
+		"Claims.Teams.Name":     c.Teams.Name,
+		"Claims.Teams.Standing": c.Teams.Standing,
 	}
 	for i, path := range c.Roles {
 		paths[fmt.Sprintf("Claims.Roles[%d]", i)] = path
@@ -126,7 +134,8 @@ func (c Claims) check(p *problems) {
 		}
 		for _, value := range slices.Sorted(maps.Keys(m.Standings)) {
 			if s := m.Standings[value]; rank(s) == 0 {
-				p.add("%s.Standings maps %q to %q: use access.Owner, access.Admin, access.Lead or access.Member", m.name, value, s)
+				p.add("%s.Standings maps %q to %q: use access.Owner, access.Admin, access.Lead or "+
+					"access.Member", m.name, value, s)
 			}
 		}
 	}

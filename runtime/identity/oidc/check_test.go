@@ -94,7 +94,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 	}
 }
 
-func TestEveryProblemIsToldAtOnce(t *testing.T) {
+func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	err := oidc.New(oidc.Options{Leeway: -1}).Check()
 	for _, want := range []string{"Resource.URL", "Leeway", "Issuers"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -103,7 +103,7 @@ func TestEveryProblemIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestSourceSaysWhatRunNeedsToKnow(t *testing.T) {
+func TestSourceHasWhatRunNeeds(t *testing.T) {
 	p := newProvider()
 	if p.source(t).NamesUsers() {
 		t.Error("it names users without a claim of them")

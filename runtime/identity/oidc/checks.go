@@ -41,8 +41,8 @@ func (i *issuer) checkAudience(c map[string]any) error {
 }
 
 // checkTimes checks exp, nbf and iat where they are, and returns when the token ends with the
-// leeway added, or the zero time where it does not say. A token with a claim cnf is refused here,
-// since it holds only together with a proof that nobody asks for.
+// leeway added, or the zero time without exp. A token with a claim cnf is refused here, since it is
+// valid only with a proof that the server does not request.
 func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, error) {
 	if _, bound := c["cnf"]; bound {
 		return time.Time{}, refuse("it is bound to a key of its client (cnf), but was sent as a " +

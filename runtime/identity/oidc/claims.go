@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// Claims say which claims of an issuer's tokens mean what. What is not configured is not read,
-// but for the standard claims of scopes and client.
+// Claims configure the meaning of an issuer's claims. Other claims are not read, except the
+// standard claims of scopes and client.
 //
 // A claim is named by its path: the name of a claim, or names joined by dots, as in
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
@@ -95,8 +95,8 @@ func (m Claims) roles(c map[string]any) []string {
 	return roles
 }
 
-// user is the host's user, "" where the token says nothing of one. OpenID Connect Core 1.0, section
-// 5.7 warns of addresses that nobody has verified: a user who may enter one could become any user.
+// user is the host's user, "" if the token has none. OpenID Connect Core 1.0, section 5.7 warns of
+// addresses that are not verified: a user who may enter one could become any user.
 func (m Claims) user(c map[string]any) (string, error) {
 	if m.User == "" {
 		return "", nil
@@ -115,9 +115,8 @@ func (m Claims) user(c map[string]any) (string, error) {
 	return user, nil
 }
 
-// verified reports whether the claim of users is no standard address, or one that has been
-// verified: the claim that says so stands beside it. A claim of another name that ends in "email"
-// is its issuer's own, which alone can say what it puts there.
+// verified reports whether the claim of users is no standard address, or a verified one, by the
+// claim beside it. Only its issuer can verify a claim with another name that ends in "email".
 func (m Claims) verified(c map[string]any) bool {
 	steps := names(m.User)
 	last := len(steps) - 1

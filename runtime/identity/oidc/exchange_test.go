@@ -124,7 +124,7 @@ const (
 
 // The whole request is compared: RFC 8693, section 2.1; RFC 6749, section 2.3.1; and for Entra
 // "OAuth 2.0 On-Behalf-Of flow", first case, access token request with a shared secret.
-func TestExchangeSendsWhatItsGrantAsksFor(t *testing.T) {
+func TestExchangeSendsWhatItsGrantRequires(t *testing.T) {
 	rfc := func(more ...string) url.Values {
 		form := url.Values{"grant_type": {grantType}, "subject_token": {subjectToken},
 			"subject_token_type": {accessType}, "requested_token_type": {accessType},
@@ -370,7 +370,7 @@ func TestConcurrentCallsShareOneExchange(t *testing.T) {
 	})
 }
 
-func TestExchangeThatFailsSaysWhyInTheLogAlone(t *testing.T) {
+func TestExchangeThatFailsReportsWhyInTheLogAlone(t *testing.T) {
 	const secret = "exchanged-secret"
 	echo := map[string]any{"error_description": "no: " + subjectToken + " " + secret,
 		"error_uri": "https://x/" + subjectToken, "refresh_token": secret}
@@ -591,7 +591,7 @@ func TestExchangeOptionsThatCannotWorkAreNamed(t *testing.T) {
 	}
 }
 
-func TestSourceKeepsTheTokenIfToldTo(t *testing.T) {
+func TestSourceKeepsTheTokenIfConfigured(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		s := newProvider().source(t, func(o *oidc.Options) { o.KeepToken = keep })
 		sent := token()

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// maxAnswerBytes bounds what a provider may answer. Large key sets take some 50 KiB.
-const maxAnswerBytes = 512 << 10
+// maxResponseBytes bounds a provider's response. Large key sets take some 50 KiB.
+const maxResponseBytes = 512 << 10
 
-// fetcher asks providers: bounded in size, and only at the URL that was configured or published.
+// fetcher reads from providers: bounded in size, and only from a configured or published URL.
 type fetcher struct{ client *http.Client }
 
 func newFetcher(client *http.Client) fetcher {
@@ -48,7 +48,9 @@ func (f fetcher) get(ctx context.Context, from string) (map[string]any, []byte, 
 }
 
 // post sends a form (RFC 7662, section 2.1) and returns the JSON object of the answer.
-func (f fetcher) post(ctx context.Context, to string, form url.Values, id, secret string) (map[string]any, error) {
+func (f fetcher) post(ctx context.Context, to string, form url.Values, id, secret string) (
+	map[string]any, error,
+) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, errors.New("is not a URL")
@@ -76,12 +78,12 @@ func (f fetcher) do(r *http.Request) (map[string]any, []byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, nil, status(response.StatusCode)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes+1))
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(body) > maxAnswerBytes {
-		return nil, nil, fmt.Errorf("returned more than %d bytes", maxAnswerBytes)
+	if len(body) > maxResponseBytes {
+		return nil, nil, fmt.Errorf("returned more than %d bytes", maxResponseBytes)
 	}
 	o, err := object(body)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	Post                // client_secret_post: by the form
 )
 
-// errTooManyQuestions is the error for a token that could not be asked about, since others are.
+// errTooManyQuestions is the error for a token that had to wait too long for others.
 var errTooManyQuestions = errors.New("too many introspection requests are waiting: find out " +
 	"why the server is slow, or which client sends so many tokens")
 
@@ -40,7 +40,7 @@ const (
 	endless = time.Hour
 )
 
-// Introspection asks an issuer about opaque tokens (RFC 7662).
+// Introspection configures the introspection of opaque tokens (RFC 7662).
 type Introspection struct {
 	// URL is the introspection endpoint. Empty is the one of the issuer's metadata.
 	URL string
@@ -91,7 +91,7 @@ func newIntrospector(settings Introspection, i *issuer, leeway time.Duration) *i
 	return n
 }
 
-// introspect tells whose an opaque token is.
+// introspect identifies the caller of an opaque token.
 func (s *Source) introspect(ctx context.Context, token string) (identity.Identity, error) {
 	for _, i := range s.issuers {
 		if i.introspector == nil {
@@ -105,7 +105,8 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 		if err != nil {
 			return identity.Identity{}, err
 		}
-		if client, _ := claims["client_id"].(string); i.introspector.ClientSubject && claims["sub"] == nil {
+		client, _ := claims["client_id"].(string)
+		if i.introspector.ClientSubject && claims["sub"] == nil {
 			claims = maps.Clone(claims)
 			claims["sub"] = client
 		}
@@ -137,7 +138,7 @@ func (n *introspector) load(ctx context.Context, o *opaque) (map[string]any, err
 	select {
 	case n.turns <- struct{}{}:
 		defer func() { <-n.turns }()
-		return n.ask(ctx, token)
+		return n.request(ctx, token)
 	case <-ctx.Done():
 		return nil, errTooManyQuestions
 	}
@@ -155,8 +156,8 @@ func (n *introspector) keep(_ *opaque, claims map[string]any, err error) time.Du
 	return min(n.Cache, time.Until(expires))
 }
 
-// ask asks the issuer about a token.
-func (n *introspector) ask(ctx context.Context, token string) (map[string]any, error) {
+// request sends an introspection request about a token.
+func (n *introspector) request(ctx context.Context, token string) (map[string]any, error) {
 	to, err := n.endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -169,7 +170,8 @@ func (n *introspector) ask(ctx context.Context, token string) (map[string]any, e
 		id, secret = "", ""
 	}
 	claims, err := n.issuer.web.post(ctx, to, form, id, secret)
-	if s := status(0); errors.As(err, &s) && (s == http.StatusUnauthorized || s == http.StatusForbidden) {
+	if s := status(0); errors.As(err, &s) &&
+		(s == http.StatusUnauthorized || s == http.StatusForbidden) {
 		return nil, fmt.Errorf("%s: %w: it rejects this server's ClientID and ClientSecret", to, err)
 	}
 	if err != nil {
@@ -185,7 +187,7 @@ func (n *introspector) ask(ctx context.Context, token string) (map[string]any, e
 	return claims, nil
 }
 
-// endpoint is where to ask.
+// endpoint is the introspection endpoint.
 func (n *introspector) endpoint(ctx context.Context) (string, error) {
 	if n.URL != "" {
 		return n.URL, nil
@@ -201,15 +203,15 @@ func (n *introspector) endpoint(ctx context.Context) (string, error) {
 	return m.value.introspection, nil
 }
 
-// check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when
-// it ends.
+// check checks the issuer's response about an active token (RFC 7662, section 2.2) and returns when
+// the token ends.
 func (n *introspector) check(c map[string]any) (time.Time, error) {
 	if iss, present := c["iss"]; present && iss != any(n.issuer.settings.URL) {
 		return time.Time{}, refuse("%s reports another issuer", n.issuer.settings.URL)
 	}
 	kind, typed := c["token_type"]
 	if typed {
-		// Some say what the token is for, access_token, where the way in which it is shown belongs.
+		// Some write the kind of token, access_token, in place of its type.
 		if s, _ := kind.(string); !strings.EqualFold(s, "Bearer") && s != "access_token" {
 			return time.Time{}, refuse("it was sent as a bearer token, but has another type")
 		}

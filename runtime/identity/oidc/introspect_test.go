@@ -29,14 +29,14 @@ func asking(p *provider, answer func() string, change ...func(*oidc.Introspectio
 	})
 }
 
-// active is what a provider says about a token that holds, with changes.
+// active is a provider's response for an active token, with changes.
 func active(changes ...any) func() string {
 	return func() string {
 		return encode(claims(append([]any{"active", true, "token_type", "Bearer"}, changes...)...))
 	}
 }
 
-func TestOpaqueTokensAreAskedAbout(t *testing.T) {
+func TestOpaqueTokensAreIntrospected(t *testing.T) {
 	at := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
 	missing := func(n *oidc.Introspection) { n.AllowMissingAudience = true }
 	client := func(n *oidc.Introspection) { n.ClientSubject = true }
@@ -202,7 +202,7 @@ func TestAnswersAreRememberedForABoundedTime(t *testing.T) {
 	})
 }
 
-// A token in use is asked about again as well: to be revoked while it is used must end it.
+// A token in use is introspected again as well: its revocation must end its use.
 func TestRememberedAnswersDoNotLastLongerByUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()
@@ -230,7 +230,7 @@ func TestRememberedAnswersDoNotLastLongerByUse(t *testing.T) {
 	})
 }
 
-func TestWithoutACacheEachRequestAsks(t *testing.T) {
+func TestWithoutACacheEachRequestQueries(t *testing.T) {
 	p := newProvider()
 	s := p.source(t, asking(p, active()))
 	for range 3 {

@@ -38,10 +38,12 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 	}
 	i := &issuer{settings: s, web: web}
 	i.metadata = &cached[metadata]{
-		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod,
+		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
 	}
 	i.keys = &cached[[]key]{
-		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod,
+		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
 	}
 	if s.Introspection != nil {
 		i.introspector = newIntrospector(*s.Introspection, i, o.Leeway)
@@ -49,7 +51,7 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 	return i
 }
 
-// metadata is what an issuer says about itself.
+// metadata has the endpoints in an issuer's metadata.
 type metadata struct{ keys, introspection string }
 
 // discover reads an issuer's metadata: as an OpenID provider publishes it (OpenID Connect Discovery
@@ -60,17 +62,19 @@ func (i *issuer) discover(ctx context.Context) (metadata, error) {
 		return metadata{}, err
 	}
 	openid := strings.TrimSuffix(i.settings.URL, "/") + "/.well-known/openid-configuration"
-	oauth := base.Scheme + "://" + base.Host + "/.well-known/oauth-authorization-server" + strings.TrimSuffix(base.EscapedPath(), "/")
+	oauth := base.Scheme + "://" + base.Host + "/.well-known/oauth-authorization-server" +
+		strings.TrimSuffix(base.EscapedPath(), "/")
 	o, _, err := i.web.get(ctx, openid)
 	from := openid
-	if s := status(0); errors.As(err, &s) && s != http.StatusTooManyRequests && s < http.StatusInternalServerError {
+	if s := status(0); errors.As(err, &s) &&
+		s != http.StatusTooManyRequests && s < http.StatusInternalServerError {
 		o, _, err = i.web.get(ctx, oauth)
 		from = oauth
 	}
 	if err != nil {
 		return metadata{}, fmt.Errorf("%s: %w", from, err)
 	}
-	// RFC 8414, section 3.3: otherwise a writer there could speak for another issuer.
+	// RFC 8414, section 3.3: otherwise a writer there could impersonate another issuer.
 	if named, _ := o["issuer"].(string); named != i.settings.URL {
 		return metadata{}, fmt.Errorf("%s is the metadata of %s: write that URL as the issuer's, or "+
 			"find out which server responds there", from, quoted(named))

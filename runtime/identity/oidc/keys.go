@@ -17,7 +17,7 @@ import (
 const (
 	// maxKeys bounds a key set: a token without a key id is tried with each.
 	maxKeys = 64
-	// RFC 7518, section 3.3 asks for 2048 bits; the time of a check grows with their square.
+	// RFC 7518, section 3.3 requires 2048 bits; the time of a check grows with their square.
 	minRSABits, maxRSABits = 2048, 8192
 )
 
@@ -38,7 +38,8 @@ func (k key) suits(h header) bool {
 	case *rsa.PublicKey:
 		return strings.HasPrefix(h.alg, "RS") || strings.HasPrefix(h.alg, "PS")
 	case *ecdsa.PublicKey: // RFC 7518, section 3.4: one curve each
-		return h.alg == map[int]string{256: "ES256", 384: "ES384", 521: "ES512"}[public.Curve.Params().BitSize]
+		algs := map[int]string{256: "ES256", 384: "ES384", 521: "ES512"}
+		return h.alg == algs[public.Curve.Params().BitSize]
 	case ed25519.PublicKey:
 		return h.alg == "EdDSA"
 	}
@@ -82,18 +83,20 @@ func (i *issuer) fetchKeys(ctx context.Context) ([]key, error) {
 	return keys, nil
 }
 
-// readKey reads one key. What is not for signatures, is too weak, or is of a type not known is
-// left out, as RFC 7517, section 5 asks, and so is a private or a shared one, which its issuer
-// should not have published.
+// readKey reads one key. A key that is not for signatures, is too weak, or has an unknown type is
+// left out (RFC 7517, section 5), and so is a private or a shared one, which its issuer should not
+// have published.
 func readKey(raw []byte) (key, bool) {
 	var k jose.JSONWebKey
-	if err := k.UnmarshalJSON(raw); err != nil || !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {
+	if err := k.UnmarshalJSON(raw); err != nil || !k.Valid() || !k.IsPublic() ||
+		k.Use != "" && k.Use != "sig" {
 		return key{}, false
 	}
 	var more struct {
 		Operations []string `json:"key_ops"` // RFC 7517, section 4.3; go-jose does not read it
 	}
-	if err := json.Unmarshal(raw, &more); err != nil || more.Operations != nil && !slices.Contains(more.Operations, "verify") {
+	if err := json.Unmarshal(raw, &more); err != nil ||
+		more.Operations != nil && !slices.Contains(more.Operations, "verify") {
 		return key{}, false
 	}
 	switch public := k.Key.(type) {

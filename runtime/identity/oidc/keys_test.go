@@ -25,7 +25,7 @@ func other() string {
 	return signWith(otherRSA(), `{"alg":"RS256","kid":"new"}`, encode(claims()))
 }
 
-// verified says in one word how a token fared.
+// verified is the result for a token, in one word.
 func verified(t *testing.T, s *oidc.Source, token string) string {
 	t.Helper()
 	_, err := s.Verify(t.Context(), token)
@@ -54,7 +54,7 @@ func TestRotatedKeysAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A token without a key id asks for newer keys as well.
+		// A token without a key id causes a fetch of newer keys as well.
 		p.change(func() { p.keys = []map[string]any{jwk("later", later)} })
 		time.Sleep(oidc.RefreshInterval)
 		if got := verified(t, s, signWith(later, `{"alg":"EdDSA"}`,

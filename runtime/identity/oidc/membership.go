@@ -74,7 +74,7 @@ func (Memberships) path(configured, usual string) string {
 	return usual
 }
 
-// standing is that of an object, which need not say any.
+// standing is that of an object, which need not have one.
 func (m Memberships) standing(o map[string]any) access.Standing {
 	var v any = o
 	for _, name := range names(m.path(m.Standing, "standing")) {

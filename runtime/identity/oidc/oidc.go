@@ -136,7 +136,7 @@ type Source struct {
 	resource identity.Resource
 	issuers  []*issuer
 	leeway   time.Duration
-	broken   error // what Check says
+	broken   error // of Check
 }
 
 var (
@@ -210,8 +210,8 @@ func (s *Source) MappedRoles() []string {
 // Resource describes the server to clients. The slices are the source's own.
 func (s *Source) Resource() identity.Resource { return s.resource }
 
-// Fetch fetches the metadata and the keys of every issuer, so that a program may tell at its start
-// that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
+// Fetch fetches the metadata and the keys of every issuer, so that a program may report at its
+// start that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
 // [RetryInterval] is over.
 func (s *Source) Fetch(ctx context.Context) error {
 	if s.broken != nil {

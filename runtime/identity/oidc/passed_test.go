@@ -16,7 +16,7 @@ func TestClaimsOfAJWTArePassedOn(t *testing.T) {
 		!reflect.DeepEqual(id.Claims["realm_access"], map[string]any{"roles": []any{"Admin"}}) {
 		t.Errorf("%s, %v", id.Scheme, id.Claims)
 	}
-	// What they say decides nothing by itself.
+	// Their content decides nothing by itself.
 	if id.Roles != nil || id.Principal.Groups != nil {
 		t.Errorf("%+v", id)
 	}
@@ -29,7 +29,7 @@ func TestAnswerAboutAnOpaqueTokenIsPassedOnWithoutTheToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // asked, and remembered
+	for range 2 { // fetched, and cached
 		r.Header.Set("Authorization", "Bearer opaque-0123456789")
 		id, err := s.Identify(r)
 		if err != nil || id.Scheme != "introspection" || id.Claims["department"] != "radio" || id.Claims["active"] != true {

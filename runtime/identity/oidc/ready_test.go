@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// readyz returns what asks a server with this source whether it is ready.
+// readyz returns a func that requests the readiness of a server with this source.
 func readyz(t *testing.T, s *oidc.Source) func() int {
 	t.Helper()
 	server, err := runtime.New(runtime.Options{Identity: s, Logger: slog.New(slog.DiscardHandler)},

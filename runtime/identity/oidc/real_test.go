@@ -106,7 +106,7 @@ func (p *real) rotate() {
 	p.until("rotated")
 }
 
-// post asks the provider as one of its clients, and returns what it answers.
+// post sends a request to the provider as one of its clients, and returns the response.
 func (p *real) post(path, client, secret string, form url.Values) map[string]any {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.issuer+path, strings.NewReader(form.Encode()))

@@ -27,13 +27,13 @@ func Algorithms() []string {
 var strict = base64.RawURLEncoding.Strict()
 
 // limits bound what a token's header or payload, or a provider's answer, may hold.
-var limits = decode.Limits{Bytes: maxAnswerBytes, Depth: 16, Values: 20_000}
+var limits = decode.Limits{Bytes: maxResponseBytes, Depth: 16, Values: 20_000}
 
 // object reads a JSON object in the one way in which everybody reads it: nothing twice, names
 // by their exact case, numbers as they are written.
 func object(doc []byte) (map[string]any, error) {
 	if err := decode.Scan(doc, limits); err != nil {
-		// what it says may quote the document
+		// its text may quote the document
 		return nil, errors.New("not JSON, or ambiguous JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
@@ -62,7 +62,7 @@ type header struct {
 	alg, kid, typ string
 }
 
-// readHeader reads a JWT's header and refuses what nobody here may be asked to understand.
+// readHeader reads a JWT's header and refuses critical extensions.
 func readHeader(part string) (header, error) {
 	doc, err := strict.DecodeString(part)
 	if err != nil {
@@ -100,10 +100,10 @@ func (h header) mediaType() string {
 	return strings.TrimPrefix(strings.ToLower(h.typ), "application/")
 }
 
-// typed reports whether the header says that this is an access token (RFC 9068, section 2.1).
+// typed reports whether the header's type is that of an access token (RFC 9068, section 2.1).
 func (h header) typed() bool { return h.mediaType() == "at+jwt" }
 
-// check holds the header against an issuer's settings.
+// check checks the header by an issuer's settings.
 func (h header) check(s Issuer) error {
 	if !slices.Contains(s.Algorithms, h.alg) {
 		return refuse("it is signed with %s, which is not an accepted algorithm",

@@ -32,7 +32,7 @@ func TestTokensOfEachAlgorithmHold(t *testing.T) {
 			fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":"application/AT+JWT"}`, test.alg, test.kid),
 			fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":"JWT"}`, test.alg, test.kid),
 			fmt.Sprintf(`{"alg":%q}`, test.alg), // without an id each key is tried
-			// What a token says about its own keys is not followed.
+			// A token's claims about its own keys are ignored.
 			fmt.Sprintf(`{"alg":%q,"kid":%q,"jku":"https://evil.example/keys","x5u":"https://evil.example/cert"}`, test.alg, test.kid),
 		} {
 			id, err := source.Verify(t.Context(), signWith(test.key, header, encode(claims())))

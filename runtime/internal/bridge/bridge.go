@@ -5,8 +5,10 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -25,19 +27,26 @@ type Config struct {
 	Facts      *request.Server
 	Guard      *guard.Guard
 	Middleware []mcp.Middleware
-	// Conditional names tools of an adopted server that it lists to some clients only.
-	Conditional []string
+	// Descriptions replace those of tools of an adopted server, by name.
+	Descriptions map[string]string
 }
 
 // Bridge is a go-sdk server behind the guard.
 type Bridge struct {
 	Config
 	send mcp.MethodHandler // past the middleware that drops list_changed
+	next mcp.MethodHandler // the server itself, without the guard
+
+	asking    context.Context // ends with all questions
+	endAsking context.CancelCauseFunc
+	mu        sync.Mutex
+	waiting   map[any]*questions // by session
 }
 
 // New puts the guard around a server, and registers the dispatcher of the toolsets' tools.
 func New(c Config) *Bridge {
-	b := &Bridge{Config: c}
+	b := &Bridge{Config: c, waiting: map[any]*questions{}}
+	b.asking, b.endAsking = context.WithCancelCause(context.Background())
 	c.Server.AddTool(&mcp.Tool{Name: dispatcher, InputSchema: json.RawMessage(`{"type":"object"}`)},
 		b.dispatch)
 	c.Server.AddReceivingMiddleware(b.Receiving)
@@ -48,14 +57,15 @@ func New(c Config) *Bridge {
 // Receiving is the guard as go-sdk's outermost middleware. It reads the caller from the carrier,
 // and from nowhere else.
 func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
-	inner := b.answer(next)
+	b.next = next
+	inner := b.serve(next)
 	for _, m := range slices.Backward(b.Middleware) {
 		inner = m(inner)
 	}
 	chain := b.Guard.Chain(func(ctx context.Context, m *guard.Message) (guard.Answer, error) {
 		c := m.Origin.(*carrier)
 		c.inside = m
-		res, err := inner(ctx, m.Method, c.withParams(m.Params))
+		res, err := inner(ctx, m.Method, withParams(c.request, m.Params))
 		if r, ok := res.(*encodedResult); ok {
 			return guard.Answer{Encoded: r.encoded}, err
 		}
@@ -73,10 +83,14 @@ func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		c.request, c.report = req, nil
 		c.message = guard.Message{Info: c.info, Method: method, Params: req.GetParams(),
 			Meta: metaOf(req.GetParams()), Origin: c}
+		responses, state := wire.ResponsesOf(c.message.Params)
+		c.message.Responds = responses != nil || state != ""
 		c.complete(b.Facts)
 		a, err := chain(context.WithValue(ctx, carrierKey{}, c), &c.message)
 		switch {
 		case err != nil:
+			rpc, ok := errors.AsType[*jsonrpc.Error](err)
+			c.mismatch.Store(ok && rpc.Code == mcp.CodeHeaderMismatch && !c.info.HasSessions())
 			return nil, err
 		case a.Encoded == nil: // of a notification
 			return nil, nil
@@ -99,9 +113,14 @@ func (r *encodedResult) MarshalJSON() ([]byte, error) {
 
 func (b *Bridge) server(*http.Request) *mcp.Server { return b.Server }
 
-// Run serves one client over a transport.
+// Run serves one client over a transport, until its session or ctx ends.
 func (b *Bridge) Run(ctx context.Context, transport mcp.Transport) error {
-	return b.Server.Run(ctx, transport)
+	session, err := b.Server.Connect(ctx, transport, nil)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = b.close(session) })() // every end is the same here
+	return cmp.Or(session.Wait(), ctx.Err())
 }
 
 // CloseSessions closes all sessions, and returns when they are closed.
@@ -109,7 +128,7 @@ func (b *Bridge) CloseSessions() {
 	var wg sync.WaitGroup
 	for session := range b.Server.Sessions() {
 		wg.Go(func() {
-			if err := session.Close(); err != nil {
+			if err := b.close(session); err != nil {
 				b.Guard.Log.Debug("closing a session", "error", err)
 			}
 		})

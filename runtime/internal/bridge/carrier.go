@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,9 +20,9 @@ type carrier struct {
 	info     *request.Info
 	request  mcp.Request // as go-sdk has decoded it
 	message  guard.Message
-	inside   *guard.Message      // at the end of the chain
-	report   *invoke.Report      // of the handler; nil until a toolset's handler has run
-	requests mcp.InputRequestMap // by its first run
+	inside   *guard.Message // at the end of the chain
+	report   *invoke.Report // of the handler; nil until a toolset's handler has run
+	mismatch atomic.Bool    // the answer is that a bound header differs from its argument
 }
 
 // CarrierKey is where the carrier travels.
@@ -31,14 +32,16 @@ const CarrierKey = "github.com/mcpgen/mcpgen/runtime.carrier"
 type carrierKey struct{}
 
 // TokenInfo returns the facts about a message in the form that go-sdk carries.
-func TokenInfo(info *request.Info) *auth.TokenInfo {
-	extra := map[string]any{CarrierKey: &carrier{info: info}}
-	return &auth.TokenInfo{UserID: sessionUser(info.Principal), Extra: extra}
+func TokenInfo(info *request.Info) *auth.TokenInfo { return (&carrier{info: info}).token() }
+
+func (c *carrier) token() *auth.TokenInfo {
+	extra := map[string]any{CarrierKey: c}
+	return &auth.TokenInfo{UserID: sessionUser(c.info.Principal), Extra: extra}
 }
 
 // verified is the verifier for go-sdk's middleware of a request that is verified already.
-func verified(info *request.Info) auth.TokenVerifier {
-	token := TokenInfo(info)
+func verified(c *carrier) auth.TokenVerifier {
+	token := c.token()
 	return func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 		return token, nil
 	}
@@ -63,6 +66,9 @@ func (c *carrier) complete(server *request.Server) {
 	if session, _ := c.request.GetSession().(*mcp.ServerSession); session != nil {
 		named, _ := c.message.Meta[mcp.MetaKeyProtocolVersion].(string)
 		c.info.InSession(session, named)
+	}
+	if c.info.Itself {
+		c.info.Inputs = request.InputsIn(c.message.Meta)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
@@ -19,8 +20,8 @@ type HTTP struct {
 	masker    redact.Masker
 }
 
-// HTTP returns a handler with sessions of its own, which do not end as idle.
-func (b *Bridge) HTTP(maxBodyBytes int64) *HTTP {
+// HTTP returns a handler with sessions of its own, which do not end as idle. Their events are kept.
+func (b *Bridge) HTTP(maxBodyBytes int64, events *resume.Store) *HTTP {
 	options := mcp.StreamableHTTPOptions{
 		DisableLocalhostProtection:   true, // the transport's own check knows Options.AllowedHosts
 		MaxRequestBodyBytes:          maxBodyBytes,
@@ -28,6 +29,7 @@ func (b *Bridge) HTTP(maxBodyBytes int64) *HTTP {
 	}
 	withoutSessions := options
 	withoutSessions.Stateless = true
+	options.EventStore = events
 	return &HTTP{
 		sessions:  mcp.NewStreamableHTTPHandler(b.server, &options),
 		stateless: mcp.NewStreamableHTTPHandler(b.server, &withoutSessions),
@@ -45,12 +47,13 @@ func (h *HTTP) Serve(w http.ResponseWriter, r *http.Request, info *request.Info)
 	r = r.WithContext(r.Context())
 	r.Header = info.Header.Clone()
 	r.Header.Set("Authorization", "Bearer verified")
+	c := &carrier{info: info}
 	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
-	auth.RequireBearerToken(verified(info), options)(next).
-		ServeHTTP(&responseRewriter{ResponseWriter: w, info: info, masker: h.masker}, r)
+	auth.RequireBearerToken(verified(c), options)(next).
+		ServeHTTP(&responseRewriter{ResponseWriter: w, carrier: c, masker: h.masker}, r)
 }
 
-// responseRewriter corrects three responses of go-sdk:
+// responseRewriter corrects four responses of go-sdk:
 //
 //   - The session of another user is 403 and one that does not exist is 404. Both become 404.
 //     go-sdk has no other 403.
@@ -58,9 +61,10 @@ func (h *HTTP) Serve(w http.ResponseWriter, r *http.Request, info *request.Info)
 //     masked.
 //   - An error with an HTTP status of its own in 2026-07-28 is written as a body, also if an event
 //     stream has begun. Then it becomes an event.
+//   - The guard's error about a bound header (-32020) has status 200. It becomes 400 (SEP-2243).
 type responseRewriter struct {
 	http.ResponseWriter
-	info   *request.Info
+	*carrier
 	masker redact.Masker
 
 	foreign bool
@@ -100,6 +104,11 @@ func (w *responseRewriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	case w.refused:
 		out = []byte(w.masker.Text(string(b)))
+	case !w.events && w.mismatch.Load(): // go-sdk writes the error as the one event of a stream
+		_, text, _ := bytes.Cut(b, []byte("data: "))
+		out = bytes.TrimSpace(text)
+		w.Header().Set("Content-Type", "application/json")
+		w.ResponseWriter.WriteHeader(http.StatusBadRequest)
 	case w.late: // go-sdk writes the whole error at once, on one line
 		out = append([]byte("event: message\ndata: "), bytes.TrimSpace(b)...)
 		out = append(out, "\n\n"...)

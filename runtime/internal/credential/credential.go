@@ -37,6 +37,20 @@ func Later(id identity.Identity, requestID string,
 	return &Held{requestID: requestID, id: id, load: load}
 }
 
+// Fork returns another holder of the same value, with an end of its own. It is nil without a value,
+// and once the message has its answer.
+func (h *Held) Fork() *Held {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return nil
+	}
+	return &Held{requestID: h.requestID, load: h.load, id: h.id, texts: slices.Clone(h.texts)}
+}
+
 // RequestID is the id of the message in the log.
 func (h *Held) RequestID() string { return h.requestID }
 

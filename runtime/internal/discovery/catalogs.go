@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
@@ -84,13 +82,13 @@ func (c *Catalogs) Declared() []catalog.Found {
 type Filter struct {
 	In   *access.Set // nil leaves all
 	Note string      // for the client
-	// More has tools by name that are not in the lists, or differ from those there. Rules and In
-	// apply to them as well.
-	More    map[string]*mcp.Tool
+	// Adopted holds what an adopted server lists to the client; nil without one. Rules and In apply
+	// to it as well.
+	Adopted *AdoptedItems
 	unknown string // the requested catalogs that do not exist for the caller, for the log
 }
 
-// Filter resolves what a message asks for. A catalog that the caller does not have counts as empty,
+// Filter resolves what a message requests. A catalog that the caller does not have counts as empty,
 // with a note. If none of them can be found, the list is that of all catalogs, with a note, or is
 // refused with Strict; the error wraps [catalog.ErrUnknown] for unknown catalogs.
 func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, error) {
@@ -128,7 +126,7 @@ func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
 	if q.ReadOnly {
 		f.In = &c.Policy.ReadOnly
 	}
-	if len(q.Asks) == 0 {
+	if len(q.Refs) == 0 {
 		return f, nil
 	} else if q.TooLong {
 		return f, catalog.ErrUnknown
@@ -136,11 +134,11 @@ func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout) // of all queries together
 	defer cancel()
 	var tools, notes []string
-	var unknown []catalog.Ask
-	for _, ask := range q.Asks {
-		found, err := c.find(ctx, p, ask)
+	var unknown []catalog.Ref
+	for _, ref := range q.Refs {
+		found, err := c.find(ctx, p, ref)
 		if errors.Is(err, catalog.ErrUnknown) {
-			unknown = append(unknown, ask)
+			unknown = append(unknown, ref)
 			continue
 		} else if err != nil {
 			return f, err
@@ -150,7 +148,7 @@ func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
 			notes = append(notes, found.Note)
 		}
 	}
-	if len(unknown) == len(q.Asks) {
+	if len(unknown) == len(q.Refs) {
 		return f, catalog.ErrUnknown
 	} else if len(unknown) > 0 {
 		f.unknown = c.recorded(unknown)
@@ -164,16 +162,16 @@ func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
 	return f, nil
 }
 
-// find returns one catalog that a principal may ask for.
+// find returns one catalog that a principal may request.
 func (c *Catalogs) find(ctx context.Context, p access.Principal,
-	ask catalog.Ask) (found catalog.Found, err error) {
+	ref catalog.Ref) (found catalog.Found, err error) {
 	err = catalog.ErrUnknown
-	if c.Source != nil && !strings.HasPrefix(ask.ID, DeclaredPrefix) {
+	if c.Source != nil && !strings.HasPrefix(ref.ID, DeclaredPrefix) {
 		found, err = query(ctx, c, func(ctx context.Context) (catalog.Found, error) {
-			return c.Source.Catalog(ctx, p, ask)
+			return c.Source.Catalog(ctx, p, ref)
 		})
 	}
-	own, declared := c.declared[cmp.Or(ask.ID, DeclaredID(ask.Name))]
+	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
 	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
 		return own, nil // the catalog of code wins: it was reviewed with the code
 	}
@@ -189,13 +187,13 @@ func (c *Catalogs) FilterError(err error) error {
 }
 
 // RecordedQuery returns what the log and the audit record of requested catalogs.
-func (c *Catalogs) RecordedQuery(q request.CatalogQuery) string { return c.recorded(q.Asks) }
+func (c *Catalogs) RecordedQuery(q request.CatalogQuery) string { return c.recorded(q.Refs) }
 
-func (c *Catalogs) recorded(asks []catalog.Ask) string {
-	texts := make([]string, len(asks))
-	for i, ask := range asks {
-		if texts[i] = ask.Name; ask.ID != "" {
-			texts[i] = "id " + ask.ID
+func (c *Catalogs) recorded(refs []catalog.Ref) string {
+	texts := make([]string, len(refs))
+	for i, ref := range refs {
+		if texts[i] = ref.Name; ref.ID != "" {
+			texts[i] = "id " + ref.ID
 		}
 	}
 	return c.Masker.TextWithin(strings.Join(texts, ", "), maxRecordedQuery)
@@ -210,7 +208,7 @@ func query[T any](ctx context.Context, c *Catalogs,
 	case c.querying <- struct{}{}:
 	case <-ctx.Done():
 		return result, fmt.Errorf(
-			"too many queries wait for the source of catalogs: %w", worker.ErrNoAnswer)
+			"too many queries wait for the source of catalogs: %w", worker.ErrNoResponse)
 	}
 	return principal.Supervise(ctx, c.Pool, c.Masker, func() (T, error) {
 		defer func() { <-c.querying }()

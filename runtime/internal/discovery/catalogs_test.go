@@ -49,7 +49,7 @@ func (s *shelf) query(ctx context.Context) error {
 }
 
 func (s *shelf) Catalog(
-	ctx context.Context, _ access.Principal, ask catalog.Ask,
+	ctx context.Context, _ access.Principal, ref catalog.Ref,
 ) (catalog.Found, error) {
 	if err := s.query(ctx); err != nil {
 		return catalog.Found{}, err
@@ -57,7 +57,7 @@ func (s *shelf) Catalog(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, found := range s.catalogs {
-		if ask.ID == found.ID || ask.ID == "" && ask.Name == found.Name {
+		if ref.ID == found.ID || ref.ID == "" && ref.Name == found.Name {
 			return found, nil
 		}
 	}
@@ -123,16 +123,16 @@ func (c *Catalogs) resolved(t *testing.T, q request.CatalogQuery) (Filter, error
 	return c.Resolve(t.Context(), caller("Viewer"), q)
 }
 
-func asks(name, id string) request.CatalogQuery {
-	q := request.CatalogQuery{Asks: []catalog.Ask{{Name: name, ID: id}}, Set: true}
-	if q.Asks[0].IsZero() {
-		q.Asks = nil
+func queryOf(name, id string) request.CatalogQuery {
+	q := request.CatalogQuery{Refs: []catalog.Ref{{Name: name, ID: id}}, Set: true}
+	if q.Refs[0].IsZero() {
+		q.Refs = nil
 	}
 	return q
 }
 
 func both(a, b request.CatalogQuery) request.CatalogQuery {
-	a.Asks = slices.Concat(a.Asks, b.Asks)
+	a.Refs = slices.Concat(a.Refs, b.Refs)
 	return a
 }
 
@@ -159,7 +159,7 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		{ID: "2", Name: "own", Tools: []string{"drop"}},
 		{ID: "3", Name: "both", Global: true, Tools: []string{"drop"}},
 	}}
-	tooLong := asks("kit", "")
+	tooLong := queryOf("kit", "")
 	tooLong.TooLong = true
 	for name, test := range map[string]struct {
 		source catalog.Source
@@ -167,32 +167,32 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 		want   string
 	}{
 		"none":                       {source, request.CatalogQuery{}, "all"},
-		"explicitly none":            {source, asks("", ""), "all"},
-		"the source's":               {source, asks("kit", ""), "[drop] a note"},
-		"by id":                      {source, asks("", "1"), "[drop] a note"},
-		"by id, whatever the name":   {source, asks("own", "1"), "[drop] a note"},
-		"of a scope before code's":   {source, asks("own", ""), "[drop] "},
-		"code's before a global one": {source, asks("both", ""), "[read] "},
-		"a global one by id":         {source, asks("both", "3"), "[drop] "},
-		"code's by id":               {source, asks("", "code:own"), "[look read] "},
-		"code's without a source":    {nil, asks("own", ""), "[look read] "},
-		"unknown to code":            {source, asks("", "code:kit"), catalog.ErrUnknown.Error()},
-		"two": {source, both(asks("kit", ""), asks("", "code:own")),
+		"explicitly none":            {source, queryOf("", ""), "all"},
+		"the source's":               {source, queryOf("kit", ""), "[drop] a note"},
+		"by id":                      {source, queryOf("", "1"), "[drop] a note"},
+		"by id, whatever the name":   {source, queryOf("own", "1"), "[drop] a note"},
+		"of a scope before code's":   {source, queryOf("own", ""), "[drop] "},
+		"code's before a global one": {source, queryOf("both", ""), "[read] "},
+		"a global one by id":         {source, queryOf("both", "3"), "[drop] "},
+		"code's by id":               {source, queryOf("", "code:own"), "[look read] "},
+		"code's without a source":    {nil, queryOf("own", ""), "[look read] "},
+		"unknown to code":            {source, queryOf("", "code:kit"), catalog.ErrUnknown.Error()},
+		"two": {source, both(queryOf("kit", ""), queryOf("", "code:own")),
 			"[drop look read] a note"},
-		"two that are equal": {source, both(asks("kit", ""), asks("", "1")),
+		"two that are equal": {source, both(queryOf("kit", ""), queryOf("", "1")),
 			"[drop] a note"},
-		"one of two is unknown": {source, both(asks("other", ""), asks("both", "")),
+		"one of two is unknown": {source, both(queryOf("other", ""), queryOf("both", "")),
 			"[read] the catalog does not exist: other"},
-		"one of two is unknown, with a note": {source, both(asks("kit", ""), asks("", "9")),
+		"one of two is unknown, with a note": {source, both(queryOf("kit", ""), queryOf("", "9")),
 			"[drop] a note; the catalog does not exist: id 9"},
-		"both are unknown": {source, both(asks("x", ""), asks("y", "")),
+		"both are unknown": {source, both(queryOf("x", ""), queryOf("y", "")),
 			catalog.ErrUnknown.Error()},
 		"readonly":                 {source, readOnly(request.CatalogQuery{}), "[look read] "},
-		"readonly in one":          {source, readOnly(asks("both", "")), "[read] "},
-		"readonly in none":         {source, readOnly(asks("kit", "")), "[] a note"},
-		"unknown":                  {source, asks("other", ""), catalog.ErrUnknown.Error()},
-		"unknown by id":            {source, asks("own", "9"), catalog.ErrUnknown.Error()},
-		"unknown without a source": {nil, asks("kit", ""), catalog.ErrUnknown.Error()},
+		"readonly in one":          {source, readOnly(queryOf("both", "")), "[read] "},
+		"readonly in none":         {source, readOnly(queryOf("kit", "")), "[] a note"},
+		"unknown":                  {source, queryOf("other", ""), catalog.ErrUnknown.Error()},
+		"unknown by id":            {source, queryOf("own", "9"), catalog.ErrUnknown.Error()},
+		"unknown without a source": {nil, queryOf("kit", ""), catalog.ErrUnknown.Error()},
 		"too long":                 {source, tooLong, catalog.ErrUnknown.Error()},
 	} {
 		f, err := catalogsOf(t, test.source, &journal{}).resolved(t, test.query)
@@ -211,13 +211,13 @@ func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
 	}
 }
 
-// TestUnknownCatalogDoesNotUndoTheWishForReadonlyTools asks for both.
+// TestUnknownCatalogDoesNotUndoTheWishForReadonlyTools requests both.
 func TestUnknownCatalogDoesNotUndoTheWishForReadonlyTools(t *testing.T) {
-	long := asks("kit", "")
+	long := queryOf("kit", "")
 	long.TooLong = true
 	away := func(context.Context) error { return errors.New("away") }
 	for name, q := range map[string]request.CatalogQuery{
-		"unknown": asks("x", ""), "too long": long, "away": asks("kit", "")} {
+		"unknown": queryOf("x", ""), "too long": long, "away": queryOf("kit", "")} {
 		source := &shelf{}
 		if name == "away" {
 			source.fail = away
@@ -239,7 +239,7 @@ func TestUnknownCatalogsAmongOthersAreMaskedAndLogged(t *testing.T) {
 		c := catalogsOf(t, nil, log)
 		c.Strict = strict
 		f, err := c.Filter(t.Context(),
-			&request.Info{Catalog: both(asks(secret, ""), asks("own", ""))})
+			&request.Info{Catalog: both(queryOf(secret, ""), queryOf("own", ""))})
 		if err != nil || fmt.Sprint(f.In.Names()) != "[look read]" ||
 			strings.Contains(f.Note, secret) ||
 			!strings.HasPrefix(f.Note, "the catalog does not exist: ") {
@@ -279,7 +279,7 @@ func TestCatalogThatCannotBeFoundShortensNothingOrRefuses(t *testing.T) {
 			log := &journal{}
 			c := catalogsOf(t, test.source, log)
 			c.Strict = strict
-			info := &request.Info{Principal: caller("Viewer"), Catalog: asks("kit "+secret, "")}
+			info := &request.Info{Principal: caller("Viewer"), Catalog: queryOf("kit "+secret, "")}
 			f, err := c.Filter(t.Context(), info)
 			outcome := "the list is not filtered"
 			if strict {
@@ -305,7 +305,7 @@ func TestNothingIsLoggedOfACallerWhoHasGone(t *testing.T) {
 	c := catalogsOf(t, &shelf{fail: waits}, log)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.Filter(ctx, &request.Info{Principal: caller("Viewer"), Catalog: asks("kit", "")})
+	_, err := c.Filter(ctx, &request.Info{Principal: caller("Viewer"), Catalog: queryOf("kit", "")})
 	if !errors.Is(err, context.Canceled) || log.String() != "" {
 		t.Errorf("%v, %s", err, log)
 	}
@@ -315,14 +315,14 @@ func TestRecordedQueryIsShortAndHasNoSecret(t *testing.T) {
 	c := catalogsOf(t, nil, &journal{})
 	secret := "ghp_" + strings.Repeat("a", 36)
 	for want, q := range map[string]request.CatalogQuery{
-		"": {}, "kit": asks("kit", ""), "id 7": asks("kit", "7"),
-		strings.Repeat("x", 64): asks(strings.Repeat("x", 99), ""),
+		"": {}, "kit": queryOf("kit", ""), "id 7": queryOf("kit", "7"),
+		strings.Repeat("x", 64): queryOf(strings.Repeat("x", 99), ""),
 	} {
 		if got := c.RecordedQuery(q); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	got := c.RecordedQuery(asks(strings.Repeat("x", 50)+" "+secret, ""))
+	got := c.RecordedQuery(queryOf(strings.Repeat("x", 50)+" "+secret, ""))
 	if strings.Contains(got, "ghp_") || len(got) > 64 {
 		t.Error(got)
 	}
@@ -337,7 +337,7 @@ func TestSourceThatHangsHoldsNobodyUp(t *testing.T) {
 		var wg sync.WaitGroup
 		for range maxQueries + 10 {
 			wg.Go(func() {
-				if _, err := c.resolved(t, asks("kit", "")); !errors.Is(err, worker.ErrNoAnswer) {
+				if _, err := c.resolved(t, queryOf("kit", "")); !errors.Is(err, worker.ErrNoResponse) {
 					t.Error(err)
 				}
 			})
@@ -349,7 +349,7 @@ func TestSourceThatHangsHoldsNobodyUp(t *testing.T) {
 		close(hang)
 		synctest.Wait()
 		source.set(func(s *shelf) { s.fail = nil })
-		if _, err := c.resolved(t, asks("kit", "")); !errors.Is(err, catalog.ErrUnknown) {
+		if _, err := c.resolved(t, queryOf("kit", "")); !errors.Is(err, catalog.ErrUnknown) {
 			t.Error(err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,6 +27,7 @@ type ListChanged struct {
 	mu      sync.Mutex // guards the state of subscriptions too
 	clients map[any]*Subscription
 	streams map[request.Session]int // the streams over HTTP of sessions that have any
+	last    *Items                  // of the last client that was read
 }
 
 // ListChangedConfig is what list_changed notifications need.
@@ -36,6 +38,11 @@ type ListChangedConfig struct {
 	// Interval is how often the permissions of clients that can be notified are read again.
 	Interval time.Duration
 	Log      *slog.Logger
+	// Kinds are those whose changes the server declares.
+	Kinds []access.Kind
+	// Adopted reads what an adopted server lists to a client, with the _meta of its listen request.
+	// It reports false if the server does not list. Nil if the server does not declare changes.
+	Adopted func(context.Context, request.Session, map[string]any) (*Items, bool)
 	// Send sends one notification. subscription is the id of a listen request, nil for a session.
 	Send func(ctx context.Context, to request.Session, k access.Kind, subscription any) error
 }
@@ -56,14 +63,15 @@ func NewListChanged(c ListChangedConfig) *ListChanged {
 		streams: map[request.Session]int{}}
 }
 
-// Tells reports whether a caller's lists may change. Anonymous callers do not depend on the host.
-func (l *ListChanged) Tells(p access.Principal) bool {
-	return l != nil && (!p.Anonymous() || l.Catalogs.Source != nil)
+// MayChange reports whether a caller's lists may change. Anonymous callers do not depend on the
+// host.
+func (l *ListChanged) MayChange(p access.Principal) bool {
+	return l != nil && (!p.Anonymous() || l.Catalogs.Source != nil || l.Adopted != nil)
 }
 
 // Observe notes the caller of a session's message. It checks the session if the caller is another.
 func (l *ListChanged) Observe(info *request.Info) {
-	if !l.Tells(info.Principal) || info.Session == nil || !info.HasSessions() {
+	if !l.MayChange(info.Principal) || info.Session == nil || !info.HasSessions() {
 		return
 	}
 	l.mu.Lock()
@@ -78,7 +86,8 @@ func (l *ListChanged) Observe(info *request.Info) {
 			_ = info.Session.Wait() // every end of a session is the same here
 			l.leave(s)
 		}()
-	} else if !seesSame(s.caller, info.Principal) || s.expired() {
+	} else if !seesSame(s.caller, info.Principal) || s.expired() ||
+		l.Adopted != nil && !s.reads.Load() {
 		s.check() // also for changes after the end of the last credential, which were not sent
 	}
 	s.caller, s.expires = info.Principal, info.Expires
@@ -109,7 +118,7 @@ func (l *ListChanged) Stream(s request.Session) (end func()) {
 
 // Listed notes the catalog of the list that a session was sent.
 func (l *ListChanged) Listed(info *request.Info, f Filter) {
-	if !l.Tells(info.Principal) {
+	if !l.MayChange(info.Principal) {
 		return
 	}
 	l.mu.Lock()
@@ -122,9 +131,10 @@ func (l *ListChanged) Listed(info *request.Info, f Filter) {
 }
 
 // Subscribe prepares a listen request, from [Subscription.Acknowledged] until ctx ends or leave.
-func (l *ListChanged) Subscribe(ctx context.Context, info *request.Info,
+func (l *ListChanged) Subscribe(ctx context.Context, info *request.Info, meta map[string]any,
 	f Filter) (s *Subscription, leave func()) {
 	s = l.newSubscription(ctx, info)
+	s.meta = meta
 	s.key, s.query, s.known = s, info.Catalog, l.Lists.digests(info.Principal, f.In)
 	return s, func() { l.leave(s) }
 }
@@ -244,8 +254,14 @@ type Subscription struct {
 	due               chan struct{}   // holds an item if a check is due
 	ctx               context.Context // ends with the client
 	end               context.CancelFunc
-	overHTTP          bool // a session, which is notified by its streams
-	subscriptionState      // guarded by changes.mu
+	overHTTP          bool           // a session, which is notified by its streams
+	meta              map[string]any // of a listen request
+	following         sync.Mutex     // guards items and unread
+	items             *Items         // of the adopted server; nil before they have been read
+	reads             atomic.Bool    // items is set
+	unread            time.Time      // until then items is not read for the first time
+	changed           [3]bool        // the worker's: kinds of changed items, for the next check
+	subscriptionState                // guarded by changes.mu
 }
 
 type subscriptionState struct {
@@ -257,8 +273,10 @@ type subscriptionState struct {
 	id      any                            // of the listen request; nil for a session
 }
 
-// Acknowledged starts the notifications of a listen request.
+// Acknowledged starts the notifications of a listen request. Call it before the client gets the
+// acknowledgement, so that it is notified of all changes since.
 func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id any) {
+	s.begin(s.ctx)
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -277,21 +295,23 @@ func (s *Subscription) check() {
 }
 
 func (s *Subscription) notify() {
-	state, now, ok := s.current()
+	state, now, changed, ok := s.current()
 	if !ok {
 		return
 	}
 	s.changes.mu.Lock()
 	if !s.query.Equal(state.query) {
 		s.changes.mu.Unlock()
+		s.changed = changed
 		s.check() // the client was listed another catalog meanwhile
 		return
 	}
+	s.changed = [3]bool{}
 	known := s.known
 	s.known = now
 	s.changes.mu.Unlock()
-	for _, k := range request.Kinds {
-		if now[k] == known[k] || !state.wants(k) {
+	for _, k := range s.changes.Kinds {
+		if now[k] == known[k] && !changed[k] || !state.wants(k) {
 			continue
 		}
 		if err := s.changes.Send(s.ctx, s.session, k, state.id); err != nil {
@@ -301,20 +321,21 @@ func (s *Subscription) notify() {
 	}
 }
 
-// current returns what the last caller sees now, and false if that is unknown or must not be sent.
-func (s *Subscription) current() (state subscriptionState, now digests, ok bool) {
+// current returns what the last caller sees now, and the kinds of which an item of an adopted
+// server has changed. It reports false if that is unknown or must not be sent.
+func (s *Subscription) current() (state subscriptionState, now digests, changed [3]bool, ok bool) {
 	l := s.changes
 	select {
 	case l.checking <- struct{}{}:
 		defer func() { <-l.checking }()
 	case <-s.ctx.Done():
-		return state, now, false
+		return state, now, changed, false
 	}
 	l.mu.Lock()
 	state = s.subscriptionState
 	l.mu.Unlock()
 	if state.expired() {
-		return state, now, false // Observe checks again with the next credential
+		return state, now, changed, false // Observe checks again with the next credential
 	}
 	p := state.caller
 	if l.Host != nil && !p.Anonymous() {
@@ -322,20 +343,24 @@ func (s *Subscription) current() (state subscriptionState, now digests, ok bool)
 		if p, err = l.Host.Peek(s.ctx, p); errors.Is(err, capability.ErrNoUser) {
 			p = access.Principal{}
 		} else if err != nil {
-			return state, now, false
+			return state, now, changed, false
 		}
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
 		time.AfterFunc(retryPause, s.check) // nothing reports that the source is available again
-		return state, now, false
+		return state, now, changed, false
+	}
+	changed = s.follow(s.ctx, p, f.In)
+	for k := range changed {
+		changed[k] = changed[k] || s.changed[k]
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if sameCaller(s.caller, state.caller) {
 		s.caller.Permits = p.Permits
 	}
-	return state, l.Lists.digests(p, f.In), true
+	return state, l.Lists.digests(p, f.In), changed, true
 }
 
 func (s *subscriptionState) expired() bool {

@@ -107,7 +107,7 @@ type clients struct {
 func watching(t *testing.T, source catalog.Source, host Host) *clients {
 	c := &clients{log: &journal{}}
 	catalogs := catalogsOf(t, source, c.log)
-	c.ListChanged = NewListChanged(ListChangedConfig{
+	c.ListChanged = NewListChanged(ListChangedConfig{Kinds: request.Kinds[:],
 		Lists: filled(catalogs.Policy, 10), Catalogs: catalogs, Host: host, Log: c.log.logger(),
 		Interval: time.Minute,
 		Send: func(_ context.Context, _ request.Session, k access.Kind, id any) error {
@@ -153,7 +153,7 @@ func message(s request.Session, role string) *request.Info {
 }
 
 // After the end of its last caller's credential a client gets nothing, and the host is not queried.
-func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
+func TestNobodyIsNotifiedOnceTheCredentialHasEnded(t *testing.T) {
 	host := &fakeHost{}
 	l := watching(t, nil, host).ListChanged
 	for name, test := range map[string]struct {
@@ -170,7 +170,7 @@ func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
 		info := message(nil, "")
 		info.Expires = test.expires
 		s := l.newSubscription(context.Background(), info)
-		if _, _, known := s.current(); known != test.known || host.queries != test.queries {
+		if _, _, _, known := s.current(); known != test.known || host.queries != test.queries {
 			t.Errorf("a credential %s: looked %v, queried %d times", name, known, host.queries)
 		}
 		s.end()
@@ -181,7 +181,7 @@ func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
 func TestWhoIsAcknowledgedTooLateIsNotWatched(t *testing.T) {
 	l := watching(t, nil, &fakeHost{}).ListChanged
 	for _, late := range []bool{false, true} {
-		s, leave := l.Subscribe(context.Background(), message(nil, ""), Filter{})
+		s, leave := l.Subscribe(context.Background(), message(nil, ""), nil, Filter{})
 		if late {
 			leave()
 		}
@@ -196,7 +196,7 @@ func TestWhoIsAcknowledgedTooLateIsNotWatched(t *testing.T) {
 	}
 }
 
-func TestNilListChangedTellsNobody(t *testing.T) {
+func TestNilListChangedNotifiesNobody(t *testing.T) {
 	var l *ListChanged
 	l.Observe(message(newSession(), "Admin"))
 	l.Listed(message(newSession(), "Admin"), Filter{})
@@ -204,7 +204,7 @@ func TestNilListChangedTellsNobody(t *testing.T) {
 	l.RecheckCatalogs()
 	l.Loaded(caller("Admin"))
 	l.Stream(newSession())()
-	if l.Tells(caller("Admin")) {
+	if l.MayChange(caller("Admin")) {
 		t.Error("it tells")
 	}
 }
@@ -212,7 +212,7 @@ func TestNilListChangedTellsNobody(t *testing.T) {
 func TestListsOfAnonymousCallersChangeWithASourceOnly(t *testing.T) {
 	for _, source := range []catalog.Source{nil, &shelf{}} {
 		l := watching(t, source, (*fakeHost)(nil)).ListChanged
-		if l.Tells(access.Principal{}) != (source != nil) || !l.Tells(caller("Viewer")) ||
+		if l.MayChange(access.Principal{}) != (source != nil) || !l.MayChange(caller("Viewer")) ||
 			l.Host != nil {
 			t.Errorf("with source %v", source)
 		}
@@ -234,7 +234,7 @@ func TestOnlySessionsWithAHandshakeAreWatched(t *testing.T) {
 	}
 }
 
-func TestSessionIsToldOfListsThatDiffer(t *testing.T) {
+func TestSessionIsNotifiedOfListsThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := watching(t, &shelf{}, nil)
 		s := newSession()
@@ -273,7 +273,7 @@ func TestSessionIsToldOfListsThatDiffer(t *testing.T) {
 	})
 }
 
-func TestChangeBetweenTwoCredentialsIsTold(t *testing.T) {
+func TestChangeBetweenTwoCredentialsIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := watching(t, &shelf{}, nil)
 		s := newSession()
@@ -290,12 +290,12 @@ func TestChangeBetweenTwoCredentialsIsTold(t *testing.T) {
 	})
 }
 
-func TestListeningIsForWhatWasAskedForOnceItIsAcknowledged(t *testing.T) {
+func TestListeningIsForWhatWasRequestedOnceItIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &fakeHost{}
 		c := watching(t, &shelf{}, host)
 		ctx, cancel := context.WithCancel(t.Context())
-		s, leave := c.Subscribe(ctx, message(newSession(), "Admin"), Filter{})
+		s, leave := c.Subscribe(ctx, message(newSession(), "Admin"), nil, Filter{})
 		c.Catalogs.Policy.turnOff("read")
 		c.Recheck(nil)
 		c.want(t, "before the acknowledgement")
@@ -341,7 +341,7 @@ func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
 		defer close(session.ended)
 		info := message(session, "Viewer")
 		c.Observe(info)
-		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
 		defer leave()
 		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
 		if n := host.took(); n != 1 {
@@ -405,10 +405,10 @@ func TestClientsThatWaitAreCheckedAtAnInterval(t *testing.T) {
 		checked("one of two streams", 2)
 		endOther()
 		checked("after the streams", 1)
-		_, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		_, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
 		checked("before the acknowledgement", 1)
 		leave()
-		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
 		s.Acknowledged(&mcp.NotificationSubscriptions{}, 7)
 		if host.took(); len(c.streams) != 0 {
 			t.Error("a stream is left")
@@ -422,7 +422,7 @@ func TestClientsThatWaitAreCheckedAtAnInterval(t *testing.T) {
 	})
 }
 
-func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
+func TestClientsOfACatalogAreNotifiedWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &shelf{}
 		put := func(tools ...string) {
@@ -437,7 +437,7 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 		defer close(whole.ended)
 		defer close(s.ended)
 		info := message(s, "Viewer")
-		info.Catalog = asks("kit", "")
+		info.Catalog = queryOf("kit", "")
 		for _, info := range []*request.Info{message(whole, "Viewer"), info} {
 			c.Observe(info)
 			f, err := c.Catalogs.Filter(t.Context(), info)
@@ -466,7 +466,7 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 		source.set(func(s *shelf) { s.fail = nil })
 		time.Sleep(retryPause)
 		c.want(t, "the source is back", "tool <nil>")
-		info.Catalog = asks("kit", "1")
+		info.Catalog = queryOf("kit", "1")
 		f, err := c.Catalogs.Filter(t.Context(), info)
 		if err != nil {
 			t.Fatal(err)
@@ -483,8 +483,9 @@ func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
 	})
 }
 
-// TestReadonlyListIsNotToldOfOtherTools switches off a tool that the client's list does not have.
-func TestReadonlyListIsNotToldOfOtherTools(t *testing.T) {
+// TestReadonlyListIsNotNotifiedOfOtherTools switches off a tool that the client's list does not
+// have.
+func TestReadonlyListIsNotNotifiedOfOtherTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := watching(t, &shelf{}, nil)
 		whole, part := newSession(), newSession()
@@ -522,7 +523,7 @@ func TestCatalogThatChangesDuringACheckIsCheckedAgain(t *testing.T) {
 		defer close(s.ended)
 		listed := func(name string) {
 			info := message(s, "Viewer")
-			info.Catalog = asks(name, "")
+			info.Catalog = queryOf(name, "")
 			c.Observe(info)
 			f, err := c.Catalogs.Filter(t.Context(), info)
 			if err != nil {
@@ -553,7 +554,7 @@ func TestFewClientsAreCheckedAtATime(t *testing.T) {
 			defer close(s.ended)
 			info := message(s, "Viewer")
 			c.Observe(info)
-			info.Catalog = asks("kit", "")
+			info.Catalog = queryOf("kit", "")
 			c.Listed(info, Filter{In: &in})
 		}
 		synctest.Wait()

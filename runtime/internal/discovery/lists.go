@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -25,8 +27,12 @@ type Lists struct {
 type ListsConfig struct {
 	Policy   *Policy
 	PageSize int
+	TTLMs    int                          // how long clients may keep a list
 	Clone    bool                         // something behind the guard could change the items
 	Looked   func(cache string, hit bool) // after each look into the cache of views; may be nil
+	// Adopted reports whether an adopted server lists what has this name; nil without one. The lists
+	// have such items as they were listed at first, for a message that does not read them.
+	Adopted func(access.Kind, string) bool
 }
 
 // NewLists returns empty lists.
@@ -52,34 +58,54 @@ func NewLists(c ListsConfig) *Lists {
 	return l
 }
 
+// AdoptedItems holds the items that an adopted server lists to the client of one message, once they
+// have been read. A message whose run was abandoned may still write to it.
+type AdoptedItems struct{ atomic.Pointer[Items] }
+
+// items returns what has been read. a may be nil.
+func (a *AdoptedItems) items() Items {
+	if a != nil {
+		if items := a.Load(); items != nil {
+			return *items
+		}
+	}
+	return Items{}
+}
+
 // AddTool adds a tool if it has a rule. So do the other methods for their items.
 func (l *Lists) AddTool(t *mcp.Tool)                 { l.tools.add(t.Name, t) }
 func (l *Lists) AddPrompt(p *mcp.Prompt)             { l.prompts.add(p.Name, p) }
 func (l *Lists) AddResource(r *mcp.Resource)         { l.resources.add(r.URI, r) }
 func (l *Lists) AddTemplate(t *mcp.ResourceTemplate) { l.templates.add(t.URITemplate, t) }
 
-// Answer answers a list request with a result of its own. ok is false for another request.
-func (l *Lists) Answer(p access.Principal, f Filter,
+// Result returns the result of a list request. ok is false for another request.
+func (l *Lists) Result(p access.Principal, f Filter,
 	params mcp.Params) (res mcp.Result, ok bool, err error) {
 	switch r := params.(type) {
 	case *mcp.ListToolsParams:
 		list, r := &mcp.ListToolsResult{}, cmp.Or(r, &mcp.ListToolsParams{})
-		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, f.More, r.Cursor)
+		list.TTLMs = l.TTLMs
+		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, f.Adopted.items().Tools, r.Cursor)
 		if f.Note != "" {
 			list.Meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
 		res = list
 	case *mcp.ListPromptsParams:
 		list, r := &mcp.ListPromptsResult{}, cmp.Or(r, &mcp.ListPromptsParams{})
-		list.Prompts, list.NextCursor, err = l.prompts.page(p, nil, nil, r.Cursor)
+		list.TTLMs = l.TTLMs
+		list.Prompts, list.NextCursor, err = l.prompts.page(p, nil, f.Adopted.items().Prompts, r.Cursor)
 		res = list
 	case *mcp.ListResourcesParams:
 		list, r := &mcp.ListResourcesResult{}, cmp.Or(r, &mcp.ListResourcesParams{})
-		list.Resources, list.NextCursor, err = l.resources.page(p, nil, nil, r.Cursor)
+		list.TTLMs = l.TTLMs
+		list.Resources, list.NextCursor, err = l.resources.page(p, nil,
+			f.Adopted.items().Resources, r.Cursor)
 		res = list
 	case *mcp.ListResourceTemplatesParams:
 		list, r := &mcp.ListResourceTemplatesResult{}, cmp.Or(r, &mcp.ListResourceTemplatesParams{})
-		list.ResourceTemplates, list.NextCursor, err = l.templates.page(p, nil, nil, r.Cursor)
+		list.TTLMs = l.TTLMs
+		list.ResourceTemplates, list.NextCursor, err = l.templates.page(p, nil,
+			f.Adopted.items().Templates, r.Cursor)
 		res = list
 	default:
 		return nil, false, nil
@@ -90,7 +116,7 @@ func (l *Lists) Answer(p access.Principal, f Filter,
 	return res, true, err
 }
 
-// Encode is [Lists.Answer], encoded. ok is false if something could change the items, or if one of
+// Encode is [Lists.Result], encoded. ok is false if something could change the items, or if one of
 // them cannot be encoded.
 func (l *Lists) Encode(p access.Principal, f Filter,
 	params mcp.Params) (e *wire.Encoded, ok bool, err error) {
@@ -100,34 +126,38 @@ func (l *Lists) Encode(p access.Principal, f Filter,
 		if f.Note != "" {
 			meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
-		return l.tools.encode("tools", p, f.In, f.More,
+		return l.tools.encode("tools", p, f.In, f.Adopted.items().Tools,
 			cmp.Or(r, &mcp.ListToolsParams{}).Cursor, meta)
 	case *mcp.ListPromptsParams:
 		cursor := cmp.Or(r, &mcp.ListPromptsParams{}).Cursor
-		return l.prompts.encode("prompts", p, nil, nil, cursor, nil)
+		return l.prompts.encode("prompts", p, nil, f.Adopted.items().Prompts, cursor, nil)
 	case *mcp.ListResourcesParams:
 		cursor := cmp.Or(r, &mcp.ListResourcesParams{}).Cursor
-		return l.resources.encode("resources", p, nil, nil, cursor, nil)
+		return l.resources.encode("resources", p, nil, f.Adopted.items().Resources, cursor, nil)
 	case *mcp.ListResourceTemplatesParams:
 		cursor := cmp.Or(r, &mcp.ListResourceTemplatesParams{}).Cursor
-		return l.templates.encode("resourceTemplates", p, nil, nil, cursor, nil)
+		return l.templates.encode("resourceTemplates", p, nil, f.Adopted.items().Templates,
+			cursor, nil)
 	}
 	return nil, false, nil
 }
 
 // Counts returns how many items the caller of a list method sees, and how many there are.
 func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type, int, int) {
+	now := f.Adopted.items()
 	switch method {
 	case "prompts/list":
-		return audit.PromptList, len(l.prompts.visible(p, nil, nil).items), len(l.prompts.items)
+		shown := l.prompts.visible(p, nil, now.Prompts)
+		return audit.PromptList, len(shown.items), l.prompts.total(now.Prompts)
 	case "resources/list":
-		shown := l.resources.visible(p, nil, nil)
-		return audit.ResourceList, len(shown.items), len(l.resources.items)
+		shown := l.resources.visible(p, nil, now.Resources)
+		return audit.ResourceList, len(shown.items), l.resources.total(now.Resources)
 	case "resources/templates/list":
-		shown := l.templates.visible(p, nil, nil)
-		return audit.TemplateList, len(shown.items), len(l.templates.items)
+		shown := l.templates.visible(p, nil, now.Templates)
+		return audit.TemplateList, len(shown.items), l.templates.total(now.Templates)
 	}
-	return audit.ToolList, len(l.tools.visible(p, f.In, f.More).items), len(l.tools.items)
+	shown := l.tools.visible(p, f.In, now.Tools)
+	return audit.ToolList, len(shown.items), l.tools.total(now.Tools)
 }
 
 // Totals returns how many tools, prompts, and resources with templates there are.
@@ -184,8 +214,10 @@ func ownTool(t *mcp.Tool) {
 	}
 	ownMetadata(&t.Meta, &t.Icons)
 	for _, schema := range []*any{&t.InputSchema, &t.OutputSchema} {
-		if raw, ok := (*schema).(json.RawMessage); ok {
-			*schema = slices.Clone(raw)
+		if s, ok := (*schema).(*jsonschema.Schema); ok {
+			*schema = s.CloneSchemas()
+		} else {
+			*schema = ownJSON(*schema)
 		}
 	}
 }

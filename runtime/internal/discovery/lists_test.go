@@ -65,7 +65,7 @@ func all(
 	t.Helper()
 	var pages []string
 	for cursor := ""; ; {
-		res, ok, err := l.Answer(p, Filter{}, params(cursor))
+		res, ok, err := l.Result(p, Filter{}, params(cursor))
 		if err != nil || !ok {
 			t.Fatalf("%v, %v", ok, err)
 		}
@@ -130,23 +130,23 @@ func TestListWithoutParamsIsTheFirstPage(t *testing.T) {
 		(*mcp.ListToolsParams)(nil), (*mcp.ListPromptsParams)(nil),
 		(*mcp.ListResourcesParams)(nil), (*mcp.ListResourceTemplatesParams)(nil),
 	} {
-		if res, ok, err := l.Answer(caller("Admin"), Filter{}, params); !ok || err != nil || res == nil {
+		if res, ok, err := l.Result(caller("Admin"), Filter{}, params); !ok || err != nil || res == nil {
 			t.Errorf("%T: %v, %v", params, ok, err)
 		}
 	}
-	if _, ok, _ := l.Answer(caller("Admin"), Filter{}, &mcp.CallToolParamsRaw{}); ok {
+	if _, ok, _ := l.Result(caller("Admin"), Filter{}, &mcp.CallToolParamsRaw{}); ok {
 		t.Error("a call is a list")
 	}
 }
 
 func TestCursorOfAnotherListIsInvalid(t *testing.T) {
 	l := filled(&Policy{Table: office(t)}, 1)
-	res, _, err := l.Answer(caller("Admin"), Filter{}, &mcp.ListToolsParams{})
+	res, _, err := l.Result(caller("Admin"), Filter{}, &mcp.ListToolsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cursor := res.(*mcp.ListToolsResult).NextCursor
-	res, _, err = l.Answer(caller("Admin"), Filter{}, &mcp.ListResourcesParams{})
+	res, _, err = l.Result(caller("Admin"), Filter{}, &mcp.ListResourcesParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestCursorOfAnotherListIsInvalid(t *testing.T) {
 		},
 		"that of a catalog": {caller("Admin"), &two, &mcp.ListToolsParams{Cursor: cursor}, false},
 	} {
-		res, ok, err := l.Answer(test.p, Filter{In: test.in}, test.params)
+		res, ok, err := l.Result(test.p, Filter{In: test.in}, test.params)
 		if !ok || (err == nil) != test.valid || (res == nil) == test.valid {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}
@@ -182,7 +182,7 @@ func TestCatalogShortensToolsAndLeavesANote(t *testing.T) {
 	l := filled(&Policy{Table: office(t)}, 10)
 	in := l.Policy.Table.Named([]string{"drop", "read"})
 	f := Filter{In: &in, Note: "a note"}
-	res, _, err := l.Answer(caller("Viewer"), f, &mcp.ListToolsParams{})
+	res, _, err := l.Result(caller("Viewer"), f, &mcp.ListToolsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestClonesShareNothingThatCanBeChanged(t *testing.T) {
 			&mcp.ListToolsParams{}, &mcp.ListPromptsParams{},
 			&mcp.ListResourcesParams{}, &mcp.ListResourceTemplatesParams{},
 		} {
-			res, _, err := l.Answer(caller("Admin"), Filter{}, params)
+			res, _, err := l.Result(caller("Admin"), Filter{}, params)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +296,7 @@ func TestEncodedListsAreTheEncodedResults(t *testing.T) {
 		for _, params := range []mcp.Params{&mcp.ListToolsParams{}, (*mcp.ListToolsParams)(nil),
 			&mcp.ListPromptsParams{}, &mcp.ListResourcesParams{}, &mcp.ListResourceTemplatesParams{},
 			&mcp.ListToolsParams{Cursor: "x"}} {
-			res, _, wrong := l.Answer(caller("Admin"), Filter{Note: note}, params)
+			res, _, wrong := l.Result(caller("Admin"), Filter{Note: note}, params)
 			got, ok, err := l.Encode(caller("Admin"), Filter{Note: note}, params)
 			if wrong != nil {
 				if !ok || err == nil || err.Error() != wrong.Error() {

@@ -23,7 +23,10 @@ func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 		set = p.Table.Of(k).All()
 	}
 	if off := p.off.Load(); k == access.Tools && off != nil {
-		set = set.Without(*off)
+		set = set.Without(off.tools)
+	}
+	if k == access.Resources && len(p.Apps) > 0 {
+		set = set.Without(p.appsOff())
 	}
 	return set
 }
@@ -78,14 +81,15 @@ func (l *list[T]) add(name string, item *T) {
 	}
 }
 
-// visible returns the list of a caller, limited to a set unless that is nil, and with more items.
-func (l *list[T]) visible(p access.Principal, in *access.Set, more map[string]*T) *view[T] {
+// visible returns the list of a caller, limited to a set unless that is nil, with what an adopted
+// server lists now unless that is nil.
+func (l *list[T]) visible(p access.Principal, in *access.Set, now map[string]*T) *view[T] {
 	set := l.Policy.Listed(p, l.kind)
 	if in != nil {
 		set = set.And(*in)
 	}
-	if in != nil || len(more) > 0 {
-		return l.view(p, set, more) // not kept: catalogs can make any number of views
+	if in != nil || now != nil {
+		return l.view(p, set, now) // not kept: catalogs can make any number of views
 	}
 	key := set.Key()
 	if l.narrow != nil {
@@ -110,12 +114,36 @@ func (l *list[T]) visible(p access.Principal, in *access.Set, more map[string]*T
 	return v
 }
 
-func (l *list[T]) view(p access.Principal, set access.Set, more map[string]*T) *view[T] {
+// total returns how many items there are.
+func (l *list[T]) total(now map[string]*T) (n int) {
+	if now == nil {
+		return len(l.items)
+	}
+	for name := range now {
+		if l.isAdopted(name) {
+			n++
+		}
+	}
+	for name := range l.items {
+		if !l.isAdopted(name) {
+			n++
+		}
+	}
+	return n
+}
+
+// isAdopted reports whether a name with a rule belongs to an adopted server.
+func (l *list[T]) isAdopted(name string) bool {
+	_, hasRule := l.Policy.Table.Of(l.kind).Tool(name)
+	return l.Adopted != nil && hasRule && l.Adopted(l.kind, name)
+}
+
+func (l *list[T]) view(p access.Principal, set access.Set, now map[string]*T) *view[T] {
 	v := &view[T]{items: []*T{}}
 	for _, name := range set.Names() {
 		item, text := l.item(p, name)
-		if more[name] != nil {
-			item, text = more[name], nil
+		if now != nil && l.isAdopted(name) {
+			item, text = now[name], nil
 		}
 		if item != nil { // resources and templates share one table
 			v.items = append(v.items, item)
@@ -172,9 +200,9 @@ func (l *list[T]) item(p access.Principal, name string) (*T, []byte) {
 }
 
 // page returns a page and the cursor of the next one.
-func (l *list[T]) page(p access.Principal, in *access.Set, more map[string]*T,
+func (l *list[T]) page(p access.Principal, in *access.Set, now map[string]*T,
 	cursor string) ([]*T, string, error) {
-	v := l.visible(p, in, more)
+	v := l.visible(p, in, now)
 	start, end, next, err := l.bounds(v, cursor)
 	if err != nil {
 		return nil, "", err
@@ -191,9 +219,9 @@ func (l *list[T]) page(p access.Principal, in *access.Set, more map[string]*T,
 }
 
 // encode returns the encoded result with a page; see [Lists.Encode].
-func (l *list[T]) encode(name string, p access.Principal, in *access.Set, more map[string]*T,
+func (l *list[T]) encode(name string, p access.Principal, in *access.Set, now map[string]*T,
 	cursor string, meta mcp.Meta) (*wire.Encoded, bool, error) {
-	v := l.visible(p, in, more)
+	v := l.visible(p, in, now)
 	if l.Clone || v.json == nil && len(v.items) > 0 {
 		return nil, false, nil
 	}
@@ -201,7 +229,7 @@ func (l *list[T]) encode(name string, p access.Principal, in *access.Set, more m
 	if err != nil {
 		return nil, true, err
 	}
-	e, err := wire.EncodeList(name, v.json[start:end], next, meta)
+	e, err := wire.EncodeList(name, v.json[start:end], next, meta, l.TTLMs)
 	return e, true, err
 }
 

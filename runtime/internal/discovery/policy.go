@@ -3,6 +3,7 @@ package discovery
 
 import (
 	"cmp"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -16,7 +17,26 @@ type Policy struct {
 	ListAll bool          // lists contain everything
 	// ReadOnly has the tools that are marked readonly.
 	ReadOnly access.Set
-	off      atomic.Pointer[access.Set] // the tools that are switched off; nil for none
+	// Apps has the tools of each resource that is an MCP App, by its URI.
+	Apps map[string][]string
+	off  atomic.Pointer[switches] // nil for none
+}
+
+// switches are the tools that are switched off, and the MCP Apps that are off by that.
+type switches struct{ tools, apps access.Set }
+
+// turnOff switches these tools off and all others on.
+func (p *Policy) turnOff(names ...string) (before, now *switches) {
+	if tools := p.Table.Named(names); tools.Len() > 0 {
+		var apps []string
+		for uri, of := range p.Apps {
+			if !slices.ContainsFunc(of, func(tool string) bool { return !tools.Contains(tool) }) {
+				apps = append(apps, uri)
+			}
+		}
+		now = &switches{tools, p.Table.Of(access.Resources).Named(apps)}
+	}
+	return p.off.Swap(now), now
 }
 
 // Decide decides by the table. A tool that is switched off is unknown, whatever its rule. So is a
@@ -48,10 +68,31 @@ func (p *Policy) Offered(caller access.Principal, tools access.Set) access.Set {
 	return p.Table.Offered(caller, tools)
 }
 
-// IsOff reports whether a tool is switched off. Prompts and resources never are.
+// IsOff reports whether a tool is switched off, or an MCP App whose tools all are, or are not
+// served. Prompts and other resources never are.
 func (p *Policy) IsOff(k access.Kind, name string) bool {
 	off := p.off.Load()
-	return k == access.Tools && off != nil && off.Contains(name)
+	switch {
+	case k == access.Tools:
+		return off != nil && off.tools.Contains(name)
+	case k != access.Resources:
+		return false
+	case off != nil:
+		return off.apps.Contains(name)
+	}
+	tools, isApp := p.Apps[name]
+	return isApp && len(tools) == 0
+}
+
+// appsOff returns the MCP Apps that are off.
+func (p *Policy) appsOff() access.Set {
+	var off []string
+	for uri := range p.Apps {
+		if p.IsOff(access.Resources, uri) {
+			off = append(off, uri)
+		}
+	}
+	return p.Table.Of(access.Resources).Named(off)
 }
 
 // DenialOf returns the form of a refusal. A caller who lacks more than scopes gets no challenge.

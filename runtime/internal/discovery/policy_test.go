@@ -45,12 +45,6 @@ func caller(role string, scopes ...string) access.Principal {
 	return access.Principal{Subject: "ada", Role: role, Scopes: scopes}
 }
 
-// turnOff switches tools off.
-func (p *Policy) turnOff(tools ...string) {
-	set := p.Table.Named(tools)
-	p.off.Store(&set)
-}
-
 func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 	for _, listAll := range []bool{false, true} {
 		p := &Policy{Table: office(t), ListAll: listAll}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 )
@@ -43,12 +42,8 @@ func (c *Catalogs) Reload(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var off *access.Set
-	if set := c.Policy.Table.Named(names); set.Len() > 0 {
-		off = &set
-	}
-	before := c.Policy.off.Swap(off)
-	return (before == nil) != (off == nil) || off != nil && before.Key() != off.Key(), nil
+	before, off := c.Policy.turnOff(names...)
+	return (before == nil) != (off == nil) || off != nil && before.tools.Key() != off.tools.Key(), nil
 }
 
 // Follow applies the changes that the source reports, until ctx ends. It calls onSwitches when

@@ -1,27 +1,33 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 const maxRecording = 256 // records at a time, and goroutines that a hanging sink can hold
 
 var (
 	errAuditBusy  = errors.New("too many records are waiting for the sink")
-	errSinkSilent = fmt.Errorf("the sink returned %w", worker.ErrNoAnswer)
+	errSinkSilent = fmt.Errorf("the sink returned %w", worker.ErrNoResponse)
 )
 
 // NewEvent returns an event about a message, without what a decision adds.
@@ -85,6 +91,9 @@ func (g *Guard) audit(next Next) Next {
 		}
 		if failed == nil {
 			return a, err
+		}
+		if m.undo != nil {
+			m.undo()
 		}
 		// A handler that has run can return the error of arguments that do not fit, too.
 		ran := m.unintended == nil && event.Failure != audit.Denied &&
@@ -235,4 +244,75 @@ func (g *Guard) probeSink(failed error) {
 			}
 		}
 	}()
+}
+
+// logDecision logs a decision with all of its verdicts, at debug level.
+func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
+	table := g.Policy.Table.Of(s.Kind)
+	var verdicts []string
+	for _, v := range table.Explain(m.Principal, s.Name) {
+		verdicts = append(verdicts, v.String())
+	}
+	allowed := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, s.Kind, s.Name).Allowed
+	g.Log.DebugContext(ctx, "decided", "kind", s.Kind.String(),
+		"name", g.maskOf(m).TextWithin(s.Name, 256), "allowed", allowed,
+		"verdicts", strings.Join(verdicts, "; "),
+		"host_unanswered", m.Permissions != nil && m.Permissions.Unavailable,
+		"principal", m.Principal.Subject, "user", m.Principal.User, m.IDs())
+}
+
+// logDenied logs what was denied. An unknown URI may contain values and is not logged. The line has
+// a text in its place, so that it takes as long as the line about a hidden resource.
+func (g *Guard) logDenied(ctx context.Context, m *Message) {
+	e, missing := m.event, m.event.Missing
+	if e.Tool+e.Prompt+e.Resource == "" {
+		missing = cmp.Or(missing, "it does not exist")
+	}
+	message, about := "call refused", []slog.Attr{slog.String("tool", e.Tool)}
+	if e.Type != audit.ToolCalled {
+		message = "request refused"
+		about = []slog.Attr{slog.String("event_type", string(e.Type)),
+			slog.String("prompt", e.Prompt), slog.String("resource", e.Resource)}
+	}
+	g.Log.LogAttrs(ctx, slog.LevelInfo, message, append(about,
+		slog.String("principal", m.Principal.Subject), slog.String("role", m.Principal.Role),
+		slog.String("axis", e.Axis), slog.String("missing", missing), m.IDs())...)
+}
+
+var failureLevels = map[audit.Failure]slog.Level{
+	audit.Errored: slog.LevelInfo, audit.Limited: slog.LevelInfo,
+	audit.Timeout: slog.LevelWarn, audit.Invalid: slog.LevelDebug,
+}
+
+// logFailed logs what was allowed and failed, unless another line has it. Words that repeat
+// arguments are left out.
+func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
+	e := m.event
+	level, logged := failureLevels[e.Failure]
+	failure := cmp.Or(m.failure, err)
+	misfit := e.Failure == audit.Invalid || errors.As(failure, new(*decode.Error))
+	if misfit {
+		level = slog.LevelDebug
+	}
+	elsewhere := errors.Is(err, worker.ErrAbandoned) || m.failure == nil && err != nil &&
+		!errors.As(err, new(*jsonrpc.Error)) && !errors.Is(err, context.Canceled)
+	if !logged || elsewhere || !g.Log.Enabled(ctx, level) {
+		return
+	}
+	text := e.Missing // of a credential that ended
+	switch {
+	case misfit:
+		text = "the arguments do not match the schema"
+	case failure != nil:
+		text = wire.MaskedWords(g.maskOf(m), wire.WithoutValues(failure))
+		text = redact.Shorten(text, 4<<10)
+	}
+	attrs := []slog.Attr{slog.String("event_type", string(e.Type)),
+		slog.String(m.Target.Kind.String(), m.Target.Name),
+		slog.String("principal", m.Principal.Subject), slog.String("failure", string(e.Failure))}
+	if m.outcome.Limit != "" {
+		attrs = append(attrs, slog.String("limit", m.outcome.Limit))
+	}
+	g.Log.LogAttrs(ctx, level, "call failed",
+		append(attrs, m.IDs(), slog.String("error", text))...)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // authorize lets a message through, or refuses it, by the rules of its method.
@@ -62,23 +65,13 @@ func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error)
 	return Answer{}, wire.Forbidden(s.Kind, s.Name, d)
 }
 
-var errAsksForInput = errors.New("it requests input, which only tools may do")
-
 // allow passes an allowed message on, and notes in the event what came of it.
 func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (Answer, error) {
-	// Without answers to questions: only tools ask any.
-	switch params := m.Params.(type) {
-	case *mcp.GetPromptParams:
-		m.Params = &mcp.GetPromptParams{Meta: params.Meta, Name: params.Name,
-			Arguments: params.Arguments}
-	case *mcp.ReadResourceParams:
-		m.Params = &mcp.ReadResourceParams{Meta: params.Meta, URI: params.URI}
-	case *mcp.CallToolParamsRaw:
-		if s.requested != s.Name { // by an alias, which nothing behind the decision knows
-			named := *params
-			named.Name = s.Name
-			m.Params, m.Alias = &named, s.requested
-		}
+	call, ok := m.Params.(*mcp.CallToolParamsRaw)
+	if ok && s.requested != s.Name { // by an alias, which nothing behind the decision knows
+		named := *call
+		named.Name = s.Name
+		m.Params, m.Alias = &named, s.requested
 	}
 	a, err := next(ctx, m)
 	if m.event.Failure != audit.Crashed { // a result that cannot be sealed
@@ -100,9 +93,6 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 // classify sets the status and the failure of an allowed message. It withholds the answer of a
 // handler that replaced a toolset's own, and masks an error result that no toolset's handler made.
 func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, error) {
-	if asksForInput(a.Result) {
-		a.Result, err = nil, errAsksForInput
-	}
 	switch {
 	case err != nil && errors.As(err, new(invalid)):
 		m.event.End(audit.Invalid)
@@ -133,16 +123,6 @@ func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, er
 	return a, err
 }
 
-func asksForInput(res mcp.Result) bool {
-	switch r := res.(type) {
-	case *mcp.GetPromptResult:
-		return r != nil && r.InputRequests != nil
-	case *mcp.ReadResourceResult:
-		return r != nil && r.InputRequests != nil
-	}
-	return false
-}
-
 // noteReport notes what the handler's run has found.
 func (m *Message) noteReport(r *invoke.Report, err error) {
 	m.failure = r.Err
@@ -159,31 +139,61 @@ func (m *Message) noteReport(r *invoke.Report, err error) {
 // multi-round-trip request, and the headers that repeat arguments (SEP-2243).
 func (g *Guard) admit(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		call, ok := m.Params.(*mcp.CallToolParamsRaw)
-		if !ok {
-			return next(ctx, m)
-		}
-		params, err := call, error(nil)
-		if call.InputResponses != nil || call.RequestState != "" {
-			if params, err = g.Sealer.Open(m.Info, call); err != nil {
+		sent, err := m.Params, error(nil)
+		if m.Responds {
+			if m.Params, err = g.Sealer.Open(m.Info, sent); err != nil {
 				return Answer{}, invalid{wire.InvalidParams("%v", err)}
 			}
-			m.Params = params
 		}
-		if t := g.Tools[params.Name]; t != nil && t.BindsHeaders {
-			if err := t.CheckHeaders(m.Info, params.Arguments); err != nil {
-				return Answer{}, invalid{err}
+		params := m.Params
+		if call, ok := params.(*mcp.CallToolParamsRaw); ok {
+			t := g.Tools[call.Name]
+			if t != nil && t.BindsHeaders {
+				if err := t.CheckHeaders(m.Info, call.Arguments); err != nil {
+					return Answer{}, invalid{err}
+				}
+			}
+			if t != nil && t.Unsolicited && m.Responds && !m.HasSessions() {
+				m.Info.Unsolicited = unsolicited(sent)
+			}
+			if t != nil && t.Task == toolset.TaskRequired && !takesTasks(m) {
+				return needsTasks(m)
 			}
 		}
 		a, err := next(ctx, m)
-		res, ok := a.Result.(*mcp.CallToolResult)
-		if ok && err == nil && res != nil && res.InputRequests != nil {
-			if a.Result, err = g.Sealer.Seal(m.Info, params, res); err != nil {
-				return Answer{Report: a.Report}, notEncoded(m, err)
+		if err != nil || a.Result == nil {
+			return a, err
+		}
+		requests, _ := wire.InputOf(a.Result)
+		if requests == nil {
+			return a, nil
+		}
+		var undeclared wire.NotDeclared
+		err = wire.CheckDeclared(m.Inputs, slices.Collect(maps.Values(requests))...)
+		switch {
+		case m.HasSessions(): // they are asked on the session, behind this step
+			err = notEncoded(m, errNoSession)
+		case errors.As(err, &undeclared): // of an adopted server or of middleware
+			err = undeclared.RPC()
+		default:
+			if a.Result, err = g.Sealer.Seal(m.Info, params, a.Result); err != nil {
+				err = notEncoded(m, err)
 			}
+		}
+		if err != nil {
+			a.Result = nil
 		}
 		return a, err
 	}
+}
+
+// unsolicited returns the input responses of params without a state.
+func unsolicited(params mcp.Params) mcp.InputResponseMap {
+	responses, state := wire.ResponsesOf(params)
+	if state != "" {
+		return nil
+	}
+	return responses
 }
 
 // invalid is an error of the request, and not of its handler.

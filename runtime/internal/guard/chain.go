@@ -26,7 +26,7 @@ func (g *Guard) steps() []step {
 		// TestMessageAtWhichTheGuardPanicsIsACrash
 		g.recoverPanics,
 		// The observer gets each message with a caller, before its decision.
-		// TestObserverHearsWhatCameOfEachMessage
+		// TestObserverGetsTheOutcomeOfEachMessage
 		g.observe,
 		// Nothing runs or leaves after the credential has ended.
 		// TestNothingIsSentOnceTheCredentialHasEnded
@@ -38,13 +38,16 @@ func (g *Guard) steps() []step {
 		// TestSurfaceIsWhatTheHostLetsTheCallerDo
 		g.resolve,
 		// A session gets list_changed if its new caller has other lists.
-		// TestAnotherTokenOfTheSameUserThatSeesMoreIsTold
+		// TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified
 		g.subscribe,
 		// A method that is not listed reaches nothing. TestOnlyListedMethodsAreAnswered
 		g.knownMethods,
 		// A challenge leaves once its event is durable.
 		// TestChallengeThatCannotBeRecordedIsNoChallenge
 		g.challenge,
+		// The run of a task starts once the event of its request is durable.
+		// TestTaskStartsOnceItsCallIsRecorded
+		g.launch,
 		// The event is durable before the answer leaves. TestRecordStandsBeforeTheAnswerLeaves
 		// While the sink is down, nothing is read. TestAnswersAreEqualWhileTheSinkIsDown
 		g.audit,
@@ -60,6 +63,9 @@ func (g *Guard) steps() []step {
 		// The intent is durable before anything of the call runs, and the HTTP status leaves after
 		// it. TestIntentIsDurableBeforeTheHandlerStarts
 		g.intend,
+		// Middleware gets the run of a task, and not the request that creates it.
+		// TestInterceptorsGetTheRunsOfTasks
+		g.createTask,
 		// Foreign code between here and the handlers may end its goroutine, or not return.
 		// TestMiddlewareThatEndsItsGoroutineIsACrash
 		g.contain,
@@ -84,11 +90,21 @@ type Message struct {
 	Meta   map[string]any
 	Origin any // of the bridge; nil for a message that no go-sdk server has decoded
 
+	// Responds reports whether the params have input responses, or the state of input requests.
+	Responds bool
+
 	// Filter is what the message asks for of a list of tools.
 	Filter discovery.Filter
 	// Subscription belongs to subscriptions/listen; nil for others.
 	Subscription *discovery.Subscription
+	// Resources are the resources of subscriptions/listen; nil for none.
+	Resources *discovery.Subscriber
 
+	// change changes a task, once the event is durable. It may set run. Nil changes nothing.
+	change func(context.Context) error
+
+	undo       func()          // if the event is not durable; nil for nothing
+	run        *taskRun        // which the message starts; nil for none
 	event      *audit.Event    // nil if the method is not recorded
 	unintended error           // why the intent is not durable, so that nothing was started
 	outcome    observe.Outcome // for the observer

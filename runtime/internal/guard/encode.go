@@ -58,7 +58,7 @@ func (g *Guard) declared(ctx context.Context, m *Message, res mcp.Result) mcp.Re
 	switch r := res.(type) {
 	case *mcp.DiscoverResult:
 		c := *r
-		c.Capabilities = g.Capabilities
+		c.Capabilities = g.discovered()
 		c.Instructions = g.Instructions.For(ctx, m.Principal, r.Instructions)
 		return &c
 	case *mcp.InitializeResult:

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/observe"
@@ -32,6 +33,7 @@ type Config struct {
 	Lists         *discovery.Lists
 	Catalogs      *discovery.Catalogs
 	Changes       *discovery.ListChanged // nil if lists never change
+	Updates       *discovery.Updates     // nil if no resource has updates
 	Host          *principal.Host        // nil without permission-aware discovery
 	Authenticator *principal.Authenticator
 	Levels        *notify.Levels
@@ -57,6 +59,11 @@ type Config struct {
 	Middleware    bool // there is middleware, of either kind, which may answer
 	Adopted       bool // the handlers of an adopted server may answer
 	Server        *mcp.Implementation
+	Tasks         *tasks.Registry // nil if no tool runs as a task
+	TasksLocal    bool            // the tasks end with the process
+	// TaskRequest returns the request for a handler of go-sdk's shape in a run of a task.
+	TaskRequest func(context.Context, *request.Info,
+		*mcp.CallToolParamsRaw) (*mcp.CallToolRequest, error)
 }
 
 // Guard decides messages. It is safe for concurrent use.
@@ -66,6 +73,8 @@ type Guard struct {
 	sink      sinkState
 	server    json.RawMessage // as results of 2026-07-28 name it
 	discover  json.RawMessage // with its website and icons
+
+	runTask Next // from a run of a task on
 
 	SomeNeedSDK bool // there is a call for which NeedsSDK reports true
 }
@@ -78,9 +87,14 @@ func New(c Config) *Guard {
 		&mcp.Implementation{Name: full.Name, Title: full.Title, Version: full.Version})
 	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server,
 		discover: discover}
+	g.runTask = g.contain(g.intercept(g.invokeTask))
 	for _, t := range c.Tools {
 		g.SomeNeedSDK = g.SomeNeedSDK || t.SDK || g.asks(t)
 	}
+	for _, p := range c.Prompts {
+		g.SomeNeedSDK = g.SomeNeedSDK || p.Elicits
+	}
+	g.SomeNeedSDK = g.SomeNeedSDK || c.Resources.SomeElicit()
 	return g
 }
 
@@ -205,6 +219,9 @@ func (g *Guard) subscribe(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		if g.Changes != nil {
 			g.Changes.Observe(m.Info)
+		}
+		if g.Updates != nil {
+			g.Updates.Observe(m.Info)
 		}
 		return next(ctx, m)
 	}

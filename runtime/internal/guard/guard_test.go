@@ -493,3 +493,31 @@ func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 
 // outcomeOf returns the failure of an event, or its status without one.
 func outcomeOf(e audit.Event) string { return cmp.Or(string(e.Failure), string(e.Status)) }
+
+// A credential extends a run only if it lets its owner do the same.
+func TestCallersAreEqualIfTheirCredentialsLetThemDoTheSame(t *testing.T) {
+	p := access.Principal{Subject: "ada", Client: "ide", User: "ada", Role: "Member",
+		Scopes: []string{"a", "b"}, Groups: []string{"g"},
+		Orgs:  []access.Membership{{Name: "o", Standing: access.Member}},
+		Teams: []access.Membership{{Name: "t", Standing: access.Lead}}}
+	want := callerOf(p)
+	for name, change := range map[string]func(*access.Principal){
+		"user":   func(p *access.Principal) { p.User = "eve" },
+		"role":   func(p *access.Principal) { p.Role = "Admin" },
+		"scopes": func(p *access.Principal) { p.Scopes = []string{"a b"} },
+		"groups": func(p *access.Principal) { p.Groups = nil },
+		"orgs": func(p *access.Principal) {
+			p.Orgs = []access.Membership{{Name: "o", Standing: access.Owner}}
+		},
+		"teams": func(p *access.Principal) { p.Orgs, p.Teams = p.Teams, p.Orgs },
+	} {
+		other := p
+		if change(&other); callerOf(other) == want {
+			t.Errorf("other %s: equal", name)
+		}
+	}
+	p.Scopes = []string{"b", "a"}
+	if callerOf(p) != want {
+		t.Error("another order of scopes is another caller")
+	}
+}

@@ -3,10 +3,16 @@ package guard
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -21,6 +27,10 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 			err = g.Catalogs.FilterError(err)
 		}
 	}
+	if g.Adopted {
+		m.Filter.Adopted = &discovery.AdoptedItems{}
+		g.Changes.Listing(ctx, m.Info)
+	}
 	if err == nil {
 		a, err = next(ctx, m)
 	}
@@ -28,43 +38,58 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 	if e.Type == audit.ToolList && g.Changes != nil {
 		g.Changes.Listed(m.Info, m.Filter)
 	}
-	if e.End(""); err != nil {
+	switch rpc, ok := errors.AsType[*jsonrpc.Error](err); {
+	case err == nil:
+		e.End("")
+	case ok && rpc.Code == jsonrpc.CodeInvalidParams:
 		e.End(audit.Invalid)
+	default: // of middleware or an adopted server
+		e.End(audit.Errored)
 	}
 	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, "role", m.Principal.Role,
 		"visible", e.Visible, "total", e.Total, m.IDs())
 	return a, err
 }
 
-// answerList answers a list by the table.
-func (g *Guard) answerList(m *Message) (a Answer, err error) {
+// listResult returns the result of a list by the table.
+func (g *Guard) listResult(m *Message) (a Answer, err error) {
 	encoded := false
 	if a.Encoded, encoded, err = g.Lists.Encode(m.Principal, m.Filter, m.Params); !encoded {
-		a.Result, _, err = g.Lists.Answer(m.Principal, m.Filter, m.Params)
+		a.Result, _, err = g.Lists.Result(m.Principal, m.Filter, m.Params)
 	}
 	return a, err
 }
 
-// listen narrows a subscription to changes of lists, and ends it at once where the caller's lists
-// do not change, and in sessions, which get list_changed without it. The URIs in it are dropped:
-// go-sdk would subscribe to them past the guard. resources/subscribe is refused to everybody.
+// listen narrows a subscription to changes of lists that can change and to resources that the
+// caller may read, and ends it at once if nothing is left. So it does in sessions, which have other
+// methods for both. go-sdk gets the URIs of an adopted server alone: it would subscribe to others
+// past the guard. Notifications of tasks are optional, and none are sent: clients read tasks.
 func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, error) {
+	if m.TaskIDs && g.Tasks != nil && !m.HasSessions() && !wire.DeclaresTasks(m.Meta) {
+		return Answer{}, wire.MissingTasks() // SEP-2663 requires it
+	}
 	params := *m.Params.(*mcp.SubscriptionsListenParams)
 	m.Params = &params
-	if params.Notifications == nil {
+	sent := params.Notifications
+	if sent == nil {
 		return next(ctx, m)
-	}
-	want := mcp.NotificationSubscriptions{
-		ToolsListChanged:     params.Notifications.ToolsListChanged,
-		PromptsListChanged:   params.Notifications.PromptsListChanged,
-		ResourcesListChanged: params.Notifications.ResourcesListChanged,
 	}
 	params.Notifications = &mcp.NotificationSubscriptions{}
-	lists := want.ToolsListChanged || want.PromptsListChanged || want.ResourcesListChanged
-	if !lists || !g.Changes.Tells(m.Principal) || m.HasSessions() {
+	if m.HasSessions() {
 		return next(ctx, m)
 	}
-	params.Notifications = &want
+	var uris, rules, adopted []string
+	if g.Updates != nil && len(sent.ResourceSubscriptions) > 0 {
+		uris, rules, adopted = g.subscribable(m, sent.ResourceSubscriptions)
+		if err := g.recordSubscription(ctx, m, len(uris), len(sent.ResourceSubscriptions)); err != nil {
+			return Answer{}, err
+		}
+	}
+	lists := (sent.ToolsListChanged || sent.PromptsListChanged || sent.ResourcesListChanged) &&
+		g.Changes.MayChange(m.Principal)
+	if !lists && len(uris) == 0 {
+		return next(ctx, m)
+	}
 	release, status := m.Conn.Reserve(request.UserOf(m.Principal))
 	if status != 0 {
 		g.Log.WarnContext(ctx,
@@ -73,16 +98,103 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		return Answer{}, wire.TooManyListeners(status)
 	}
 	defer release()
-	if !m.Catalog.IsZero() {
-		var err error
-		if m.Filter, err = g.Catalogs.Filter(ctx, m.Info); err != nil {
-			return Answer{}, g.Catalogs.FilterError(err)
+	if lists {
+		params.Notifications.ToolsListChanged = sent.ToolsListChanged
+		params.Notifications.PromptsListChanged = sent.PromptsListChanged
+		params.Notifications.ResourcesListChanged = sent.ResourcesListChanged
+		if !m.Catalog.IsZero() {
+			var err error
+			if m.Filter, err = g.Catalogs.Filter(ctx, m.Info); err != nil {
+				return Answer{}, g.Catalogs.FilterError(err)
+			}
+		}
+		var leave func()
+		m.Subscription, leave = g.Changes.Subscribe(ctx, m.Info, m.Meta, m.Filter)
+		defer leave()
+	}
+	if len(uris) > 0 {
+		params.Notifications.ResourceSubscriptions = adopted
+		var leave func()
+		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris, rules)
+		defer leave()
+	}
+	a, err := next(ctx, m)
+	if err == nil && len(uris) > 0 {
+		<-ctx.Done() // go-sdk does not wait for URIs that it did not get
+	}
+	return a, err
+}
+
+// subscribable returns the URIs that a caller may read and subscribe to, each once, with the names
+// of their resources in the rules, and those of them that an adopted server serves. A hidden
+// resource, an unknown one, and one without updates are left out alike.
+func (g *Guard) subscribable(m *Message, sent []string) (uris, rules, adopted []string) {
+	for _, uri := range sent[:min(len(sent), discovery.MaxSubscriptions)] {
+		r := g.Resources.Find(uri)
+		name := ""
+		if r != nil {
+			name = r.URI
+		}
+		d := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, access.Resources, name)
+		if !d.Allowed || r == nil || !r.Subscribe || len(uri) > uritemplate.MaxLength ||
+			slices.Contains(uris, uri) {
+			continue
+		}
+		if uris, rules = append(uris, uri), append(rules, name); r.Adopted {
+			adopted = append(adopted, uri)
 		}
 	}
-	var leave func()
-	m.Subscription, leave = g.Changes.Subscribe(ctx, m.Info, m.Filter)
-	defer leave()
-	return next(ctx, m)
+	return uris, rules, adopted
+}
+
+// recordSubscription records a listen request before it is acknowledged.
+func (g *Guard) recordSubscription(ctx context.Context, m *Message, accepted, total int) error {
+	e := NewEvent(m.Info, audit.Subscription)
+	e.Visible, e.Total = accepted, total
+	e.End("")
+	err := g.record(ctx, m, e)
+	if err != nil {
+		g.Log.ErrorContext(ctx, "an audit record could not be written; the request is refused",
+			m.IDs(), "error", err)
+		g.probeSink(err)
+		return wire.InternalError()
+	}
+	return nil
+}
+
+// subscribeResource decides as about a read, and then subscribes the session.
+func (g *Guard) subscribeResource(ctx context.Context, m *Message, next Next) (Answer, error) {
+	return g.decide(ctx, m, func(ctx context.Context, m *Message) (Answer, error) {
+		uri := m.Params.(*mcp.SubscribeParams).URI
+		r := g.Resources.Find(uri)
+		if !r.Subscribe {
+			return Answer{}, invalid{wire.InvalidParams("the resource has no updates to subscribe to")}
+		}
+		added, err := g.Updates.Subscribe(m.Info, uri, r.URI)
+		if err != nil {
+			return Answer{}, invalid{wire.InvalidParams("%v", err)}
+		}
+		if added {
+			m.undo = func() { g.Updates.Unsubscribe(m.Session, uri) }
+		}
+		a, err := next(ctx, m)
+		if err != nil && added {
+			m.undo()
+		}
+		return a, err
+	})
+}
+
+// unsubscribeResource ends a subscription. It succeeds for every URI, so that it tells nothing of
+// them, and needs no permission. An adopted server gets it if the session had subscribed.
+func (g *Guard) unsubscribeResource(ctx context.Context, m *Message, next Next) (Answer, error) {
+	uri := m.Params.(*mcp.UnsubscribeParams).URI
+	if g.Updates.Unsubscribe(m.Session, uri) {
+		if r := g.Resources.Find(uri); r != nil && r.Adopted {
+			return next(ctx, m)
+		}
+	}
+	return Answer{Result: &wire.Empty{}}, nil
 }
 
 // initialize binds the session to the slot of its request, and keeps it at the version that it

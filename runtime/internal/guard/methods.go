@@ -19,6 +19,10 @@ type method struct {
 	event audit.Type
 	// handle authorizes a message; nil lets it through.
 	handle func(*Guard, context.Context, *Message, Next) (Answer, error)
+	// updates reports that it is a method of sessions, about updates of resources.
+	updates bool
+	// tasks reports that it is a method of the extension of tasks.
+	tasks bool
 	// decides reports that the HTTP status may leave only after the decision.
 	decides bool
 }
@@ -41,10 +45,21 @@ var methods = map[string]method{
 	"resources/list":           listing[*mcp.ListResourcesParams](audit.ResourceList),
 	"resources/templates/list": listing[*mcp.ListResourceTemplatesParams](audit.TemplateList),
 
+	"tasks/get": {params: has[*wire.TaskParams], handle: (*Guard).getTask, tasks: true},
+	"tasks/update": {params: has[*wire.TaskParams], event: audit.TaskUpdate,
+		handle: (*Guard).updateTask, tasks: true},
+	"tasks/cancel": {params: has[*wire.TaskParams], event: audit.TaskCancel,
+		handle: (*Guard).cancelTask, tasks: true},
+
 	"tools/call":          deciding(audit.ToolCalled, is[*mcp.CallToolParamsRaw]),
 	"prompts/get":         deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
 	"resources/read":      deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
 	"completion/complete": deciding(audit.Completion, has[*mcp.CompleteParams]),
+
+	"resources/subscribe": {params: has[*mcp.SubscribeParams], event: audit.Subscription,
+		handle: (*Guard).subscribeResource, decides: true, updates: true},
+	"resources/unsubscribe": {params: has[*mcp.UnsubscribeParams],
+		handle: (*Guard).unsubscribeResource, updates: true},
 }
 
 func listing[P mcp.Params](event audit.Type) method {
@@ -69,7 +84,9 @@ func (g *Guard) knownMethods(next Next) Next {
 		if !known.decides && m.CanChallenge {
 			m.Conn.Release()
 		}
-		if !ok || known.params != nil && !known.params(m.Params) {
+		if !ok || known.params != nil && !known.params(m.Params) ||
+			known.updates && (g.Updates == nil || !m.HasSessions() || m.Session == nil) ||
+			known.tasks && !g.ServesTask(m) {
 			return Answer{}, wire.MethodNotFound(m.Method)
 		}
 		switch params := m.Params.(type) {

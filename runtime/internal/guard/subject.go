@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,10 +18,12 @@ import (
 
 // subject is what a message asks for: a tool, a prompt, a resource, or the completion of one.
 type subject struct {
-	request.Target                   // its name is that of a rule, if there is one
-	requested      string            // the name or URI that the client sent
-	own            bool              // a toolset's handler answers for it
-	texts          map[string]string // arguments of a prompt or a completion, or a URI's variables
+	request.Target        // its name is that of a rule, if there is one
+	requested      string // the name or URI that the client sent
+	own            bool   // a toolset's handler answers for it
+	// texts returns the arguments of a prompt or a completion, or a URI's variables; nil for none. It
+	// is for an allowed message: a hidden resource takes as long as an unknown one.
+	texts func() map[string]string
 }
 
 // unknown is the answer if the subject does not exist or is concealed.
@@ -41,15 +44,15 @@ func (g *Guard) subjectOf(m *Message) subject {
 	case *mcp.GetPromptParams:
 		return g.promptSubject(e, params.Name, params.Arguments)
 	case *mcp.ReadResourceParams:
-		r, values := g.Resources.Find(params.URI)
-		if r == nil {
-			return subject{Target: request.Target{Kind: access.Resources}, requested: params.URI}
-		}
-		e.Resource = r.URI
-		target := request.Target{Kind: access.Resources, Name: r.URI}
-		return subject{target, params.URI, !r.Adopted, values}
+		return g.resourceSubject(e, params.URI)
+	case *mcp.SubscribeParams:
+		return g.resourceSubject(e, params.URI)
 	case *mcp.CompleteParams:
-		texts := map[string]string{params.Argument.Name: params.Argument.Value}
+		texts := map[string]string{}
+		if params.Context != nil {
+			maps.Copy(texts, params.Context.Arguments)
+		}
+		texts[params.Argument.Name] = params.Argument.Value
 		if params.Ref.Type == "ref/prompt" {
 			return g.promptSubject(e, params.Ref.Name, texts)
 		}
@@ -59,7 +62,7 @@ func (g *Guard) subjectOf(m *Message) subject {
 			e.Resource = uri
 		}
 		target := request.Target{Kind: access.Resources, Name: uri}
-		return subject{target, uri, r != nil && !r.Adopted, texts}
+		return subject{target, uri, r != nil && !r.Adopted, given(texts)}
 	}
 	requested := m.Params.(*mcp.CallToolParamsRaw).Name // the last of the methods that are decided
 	e.Tool = g.toolName(requested)
@@ -78,7 +81,21 @@ func (g *Guard) toolName(requested string) string {
 func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]string) subject {
 	e.Prompt = name
 	target := request.Target{Kind: access.Prompts, Name: name}
-	return subject{target, name, g.Prompts[name] != nil, texts}
+	return subject{target, name, g.Prompts[name] != nil, given(texts)}
+}
+
+func given(texts map[string]string) func() map[string]string {
+	return func() map[string]string { return texts }
+}
+
+func (g *Guard) resourceSubject(e *audit.Event, uri string) subject {
+	r := g.Resources.Find(uri)
+	s := subject{request.Target{Kind: access.Resources}, uri, false,
+		func() map[string]string { return r.Values(uri) }}
+	if r != nil {
+		e.Resource, s.Name, s.own = r.URI, r.URI, !r.Adopted
+	}
+	return s
 }
 
 // recordDecision notes a decision in the event. An unknown name may be a misplaced token.
@@ -94,7 +111,7 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 	}
 	e.Missing = principal.Missing(m.Permissions, d)
 	if g.Policy.IsOff(s.Kind, s.Name) {
-		e.Missing = "the tool is switched off"
+		e.Missing = "the tool is switched off" // or that of an MCP App
 	} else if m.Catalog.ReadOnly && d.Axis == access.AxisUnknown {
 		if _, known := g.Policy.Table.Of(s.Kind).Tool(s.Name); known {
 			e.Missing = "the client requested only readonly tools"
@@ -119,10 +136,15 @@ func (g *Guard) argumentsOf(m *Message, s subject, allowed bool) []audit.Argumen
 	raw, err := []byte(m.Arguments), error(nil)
 	if call, ok := m.Params.(*mcp.CallToolParamsRaw); ok {
 		raw = call.Arguments
-	} else if allowed && len(s.texts) == 0 {
-		return nil
 	} else if allowed {
-		raw, err = wire.Marshal(s.texts)
+		var texts map[string]string
+		if s.texts != nil {
+			texts = s.texts()
+		}
+		if len(texts) == 0 {
+			return nil
+		}
+		raw, err = wire.Marshal(texts)
 	}
 	switch {
 	case err != nil || len(raw) == 0 || string(raw) == "null":

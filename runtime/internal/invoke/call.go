@@ -36,7 +36,6 @@ type call struct {
 	choices   *decode.Choices // nil for a tool without rules by value
 	decided   grant.Decided   // the resources that the arguments name; nil before the decision
 	refused   *grant.Denied   // set if Allow refused, so that the handler did not start
-	elicits   *elicitation    // nil for a tool that does not elicit
 
 	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
 	killed atomic.Bool
@@ -49,12 +48,12 @@ type toolReturned = returned[*mcp.CallToolResult]
 // Tool runs the handler of a tool.
 func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	req *mcp.CallToolRequest) (*mcp.CallToolResult, Report, error) {
-	c := &call{tool: t, job: job{Runner: r, info: info,
+	c := &call{tool: t, job: job{Runner: r, info: info, mayAsk: t.Elicits, ownState: t.SDK,
 		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout}}
 	ctx, d := c.authorize(ctx)
 	if !d.Allowed {
 		denied := Report{Failure: audit.Denied}
-		if r.conceals(d) {
+		if r.Conceals(d) {
 			return nil, denied, wire.UnknownTool(cmp.Or(info.Alias, t.Name))
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
@@ -86,6 +85,26 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	if out.result != nil && out.result.IsError {
 		out.Err = wire.FailureOf(nil, out.result)
 	}
+	if info.Unsolicited == nil {
+		return out.result, out.Report, out.err
+	}
+	if answers := solicited(info, out.result); answers != nil {
+		again := *req
+		again.Params, _ = wire.WithResponses(req.Params, answers,
+			out.result.RequestState).(*mcp.CallToolParamsRaw)
+		res, report, err := r.Tool(ctx, info, t, &again)
+		uses := slices.Clone(out.Grants)
+		for _, u := range report.Grants {
+			if !slices.Contains(uses, u) {
+				uses = append(uses, u)
+			}
+		}
+		report.Grants = uses                        // of both runs
+		if report.Coerced == (decode.Coercions{}) { // the arguments are the same
+			report.Coerced = out.Coerced
+		}
+		return res, report, err
+	}
 	return out.result, out.Report, out.err
 }
 
@@ -102,15 +121,13 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	c.advice.Run = ctx
 	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
-	if c.tool.Elicits {
-		elicits, err := c.elicitation()
-		if err != nil {
+	c.ctx = ctx
+	if c.mayAsk {
+		var err error
+		if ctx, err = c.asks(ctx, c.request.Params); err != nil {
 			return c.failed(ctx, err)
 		}
-		c.elicits = elicits
-		ctx = context.WithValue(ctx, elicitKey{}, elicits)
 	}
-	c.ctx = ctx
 	if c.Sandbox != nil {
 		inside, leave, err := c.Sandbox.Enter(
 			ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
@@ -136,7 +153,9 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		return c.failed(ctx, err)
 	}
 	out, err := c.result(made)
-	if err != nil {
+	if errors.As(err, new(wire.NotDeclared)) {
+		return c.failed(ctx, err)
+	} else if err != nil {
 		return c.failed(ctx, c.crash(ctx, notSendable, err))
 	}
 	if len(advice) > 0 && out.result.InputRequests == nil {
@@ -150,10 +169,10 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	return out
 }
 
-// answered returns the function Answer of a tool as its Call.
-func answered(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
+// callOf returns the function Handle of a tool as its Call.
+func callOf(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
 	return func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		out, err := t.Answer(ctx, decode.Begin(call.Arguments).Choose(call.Choices()))
+		out, err := t.Handle(ctx, decode.Begin(call.Arguments).Choose(call.Choices()))
 		if t.Returns == toolset.Nothing {
 			return toolset.Done(err)
 		}
@@ -193,7 +212,7 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	switch {
 	case err != nil:
 	case res != nil:
-		out.result, err = native(*res, out.Content)
+		out.result, err = c.native(*res, out.Content)
 		out.Content = nil
 	case out.Content != nil:
 		out.result = out.Content.Result(c.Unread)
@@ -210,7 +229,8 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 }
 
 // native returns a copy of a result that the handler made itself, with its encoded output.
-func native(res mcp.CallToolResult, output *wire.Content) (_ *mcp.CallToolResult, err error) {
+func (c *call) native(res mcp.CallToolResult,
+	output *wire.Content) (_ *mcp.CallToolResult, err error) {
 	switch {
 	case res.InputRequests == nil:
 		if output != nil {
@@ -227,7 +247,7 @@ func native(res mcp.CallToolResult, output *wire.Content) (_ *mcp.CallToolResult
 		// go-sdk would refuse it behind all middleware, with an error of its own.
 		return nil, errors.New("a result with both content and input requests: return one of them")
 	default:
-		if res.InputRequests, err = wire.CopyInputRequests(res.InputRequests); err != nil {
+		if res.InputRequests, err = c.inputs(res.InputRequests); err != nil {
 			return nil, err
 		}
 	}
@@ -268,18 +288,11 @@ func sizeOf(n int64) string {
 // failed returns the outcome of a call whose handler returned an error, or did not start.
 func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
-	var pending *question
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
 	case out.Err == nil:
 	case c.choices != nil && len(c.choices.Refused) > 0 && out.Axis == audit.AxisArguments:
 		c.refuseValue(&out.Report)
-	case c.elicits != nil && errors.As(err, &pending) && pending == c.elicits.pending:
-		asking, err := c.elicits.ask(pending)
-		if err != nil {
-			return failed[*mcp.CallToolResult](c.ctx, &c.job, err)
-		}
-		return asking
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):

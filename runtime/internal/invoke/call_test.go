@@ -52,14 +52,16 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 		for _, unread := range []bool{false, true} {
 			r, _ := newRunner(t)
 			r.Unread = unread
-			limit := int64(100)
-			if name != "too much output" {
-				limit = 0
+			tool := toolset.Tool{}
+			switch name {
+			case "too much output":
+				tool.Limits.Output = 100
+			case "a timeout":
+				tool.Timeout = 20 * time.Millisecond
 			}
 			var late context.Context
 			got, report, err := called(r,
-				newTool(t, toolset.Tool{Timeout: 20 * time.Millisecond,
-					Limits: toolset.Limits{Output: limit}},
+				newTool(t, tool,
 					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 						late = ctx
 						if !notify.Advise(ctx, 1, "hint") {
@@ -302,10 +304,11 @@ func TestOutputsWithoutStructuredContent(t *testing.T) {
 			`[{"type":"text","text":"a"}]`},
 		"a content, apart": {toolset.Contents, "", isolated(`{"type":"text","text":"a"}`),
 			`[{"type":"text","text":"a"}]`},
-		"a nil content":   {toolset.Contents, "", (*mcp.TextContent)(nil), ``},
-		"a nil in a list": {toolset.Contents, "", []mcp.Content{nil}, ``},
-		"null, apart":     {toolset.Contents, "", isolated(`null`), ``},
-		"another type":    {toolset.Contents, "", 7, ``},
+		"every content, apart": {toolset.Contents, "", isolated(everyContent), everyContent},
+		"a nil content":        {toolset.Contents, "", (*mcp.TextContent)(nil), ``},
+		"a nil in a list":      {toolset.Contents, "", []mcp.Content{nil}, ``},
+		"null, apart":          {toolset.Contents, "", isolated(`null`), ``},
+		"another type":         {toolset.Contents, "", 7, ``},
 		"a result": {toolset.SDKResult, "", own,
 			`[{"type":"text","text":"a"}],"structuredContent":{"n":1}`},
 		"a nil result":          {toolset.SDKResult, "", (*mcp.CallToolResult)(nil), `[]`},
@@ -399,3 +402,12 @@ func TestBoundArgumentsAreNeverLenient(t *testing.T) {
 		t.Errorf("%s, %+v, want %s", got, done, want)
 	}
 }
+
+// everyContent is one content of each type, for the model.
+const everyContent = `[{"type":"text","text":"a",` + toModel + `},` +
+	`{"type":"image","mimeType":"image/png","data":"YQ==",` + toModel + `},` +
+	`{"type":"audio","mimeType":"audio/wav","data":"YQ==",` + toModel + `},` +
+	`{"type":"resource_link","uri":"a:b","name":"b",` + toModel + `},` +
+	`{"type":"resource","resource":{"uri":"a:b","text":"c"},` + toModel + `}]`
+
+const toModel = `"annotations":{"audience":["assistant"],"priority":1}`

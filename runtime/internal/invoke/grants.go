@@ -184,7 +184,7 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 			errs = append(errs, fmt.Errorf("tool %q: %s", t.Name, problem))
 		}
 	}
-	refuse(t.Answer != nil && (len(t.Allow) > 0 || t.Isolate != ""),
+	refuse(t.Handle != nil && (len(t.Allow) > 0 || t.Isolate != ""),
 		"it has //mcp:allow or isolate=process, but its generated code uses neither: run go generate")
 	for _, a := range t.Allow {
 		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, but ", a.Kind, a.Argument)

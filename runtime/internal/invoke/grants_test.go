@@ -213,10 +213,12 @@ func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 	for want, end := range map[audit.Failure]func() error{
 		audit.Crashed: func() error { panic("!") },
 		audit.Errored: func() error { return errors.New("no") },
-		audit.Timeout: func() error { time.Sleep(time.Second); return nil },
+		audit.Timeout: func() error { time.Sleep(3 * time.Second); return nil },
 	} {
 		tool := permitting(t, reading, func(context.Context) error { return end() })
-		tool.Timeout = 20 * time.Millisecond
+		if want == audit.Timeout {
+			tool.Timeout = time.Second // in which the grants are decided on
+		}
 		if _, report, _ := called(r, tool, `{"path":"docs/a"}`); report.Failure != want ||
 			len(report.Grants) != 1 {
 			t.Errorf("%+v, want %s", report, want)
@@ -246,7 +248,7 @@ func TestRefusedCallLeavesNoFile(t *testing.T) {
 	}
 }
 
-func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
+func TestToolThatIsNotRequestedAsItWasDeclaredIsRefused(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
 	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
@@ -296,7 +298,7 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 			Dependencies{}},
 		"isolate=process only": {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
 		"it has //mcp:allow or isolate=process, but its generated code uses neither: run " +
-			"go generate": {toolset.Tool{Isolate: "x", Answer: answer}, all},
+			"go generate": {toolset.Tool{Isolate: "x", Handle: answer}, all},
 	} {
 		test.tool.Name = "t"
 		err := CheckGuarded(&Tool{Tool: test.tool}, test.has)
@@ -339,7 +341,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		"accepted": {responses: accept("to index it"),
 			want:   refused + "; the server sent an administrator the request 1",
 			reason: "to index it"},
-		"without elicitation": {change: func(_ *Runner, i *request.Info) { i.Elicits = false },
+		"without elicitation": {change: func(_ *Runner, i *request.Info) { i.Inputs.Form = false },
 			want: refused},
 		"without requests": {change: func(r *Runner, _ *request.Info) { r.Requests = nil },
 			want: refused},
@@ -360,7 +362,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 				Principal: i.Principal.Subject}
 		}
 		info := message(r, member)
-		info.Elicits = true
+		info.Inputs.Form = true
 		if test.change != nil {
 			test.change(r, info)
 		}
@@ -401,7 +403,7 @@ func TestPermissionsThatHoldASecretAreNotOffered(t *testing.T) {
 	kept := grant.NewMemory()
 	r.Grants, r.Roots, r.Requests = newGrants(t, kept), newRoots(t), kept
 	info := message(r, member)
-	info.Elicits = true
+	info.Inputs.Form = true
 	tool := permitting(t, reading, func(context.Context) error { return nil })
 	res, _, err := r.Tool(t.Context(), info, tool,
 		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
@@ -424,7 +426,7 @@ func TestHandlersDoNotMakeUpOffers(t *testing.T) {
 	kept := grant.NewMemory()
 	r.Grants, r.Requests = newGrants(t, kept), kept
 	info := message(r, member)
-	info.Elicits = true
+	info.Inputs.Form = true
 	tool := newTool(t, toolset.Tool{}, returns(toolset.Done(made)))
 	res, report, err := r.Tool(t.Context(), info, tool,
 		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -105,6 +106,9 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		if denied != nil && grant.FamilyOf(denied.Kind) == grant.Hosts &&
 			c.tool.allows(grant.Hosts) && len(text) < 8<<10 {
 			return nil, denied
+		}
+		if strings.Contains(text, errCannotAsk.Error()) {
+			return nil, errCannotAsk
 		}
 		return nil, errors.New(text)
 	case ctx.Err() != nil:

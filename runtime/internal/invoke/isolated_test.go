@@ -190,6 +190,8 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		"a refusal": {"", words(isolate.Refused(denied).Error()),
 			`!permission_denied: net.connect "x:1": no grant holds it`,
 			audit.Errored, audit.AxisGrant, "", false},
+		"a question": {"", words("the amount: " + errCannotAsk.Error()), "!internal error",
+			audit.Crashed, "", "write elicits", false},
 		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
 			audit.Crashed, "", "/srv/secret", false},
 		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Errored, "", "", false},
@@ -292,7 +294,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 	}
 }
 
-func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
+func TestProcessThatGetsNonsenseRunsNothing(t *testing.T) {
 	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`,
 		`{"bound":[{"Argument":"path","Opened":{"Path":"docs/a"}}]}`} {
 		if _, err := ChildContext(t.Context(), json.RawMessage(caller),

@@ -90,7 +90,8 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 func (c *call) offerRequest(ctx context.Context, denied *grant.Denied,
 	lacking grant.Permission) (inputs mcp.InputRequestMap, id string) {
 	client := request.ClientOf(&c.caller)
-	if c.Requests == nil || client == (isolate.Client{}) || denied != c.refused || !c.info.Elicits {
+	if c.Requests == nil || client == (isolate.Client{}) || denied != c.refused ||
+		!c.info.Inputs.Form {
 		return nil, ""
 	}
 	where := ""

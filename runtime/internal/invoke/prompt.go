@@ -17,7 +17,8 @@ import (
 
 const unhandled = "it has no handler: run go generate"
 
-var errAsksForInput = errors.New("it requests input, which only tools may do")
+var errNativeInput = errors.New("it has input requests: write elicits in the directive, and ask " +
+	"by runtime.Elicit, Sample or Roots")
 
 // Prompt is one prompt of a server. Its Timeout is set.
 type Prompt struct {
@@ -39,11 +40,12 @@ func NewPrompt(p toolset.Prompt) (*Prompt, error) {
 
 // Prompt runs the handler of a prompt.
 func (r *Runner) Prompt(ctx context.Context, info *request.Info, p *Prompt,
-	arguments map[string]string) (*mcp.GetPromptResult, Report, error) {
-	j := &job{Runner: r, info: info,
+	params *mcp.GetPromptParams) (*mcp.GetPromptResult, Report, error) {
+	j := &job{Runner: r, info: info, mayAsk: p.Elicits,
 		label: "prompt", kind: access.Prompts, name: p.Name, timeout: p.Timeout}
-	return serve(ctx, j, wire.UnknownPrompt(p.Name),
+	return serve(ctx, j, params, wire.UnknownPrompt(p.Name),
 		func(ctx context.Context) (*mcp.GetPromptResult, error) {
+			arguments := params.Arguments
 			if arguments == nil {
 				arguments = map[string]string{}
 			}
@@ -61,18 +63,28 @@ func (r *Runner) Prompt(ctx context.Context, info *request.Info, p *Prompt,
 }
 
 // result makes a copy on the worker: go-sdk writes into it, and contents marshal themselves.
-func (p *Prompt) result(made toolset.PromptAnswer) (*mcp.GetPromptResult, error) {
+func (p *Prompt) result(made toolset.PromptResult) (*mcp.GetPromptResult, error) {
 	if !made.Native {
 		return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{
 			{Role: "user", Content: &mcp.TextContent{Text: made.Text}}}}, nil
 	}
-	own, _ := made.Result.(*mcp.GetPromptResult)
+	own, isResult := made.Result.(*mcp.GetPromptResult)
+	if !isResult && made.Result != nil {
+		contents, err := contentsOf(made.Result)
+		if err != nil {
+			return nil, err
+		}
+		own = &mcp.GetPromptResult{Description: p.Description}
+		for _, c := range contents {
+			own.Messages = append(own.Messages, &mcp.PromptMessage{Role: "user", Content: c})
+		}
+	}
 	if own == nil {
 		return nil, wire.ErrNilResult
 	}
 	res := *own
 	if res.InputRequests != nil {
-		return nil, errAsksForInput
+		return nil, errNativeInput
 	}
 	if res.Messages == nil {
 		res.Messages = []*mcp.PromptMessage{}
@@ -112,8 +124,9 @@ func (r *Runner) Complete(ctx context.Context, info *request.Info,
 		_, adopted := r.Policy.Table.Of(j.kind).Tool(j.name)
 		return nil, !adopted, Report{Failure: audit.Errored}, unknown
 	}
-	res, report, err = serve(ctx, j, unknown,
+	res, report, err = serve(ctx, j, params, unknown,
 		func(ctx context.Context) (*mcp.CompleteResult, error) {
+			ctx = withResolved(ctx, arguments, params)
 			values, err := complete(ctx, arguments, params.Argument)
 			if err != nil {
 				return nil, err
@@ -143,4 +156,34 @@ func complete(ctx context.Context, arguments []toolset.Argument,
 		}
 	}
 	return values, nil
+}
+
+type resolvedKey struct{} // of a completion's context.arguments
+
+// withResolved returns the context of a completion's handler, with the values of the other
+// arguments that the client has sent. Names that the prompt or template does not have are left out.
+func withResolved(ctx context.Context, arguments []toolset.Argument,
+	params *mcp.CompleteParams) context.Context {
+	if params.Context == nil {
+		return ctx
+	}
+	var resolved map[string]string
+	for _, a := range arguments {
+		value, ok := params.Context.Arguments[a.Name]
+		if !ok || a.Name == params.Argument.Name {
+			continue
+		}
+		if resolved == nil {
+			resolved = map[string]string{}
+		}
+		resolved[a.Name] = value
+	}
+	return context.WithValue(ctx, resolvedKey{}, resolved)
+}
+
+// CompletionArguments returns the resolved arguments of a completion; nil for none. Nobody writes
+// to the map.
+func CompletionArguments(ctx context.Context) map[string]string {
+	resolved, _ := ctx.Value(resolvedKey{}).(map[string]string)
+	return resolved
 }

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,8 +23,8 @@ import (
 
 // Sealer authenticates the requestState of multi-round-trip requests (SEP-2322), so that clients
 // cannot respond to input requests that no handler made. A sealed state is valid for an hour, for
-// one principal, tool and arguments, and for its input requests, whose schemas the answers have to
-// fit. It is not encrypted.
+// one principal, and for one tool or prompt with its arguments or one URI of a resource. It has the
+// input requests, whose schemas the answers have to fit. It is not encrypted.
 type Sealer struct{ key []byte }
 
 // MinStateKey is the key size that HMAC-SHA-256 makes full use of, in bytes.
@@ -39,8 +41,8 @@ func NewSealer(key []byte) Sealer {
 
 var errState = errors.New("requestState is not from this server and this call")
 
-// stateVersion is a part of each MAC: states of a version without schemas are not accepted.
-const stateVersion = "2"
+// stateVersion is a part of each MAC: states of other versions are not accepted.
+const stateVersion = "3"
 
 // state is the content of a sealed state.
 type state struct {
@@ -50,20 +52,19 @@ type state struct {
 	State   string                     `json:"state,omitempty"` // of the handler
 }
 
-// Open returns params without input responses and state that the client invented. It fails if a
-// client of 2026-07-28 sends such.
-func (s Sealer) Open(info *request.Info,
-	params *mcp.CallToolParamsRaw) (*mcp.CallToolParamsRaw, error) {
-	if params.InputResponses == nil && params.RequestState == "" {
+// Open returns params with the state of the handler. It removes input responses without a state:
+// the server has not asked for them, and the handler runs as on a first call. It fails if a client
+// of 2026-07-28 sends a state that is not the server's, or responses that do not fit it.
+func (s Sealer) Open(info *request.Info, params mcp.Params) (mcp.Params, error) {
+	responses, sealedState := wire.ResponsesOf(params)
+	switch {
+	case responses == nil && sealedState == "":
 		return params, nil
+	case info.HasSessions(), sealedState == "":
+		// Clients of older versions respond on the session.
+		return wire.WithResponses(params, nil, ""), nil
 	}
-	opened := *params
-	if info.HasSessions() {
-		// Older clients respond on the session: what they send with a call is invented.
-		opened.InputResponses, opened.RequestState = nil, ""
-		return &opened, nil
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(params.RequestState)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealedState)
 	if err != nil || len(raw) < sha256.Size+8 {
 		return nil, errState
 	}
@@ -74,7 +75,7 @@ func (s Sealer) Open(info *request.Info,
 		json.Unmarshal(raw[8:], &sealed) != nil {
 		return nil, errState
 	}
-	for key, response := range params.InputResponses {
+	for key, response := range responses {
 		if kind := sealed.Kinds[key]; kind == "" || kind != wire.InputKind(response) {
 			return nil, errors.New("inputResponses has a response without a request, or of another kind " +
 				"than the request")
@@ -83,20 +84,19 @@ func (s Sealer) Open(info *request.Info,
 			return nil, fmt.Errorf("inputResponses has a response to %q, but %w", key, err)
 		}
 	}
-	opened.RequestState = sealed.State
-	return &opened, nil
+	return wire.WithResponses(params, responses, sealed.State), nil
 }
 
 // Seal returns res with a sealed state if it asks for input, also if its handler gave no state.
-func (s Sealer) Seal(info *request.Info, params *mcp.CallToolParamsRaw,
-	res *mcp.CallToolResult) (*mcp.CallToolResult, error) {
-	if res == nil || res.InputRequests == nil {
+func (s Sealer) Seal(info *request.Info, params mcp.Params, res mcp.Result) (mcp.Result, error) {
+	requests, handlers := wire.InputOf(res)
+	if requests == nil {
 		return res, nil
 	}
 	kinds, schemas := map[string]string{}, map[string]json.RawMessage{}
-	for key, req := range res.InputRequests {
+	for key, req := range requests {
 		var err error
-		if kinds[key], err = wire.CheckInputRequest(req); err == nil { // of an adopted tool
+		if kinds[key], err = wire.CheckInputRequest(req); err == nil { // of an adopted server
 			schemas[key], err = wire.ElicitSchema(req)
 		}
 		if err != nil {
@@ -106,24 +106,35 @@ func (s Sealer) Seal(info *request.Info, params *mcp.CallToolParamsRaw,
 			delete(schemas, key)
 		}
 	}
-	body, err := json.Marshal(state{kinds, schemas, res.RequestState})
+	body, err := json.Marshal(state{kinds, schemas, handlers})
 	if err != nil {
 		return nil, err
 	}
 	raw := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(time.Hour).Unix()))
 	raw = append(raw, body...)
 	raw = append(s.mac(info, params, raw), raw...)
-	sealed := *res
-	sealed.RequestState = base64.RawURLEncoding.EncodeToString(raw)
-	return &sealed, nil
+	return wire.WithState(res, base64.RawURLEncoding.EncodeToString(raw)), nil
 }
 
 // mac authenticates raw, which is the end of its validity and a state, for one call.
-func (s Sealer) mac(info *request.Info, params *mcp.CallToolParamsRaw, raw []byte) []byte {
+func (s Sealer) mac(info *request.Info, params mcp.Params, raw []byte) []byte {
 	h, p := hmac.New(sha256.New, s.key), info.Principal
+	var kind, name string
+	var arguments []byte
+	switch p := params.(type) {
+	case *mcp.CallToolParamsRaw:
+		kind, name, arguments = "tool", p.Name, decode.Canonical(p.Arguments)
+	case *mcp.GetPromptParams:
+		kind, name = "prompt", p.Name
+		for _, argument := range slices.Sorted(maps.Keys(p.Arguments)) {
+			arguments = fmt.Appendf(arguments, "%q=%q,", argument, p.Arguments[argument])
+		}
+	case *mcp.ReadResourceParams:
+		kind, name = "resource", p.URI
+	}
 	for _, part := range [][]byte{
 		[]byte(stateVersion), []byte(p.Issuer), []byte(p.Subject), []byte(p.ClientID()),
-		[]byte(params.Name), decode.Canonical(params.Arguments), raw,
+		[]byte(kind), []byte(name), arguments, raw,
 	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write(part)

@@ -11,7 +11,13 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
+
+func stateOf(sealed mcp.Result) string {
+	_, state := wire.InputOf(sealed)
+	return state
+}
 
 func TestSealedStateIsOfOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -21,19 +27,21 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 		asked := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{}},
 			RequestState: "own"}
 		sealed, err := s.Seal(info, call, asked)
-		if err != nil || asked.RequestState != "own" || sealed.RequestState == "own" {
+		if err != nil || asked.RequestState != "own" || stateOf(sealed) == "own" {
 			t.Fatal(sealed, err)
 		}
 		accept := mcp.InputResponseMap{"sure": &mcp.ElicitResult{Action: "accept"}}
 		second := func(change func(*mcp.CallToolParamsRaw, *request.Info)) (*mcp.CallToolParamsRaw,
 			error) {
 			params := &mcp.CallToolParamsRaw{Name: "t", Arguments: json.RawMessage(`{ "b":2, "a":1}`),
-				InputResponses: accept, RequestState: sealed.RequestState}
+				InputResponses: accept, RequestState: stateOf(sealed)}
 			caller := &request.Info{Principal: info.Principal, Version: info.Version}
 			if change != nil {
 				change(params, caller)
 			}
-			return s.Open(caller, params)
+			opened, err := s.Open(caller, params)
+			call, _ := opened.(*mcp.CallToolParamsRaw)
+			return call, err
 		}
 		if opened, err := second(nil); err != nil || opened.RequestState != "own" ||
 			opened.InputResponses["sure"] == nil {
@@ -61,7 +69,6 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 				i *request.Info) {
 				i.Principal.Client = "bob"
 			},
-			"no state":      func(p *mcp.CallToolParamsRaw, _ *request.Info) { p.RequestState = "" },
 			"a plain state": func(p *mcp.CallToolParamsRaw, _ *request.Info) { p.RequestState = "own" },
 			"a long state": func(p *mcp.CallToolParamsRaw,
 				_ *request.Info) {
@@ -82,6 +89,10 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 				t.Errorf("%s: %+v", name, opened)
 			}
 		}
+		first, err := second(func(p *mcp.CallToolParamsRaw, _ *request.Info) { p.RequestState = "" })
+		if err != nil || first.InputResponses != nil {
+			t.Errorf("responses without a state: %+v, %v", first, err)
+		}
 		time.Sleep(time.Hour)
 		if _, err := second(nil); err == nil {
 			t.Error("the state is valid after an hour")
@@ -94,11 +105,11 @@ func TestStateOfSessionsIsIgnored(t *testing.T) {
 	info := &request.Info{Principal: access.Principal{}, Version: request.NewestWithSessions}
 	opened, err := s.Open(info,
 		&mcp.CallToolParamsRaw{RequestState: "made up", InputResponses: mcp.InputResponseMap{}})
-	if err != nil || opened.RequestState != "" || opened.InputResponses != nil {
+	if responses, state := wire.ResponsesOf(opened); err != nil || state != "" || responses != nil {
 		t.Error(opened, err)
 	}
 	plain := &mcp.CallToolParamsRaw{}
-	if opened, err := s.Open(info, plain); opened != plain || err != nil {
+	if opened, err := s.Open(info, plain); opened != mcp.Params(plain) || err != nil {
 		t.Error(opened, err)
 	}
 }
@@ -114,11 +125,11 @@ func TestReplicasWithOneKeyReadEachOthersState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := two.Open(info,
-		&mcp.CallToolParamsRaw{Name: "t", RequestState: sealed.RequestState}); err != nil {
+		&mcp.CallToolParamsRaw{Name: "t", RequestState: stateOf(sealed)}); err != nil {
 		t.Error(err)
 	}
 	if _, err := NewSealer(key).Open(info,
-		&mcp.CallToolParamsRaw{Name: "t", RequestState: sealed.RequestState}); err == nil {
+		&mcp.CallToolParamsRaw{Name: "t", RequestState: stateOf(sealed)}); err == nil {
 		t.Error("another key opens it")
 	}
 	if _, err := one.Seal(info, call,
@@ -126,7 +137,7 @@ func TestReplicasWithOneKeyReadEachOthersState(t *testing.T) {
 		t.Error("a nil input request is sealed")
 	}
 	plain := &mcp.CallToolResult{}
-	if res, err := one.Seal(info, call, plain); res != plain || err != nil {
+	if res, err := one.Seal(info, call, plain); res != mcp.Result(plain) || err != nil {
 		t.Error(res, err)
 	}
 }

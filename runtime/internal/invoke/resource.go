@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,7 +26,7 @@ type Resource struct {
 	Adopted bool // the adopted server itself serves it
 
 	template    uritemplate.Template
-	match       func(uri string) (variables map[string]string, ok bool)
+	match       func(uri string) bool
 	completable []toolset.Argument // the variables
 }
 
@@ -44,7 +45,7 @@ func NewResource(r toolset.Resource) (*Resource, error) {
 			toolset.Argument{Name: v.Name, Values: v.Values, Complete: v.Complete})
 	}
 	built.template = template.Typed(kinds)
-	built.match = built.template.Match
+	built.match = built.template.Matches
 	return built, errors.Join(
 		errorIf(r.Read == nil, unhandled),
 		errorIf(r.Name == "", "it has no name: run go generate"),
@@ -53,11 +54,14 @@ func NewResource(r toolset.Resource) (*Resource, error) {
 		setTimeout(&built.Timeout))
 }
 
-// NewAdoptedResource returns a resource of an adopted server: a template that match decides, or an
-// exact one if match is nil.
-func NewAdoptedResource(uri string, match func(string) (map[string]string, bool)) *Resource {
+// NewAdoptedResource returns a resource of an adopted server: a template with a pattern, or an
+// exact one if that is nil. The bound is that of templates of toolsets: each is tried for each URI.
+func NewAdoptedResource(uri string, pattern *regexp.Regexp) *Resource {
+	match := func(uri string) bool {
+		return len(uri) <= uritemplate.MaxLength && pattern.MatchString(uri)
+	}
 	return &Resource{
-		Resource: toolset.Resource{URI: uri}, Exact: match == nil, Adopted: true, match: match}
+		Resource: toolset.Resource{URI: uri}, Exact: pattern == nil, Adopted: true, match: match}
 }
 
 // CheckOverlaps refuses resources of toolsets that one URI may mean and that have different rules:
@@ -99,17 +103,45 @@ func (rs *Resources) Add(r *Resource) {
 	slices.SortFunc(rs.templates, func(a, b *Resource) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// Find returns the resource that a URI means, and its variables; nil for an unknown URI.
-func (rs *Resources) Find(uri string) (*Resource, map[string]string) {
-	if r := rs.named[uri]; r != nil && r.Exact {
-		return r, nil
+// Find returns the resource that a URI means; nil for an unknown URI. It tries every template for
+// every URI, so that a hidden resource takes as long as an unknown one.
+func (rs *Resources) Find(uri string) *Resource {
+	found := rs.named[uri]
+	if found != nil && !found.Exact {
+		found = nil
 	}
 	for _, r := range rs.templates {
-		if values, ok := r.match(uri); ok {
-			return r, values
+		if r.match(uri) && found == nil {
+			found = r
 		}
 	}
-	return nil, nil
+	return found
+}
+
+// Values returns the variables of a URI that a template matches; nil for an exact resource. An
+// adopted template has the whole URI as its variable.
+func (r *Resource) Values(uri string) map[string]string {
+	switch {
+	case r.Exact:
+		return nil
+	case r.Adopted:
+		return map[string]string{"uri": uri}
+	}
+	values, _ := r.template.Match(uri)
+	return values
+}
+
+// SomeElicit reports whether a resource may ask its client. rs may be nil.
+func (rs *Resources) SomeElicit() bool {
+	if rs == nil {
+		return false
+	}
+	for _, r := range rs.named {
+		if r.Elicits {
+			return true
+		}
+	}
+	return false
 }
 
 // Named returns the resource with a URI or template, nil for none.
@@ -117,11 +149,12 @@ func (rs *Resources) Named(uri string) *Resource { return rs.named[uri] }
 
 // Resource runs the handler of a resource of a toolset.
 func (r *Runner) Resource(ctx context.Context, info *request.Info, res *Resource,
-	uri string) (*mcp.ReadResourceResult, Report, error) {
-	j := &job{Runner: r, info: info,
+	params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, Report, error) {
+	j := &job{Runner: r, info: info, mayAsk: res.Elicits,
 		label: "resource", kind: access.Resources, name: res.URI, timeout: res.Timeout}
+	uri := params.URI
 	unknown := wire.UnknownResource(uri)
-	return serve(ctx, j, unknown, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+	return serve(ctx, j, params, unknown, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		raw, err := res.arguments(uri)
 		if err != nil {
 			return nil, err
@@ -141,7 +174,7 @@ func (r *Runner) Resource(ctx context.Context, info *request.Info, res *Resource
 // arguments returns the variables of a URI as a JSON object.
 func (r *Resource) arguments(uri string) (json.RawMessage, error) {
 	arguments := map[string]any{}
-	values, _ := r.match(uri)
+	values := r.Values(uri)
 	for _, v := range r.Variables {
 		arguments[v.Name] = json.RawMessage(values[v.Name]) // by match
 		if v.Type == toolset.TextVariable {
@@ -153,7 +186,7 @@ func (r *Resource) arguments(uri string) (json.RawMessage, error) {
 
 // result makes a copy on the worker: go-sdk writes into it, and _meta marshals itself.
 func (r *Resource) result(uri string,
-	made toolset.ResourceAnswer) (*mcp.ReadResourceResult, error) {
+	made toolset.ResourceResult) (*mcp.ReadResourceResult, error) {
 	if !made.Native {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 			{URI: uri, MIMEType: r.MIMEType, Text: made.Text, Blob: made.Blob}}}, nil
@@ -164,7 +197,7 @@ func (r *Resource) result(uri string,
 	}
 	res := *own
 	if res.InputRequests != nil {
-		return nil, errAsksForInput
+		return nil, errNativeInput
 	}
 	res.Contents = make([]*mcp.ResourceContents, len(own.Contents))
 	for i, c := range own.Contents {

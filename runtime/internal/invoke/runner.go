@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -71,12 +72,17 @@ type Report struct {
 // job is one run of a handler.
 type job struct {
 	*Runner
-	info    *request.Info
-	label   string      // of the handler, in the log
-	kind    access.Kind // of its rule
-	name    string      // that its rule has
-	timeout time.Duration
-	caller  access.Principal // set by authorize
+	info     *request.Info
+	label    string      // of the handler, in the log
+	kind     access.Kind // of its rule
+	name     string      // that its rule has
+	timeout  time.Duration
+	deadline time.Time        // of the time limit; set by run
+	caller   access.Principal // set by authorize
+
+	mayAsk   bool    // the handler may ask its client
+	ownState bool    // the handler may return a requestState of its own
+	asking   *asking // of the handler's goroutine; nil if it may not ask
 }
 
 // mask returns the masker of the message.
@@ -103,8 +109,15 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	return request.ForHandler(ctx, j.info, &j.caller), d
 }
 
-// conceals reports whether a refusal has to look like an unknown name.
-func (r *Runner) conceals(d access.Decision) bool {
+// Decide decides again on the target of a message that was allowed.
+func (r *Runner) Decide(ctx context.Context, info *request.Info) access.Decision {
+	j := &job{Runner: r, info: info, kind: info.Target.Kind, name: info.Target.Name}
+	_, d := j.authorize(ctx)
+	return d
+}
+
+// Conceals reports whether a refusal has to look like an unknown name.
+func (r *Runner) Conceals(d access.Decision) bool {
 	return d.Axis == "" || d.Axis == access.AxisUnknown || r.Policy.DenialOf(d) == access.Conceal
 }
 
@@ -117,8 +130,9 @@ type returned[R any] struct {
 
 // run runs a handler on a worker, and returns at its time limit even if the handler does not.
 func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R]) returned[R] {
+	j.deadline = time.Now().Add(j.timeout)
 	o := worker.Run(j.Pool, worker.Job[returned[R]]{
-		Context: ctx, Deadline: time.Now().Add(j.timeout), Stop: j.Stop, Grace: worker.Grace,
+		Context: ctx, Deadline: j.deadline, Stop: j.Stop, Grace: worker.Grace,
 		Do: do, Late: func(c *worker.Crash) { j.logLate(ctx, c) }})
 	switch {
 	case o.Abandoned:
@@ -138,11 +152,15 @@ func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R
 var (
 	errCancelled = errors.New("the call was cancelled")
 	errStopped   = errors.New("the server is shutting down; the call may have had an effect")
+	errExpired   = errors.New("the credential expired during the call")
 )
 
 // stopped describes a run that failed because its context has ended.
 func (j *job) stopped(ended error) Report {
 	if errors.Is(ended, context.DeadlineExceeded) {
+		if time.Now().Before(j.deadline) {
+			return Report{Failure: audit.Errored, Err: errExpired}
+		}
 		text := fmt.Sprintf("timed out after %s", j.timeout)
 		return Report{Failure: audit.Timeout, Err: &limitError{"timeout", text}}
 	}
@@ -173,8 +191,16 @@ type limitError struct{ limit, text string }
 func (e *limitError) Error() string   { return e.text }
 func (e *limitError) Reached() string { return e.limit }
 
-// failed returns the outcome of an error, on the worker: the error's methods are foreign code.
+// failed returns the outcome of an error, on the worker: the error's methods are foreign code. A
+// question is not a failure: its outcome is the result that asks it.
 func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
+	if inputs, state, asked, unfit := j.asked(err); asked && unfit == nil {
+		out.result = wire.InputRequired[R](inputs, state)
+		return out
+	} else if asked {
+		err = unfit
+	}
+	var undeclared wire.NotDeclared
 	ended := ctx.Err()
 	if deadline, ok := ctx.Deadline(); ok && ended == nil && !time.Now().Before(deadline) {
 		ended = context.DeadlineExceeded // the handler was ahead of the context's timer
@@ -185,6 +211,11 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 	switch {
 	case errors.Is(err, errCrashed):
 		out.Failure = audit.Crashed
+	case errors.Is(err, errCannotAsk):
+		_ = j.crash(ctx, "a handler called runtime.Elicit, Sample or Roots", errCannotAsk)
+		out.Failure = audit.Crashed
+	case errors.As(err, &undeclared) && !j.info.HasSessions():
+		out.err = undeclared.RPC()
 	case errors.As(err, &rpc) && rpc != nil:
 		out.err = wire.WireError(err)
 	case errors.Is(ended, context.DeadlineExceeded), ended != nil &&
@@ -225,18 +256,26 @@ func (j *job) crash(ctx context.Context, message string, cause error) error {
 }
 
 // serve runs a handler whose results are never errors. unknown is for callers of a concealed one.
-func serve[R any](ctx context.Context, j *job, unknown error,
+// params have the client's answers, if the handler may ask.
+func serve[R any](ctx context.Context, j *job, params mcp.Params, unknown error,
 	handle func(context.Context) (R, error)) (none R, _ Report, _ error) {
 	ctx, d := j.authorize(ctx)
 	if !d.Allowed {
 		denied := Report{Failure: audit.Denied}
-		if j.conceals(d) {
+		if j.Conceals(d) {
 			return none, denied, unknown
 		}
 		return none, denied, wire.Forbidden(j.kind, j.name, d)
 	}
 	out := run(ctx, j, func(ctx context.Context) returned[R] {
-		res, err := handle(ctx)
+		var res R
+		asking, err := ctx, error(nil)
+		if j.mayAsk {
+			asking, err = j.asks(ctx, params)
+		}
+		if err == nil {
+			res, err = handle(asking)
+		}
 		if err != nil {
 			return failed[R](ctx, j, err)
 		}

@@ -91,6 +91,7 @@ func message(r *Runner, p access.Principal) *request.Info {
 	return &request.Info{
 		ID: "m", Started: time.Now(), Principal: p, Version: request.Stateless,
 		Server: &request.Server{Log: r.Log, Masker: r.Masker},
+		Inputs: request.Inputs{Form: true, URL: true, Sampling: true, SamplingTools: true, Roots: true},
 	}
 }
 
@@ -204,7 +205,7 @@ func TestRunsAreDecidedAgain(t *testing.T) {
 			t.Errorf("%s: %q, ran %t, %+v, %v", name, got, ran, report, err)
 		}
 		prompt := newPrompt(t, test.tool, prompts(toolset.PromptText("p", nil)))
-		_, report, err = test.r.Prompt(t.Context(), test.info, prompt, nil)
+		_, report, err = test.r.Prompt(t.Context(), test.info, prompt, &mcp.GetPromptParams{})
 		if report.Failure != test.status || (err != nil) != (test.prompted != "") || err != nil &&
 			!strings.HasPrefix(err.Error(), test.prompted) {
 			t.Errorf("%s, a prompt: %+v, %v", name, report, err)
@@ -374,6 +375,34 @@ func TestCancelledAndClosingServersStopHandlers(t *testing.T) {
 			r.Pool.Close()
 		}
 	})
+}
+
+// The end of the credential is no time limit of the tool, also for a handler that goes on.
+func TestEndOfTheCredentialIsNoTimeout(t *testing.T) {
+	for _, returns := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := newRunner(t)
+			hold := make(chan struct{})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			tool := newTool(t, toolset.Tool{Timeout: time.Minute},
+				func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					if <-ctx.Done(); !returns {
+						<-hold
+					}
+					return toolset.Done(ctx.Err())
+				})
+			res, report, err := r.Tool(ctx, message(r, member), tool,
+				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+			if text(res) != "!the credential expired during the call" ||
+				report.Failure != audit.Errored || err != nil {
+				t.Errorf("returns %t: %q %+v %v", returns, text(res), report, err)
+			}
+			close(hold)
+			synctest.Wait()
+			r.Pool.Close()
+		})
+	}
 }
 
 // A handler may compare the time itself, and be ahead of its context.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -19,16 +21,16 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-type prompter func(context.Context, toolset.Call) (toolset.PromptAnswer, error)
+type prompter func(context.Context, toolset.Call) (toolset.PromptResult, error)
 
-func prompts(res toolset.PromptAnswer, err error) prompter {
-	return func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return res, err }
+func prompts(res toolset.PromptResult, err error) prompter {
+	return func(context.Context, toolset.Call) (toolset.PromptResult, error) { return res, err }
 }
 
-type reader func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)
+type reader func(context.Context, toolset.Call) (toolset.ResourceResult, error)
 
-func reads(res toolset.ResourceAnswer, err error) reader {
-	return func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) { return res, err }
+func reads(res toolset.ResourceResult, err error) reader {
+	return func(context.Context, toolset.Call) (toolset.ResourceResult, error) { return res, err }
 }
 
 func newPrompt(t testing.TB, name string, get prompter) *Prompt {
@@ -65,21 +67,35 @@ func TestWhatAPromptComesTo(t *testing.T) {
 		err    string
 		status audit.Failure
 	}{
-		"a text": {func(_ context.Context, c toolset.Call) (toolset.PromptAnswer, error) {
+		"a text": {func(_ context.Context, c toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText(string(c.Arguments), nil)
 		}, `{"description":"d","messages":[{"content":{"type":"text","text":"{\"a\":\"1\"}"},` +
 			`"role":"user"}]}`, 0, "", ""},
-		"its own result": {prompts(toolset.PromptResult(one, nil)),
+		"its own result": {prompts(toolset.PromptNative(one, nil)),
 			`{"messages":[{"content":{"type":"text","text":"x"},"role":"user"}]}`, 0, "", ""},
-		"no messages": {prompts(toolset.PromptResult(&mcp.GetPromptResult{}, nil)),
+		"no messages": {prompts(toolset.PromptNative(&mcp.GetPromptResult{}, nil)),
 			`{"messages":[]}`, 0, "", ""},
-		"a nil result": {prompts(toolset.PromptResult(nil, nil)),
+		"a content": {prompts(toolset.PromptNative(&mcp.TextContent{Text: "a"}, nil)),
+			`{"description":"d","messages":[{"content":{"type":"text","text":"a"},"role":"user"}]}`,
+			0, "", ""},
+		"contents": {prompts(toolset.PromptNative([]mcp.Content{&mcp.ResourceLink{URI: "a:b",
+			Name: "b"}, &mcp.ImageContent{Data: []byte("a"), MIMEType: "image/png"}}, nil)),
+			`{"description":"d","messages":[{"content":{"type":"resource_link","uri":"a:b",` +
+				`"name":"b"},"role":"user"},{"content":{"type":"image","mimeType":"image/png",` +
+				`"data":"YQ=="},"role":"user"}]}`, 0, "", ""},
+		"a nil content": {prompts(toolset.PromptNative((*mcp.TextContent)(nil), nil)),
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
-		"a nil message": {prompts(toolset.PromptResult(empty, nil)),
+		"a nil content in a list": {prompts(toolset.PromptNative([]mcp.Content{nil}, nil)),
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
-		"an input request": {prompts(toolset.PromptResult(asking, nil)),
+		"no content": {prompts(toolset.PromptNative(7, nil)),
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
-		"a panic": {func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		"a nil result": {prompts(toolset.PromptNative(nil, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"a nil message": {prompts(toolset.PromptNative(empty, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"an input request": {prompts(toolset.PromptNative(asking, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"a panic": {func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			panic("!")
 		},
 			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
@@ -93,7 +109,7 @@ func TestWhatAPromptComesTo(t *testing.T) {
 	} {
 		r, _ := newRunner(t)
 		res, report, err := r.Prompt(t.Context(), message(r, member), newPrompt(t, "t", test.get),
-			map[string]string{"a": "1"})
+			&mcp.GetPromptParams{Arguments: map[string]string{"a": "1"}})
 		got := ""
 		if err == nil {
 			text, failed := wire.Marshal(res)
@@ -129,15 +145,15 @@ func TestWhatAResourceComesTo(t *testing.T) {
 		err    string
 		status audit.Failure
 	}{
-		"a text": {func(_ context.Context, c toolset.Call) (toolset.ResourceAnswer, error) {
+		"a text": {func(_ context.Context, c toolset.Call) (toolset.ResourceResult, error) {
 			return toolset.ResourceText(string(c.Arguments), nil)
 		}, `note:7: m {"n":7}`, "", ""},
 		"bytes": {reads(toolset.ResourceBytes(nil, nil)), `note:7: m `, "", ""},
-		"its own": {reads(toolset.ResourceResult(shared, nil)),
+		"its own": {reads(toolset.ResourceNative(shared, nil)),
 			"note:7: m x|own:1: own ", "", ""},
-		"a nil result":  {reads(toolset.ResourceResult(nil, nil)), "", internal, audit.Crashed},
-		"a nil content": {reads(toolset.ResourceResult(empty, nil)), "", internal, audit.Crashed},
-		"an input":      {reads(toolset.ResourceResult(asking, nil)), "", internal, audit.Crashed},
+		"a nil result":  {reads(toolset.ResourceNative(nil, nil)), "", internal, audit.Crashed},
+		"a nil content": {reads(toolset.ResourceNative(empty, nil)), "", internal, audit.Crashed},
+		"an input":      {reads(toolset.ResourceNative(asking, nil)), "", internal, audit.Crashed},
 		"out of range": {reads(toolset.ResourceText("", misfit)),
 			"", "Resource not found", audit.Errored},
 		"an error": {reads(toolset.ResourceText("", errors.New("no"))), "", "no", audit.Errored},
@@ -147,7 +163,8 @@ func TestWhatAResourceComesTo(t *testing.T) {
 			toolset.Resource{URI: "note:{n}", MIMEType: "m",
 				Variables: []toolset.Variable{{Name: "n", Type: toolset.IntegerVariable}}},
 			test.read)
-		res, report, err := r.Resource(t.Context(), message(r, member), resource, "note:7")
+		res, report, err := r.Resource(t.Context(), message(r, member), resource,
+			&mcp.ReadResourceParams{URI: "note:7"})
 		var parts []string
 		if err == nil {
 			for _, c := range res.Contents {
@@ -180,7 +197,7 @@ func TestVariablesAreAnObject(t *testing.T) {
 func TestURIMeansOneResource(t *testing.T) {
 	var all Resources
 	read := reads(toolset.ResourceText("", nil))
-	any := func(string) (map[string]string, bool) { return map[string]string{"uri": "x"}, true }
+	any := regexp.MustCompile(`\A.+\z`)
 	all.Add(NewAdoptedResource("a:{+any}", any))
 	all.Add(newResource(t, toolset.Resource{URI: "x:{b}",
 		Variables: []toolset.Variable{{Name: "b"}}},
@@ -191,10 +208,13 @@ func TestURIMeansOneResource(t *testing.T) {
 	all.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
 	all.Add(NewAdoptedResource("y:1", nil))
 	for uri, want := range map[string]string{"x:1": "x:1 map[]", "x:2": "x:{a} map[a:2]",
-		"y:1": "y:1 map[]", "z:1": "a:{+any} map[uri:x]"} {
-		if r, values := all.Find(uri); r == nil || fmt.Sprint(r.URI, " ", values) != want {
-			t.Errorf("%s: %+v %v", uri, r, values)
+		"y:1": "y:1 map[]", "z:1": "a:{+any} map[uri:z:1]"} {
+		if r := all.Find(uri); r == nil || fmt.Sprint(r.URI, " ", r.Values(uri)) != want {
+			t.Errorf("%s: %+v", uri, r)
 		}
+	}
+	if r := all.Find("z:" + strings.Repeat("1", uritemplate.MaxLength-1)); r != nil {
+		t.Errorf("a URI that is too long for every template is that of %s", r.URI)
 	}
 	for uri, want := range map[string]bool{"x:1": true, "x:{b}": true, "x:2": false,
 		"a:{+any}": true} {
@@ -203,7 +223,7 @@ func TestURIMeansOneResource(t *testing.T) {
 			t.Errorf("%s: %+v", uri, r)
 		}
 	}
-	if r, _ := (&Resources{}).Find("x:1"); r != nil {
+	if r := (&Resources{}).Find("x:1"); r != nil {
 		t.Error(r)
 	}
 }
@@ -226,7 +246,7 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		t.Error(err)
 	}
 	p, err := NewPrompt(toolset.Prompt{Name: "a",
-		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer,
+		Get: func(context.Context, toolset.Call) (toolset.PromptResult,
 			error) {
 			panic("!")
 		}, Arguments: []toolset.Argument{{Name: "x", Required: true}}})

@@ -41,8 +41,8 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 		Name: t.Name, Title: t.Title, Description: t.Description,
 		Annotations: annotations(t.Annotations),
 		Icons:       Icons(t.Icons), InputSchema: json.RawMessage(t.Input)}}
-	if t.Answer != nil {
-		built.Call = answered(t)
+	if t.Handle != nil {
+		built.Call = callOf(t)
 	}
 	var inErr, outErr, metaErr error
 	if t.Meta != "" {

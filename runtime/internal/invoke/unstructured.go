@@ -72,19 +72,24 @@ func (c *call) contents(out any) (*mcp.CallToolResult, error) {
 		err := json.Unmarshal(slices.Concat([]byte(`{"content":`), isolated, []byte{'}'}), res)
 		return res, err
 	}
+	list, err := contentsOf(out)
+	return &mcp.CallToolResult{Content: list}, err
+}
+
+// contentsOf returns an output that is one content, or a slice of a content type.
+func contentsOf(out any) (contents []mcp.Content, err error) {
 	if one, ok := out.(mcp.Content); ok {
-		return &mcp.CallToolResult{Content: []mcp.Content{one}}, nil
+		return []mcp.Content{one}, nil
 	}
 	list := reflect.ValueOf(out)
 	if list.Kind() != reflect.Slice {
 		return nil, fmt.Errorf("an output of type %T, which is not content", out)
 	}
-	res := &mcp.CallToolResult{}
 	for i := range list.Len() {
-		one, _ := list.Index(i).Interface().(mcp.Content) // nil is an error of native
-		res.Content = append(res.Content, one)
+		one, _ := list.Index(i).Interface().(mcp.Content) // nil is an error of the caller's
+		contents = append(contents, one)
 	}
-	return res, nil
+	return contents, nil
 }
 
 // media returns bytes as the content that their type has in the protocol.

@@ -230,7 +230,7 @@ func TestProgressOfAProcessOfItsOwnIsSentAsOftenAsAnybodyCanSee(t *testing.T) {
 	})
 }
 
-func TestAProcessOfItsOwnIsToldWhatIsWanted(t *testing.T) {
+func TestAProcessOfItsOwnGetsWhatIsWanted(t *testing.T) {
 	at := func(level slog.Level) slog.Handler {
 		return slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: level})
 	}
@@ -304,7 +304,7 @@ func emitted(t *testing.T, log *buffer, events ...string) ([]map[string]any, []m
 	return lines, collected.Take()
 }
 
-func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
+func TestNothingThatAProcessOfItsOwnSendsIsTrusted(t *testing.T) {
 	const (
 		unread = "cannot read a message of an isolated call: its handler forged it, or logged a value " +
 			"without a JSON representation"

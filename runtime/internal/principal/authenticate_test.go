@@ -205,7 +205,7 @@ func TestMetadataIsWhereChallengesPointTo(t *testing.T) {
 	source := protected{identityFunc(nil), identity.Resource{
 		URL: "https://mcp.example/a%2Fb/", AuthorizationServers: []string{"https://id.example"},
 	}}
-	m, err := MetadataOf(source)
+	m, err := MetadataOf(source, access.Table{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,16 +231,16 @@ func TestMetadataIsWhereChallengesPointTo(t *testing.T) {
 		"https://mcp.example?a": false, "mcp.example": false, "https://ada@mcp.example": false,
 	} {
 		source.resource.URL = url
-		if _, err := MetadataOf(source); (err == nil) != ok {
+		if _, err := MetadataOf(source, access.Table{}); (err == nil) != ok {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	source.resource.AuthorizationServers = nil
 	source.resource.URL = "https://mcp.example"
-	if _, err := MetadataOf(source); err == nil {
+	if _, err := MetadataOf(source, access.Table{}); err == nil {
 		t.Error("no authorization server")
 	}
-	if m, err := MetadataOf(identityFunc(nil)); m != nil || err != nil {
+	if m, err := MetadataOf(identityFunc(nil), access.Table{}); m != nil || err != nil {
 		t.Error("metadata of a source without")
 	}
 	(*Metadata)(nil).Mount(mux, "/mcp")

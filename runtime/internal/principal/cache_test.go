@@ -86,7 +86,7 @@ func (h *Host) get(p access.Principal) (*entry, error) {
 	return h.cached(context.Background(), &p, h.cache.Get)
 }
 
-func TestPrincipalsThatDifferInAnyFieldAreAskedForApart(t *testing.T) {
+func TestPrincipalsThatDifferInAnyFieldAreLoadedApart(t *testing.T) {
 	h, queried := hostOf(t, time.Minute, 100, fine)
 	all := []access.Principal{
 		{Subject: "a"}, {Issuer: "a"}, {Client: "a"}, {User: "a"}, {Role: "a"},
@@ -108,7 +108,7 @@ func TestPrincipalsThatDifferInAnyFieldAreAskedForApart(t *testing.T) {
 }
 
 // A subscriber has the last permissions. The query does not contain them.
-func TestHostIsAskedWithoutWhatItSaidBefore(t *testing.T) {
+func TestHostIsQueriedWithoutItsEarlierPermissions(t *testing.T) {
 	h, queried := hostOf(t, time.Minute, 10,
 		func(_ context.Context, p access.Principal) (capability.Set, error) {
 			if p.Permits != nil {
@@ -131,7 +131,7 @@ func TestHostIsAskedWithoutWhatItSaidBefore(t *testing.T) {
 	}
 }
 
-func TestHostThatMisbehavesIsNoAnswer(t *testing.T) {
+func TestHostThatMisbehavesGivesNoPermissions(t *testing.T) {
 	synctest.Test(t, testMisbehaviour)
 }
 

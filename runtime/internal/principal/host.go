@@ -25,7 +25,7 @@ type Host struct {
 	cache  *loader.Loader[access.Principal, *permissions]
 
 	pending atomic.Pointer[error] // why the checks at start have not passed; nil after
-	asking  atomic.Int32          // running calls of the adapter by the checks at start
+	running atomic.Int32          // running calls of the adapter by the checks at start
 	misfit  atomic.Bool           // a later check returned a [capability.ConfigurationError]
 }
 
@@ -154,7 +154,7 @@ func (h *Host) withUser(p access.Principal, itself bool) access.Principal {
 // Constrain gives the handler of a constrained rule the constraints of the caller's permission.
 func (h *Host) Constrain(ctx context.Context, held *request.Permissions,
 	rule access.Rule) context.Context {
-	if held == nil || held.Unavailable || !rule.Constrained || !rule.Permission.Asked() ||
+	if held == nil || held.Unavailable || !rule.Constrained || !rule.Permission.Required() ||
 		held.Set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
 		return ctx
 	}

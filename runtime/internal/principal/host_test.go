@@ -379,7 +379,7 @@ func TestAdapterErrorsShowNoSecret(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	err := call(func() (int, error) { <-release; return 0, nil })
-	if err != worker.ErrNoAnswer {
+	if err != worker.ErrNoResponse {
 		t.Errorf("a late one: %v", err)
 	}
 }

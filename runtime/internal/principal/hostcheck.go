@@ -68,12 +68,12 @@ func (h *Host) checkFit(ctx context.Context) error {
 }
 
 func (h *Host) start(ctx context.Context) error {
-	if h.asking.Load() > 0 { // an earlier query has not returned, and holds its goroutine
-		return unreachable(worker.ErrNoAnswer)
+	if h.running.Load() > 0 { // an earlier query has not returned, and holds its goroutine
+		return unreachable(worker.ErrNoResponse)
 	}
 	checking, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	_, err := ask(checking, h, func() (struct{}, error) { return struct{}{}, h.check(checking) })
+	_, err := callHost(checking, h, func() (struct{}, error) { return struct{}{}, h.check(checking) })
 	if err != nil {
 		return unreadable(err)
 	}
@@ -127,7 +127,7 @@ func (h *Host) checkNames(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	known, err := ask(ctx, h, func() ([]string, error) { return enumerator.Actions(ctx) })
+	known, err := callHost(ctx, h, func() ([]string, error) { return enumerator.Actions(ctx) })
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil
@@ -165,11 +165,11 @@ func mustChange(err error) bool {
 	return errors.Is(err, errCrashed) || errors.As(err, new(*capability.ConfigurationError))
 }
 
-// ask calls the adapter as [Supervise] does, and counts the call until it returns.
-func ask[T any](ctx context.Context, h *Host, call func() (T, error)) (T, error) {
+// callHost calls the adapter as [Supervise] does, and counts the call until it returns.
+func callHost[T any](ctx context.Context, h *Host, call func() (T, error)) (T, error) {
 	return Supervise(ctx, h.Pool, h.Masker, func() (T, error) {
-		h.asking.Add(1)
-		defer h.asking.Add(-1)
+		h.running.Add(1)
+		defer h.running.Add(-1)
 		return call()
 	})
 }

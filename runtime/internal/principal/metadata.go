@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
@@ -24,8 +26,9 @@ type Metadata struct {
 	handler http.Handler
 }
 
-// MetadataOf checks and returns the metadata of a source, nil if it has none.
-func MetadataOf(source identity.Source) (*Metadata, error) {
+// MetadataOf checks and returns the metadata of a source, nil if it has none. A source without a
+// list of scopes publishes those of rules whose refusals name them anyway.
+func MetadataOf(source identity.Source, table access.Table) (*Metadata, error) {
 	protected, ok := source.(identity.Protected)
 	if !ok || request.IsNil(source) {
 		return nil, nil
@@ -42,6 +45,9 @@ func MetadataOf(source identity.Source) (*Metadata, error) {
 		return nil, errors.New("Options.Identity: the resource has no authorization server: add the " +
 			"issuers whose tokens it accepts")
 	}
+	if r.Scopes == nil {
+		r.Scopes = challenged(table)
+	}
 	// RFC 9728, section 3.1: between host and path, without a slash at the end.
 	return &Metadata{
 		url:  u.Scheme + "://" + u.Host + PathResourceMetadata + strings.TrimSuffix(u.EscapedPath(), "/"),
@@ -52,6 +58,19 @@ func MetadataOf(source identity.Source) (*Metadata, error) {
 			ResourceName:           r.Name, ResourceDocumentation: r.Documentation,
 		}),
 	}, nil
+}
+
+// challenged returns the scopes of the rules with denial=challenge.
+func challenged(table access.Table) (scopes []string) {
+	for _, k := range request.Kinds {
+		for _, rule := range table.Of(k).Rules {
+			if rule.Denial == access.Challenge {
+				scopes = append(scopes, rule.Scopes...)
+			}
+		}
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
 }
 
 // Mount publishes the document at its URL, the root and the endpoint's path: clients try them all.

@@ -53,7 +53,7 @@ func (h *Host) cached(ctx context.Context, p *access.Principal,
 	case err == nil:
 		p.Permits = e.Value.permits
 	case errors.Is(err, loader.ErrTimeout):
-		err = fmt.Errorf("the host returned %w", worker.ErrNoAnswer)
+		err = fmt.Errorf("the host returned %w", worker.ErrNoResponse)
 	}
 	return e, err
 }

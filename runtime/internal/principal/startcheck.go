@@ -64,7 +64,7 @@ func CheckOptions(aware bool, source capability.Source, users []access.ServiceUs
 func NoAdapterError(table access.Table) error {
 	return fmt.Errorf("Options.PermissionAware is set without Options.Capabilities, so no caller "+
 		"could use %s: set Capabilities to the adapter of the host, or remove PermissionAware",
-		list(rulesOf(table, asksHost)))
+		list(rulesOf(table, needsHost)))
 }
 
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.
@@ -133,7 +133,7 @@ func rulesOf(table access.Table, match func(access.Rule) bool) []ruleOf {
 	return all
 }
 
-func asksHost(rule access.Rule) bool { return rule.Permission.Asked() }
+func needsHost(rule access.Rule) bool { return rule.Permission.Required() }
 
 func list(all []ruleOf) string {
 	var words []string
@@ -187,7 +187,7 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 		if _, mapped := actions[r.Verb]; mapped {
 			continue
 		}
-		action, err := ask(ctx, h, func() (string, error) {
+		action, err := callHost(ctx, h, func() (string, error) {
 			switch action, ok := mapper.MapVerb(r.Verb); {
 			case !ok:
 				return "", nil
@@ -198,11 +198,11 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 				return action, nil
 			}
 		})
-		if errors.Is(err, worker.ErrNoAnswer) {
+		if errors.Is(err, worker.ErrNoResponse) {
 			return fmt.Errorf("Options.Capabilities: MapVerb of %q: %w", r.Verb, err)
 		} else if err != nil {
 			found.add("Options.Capabilities: MapVerb of %q, which %s: %w", r.Verb,
-				askFor(rules, func(other ruleOf) bool { return other.Verb == r.Verb }), err)
+				requiredBy(rules, func(other ruleOf) bool { return other.Verb == r.Verb }), err)
 		}
 		actions[r.Verb] = action
 	}
@@ -220,19 +220,19 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 // loadNames translates the permissions of the table into the host's names.
 func (h *Host) loadNames(ctx context.Context) error {
 	var found problems
-	rules := rulesOf(h.Table, asksHost)
+	rules := rulesOf(h.Table, needsHost)
 	for _, r := range rules {
 		p := r.Permission
 		if _, loaded := h.native[p]; loaded {
 			continue
 		}
-		name, err := ask(ctx, h, func() (string, error) {
+		name, err := callHost(ctx, h, func() (string, error) {
 			if s, ok := h.Source.(capability.PartSpeller); ok {
 				return s.MapPermission(p)
 			}
 			return h.Source.MapAction(p.String())
 		})
-		if errors.Is(err, worker.ErrNoAnswer) { // which is no error of the permission
+		if errors.Is(err, worker.ErrNoResponse) { // which is no error of the permission
 			return fmt.Errorf("Options.Capabilities: MapAction of %s: %w", p, err)
 		} else if err == nil && name == "" {
 			err = errors.New("the adapter returns no name for it")
@@ -240,7 +240,7 @@ func (h *Host) loadNames(ctx context.Context) error {
 		if err != nil {
 			found.add("Options.Capabilities does not support permission %s, which %s: %w; correct "+
 				"action=, object= or app=, and run go generate",
-				p, askFor(rules, permission(p)), err)
+				p, requiredBy(rules, permission(p)), err)
 		}
 		h.native[p] = name
 	}
@@ -250,7 +250,7 @@ func (h *Host) loadNames(ctx context.Context) error {
 // unknownNames returns an error for permissions that a host without them certainly refuses.
 func (h *Host) unknownNames(known []string) error {
 	var found problems
-	rules := rulesOf(h.Table, asksHost)
+	rules := rulesOf(h.Table, needsHost)
 	checked := map[access.Permission]bool{}
 	for _, r := range rules {
 		p, name := r.Permission, h.native[r.Permission]
@@ -266,7 +266,7 @@ func (h *Host) unknownNames(known []string) error {
 		}
 		found.add("Options.Capabilities: the host has no permission %s, "+
 			"which %s%s: correct action=, object= or app= and run go generate, "+
-			"or add the permission to the host", name, askFor(rules, permission(p)), suggestion)
+			"or add the permission to the host", name, requiredBy(rules, permission(p)), suggestion)
 	}
 	return errors.Join(found...)
 }
@@ -275,7 +275,7 @@ func permission(p access.Permission) func(ruleOf) bool {
 	return func(r ruleOf) bool { return r.Permission == p }
 }
 
-func askFor(rules []ruleOf, match func(ruleOf) bool) string {
+func requiredBy(rules []ruleOf, match func(ruleOf) bool) string {
 	some := slices.DeleteFunc(slices.Clone(rules), func(r ruleOf) bool { return !match(r) })
 	if len(some) == 1 {
 		return list(some) + " asks for"
@@ -294,7 +294,7 @@ func (h *Host) checkIdentity() error {
 			"Options.ServiceUsers provides a user of the host, so no caller could use %s. Set "+
 			"access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), or the "+
 			"source's setting for its user claim), or map clients in ServiceUsers",
-			list(rulesOf(h.Table, asksHost)))
+			list(rulesOf(h.Table, needsHost)))
 	}
 	source, isIssued := h.Identity.(identity.Issued)
 	if !isIssued {

@@ -19,8 +19,8 @@ type result[T any] struct {
 
 var errCrashed = errors.New("the adapter panicked or ended its goroutine")
 
-// Supervise calls an adapter on a worker until ctx ends: then the error is [worker.ErrNoAnswer]. It
-// masks the text of other errors, because a driver's may contain how its database is reached.
+// Supervise calls an adapter on a worker until ctx ends: then the error is [worker.ErrNoResponse].
+// It masks the text of other errors, because a driver's may contain how its database is reached.
 func Supervise[T any](ctx context.Context, pool *worker.Pool, mask redact.Masker,
 	call func() (T, error)) (T, error) {
 	do := func(context.Context) (r result[T]) {
@@ -31,7 +31,7 @@ func Supervise[T any](ctx context.Context, pool *worker.Pool, mask redact.Masker
 	}
 	out := worker.Run(pool, worker.Job[result[T]]{Context: ctx, Do: do})
 	if out.Abandoned {
-		out.Value.err = worker.ErrNoAnswer
+		out.Value.err = worker.ErrNoResponse
 	} else if out.Crash != nil {
 		text := mask.Text(out.Crash.Error())
 		out.Value.err = maskedError{text: text, is: []error{errCrashed}}
@@ -46,8 +46,10 @@ type maskedError struct {
 }
 
 func masked(mask redact.Masker, err error) error {
-	known := []error{capability.ErrNoUser, catalog.ErrUnknown, catalog.ErrClosed, errors.ErrUnsupported,
-		context.Canceled, context.DeadlineExceeded}
+	known := []error{
+		capability.ErrNoUser, catalog.ErrUnknown, catalog.ErrClosed, errors.ErrUnsupported,
+		context.Canceled, context.DeadlineExceeded,
+	}
 	other := func(target error) bool { return !errors.Is(err, target) }
 	text := mask.Text(err.Error())
 	m := maskedError{text: text, is: slices.DeleteFunc(known, other)}

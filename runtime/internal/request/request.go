@@ -38,6 +38,7 @@ type Info struct {
 	HTTP         *HTTP       // nil on stdio
 	Catalog      CatalogQuery
 	Arguments    []byte // of a prompt, the URI, or the argument to complete, as sent; nil for none
+	TaskIDs      bool   // the message requests notifications of tasks
 	Conn         Conn
 	CanChallenge bool             // a refusal can be an HTTP status
 	Credential   *credential.Held // for the handler; nil if there is none, or the message runs none
@@ -53,13 +54,16 @@ type Info struct {
 	Itself   bool     // the message itself names a version without sessions
 	Session  Session  // nil without one
 	Notifier Notifier // sends to the client during the message; nil for none
-	Elicits  bool     // the client can ask its user to fill in a form
+	Inputs   Inputs   // that the client supports
 	TraceID  string   // of W3C Trace Context, in hex; empty for none
 	SpanID   string
 
 	Target Target      // set by authorization once the message is allowed
 	Alias  string      // by which an allowed message names its tool; empty for the tool's own name
 	begun  atomic.Bool // it has reached the guard
+
+	// Unsolicited are answers that came with the first call of a tool that takes such.
+	Unsolicited mcp.InputResponseMap
 }
 
 // Server holds the facts about the server that a message reached.
@@ -103,19 +107,19 @@ type Permissions struct {
 
 // CatalogQuery is the part of the tools that a message asks for. The zero value asks for all.
 type CatalogQuery struct {
-	Asks     []catalog.Ask // for the tools of any of these catalogs; empty for all tools
+	Refs     []catalog.Ref // for the tools of any of these catalogs; empty for all tools
 	Set      bool          // the message names catalogs, or explicitly none
 	TooLong  bool          // longer than any name, or too many; it is cut, and no catalog has it
 	ReadOnly bool          // for tools marked readonly alone; calls obey it too
 }
 
 // IsZero reports whether a query asks for all tools.
-func (q CatalogQuery) IsZero() bool { return len(q.Asks) == 0 && !q.ReadOnly }
+func (q CatalogQuery) IsZero() bool { return len(q.Refs) == 0 && !q.ReadOnly }
 
 // Equal reports whether two queries ask for the same.
 func (q CatalogQuery) Equal(other CatalogQuery) bool {
 	return q.Set == other.Set && q.TooLong == other.TooLong && q.ReadOnly == other.ReadOnly &&
-		slices.Equal(q.Asks, other.Asks)
+		slices.Equal(q.Refs, other.Refs)
 }
 
 // Session is a protocol session of go-sdk's, by identity.
@@ -152,7 +156,7 @@ func (i *Info) InSession(s Session, named string) {
 	i.Session, i.Notifier, i.Version, i.Itself = s, s, Stateless, named >= Stateless
 	if params := s.InitializeParams(); params != nil {
 		i.Version, named = params.ProtocolVersion, cmp.Or(named, params.ProtocolVersion)
-		i.Elicits = params.Capabilities != nil && params.Capabilities.Elicitation != nil
+		i.Inputs = InputsOf(params.Capabilities)
 	}
 	i.Protocol = KnownVersion(named)
 }
@@ -209,11 +213,21 @@ func New(id identity.Identity, header http.Header) *Info {
 		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
 }
 
+// ForTask returns the facts for a run of a task, which outlives the message. The run has the
+// message's caller and credential, and neither its session nor its response.
+func (i *Info) ForTask(n Notifier) *Info {
+	return &Info{ID: i.ID, Started: i.Started, ClientItself: i.ClientItself, Expires: i.Expires,
+		Header: i.Header, HTTP: i.HTTP, Catalog: i.Catalog, Credential: i.Credential.Fork(),
+		Principal: i.Principal, Permissions: i.Permissions, Server: i.Server, Version: i.Version,
+		Protocol: i.Protocol, Itself: i.Itself, Notifier: n, Inputs: i.Inputs,
+		TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target, Alias: i.Alias}
+}
+
 // RunsHandler reports whether messages of a method run a handler, which may read the caller's
 // value.
 func RunsHandler(method string) bool {
 	switch method {
-	case "tools/call", "prompts/get", "resources/read", "completion/complete":
+	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/update":
 		return true
 	}
 	return false

@@ -55,7 +55,12 @@ func (c *candidate) accepts() bool {
 	if c.header == nil {
 		return true
 	}
-	json, stream := false, false
+	json, stream := c.accepted()
+	return json && stream
+}
+
+// accepted reports which content types of responses the client takes.
+func (c *candidate) accepted() (json, stream bool) {
 	for _, value := range c.header["Accept"] {
 		for part := range strings.SplitSeq(value, ",") {
 			base, _, _ := strings.Cut(part, ";")
@@ -69,7 +74,12 @@ func (c *candidate) accepts() bool {
 			}
 		}
 	}
-	return json && stream
+	return json, stream
+}
+
+// prefersStream reports whether the client lists event streams first, and as good as JSON.
+func (c *candidate) prefersStream() bool {
+	return strings.HasPrefix(c.header.Get("Accept"), "text/event-stream,")
 }
 
 func (c *candidate) resumesNothing() bool { return len(c.header["Last-Event-Id"]) == 0 }
@@ -118,9 +128,18 @@ func (c *candidate) message(facts *request.Server) *guard.Message {
 		c.info.InSession(c.session, "")
 	} else {
 		c.info.Version, c.info.Protocol, c.info.Itself = c.Call.Version, c.Call.Version, true
-		c.info.Elicits = c.Call.Elicits
+		c.info.Inputs = request.InputsIn(c.Call.Meta)
 	}
-	return &guard.Message{Info: c.info, Method: c.Method, Params: c.Call.Params, Meta: c.Call.Meta}
+	return &guard.Message{Info: c.info, Method: c.Method, Params: c.Call.Params, Meta: c.Call.Meta,
+		Responds: c.Call.Responds}
+}
+
+// needsSDK reports whether go-sdk has to answer a message, or to refuse it as an unknown method.
+func needsSDK(g *guard.Guard, m *guard.Message) bool {
+	if _, task := m.Params.(*wire.TaskParams); task {
+		return !g.ServesTask(m)
+	}
+	return g.SomeNeedSDK && g.NeedsSDK(m)
 }
 
 // response returns the response to a message.

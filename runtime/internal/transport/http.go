@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -60,6 +61,7 @@ type Config struct {
 	Direct guard.Next
 	Guard  *guard.Guard
 	Facts  *request.Server
+	Events *resume.Store // of sessions over HTTP
 	// Catalog is what a message over a stream asks for if it names no catalog.
 	Catalog request.CatalogQuery
 }
@@ -80,9 +82,10 @@ func NewHandler(c Config) *Handler {
 		c.Log.Error("the server refuses every HTTP request: set Options.Identity, or " +
 			"Options.Anonymous to serve only the public tools")
 	}
-	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes), unread: newUnread(c.Active,
-		c.BodyReadTimeout),
-		sessions: newSessionLimiter(c.Sessions), table: newSessionTable(c.SessionTimeout)}
+	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes, c.Events),
+		unread:   newUnread(c.Active, c.BodyReadTimeout),
+		sessions: newSessionLimiter(c.Sessions),
+		table:    newSessionTable(c.SessionTimeout, c.Bridge.EndQuestions)}
 }
 
 // ServeHTTP implements http.Handler.
@@ -104,7 +107,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		// Before any answer, because net/http reads the rest of the body after it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
-	if !h.checkOrigin(w, r) || h.answerCORS(w, r) || !h.admit(w) {
+	if !h.checkOrigin(w, r) || h.respondCORS(w, r) || !h.admit(w) {
 		return
 	}
 	defer w.end()
@@ -146,7 +149,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	}
 	info := request.NewHTTP(r, id)
 	info.Catalog = wire.CatalogInHTTP(r, checked.Catalog, h.Masker)
-	info.MessageID, info.Arguments = checked.ID, checked.Arguments
+	info.MessageID, info.Arguments, info.TaskIDs = checked.ID, checked.Arguments, checked.TaskIDs
 	if !id.Value.IsZero() && request.RunsHandler(checked.Method) {
 		info.Credential = credential.Hold(id, info.ID)
 	}
@@ -173,6 +176,9 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
 			defer cancel()
 			r = r.WithContext(ctx)
+		}
+		if of != nil && h.resume(w, r, of) {
+			return
 		}
 	case of != nil && isPost:
 		of.enter()
@@ -214,7 +220,7 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 		return false
 	}
 	m := c.message(h.Facts)
-	if h.Guard.SomeNeedSDK && h.Guard.NeedsSDK(m) {
+	if needsSDK(h.Guard, m) {
 		return false
 	}
 	ctx := r.Context()
@@ -236,10 +242,16 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 	}
 	defer end() // also if the program's log handler panics
 	re := newReply(h, w, info, c.ID)
+	if of != nil {
+		re.resumable(of)
+	}
 	defer re.close()
 	info.Conn, info.Notifier, info.CanChallenge = re, re, h.Challenges
 	a, err := h.Direct(ctx, m)
 	end() // before the response leaves: then the client may use the id again
+	if err == nil && c.prefersStream() {
+		re.startStream()
+	}
 	re.finish(c.response(a, err), wire.ErrorStatus(err, c.Call.Version))
 	return true
 }
@@ -269,7 +281,10 @@ func (h *Handler) serveSDK(w *statusRecorder, r *http.Request, info *request.Inf
 		defer slot.leave(ofRequest)
 	}
 	c := &conn{lease: slot, sessions: h.sessions, stream: w.end,
-		bound: func(s request.Session) { h.table.add(s, request.OwnerOf(info.Principal), slot) }}
+		bound: func(s request.Session) {
+			h.Events.Own(s.ID(), request.UserOf(info.Principal))
+			h.table.add(s, request.OwnerOf(info.Principal), slot)
+		}}
 	info.Conn = c
 	if !h.Challenges || r.Method != http.MethodPost {
 		h.sdk.Serve(w, r, info)

@@ -71,7 +71,7 @@ func newHandler(log *bytes.Buffer, o observe.Observer) *Handler {
 		MaxBodyBytes:  100, BodyReadTimeout: BodyReadTimeout,
 		AllowedOrigins: []string{"https://app.example"},
 	}, sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1}),
-		table: newSessionTable(time.Minute), unread: newUnread(active, BodyReadTimeout)}
+		table: newSessionTable(time.Minute, noQuestions), unread: newUnread(active, BodyReadTimeout)}
 }
 
 func TestHostsAndOriginsThatAreAllowed(t *testing.T) {

@@ -76,8 +76,9 @@ func (h *Handler) originListed(origin string) bool {
 	})
 }
 
-// answerCORS adds CORS headers for Options.AllowedOrigins and reports an answered preflight.
-func (h *Handler) answerCORS(w http.ResponseWriter, r *http.Request) bool {
+// respondCORS adds CORS headers for Options.AllowedOrigins. It responds to a preflight and then
+// returns true.
+func (h *Handler) respondCORS(w http.ResponseWriter, r *http.Request) bool {
 	if len(h.AllowedOrigins) == 0 {
 		return false
 	}

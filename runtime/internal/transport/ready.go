@@ -79,7 +79,7 @@ func (r *Readiness) run(ctx context.Context, _ struct{}) (took time.Duration, er
 // run returns why a check fails. A late check also fails in later rounds until it has returned.
 func (c *check) run(ctx context.Context, pool *worker.Pool, deadline time.Time) error {
 	if !c.busy.CompareAndSwap(false, true) {
-		return worker.ErrNoAnswer
+		return worker.ErrNoResponse
 	}
 	do := func(ctx context.Context) error {
 		defer c.busy.Store(false)
@@ -88,7 +88,7 @@ func (c *check) run(ctx context.Context, pool *worker.Pool, deadline time.Time) 
 	o := worker.Run(pool, worker.Job[error]{Context: ctx, Deadline: deadline, Do: do})
 	switch {
 	case o.Abandoned:
-		return worker.ErrNoAnswer
+		return worker.ErrNoResponse
 	case o.Crash != nil:
 		return o.Crash
 	}

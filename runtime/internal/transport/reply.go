@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
@@ -19,7 +21,8 @@ import (
 const StreamAfter = 5 * time.Second
 
 // reply is the response to a message of the direct door: a JSON body, or an event stream from the
-// first notification on. It is the [request.Conn] and the [request.Notifier] of its message.
+// first notification on, or for a result that the client prefers to get as a stream. It is the
+// [request.Conn] and the [request.Notifier] of its message.
 type reply struct {
 	*Handler
 	request.Decision
@@ -27,10 +30,16 @@ type reply struct {
 	info *request.Info
 	id   string // of the message, as JSON
 
+	of *session // whose stream it is, if a client may resume it; nil for none
+
 	mu     sync.Mutex
-	timer  *time.Timer // that begins the stream
-	stream bool        // an event stream has begun
-	over   bool        // nothing more leaves
+	timer  *time.Timer   // that begins the stream
+	stream bool          // an event stream has begun
+	over   bool          // nothing more leaves
+	events string        // the id of the stream
+	next   int           // the index of its next event
+	ended  chan struct{} // closed with the stream, if a client may resume it
+	taken  chan struct{} // closed when another connection takes the stream; nil for the first
 }
 
 // newReply returns the reply to a message. If the message is decided, and not answered in time, the
@@ -58,6 +67,86 @@ func (r *reply) close() {
 	defer r.mu.Unlock()
 	r.over = true
 	r.timer.Stop()
+	r.leave()
+}
+
+// resumable lets the session's client resume the stream, if the response becomes one.
+func (r *reply) resumable(of *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of = of
+}
+
+// leave ends a stream that a client may resume. r.mu is held.
+func (r *reply) leave() {
+	if r.ended != nil {
+		r.of.mu.Lock()
+		delete(r.of.live, r.events)
+		r.of.mu.Unlock()
+		close(r.ended)
+		r.ended = nil
+	}
+}
+
+// resume continues the stream of a call that is running, for a client that was disconnected. It
+// reports false for all other streams, and for what go-sdk refuses.
+func (h *Handler) resume(w http.ResponseWriter, r *http.Request, of *session) bool {
+	stream, index, ok := resume.Place(r.Header.Get("Last-Event-Id"))
+	version := r.Header.Get(request.HeaderProtocolVersion)
+	c := candidate{header: r.Header}
+	if _, accepts := c.accepted(); !ok || !accepts ||
+		version != "" && request.KnownVersion(version) == "" {
+		return false
+	}
+	of.mu.Lock()
+	re := of.live[stream]
+	of.mu.Unlock()
+	if re == nil {
+		return false
+	}
+	ended, taken := re.take(w, index)
+	if ended == nil {
+		return false
+	}
+	select {
+	case <-ended:
+	case <-taken: // one request of a stream waits at a time
+	case <-r.Context().Done():
+	}
+	re.mu.Lock() // no event is being written to w any more
+	defer re.mu.Unlock()
+	if re.w == w {
+		re.w = nil
+	}
+	return true
+}
+
+// take sends the events after an index to another connection, and then all further ones until taken
+// is closed: the next connection ends this one. It returns nil if the stream has ended, or the
+// events are not kept.
+func (r *reply) take(w http.ResponseWriter, index int) (ended, taken chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		return nil, nil
+	}
+	var missed [][]byte
+	for data, err := range r.Events.After(context.Background(), r.of.ID(), r.events, index) {
+		if err != nil {
+			return nil, nil
+		}
+		missed = append(missed, data)
+	}
+	if r.taken != nil {
+		close(r.taken)
+	}
+	r.w, r.taken = w, make(chan struct{})
+	r.writeHeader()
+	for i, data := range missed {
+		_ = r.write(data, index+1+i) // an error shows with the next write
+	}
+	_ = http.NewResponseController(w).Flush()
+	return r.ended, r.taken
 }
 
 // Challenge implements [request.Conn].
@@ -109,25 +198,73 @@ func (r *reply) event(text []byte, err error) error {
 	return r.writeEvent(text)
 }
 
+// startStream begins the stream, unless the response has left.
+func (r *reply) startStream() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.begin() // an error shows with the next write
+}
+
 // begin begins the stream. r.mu is held.
 func (r *reply) begin() error {
 	if r.over || r.stream {
 		return nil
 	}
 	r.stream = true
-	header := r.w.Header()
-	header["Content-Type"], header["Cache-Control"] = eventStream, noCache
-	r.w.WriteHeader(http.StatusOK)
+	r.writeHeader()
+	if r.of != nil {
+		r.events, r.ended = rand.Text(), make(chan struct{})
+		_ = r.Events.Open(context.Background(), r.of.ID(), r.events) // it never fails
+		r.of.mu.Lock()
+		r.of.live[r.events] = r
+		r.of.mu.Unlock()
+		if r.info.Version >= request.NewestWithSessions { // which has events without data
+			return r.writeEvent(nil)
+		}
+	}
 	return http.NewResponseController(r.w).Flush()
 }
 
+func (r *reply) writeHeader() {
+	header := r.w.Header()
+	header["Content-Type"], header["Cache-Control"] = eventStream, noCache
+	r.w.WriteHeader(http.StatusOK)
+}
+
+// writeEvent writes an event. That of a stream that a client may resume is kept: then a connection
+// that has ended is no error. r.mu is held.
 func (r *reply) writeEvent(text []byte) error {
-	out := make([]byte, 0, len(text)+24)
-	out = append(append(append(out, "event: message\ndata: "...), text...), "\n\n"...)
-	if _, err := r.w.Write(out); err != nil {
+	index := r.next
+	if r.next++; r.ended != nil {
+		_ = r.Events.Append(context.Background(), r.of.ID(), r.events, text)
+	}
+	if r.w == nil {
+		return nil
+	}
+	if err := r.write(text, index); err != nil && r.ended == nil {
 		return err
 	}
-	return http.NewResponseController(r.w).Flush()
+	if err := http.NewResponseController(r.w).Flush(); err != nil && r.ended == nil {
+		return err
+	}
+	return nil
+}
+
+// write writes an event, of which an empty one names its place alone, as go-sdk does.
+func (r *reply) write(text []byte, index int) error {
+	out := make([]byte, 0, len(text)+64)
+	if len(text) == 0 {
+		out = append(out, "event: prime\n"...)
+	} else {
+		out = append(out, "event: message\n"...)
+	}
+	if r.events != "" {
+		out = append(append(out, "id: "...), resume.ID(r.events, index)...)
+		out = append(out, '\n')
+	}
+	out = append(append(append(out, "data: "...), text...), "\n\n"...)
+	_, err := r.w.Write(out)
+	return err
 }
 
 // Shared values of response headers, which nobody writes to.
@@ -151,6 +288,7 @@ func (r *reply) finish(text []byte, status int) {
 	}
 	if r.stream {
 		_ = r.writeEvent(text) // the client may be gone
+		r.leave()
 		return
 	}
 	header := r.w.Header()

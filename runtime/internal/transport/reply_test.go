@@ -52,6 +52,12 @@ func TestReplies(t *testing.T) {
 		}, []string{"status OK", "flush", progress, "flush",
 			"body event: message\ndata: {}", "flush"},
 			"text/event-stream"},
+		"a stream that the client prefers": {func(_ *testing.T, r *reply) {
+			r.startStream()
+			r.finish([]byte("{}"), 200)
+			r.startStream()
+		}, []string{"status OK", "flush", "body event: message\ndata: {}", "flush"},
+			"text/event-stream"},
 		"a stream by time": {func(t *testing.T, r *reply) {
 			r.Release()
 			r.Release()

@@ -82,7 +82,7 @@ func TestLeaseIsReleasedByItsLastHolder(t *testing.T) {
 		}
 
 		// A session: it keeps the slot beyond the request, however often it is bound.
-		table, session := newSessionTable(time.Minute), newSession("s")
+		table, session := newSessionTable(time.Minute, noQuestions), newSession("s")
 		l = newLease(t, s)
 		for range 2 {
 			if !bindTo(table, l, session) {
@@ -110,7 +110,7 @@ func TestBindAndEndOfTheRequestRace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})
 		for range 200 {
-			table, session := newSessionTable(time.Minute), newSession("s")
+			table, session := newSessionTable(time.Minute, noQuestions), newSession("s")
 			l := newLease(t, s)
 			var bound [3]bool
 			var wg sync.WaitGroup

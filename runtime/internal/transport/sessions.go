@@ -13,8 +13,11 @@ import (
 // sessionTable has the sessions of a handler, by id: go-sdk does not export its own.
 type sessionTable struct {
 	timeout time.Duration // without a POST, after which a session ends
-	mu      sync.Mutex
-	byID    map[string]*session
+	// endQuestions ends the questions of a session that wait for its client, and refuses further
+	// ones until release is called.
+	endQuestions func(request.Session) (release func())
+	mu           sync.Mutex
+	byID         map[string]*session
 }
 
 // session is one session, and the calls of it that took the direct door.
@@ -28,10 +31,12 @@ type session struct {
 	posts   int // that are being answered, by either door
 	used    time.Time
 	calls   calls
-	passed  map[string]int // the calls in flight by go-sdk's door, by id
-	closing bool           // no call begins any more
-	drained chan struct{}  // closed when closing and the last direct call has ended
-	gone    chan struct{}  // closed when the session has ended and its slot is free
+	passed  map[string]int    // the calls in flight by go-sdk's door, by id
+	live    map[string]*reply // the streams of the direct door that have not ended, by id
+	closing bool              // no call begins any more, and no question waits
+	release func()            // of questions, when the session has ended
+	drained chan struct{}     // closed when closing and the last direct call has ended
+	gone    chan struct{}     // closed when the session has ended and its slot is free
 }
 
 // minIdle is how long a session has no POST before it may be given up for a new one.
@@ -40,8 +45,9 @@ const minIdle = time.Minute
 // calls are the calls in flight by the direct door: what cancels them, by id.
 type calls map[string]context.CancelFunc
 
-func newSessionTable(timeout time.Duration) *sessionTable {
-	return &sessionTable{timeout: timeout, byID: map[string]*session{}}
+func newSessionTable(timeout time.Duration,
+	endQuestions func(request.Session) (release func())) *sessionTable {
+	return &sessionTable{timeout: timeout, endQuestions: endQuestions, byID: map[string]*session{}}
 }
 
 // add adds a session until it ends, and then releases its slot.
@@ -53,12 +59,14 @@ func (t *sessionTable) add(s request.Session, owner request.Owner, slot *lease) 
 		return
 	}
 	added := &session{Session: s, owner: owner, table: t, used: time.Now(), calls: calls{},
-		passed: map[string]int{}, gone: make(chan struct{})}
+		passed: map[string]int{}, live: map[string]*reply{}, gone: make(chan struct{})}
 	added.idle = time.AfterFunc(t.timeout, added.giveUp)
 	t.byID[id] = added
 	go func() {
 		_ = s.Wait()  // every end is the same here
 		added.enter() // for good, so that a late leave starts no timer
+		added.stop()
+		added.release()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.byID, id)
@@ -183,16 +191,23 @@ func (s *session) cancel(id string) {
 	s.calls.cancel(id)
 }
 
-// drain stops new calls of the direct door, and waits for those that run or for the end of ctx.
-func (s *session) drain(ctx context.Context) {
+// stop refuses new calls of the direct door, and questions to the client.
+func (s *session) stop() {
 	s.mu.Lock()
-	if !s.closing {
-		s.closing, s.drained = true, make(chan struct{})
-		if len(s.calls) == 0 {
-			close(s.drained)
-		}
+	defer s.mu.Unlock()
+	if s.closing {
+		return
 	}
-	s.mu.Unlock()
+	s.closing, s.drained = true, make(chan struct{})
+	if len(s.calls) == 0 {
+		close(s.drained)
+	}
+	s.release = s.table.endQuestions(s.Session)
+}
+
+// drain stops the session, and waits for its calls of the direct door or for the end of ctx.
+func (s *session) drain(ctx context.Context) {
+	s.stop()
 	select {
 	case <-s.drained:
 	case <-ctx.Done():

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,15 +15,21 @@ import (
 
 var ada = request.Owner{User: request.User{Subject: "ada"}, Client: "c"}
 
+func noQuestions(request.Session) func() { return func() {} }
+
 // added adds a session to a new table.
 func added(timeout time.Duration) (*sessionTable, *fakeSession, *session) {
-	t, s := newSessionTable(timeout), newSession("s")
+	t, s := newSessionTable(timeout, noQuestions), newSession("s")
 	t.add(s, ada, nil)
 	return t, s, t.find("s", ada)
 }
 
 func isOver(s *fakeSession) bool {
 	synctest.Wait()
+	return hasEnded(s)
+}
+
+func hasEnded(s *fakeSession) bool {
 	select {
 	case <-s.ended:
 		return true
@@ -192,4 +199,40 @@ func TestCallsOfASessionRace(t *testing.T) {
 		wg.Wait()
 		_ = s.Close()
 	}
+}
+
+// What refuses the questions of a session is released once, after the session's end.
+func TestQuestionsAreRefusedUntilTheSessionHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession("s")
+		var events []string
+		table := newSessionTable(time.Minute, func(on request.Session) func() {
+			if on != request.Session(s) || hasEnded(s) {
+				t.Error("not before the end of this session")
+			}
+			events = append(events, "end")
+			return func() {
+				if !hasEnded(s) {
+					t.Error("released before the end")
+				}
+				events = append(events, "release")
+			}
+		})
+		table.add(s, ada, nil)
+		of := table.find("s", ada)
+		_, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if !of.begin("1", cancel) {
+			t.Fatal("no call begins")
+		}
+		go of.drain(t.Context())
+		time.Sleep(2 * time.Minute) // it idles out
+		if synctest.Wait(); !slices.Equal(events, []string{"end"}) || isOver(s) {
+			t.Errorf("during a call: %v", events)
+		}
+		of.end("1")
+		if synctest.Wait(); !slices.Equal(events, []string{"end", "release"}) {
+			t.Errorf("after it: %v", events)
+		}
+	})
 }

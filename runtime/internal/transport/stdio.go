@@ -219,6 +219,7 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		info := request.New(c.caller, nil)
 		info.MessageID = checked.ID
 		info.Catalog, info.Arguments = checked.Catalog, checked.Arguments
+		info.TaskIDs = checked.TaskIDs
 		if c.StdioValue != nil && request.RunsHandler(checked.Method) {
 			info.Credential = credential.Later(c.caller, info.ID, c.value)
 		}
@@ -289,7 +290,7 @@ func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
 	d := &candidate{Checked: checked, info: info, session: c.session}
 	if c.Direct == nil || c.waiting[checked.ID] || !d.passes() {
 		return false
-	} else if c.session == nil && !c.stateless {
+	} else if c.session == nil && !c.stateless && !wire.IsTaskMethod(checked.Method) {
 		// go-sdk remembers that a client without handshake has named 2026-07-28.
 		c.stateless = true
 		return false
@@ -326,7 +327,7 @@ func (c *lineConn) serveDirect(ctx context.Context, cancel context.CancelFunc, d
 	}()
 	m := d.message(c.Facts)
 	_ = c.Host.Attach(ctx, d.info) // the guard refuses an unknown user
-	if c.Guard.SomeNeedSDK && c.Guard.NeedsSDK(m) {
+	if needsSDK(c.Guard, m) {
 		if msg, err := c.message(d.info, d.Checked); err == nil {
 			handedOver = true
 			select {

@@ -116,7 +116,7 @@ func TestUnreadResponsesOfAUserAreBounded(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond)
 		if !u.full(ada) || u.full(bob) {
-			t.Errorf("%v", u.users)
+			t.Error("ada is not full, or bob is")
 		}
 		write("ada", &reader{}) // was admitted before
 		write("bob", &reader{})
@@ -124,9 +124,11 @@ func TestUnreadResponsesOfAUserAreBounded(t *testing.T) {
 			write("eve", &reader{}) // all at once
 		}
 		time.Sleep(2 * time.Second)
-		if u.users[request.User{Subject: "eve"}] > 2*maxUnread {
-			t.Errorf("%v", u.users)
+		u.mu.Lock()
+		if held := u.users[request.User{Subject: "eve"}]; held > 2*maxUnread {
+			t.Errorf("eve has %v", held)
 		}
+		u.mu.Unlock()
 		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()

@@ -44,44 +44,44 @@ const (
 var catalogMethods = map[string]bool{"tools/list": true, "subscriptions/listen": true}
 
 // NewCatalogQuery returns the query for the tools of any of some catalogs.
-func NewCatalogQuery(mask redact.Masker, asks ...catalog.Ask) request.CatalogQuery {
-	var l askList
-	for _, ask := range asks {
-		l.add(ask)
+func NewCatalogQuery(mask redact.Masker, refs ...catalog.Ref) request.CatalogQuery {
+	var l refList
+	for _, ref := range refs {
+		l.add(ref)
 	}
-	return bounded(request.CatalogQuery{Asks: l, Set: len(l) > 0}, mask)
+	return bounded(request.CatalogQuery{Refs: l, Set: len(l) > 0}, mask)
 }
 
 // NamedCatalogs returns the query for the tools of any of the named catalogs.
 func NamedCatalogs(mask redact.Masker, names ...string) request.CatalogQuery {
-	asks := make([]catalog.Ask, len(names))
+	refs := make([]catalog.Ref, len(names))
 	for i, name := range names {
-		asks[i].Name = name
+		refs[i].Name = name
 	}
-	return NewCatalogQuery(mask, asks...)
+	return NewCatalogQuery(mask, refs...)
 }
 
-// askList is a list of catalogs. It keeps none twice, and few more than a query may have.
-type askList []catalog.Ask
+// refList is a list of catalogs. It keeps none twice, and few more than a query may have.
+type refList []catalog.Ref
 
-func (l *askList) add(ask catalog.Ask) {
-	if ask.ID != "" {
-		ask.Name = "" // the id counts
+func (l *refList) add(ref catalog.Ref) {
+	if ref.ID != "" {
+		ref.Name = "" // the id counts
 	}
-	if !ask.IsZero() && len(*l) <= maxCatalogs && !slices.Contains(*l, ask) {
-		*l = append(*l, ask)
+	if !ref.IsZero() && len(*l) <= maxCatalogs && !slices.Contains(*l, ref) {
+		*l = append(*l, ref)
 	}
 }
 
 // addList adds the catalogs in a text, which commas separate.
-func (l *askList) addList(text string, ask func(string) catalog.Ask) {
+func (l *refList) addList(text string, ref func(string) catalog.Ref) {
 	for part := range strings.SplitSeq(text, ",") {
-		l.add(ask(strings.TrimSpace(part)))
+		l.add(ref(strings.TrimSpace(part)))
 	}
 }
 
-func byName(name string) catalog.Ask { return catalog.Ask{Name: name} }
-func byID(id string) catalog.Ask     { return catalog.Ask{ID: id} }
+func byName(name string) catalog.Ref { return catalog.Ref{Name: name} }
+func byID(id string) catalog.Ref     { return catalog.Ref{ID: id} }
 
 // CatalogInHTTP completes the query in a message by the headers and the URL of its HTTP request.
 func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
@@ -98,9 +98,9 @@ func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
 	if q.Set {
 		return q
 	}
-	var asks askList
+	var refs refList
 	if values := r.Header.Values(HeaderCatalog); len(values) > 0 {
-		asks.addList(values[0], func(name string) catalog.Ask {
+		refs.addList(values[0], func(name string) catalog.Ref {
 			if plain, err := url.PathUnescape(name); err == nil {
 				name = plain
 			}
@@ -109,29 +109,29 @@ func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
 		q.Set = true
 	} else {
 		for _, text := range query[QueryCatalogID] {
-			asks.addList(text, byID)
+			refs.addList(text, byID)
 		}
-		if len(asks) == 0 {
+		if len(refs) == 0 {
 			for _, text := range query[QueryCatalog] {
-				asks.addList(text, byName)
+				refs.addList(text, byName)
 			}
 		}
 		q.Set = query.Has(QueryCatalogID) || query.Has(QueryCatalog)
 	}
-	q.Asks = asks
+	q.Refs = refs
 	return bounded(q, mask)
 }
 
 // bounded copies a query and cuts long texts. It masks first: half a secret is not recognized.
 func bounded(q request.CatalogQuery, mask redact.Masker) request.CatalogQuery {
-	if len(q.Asks) > maxCatalogs {
-		q.Asks, q.TooLong = q.Asks[:maxCatalogs], true
+	if len(q.Refs) > maxCatalogs {
+		q.Refs, q.TooLong = q.Refs[:maxCatalogs], true
 	}
-	for _, ask := range q.Asks {
-		q.TooLong = q.TooLong || len(ask.ID) > maxCatalogName || len(ask.Name) > maxCatalogName
+	for _, ref := range q.Refs {
+		q.TooLong = q.TooLong || len(ref.ID) > maxCatalogName || len(ref.Name) > maxCatalogName
 	}
-	for i := range q.Asks {
-		for _, text := range []*string{&q.Asks[i].ID, &q.Asks[i].Name} {
+	for i := range q.Refs {
+		for _, text := range []*string{&q.Refs[i].ID, &q.Refs[i].Name} {
 			if q.TooLong {
 				*text = redact.Shorten(mask.Text(*text), maxCutCatalogName)
 			}
@@ -155,7 +155,7 @@ func catalogInParams(params decode.Value,
 // catalogIn reads the query in the members of an object that have these names.
 func catalogIn(object decode.Value, pointer, name,
 	id string) (q request.CatalogQuery, problems []decode.Problem) {
-	var names, ids askList
+	var names, ids refList
 	for member, value := range object.Members() {
 		isName := string(member) == name
 		if !isName && string(member) != id || value.Type() == "null" { // null is like no member
@@ -165,7 +165,7 @@ func catalogIn(object decode.Value, pointer, name,
 			switch is := value.Type(); {
 			case isName && is != "string":
 				problems = append(problems,
-					decode.Problem{Pointer: at, Message: decode.SaysType(is, "string")})
+					decode.Problem{Pointer: at, Message: decode.TypeMessage(is, "string")})
 			case isName:
 				names.add(byName(string(value.Text())))
 			case is == "null" || !isID(value):
@@ -192,8 +192,8 @@ func catalogIn(object decode.Value, pointer, name,
 			problems = append(problems, decode.Problem{Pointer: at, Message: "is an empty array"})
 		}
 	}
-	if q.Asks = ids; len(ids) == 0 {
-		q.Asks = names
+	if q.Refs = ids; len(ids) == 0 {
+		q.Refs = names
 	}
 	return q, problems
 }

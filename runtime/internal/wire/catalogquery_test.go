@@ -28,17 +28,17 @@ func inHTTP(r *http.Request, mask redact.Masker) request.CatalogQuery {
 
 // ids returns the query for catalogs by their ids.
 func ids(ids ...string) request.CatalogQuery {
-	asks := make([]catalog.Ask, len(ids))
+	refs := make([]catalog.Ref, len(ids))
 	for i, id := range ids {
-		asks[i].ID = id
+		refs[i].ID = id
 	}
-	return NewCatalogQuery(redact.Masker{}, asks...)
+	return NewCatalogQuery(redact.Masker{}, refs...)
 }
 
-// text joins what a query asks for.
+// text joins what a query requests.
 func text(q request.CatalogQuery) (all string) {
-	for _, ask := range q.Asks {
-		all += ask.ID + ask.Name
+	for _, ref := range q.Refs {
+		all += ref.ID + ref.Name
 	}
 	return all
 }
@@ -54,7 +54,7 @@ func TestTooManyCatalogsAreNoneThatExists(t *testing.T) {
 	for i := range names {
 		names[i] = strings.Repeat("n", i+1)
 	}
-	if q := named(names[:maxCatalogs]...); q.TooLong || len(q.Asks) != maxCatalogs {
+	if q := named(names[:maxCatalogs]...); q.TooLong || len(q.Refs) != maxCatalogs {
 		t.Errorf("%+v", q)
 	}
 	in := byQuery("catalog=" + strings.Join(names, ","))
@@ -62,7 +62,7 @@ func TestTooManyCatalogsAreNoneThatExists(t *testing.T) {
 		decode.Value(`{"catalog":["`+strings.Join(names, `","`)+`"]}`), redact.Masker{})
 	for place, q := range map[string]request.CatalogQuery{
 		"names": named(names...), "params": params, "query": inHTTP(in, redact.Masker{})} {
-		if !q.TooLong || len(q.Asks) != maxCatalogs {
+		if !q.TooLong || len(q.Refs) != maxCatalogs {
 			t.Errorf("%s: %+v", place, q)
 		}
 	}
@@ -88,7 +88,7 @@ func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 			"header": inHTTP(byHeader(sent), none),
 			"query":  inHTTP(byQuery("catalog="+sent), none),
 			"id":     inHTTP(byQuery("catalog_id="+sent), none),
-			"ask":    NewCatalogQuery(none, catalog.Ask{Name: sent}),
+			"ask":    NewCatalogQuery(none, catalog.Ref{Name: sent}),
 		}
 		for place, params := range map[string]string{
 			"params": `{"catalog":"` + sent + `"}`, "params id": `{"catalog_id":"` + sent + `"}`,
@@ -136,10 +136,10 @@ func TestCatalogsAreReadFromTheFirstPlaceThatNamesOne(t *testing.T) {
 		`null`:                                 {},
 		`{"catalog":null,"catalog_id":null}`:   {},
 		`{"catalog":""}`:                       {Set: true},
-		`{"catalog":"n\u0061me"}`:              {Asks: []catalog.Ask{{Name: "name"}}, Set: true},
-		`{"catalog_id":17,"catalog":"n"}`:      {Asks: []catalog.Ask{{ID: "17"}}, Set: true},
-		`{"catalog":"n",` + meta + `}`:         {Asks: []catalog.Ask{{Name: "n"}}, Set: true},
-		`{"catalog":null, ` + meta + ` }`:      {Asks: []catalog.Ask{{ID: "mi"}}, Set: true},
+		`{"catalog":"n\u0061me"}`:              {Refs: []catalog.Ref{{Name: "name"}}, Set: true},
+		`{"catalog_id":17,"catalog":"n"}`:      {Refs: []catalog.Ref{{ID: "17"}}, Set: true},
+		`{"catalog":"n",` + meta + `}`:         {Refs: []catalog.Ref{{Name: "n"}}, Set: true},
+		`{"catalog":null, ` + meta + ` }`:      {Refs: []catalog.Ref{{ID: "mi"}}, Set: true},
 		`{"_meta":7}`:                          {},
 		`{"x":{"catalog":"n"}}`:                {},
 		`{"_meta":{"catalog":"n"}}`:            {},
@@ -189,7 +189,7 @@ func TestCatalogsInHTTP(t *testing.T) {
 		{"", "catalog_id=1,2&catalog=a&catalog_id=3", ids("1", "2", "3")},
 		{"a, b%2Cc,,a", "catalog=q", named("a", "b,c")},
 		{"a", "readonly=true",
-			request.CatalogQuery{Asks: named("a").Asks, Set: true, ReadOnly: true}},
+			request.CatalogQuery{Refs: named("a").Refs, Set: true, ReadOnly: true}},
 		{"", "readonly", request.CatalogQuery{ReadOnly: true}},
 		{"", "readonly=True", request.CatalogQuery{ReadOnly: true}},
 		{"", "readonly=false&readonly=1", request.CatalogQuery{ReadOnly: true}},
@@ -207,7 +207,7 @@ func TestCatalogsInHTTP(t *testing.T) {
 			t.Errorf("%q, %q: %+v, want %+v", test.header, test.query, got, test.want)
 		}
 	}
-	if !NewCatalogQuery(redact.Masker{}, catalog.Ask{}).Equal(request.CatalogQuery{}) {
+	if !NewCatalogQuery(redact.Masker{}, catalog.Ref{}).Equal(request.CatalogQuery{}) {
 		t.Error("no catalog is a query")
 	}
 }

@@ -119,7 +119,7 @@ func TestFailuresThatTheModelCanCorrectAreForTheModel(t *testing.T) {
 			t.Errorf("%v: %q %+v", err, text.Text, text.Annotations)
 		}
 	}
-	person := ForPerson(2, "x")
+	person := For("user", 2, &mcp.TextContent{Text: "x"}).(*mcp.TextContent)
 	if person.Annotations.Audience[0] != "user" || person.Annotations.Priority != 1 || Priority(math.NaN()) != 0 || Priority(-1) != 0 || Priority(0.5) != 0.5 {
 		t.Errorf("%+v", person.Annotations)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -49,18 +50,43 @@ func FailureOf(err error, res *mcp.CallToolResult) error {
 }
 
 // ForModel returns a text content for the model alone.
-func ForModel(priority float64, text string) *mcp.TextContent {
-	return textFor("assistant", priority, text)
+func ForModel(priority float64, text string) mcp.Content {
+	return For("assistant", priority, &mcp.TextContent{Text: text})
 }
 
-// ForPerson returns a text content for the person at the client.
-func ForPerson(priority float64, text string) *mcp.TextContent {
-	return textFor("user", priority, text)
-}
-
-func textFor(audience mcp.Role, priority float64, text string) *mcp.TextContent {
-	return &mcp.TextContent{Text: text, Annotations: &mcp.Annotations{
-		Audience: []mcp.Role{audience}, Priority: Priority(priority)}}
+// For returns a copy of a content, for an audience. It returns nil for a nil content, and for one
+// of another type than results of tools and prompts have.
+func For(audience mcp.Role, priority float64, content mcp.Content) mcp.Content {
+	if request.IsNil(content) {
+		return nil
+	}
+	var to **mcp.Annotations
+	switch c := content.(type) {
+	case *mcp.TextContent:
+		c = new(*c)
+		content, to = c, &c.Annotations
+	case *mcp.ImageContent:
+		c = new(*c)
+		content, to = c, &c.Annotations
+	case *mcp.AudioContent:
+		c = new(*c)
+		content, to = c, &c.Annotations
+	case *mcp.ResourceLink:
+		c = new(*c)
+		content, to = c, &c.Annotations
+	case *mcp.EmbeddedResource:
+		c = new(*c)
+		content, to = c, &c.Annotations
+	default:
+		return nil
+	}
+	annotations := mcp.Annotations{}
+	if *to != nil {
+		annotations = **to
+	}
+	annotations.Audience, annotations.Priority = []mcp.Role{audience}, Priority(priority)
+	*to = &annotations
+	return content
 }
 
 // Priority returns a priority within 0 and 1, and 0 for NaN.

@@ -141,6 +141,13 @@ func exact(schema []byte) error {
 	}
 }
 
+func errorIf(wrong bool, text string) error {
+	if wrong {
+		return errors.New(text)
+	}
+	return nil
+}
+
 func resolve(schema []byte) (*jsonschema.Resolved, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
@@ -150,8 +157,19 @@ func resolve(schema []byte) (*jsonschema.Resolved, error) {
 }
 
 // CheckInputResponse checks an answer against the schema that was sent with its question, nil for
-// none, and fills in the schema's defaults. No content is an empty object.
+// none, and fills in the schema's defaults. No content is an empty object. It refuses messages and
+// roots of null.
 func CheckInputResponse(schema json.RawMessage, r mcp.InputResponse) error {
+	switch p := r.(type) {
+	case *mcp.CreateMessageResult:
+		return errorIf(request.IsNil(p.Content), "it has no content")
+	case *mcp.CreateMessageWithToolsResult:
+		isNil := func(c mcp.Content) bool { return request.IsNil(c) }
+		return errorIf(len(p.Content) == 0 || slices.ContainsFunc(p.Content, isNil),
+			"it has no content")
+	case *mcp.ListRootsResult:
+		return errorIf(slices.Contains(p.Roots, nil), "a root is null")
+	}
 	form, _ := r.(*mcp.ElicitResult)
 	if form == nil {
 		return nil
@@ -161,7 +179,7 @@ func CheckInputResponse(schema json.RawMessage, r mcp.InputResponse) error {
 	case "decline", "cancel":
 		return nil
 	default:
-		return fmt.Errorf("its action is %q: use accept, decline or cancel", form.Action)
+		return errors.New("its action is unknown: use accept, decline or cancel")
 	}
 	if schema == nil {
 		return nil
@@ -173,8 +191,8 @@ func CheckInputResponse(schema json.RawMessage, r mcp.InputResponse) error {
 	if form.Content == nil {
 		form.Content = map[string]any{}
 	}
-	if err := resolved.Validate(form.Content); err != nil {
-		return fmt.Errorf("its content does not match the schema of the request: %w", err)
+	if resolved.Validate(form.Content) != nil { // its words contain the answer
+		return errors.New("its content does not match the schema of the request")
 	}
 	return resolved.ApplyDefaults(&form.Content)
 }

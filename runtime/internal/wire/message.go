@@ -29,6 +29,8 @@ type Checked struct {
 	// Arguments are those of a prompt, the URI of a resource or the argument to complete, as sent;
 	// nil for other methods.
 	Arguments decode.Value
+	// TaskIDs reports that it requests notifications of tasks, for which go-sdk has no params.
+	TaskIDs bool
 }
 
 // Call is a call of a method that the kernel answers itself, decoded as go-sdk decodes it.
@@ -38,9 +40,10 @@ type Call struct {
 	// Version is the protocol version that the message names in its _meta; empty for none, and
 	// "none" for a value that is none.
 	Version string
+	// Responds reports whether the params have input responses, or the state of input requests.
+	Responds bool
 	// go-sdk refuses what the message of 2026-07-28 tells of its client, or its arguments
-	Odd     bool
-	Elicits bool // the capabilities in _meta have elicitation
+	Odd bool
 }
 
 // MessageError is the reason why a message is refused unread, as a JSON-RPC error.
@@ -155,6 +158,11 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	checked := Checked{Body: m.body, Method: string(m.method.Text()), Params: m.params}
 	checked.ID, _ = ID(m.id)
 	known := paramsShapes()[checked.Method]
+	if known == nil && IsTaskMethod(checked.Method) { // go-sdk gets no params
+		bare, refused := m.bare(checked.Method)
+		bare.ID, bare.Call = checked.ID, callOf(checked.Method, checked.ID, m.params, nil)
+		return bare, refused
+	}
 	if known == nil {
 		return m.bare(mask.Text(checked.Method))
 	}
@@ -163,6 +171,13 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 		problems = known.Check(m.params)
 	}
 	if len(problems) == 0 {
+		switch checked.Method {
+		case "resources/subscribe":
+			checked.Arguments = m.params.Member("uri")
+		case "subscriptions/listen":
+			ids := m.params.Member("notifications").Member("taskIds").Type()
+			checked.TaskIDs = ids != "" && ids != "null"
+		}
 		checked.Call = callOf(checked.Method, checked.ID, m.params, &checked.Arguments)
 		if catalogMethods[checked.Method] {
 			checked.Catalog, problems = catalogInParams(m.params, mask)

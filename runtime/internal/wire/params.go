@@ -50,11 +50,12 @@ func callOf(method, id string, params decode.Value, arguments *decode.Value) *Ca
 	if id == "" {
 		return nil
 	}
-	p, meta, ok := decodeParams(method, params, arguments)
+	c := &Call{}
+	p, meta, ok := c.decode(method, params, arguments)
 	if !ok {
 		return nil
 	}
-	c := &Call{Params: p}
+	c.Params = p
 	if meta.Type() != "object" {
 		return c
 	}
@@ -71,7 +72,6 @@ func callOf(method, id string, params decode.Value, arguments *decode.Value) *Ca
 		info := meta.Member(mcp.MetaKeyClientInfo)
 		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil &&
 			!fits(implementationShape, info)
-		c.Elicits = capabilities.Member("elicitation").Type() == "object"
 		// for a header, go-sdk decodes them as any value
 		if r, ok := p.(*mcp.CallToolParamsRaw); ok {
 			c.Odd = c.Odd || len(anyShape.Check(decode.Value(r.Arguments))) > 0
@@ -84,7 +84,7 @@ func fits(shape *decode.GoType, v decode.Value) bool {
 	return v.Type() == "object" && len(shape.Check(v)) == 0
 }
 
-func decodeParams(method string, params decode.Value,
+func (c *Call) decode(method string, params decode.Value,
 	arguments *decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
 	set, optional := func(string, decode.Value) {}, false
 	ok = true
@@ -97,10 +97,8 @@ func decodeParams(method string, params decode.Value,
 				r.Name = string(value.Text())
 			case "arguments":
 				r.Arguments = json.RawMessage(value)
-			case "inputResponses":
-				ok = json.Unmarshal(value, &r.InputResponses) == nil
-			case "requestState":
-				r.RequestState = string(value.Text())
+			default:
+				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
 			}
 		}
 	case "tools/list":
@@ -123,6 +121,8 @@ func decodeParams(method string, params decode.Value,
 				r.Name = string(value.Text())
 			case "arguments":
 				r.Arguments, *arguments = textsOf(value), value
+			default:
+				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
 			}
 		}
 	case "resources/read":
@@ -130,6 +130,8 @@ func decodeParams(method string, params decode.Value,
 		p, set = r, func(name string, value decode.Value) {
 			if name == "uri" {
 				r.URI, *arguments = string(value.Text()), value
+			} else {
+				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
 			}
 		}
 	case "completion/complete":
@@ -146,19 +148,38 @@ func decodeParams(method string, params decode.Value,
 			}
 		}
 	default:
-		return nil, nil, false
+		if !IsTaskMethod(method) {
+			return nil, nil, false
+		}
+		r := &TaskParams{}
+		p, set = r, taskParams(r)
 	}
 	if is := params.Type(); is != "object" && (is != "" || !optional) {
 		return nil, nil, false
 	}
 	for name, value := range params.Members() {
-		if string(name) == "_meta" {
+		switch string(name) {
+		case "_meta":
 			meta = value
-		} else {
-			set(string(name), value)
+			continue
+		case "inputResponses", "requestState":
+			c.Responds = true
 		}
+		set(string(name), value)
 	}
 	return p, meta, ok
+}
+
+// input decodes the members of params by which a client responds to input requests. It reports
+// false for responses that go-sdk has to refuse.
+func input(name string, value decode.Value, responses *mcp.InputResponseMap, state *string) bool {
+	switch name {
+	case "inputResponses":
+		return json.Unmarshal(value, responses) == nil
+	case "requestState":
+		*state = string(value.Text())
+	}
+	return true
 }
 
 func cursor(c *string) func(string, decode.Value) {

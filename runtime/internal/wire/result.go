@@ -28,11 +28,13 @@ type Encoded struct {
 }
 
 // EncodeList encodes the result of a list: the items of a page, which are JSON, under their name.
-func EncodeList(name string, items [][]byte, cursor string, meta mcp.Meta) (*Encoded, error) {
+// A client may keep it for ttl milliseconds.
+func EncodeList(name string, items [][]byte, cursor string, meta mcp.Meta,
+	ttl int) (*Encoded, error) {
 	result := struct {
 		mcp.Cacheable
 		NextCursor string `json:"nextCursor,omitempty"`
-	}{mcp.Cacheable{CacheScope: private}, cursor}
+	}{mcp.Cacheable{TTLMs: ttl, CacheScope: private}, cursor}
 	e := &Encoded{ResultType: complete, list: name, items: items}
 	var err error
 	if e.Body, err = Marshal(result); err == nil && len(meta) > 0 {
@@ -217,3 +219,6 @@ func withoutMeta(body []byte) ([]byte, error) {
 	delete(object, "_meta")
 	return Marshal(object)
 }
+
+// Empty is a result without members.
+type Empty struct{ mcp.ResultBase }

@@ -209,7 +209,7 @@ func TestJobRunsWhileAllWorkersAreStuck(t *testing.T) {
 		}
 		for range many {
 			o := <-outcomes
-			if !o.Abandoned || o.Ended != context.DeadlineExceeded || !errors.Is(o.Err(), ErrNoAnswer) {
+			if !o.Abandoned || o.Ended != context.DeadlineExceeded || !errors.Is(o.Err(), ErrNoResponse) {
 				t.Errorf("a stuck job ended as %+v", o)
 			}
 		}

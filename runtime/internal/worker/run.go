@@ -17,8 +17,8 @@ var (
 	// ErrAbandoned reports that the func still runs.
 	ErrAbandoned = errors.New(
 		"it did not stop when its context ended; its goroutine is still running")
-	// ErrNoAnswer reports that the func did not return in time.
-	ErrNoAnswer = errors.New("no response in time")
+	// ErrNoResponse reports that the func did not return in time.
+	ErrNoResponse = errors.New("no response in time")
 )
 
 // Job describes one supervised call.
@@ -46,11 +46,11 @@ type Outcome[T any] struct {
 	Ended     error  // of the job's context when the job ended or was abandoned; nil in time
 }
 
-// Err reports why Do has not returned, nil if it has. A stopped job is [ErrNoAnswer].
+// Err reports why Do has not returned, nil if it has. A stopped job is [ErrNoResponse].
 func (o Outcome[T]) Err() error {
 	switch {
 	case o.Abandoned:
-		return fmt.Errorf("%w (%w)", ErrNoAnswer, o.Ended)
+		return fmt.Errorf("%w (%w)", ErrNoResponse, o.Ended)
 	case o.Crash != nil:
 		return o.Crash
 	}

@@ -23,8 +23,9 @@ const (
 // Toolset returns the tools, prompts and resources of package workspacetools; service handles the calls.
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
-		Server:  toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
+		Package:  "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
+		Manifest: "sha256:b94d2b8a719f2ff36620354ed24b572c4576ef3c676440cff5aa06ec22618723",
+		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission()},
@@ -36,11 +37,11 @@ func Toolset(service *Service) toolset.Toolset {
 			{
 				Name:        ToolClearWorkspace,
 				Title:       "Clear the workspace",
-				Description: "ClearWorkspace removes all files and variables of your workspace. Calls of yours that run in it may end with an error. Call it if the workspace is full.",
+				Description: "Removes all files and variables of your workspace. Calls of yours that run in it may end with an error. Call it if the workspace is full.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}

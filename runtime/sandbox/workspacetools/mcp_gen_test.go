@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
-		Code:   "2:2b5f0fd9aadae54e73513cbb68a81064",
+		Code:   "2:6eb99466b9cc6384de6c2657d4eb46c6",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

@@ -24,11 +24,11 @@ import (
 // Tools returns the tool for a server with this sandbox, and no tool if the sandbox keeps no
 // workspaces: clear_workspace is then as unknown as a tool that does not exist.
 func Tools(spaces isolate.Workspaces) toolset.Toolset {
-	g := Toolset(New(spaces)).Generated()
+	set := Toolset(New(spaces))
 	if spaces == nil || spaces.Folder() == "" {
-		g.Tools, g.Table.Rules = nil, nil
+		return set.Without(ToolClearWorkspace)
 	}
-	return toolset.NewToolset(g)
+	return set
 }
 
 // Service implements the tool. It is safe for concurrent use.

@@ -54,8 +54,9 @@ const (
 // Toolset returns the tools, prompts and resources of package gitea; mcpForge handles the calls.
 func Toolset(mcpForge *Forge) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/testdata/adopters/gitea",
-		Server:  toolset.ServerInfo{Name: "gitea", Title: "Gitea"},
+		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/gitea",
+		Manifest: "sha256:535cc1f69710a0bfd4f4182b7c389b0ceb1d68965599310b2292b20467e3eb28",
+		Server:   toolset.ServerInfo{Name: "gitea", Title: "Gitea"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -94,11 +95,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolAddComment,
-				Description: "AddComment comments on an issue or a pull request.",
+				Description: "Comments on an issue or a pull request.",
 				Input:       addCommentInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in struct {
 						Repo
 						Index int64 `json:"index" jsonschema:"minimum=1"`
@@ -113,11 +114,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolAddLabels,
-				Description: "AddLabels adds labels to an issue, by their ids.",
+				Description: "Adds labels to an issue, by their ids.",
 				Input:       addLabelsInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false), IdempotentHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in addLabelsInput
 					decodeAddLabelsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -128,11 +129,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateIssue,
-				Description: "CreateIssue opens an issue.",
+				Description: "Opens an issue.",
 				Input:       newIssueSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in NewIssue
 					decodeNewIssue(r, &in)
 					if err := r.Finish(); err != nil {
@@ -143,11 +144,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateRelease,
-				Description: "CreateRelease publishes a release, or a draft of one.",
+				Description: "Publishes a release, or a draft of one.",
 				Input:       createReleaseInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in struct {
 						Repo
 						gitea.CreateReleaseOption
@@ -161,11 +162,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteRepository,
-				Description: "DeleteRepository deletes a repository for good.",
+				Description: "Deletes a repository for good.",
 				Input:       deleteRepositoryInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true)},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in deleteRepositoryInput
 					decodeDeleteRepositoryInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -176,10 +177,10 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolEditIssue,
-				Description: "EditIssue changes an issue, or closes it.",
+				Description: "Changes an issue, or closes it.",
 				Input:       issueEditSchema,
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in IssueEdit
 					decodeIssueEdit(r, &in)
 					if err := r.Finish(); err != nil {
@@ -190,11 +191,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetIssue,
-				Description: "GetIssue returns an issue.",
+				Description: "Returns an issue.",
 				Input:       getIssueInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getIssueInput
 					decodeGetIssueInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -205,11 +206,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetLanguages,
-				Description: "GetLanguages returns the bytes of code in each language of a repository.",
+				Description: "Returns the bytes of code in each language of a repository.",
 				Input:       getLanguagesInputSchema,
 				Output:      stringInt64MapResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getLanguagesInput
 					decodeGetLanguagesInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -220,11 +221,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetLatestRelease,
-				Description: "GetLatestRelease returns the latest release of a repository.",
+				Description: "Returns the latest release of a repository.",
 				Input:       getLatestReleaseInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getLatestReleaseInput
 					decodeGetLatestReleaseInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -235,11 +236,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetPullRequest,
-				Description: "GetPullRequest returns a pull request.",
+				Description: "Returns a pull request.",
 				Input:       getPullRequestInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getPullRequestInput
 					decodeGetPullRequestInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -250,12 +251,12 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetPullRequestDiff,
-				Description: "GetPullRequestDiff returns the changes of a pull request as a diff.",
+				Description: "Returns the changes of a pull request as a diff.",
 				Input:       getPullRequestDiffInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Bytes,
 				MIMEType:    "text/x-diff",
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getPullRequestDiffInput
 					decodeGetPullRequestDiffInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -266,11 +267,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetRepository,
-				Description: "GetRepository returns a repository.",
+				Description: "Returns a repository.",
 				Input:       getRepositoryInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in getRepositoryInput
 					decodeGetRepositoryInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -281,11 +282,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolListBranches,
-				Description: "ListBranches returns the branches of a repository.",
+				Description: "Returns the branches of a repository.",
 				Input:       listBranchesInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in struct {
 						Repo
 						Page
@@ -299,11 +300,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolListComments,
-				Description: "ListComments returns the comments on an issue or a pull request.",
+				Description: "Returns the comments on an issue or a pull request.",
 				Input:       listCommentsInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in listCommentsInput
 					decodeListCommentsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -314,11 +315,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolListIssues,
-				Description: "ListIssues returns the issues of a repository, without pull requests.",
+				Description: "Returns the issues of a repository, without pull requests.",
 				Input:       issueSearchSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in IssueSearch
 					decodeIssueSearch(r, &in)
 					if err := r.Finish(); err != nil {
@@ -329,12 +330,12 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolListLabels,
-				Description: "ListLabels returns the labels of a repository.",
+				Description: "Returns the labels of a repository.",
 				Input:       listBranchesInputSchema,
 				Output:      giteaLabelListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in struct {
 						Repo
 						Page
@@ -348,12 +349,12 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolListMilestones,
-				Description: "ListMilestones returns the milestones of a repository.",
+				Description: "Returns the milestones of a repository.",
 				Input:       listMilestonesInputSchema,
 				Output:      giteaMilestoneListResultSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in listMilestonesInput
 					decodeListMilestonesInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -364,10 +365,10 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolMergePullRequest,
-				Description: "MergePullRequest merges a pull request. The result is whether it is merged.",
+				Description: "Merges a pull request. The result is whether it is merged.",
 				Input:       mergePullRequestInputSchema,
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in mergePullRequestInput
 					decodeMergePullRequestInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -378,11 +379,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolReadFile,
-				Description: "ReadFile returns the text of a file.",
+				Description: "Returns the text of a file.",
 				Input:       readFileInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in readFileInput
 					decodeReadFileInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -393,11 +394,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolSearchRepositories,
-				Description: "SearchRepositories returns the repositories that match a keyword.",
+				Description: "Returns the repositories that match a keyword.",
 				Input:       repoSearchSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in RepoSearch
 					decodeRepoSearch(r, &in)
 					if err := r.Finish(); err != nil {
@@ -408,11 +409,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolSetTopics,
-				Description: "SetTopics replaces the topics of a repository.",
+				Description: "Replaces the topics of a repository.",
 				Input:       setTopicsInputSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in setTopicsInput
 					decodeSetTopicsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -423,11 +424,11 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 			{
 				Name:        ToolWhoami,
-				Description: "Whoami returns the caller's own account.",
+				Description: "Returns the caller's own account.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}

@@ -40,8 +40,9 @@ const (
 // Toolset returns the tools, prompts and resources of package memory; store handles the calls.
 func Toolset(store *Store) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/testdata/adopters/memory",
-		Server:  toolset.ServerInfo{Name: "memory"},
+		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/memory",
+		Manifest: "sha256:f3061b91f2744aaf33db67ea216eca4d83bea9eb21445176323d3f752c98b50f",
+		Server:   toolset.ServerInfo{Name: "memory"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -107,7 +108,7 @@ func Toolset(store *Store) toolset.Toolset {
 				Input:       entityNamesSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true)},
 				Returns:     toolset.SDKResult,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in entityNames
 					decodeEntityNames(r, &in)
 					if err := r.Finish(); err != nil {
@@ -122,7 +123,7 @@ func Toolset(store *Store) toolset.Toolset {
 				Input:       deletionsSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true)},
 				Returns:     toolset.SDKResult,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in deletions
 					decodeDeletions(r, &in)
 					if err := r.Finish(); err != nil {

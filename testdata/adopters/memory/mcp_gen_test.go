@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a7401c03900681725d596dd307f1ecf8",
-		Code:   "2:1a2247bfedc07dd5df887de397748609",
+		Code:   "2:61f54b800d78db59805ef4adebc54c6d",
 		Declarations: map[string][]string{
 			".": {
 				"Entity", "Graph", "Observation", "Relation", "Store.AddObservations",

@@ -222,8 +222,8 @@ func checkRoles(t *testing.T, url string) {
 				if seen[tool] {
 					continue
 				}
-				got := client.answer(t, session, tool)
-				if want := client.answer(t, session, "no_such_tool"); got != want {
+				got := client.result(t, session, tool)
+				if want := client.result(t, session, "no_such_tool"); got != want {
 					t.Errorf("%s calls %s:\n%s\nunknown tool:\n%s", r.role, tool, got, want)
 				}
 			}
@@ -273,9 +273,9 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// answer is the HTTP answer to a refused call: status, headers and body. The name of the tool is
+// result is the HTTP response to a refused call: status, headers and body. The name of the tool is
 // TOOL in it, and so are the id of the request and the length of the body left out.
-func (r *recorder) answer(t *testing.T, session *mcp.ClientSession, tool string) string {
+func (r *recorder) result(t *testing.T, session *mcp.ClientSession, tool string) string {
 	t.Helper()
 	_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool})
 	if err == nil {

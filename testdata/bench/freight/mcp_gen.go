@@ -31,8 +31,9 @@ const (
 // Toolset returns the tools, prompts and resources of package freight.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/testdata/bench/freight",
-		Server:  toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
+		Package:  "github.com/mcpgen/mcpgen/testdata/bench/freight",
+		Manifest: "sha256:6e66c40d26600374ab34409b333d0dc61a59ce2d8aff4b424472c56f40e3f215",
+		Server:   toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -43,10 +44,10 @@ func Toolset() toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolBook,
-				Description: "Book books a parcel.",
+				Description: "Books a parcel.",
 				Input:       bookingSchema,
 				Output:      receiptSchema,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in Booking
 					decodeBooking(r, &in)
 					if err := r.Finish(); err != nil {

@@ -1,6 +1,7 @@
-// Command timing measures whether response times distinguish a hidden tool from an unknown tool.
+// Command timing measures whether response times distinguish a hidden tool from an unknown tool,
+// and a hidden resource from an unknown one.
 //
-// The caller has the lowest role, and the hidden tools need the highest. Each pair of calls has one
+// The caller has the lowest role, and what is hidden needs the highest. Each pair of calls has one
 // hidden and one unknown name of the same length, in random order. Each row has a control, in which
 // both names are unknown. The rows take turns in random order, block by block, and the garbage
 // collector runs between blocks only.
@@ -50,12 +51,13 @@ func main() {
 	trim := flag.Float64("trim", 0.2, "share of the differences that is trimmed at each end")
 	sdkOnly := flag.Bool("sdkonly", false, "measure with Options.SDKOnly")
 	seed := flag.Uint64("seed", 1, "of the order of rows and of the calls of a pair")
-	tools := flag.String("tools", strings.Join(hidden, ","), "the hidden tools to call")
+	names := flag.String("names", strings.Join(hidden, ",")+","+strings.Join(hiddenURIs, ","),
+		"the hidden tools to call, and the hidden URIs to read")
 	flag.Parse()
 	if *pairs < 2 || *trim < 0 || *trim >= 0.5 {
 		log.Fatal("timing: -n is at least 2, and -trim at least 0 and less than 0.5")
 	}
-	if err := run(os.Stdout, strings.Split(*tools, ","), *pairs, *trim, *seed,
+	if err := run(os.Stdout, strings.Split(*names, ","), *pairs, *trim, *seed,
 		*sdkOnly); err != nil {
 		log.Fatal("timing: ", err)
 	}
@@ -69,12 +71,13 @@ const (
 	modern = "2026-07-28"
 )
 
-// caller sends a call of a tool and returns its duration and its response.
-type caller func(tool string) (time.Duration, []byte, error)
+// caller sends a call of a tool, or a read of a URI, and returns its duration and its response.
+type caller func(name string) (time.Duration, []byte, error)
 
 type row struct {
 	name          string
 	call          caller
+	hidden        []string                   // names to call
 	first, second func(hidden string) string // the names of a pair
 	differences   []float64                  // first minus second, in microseconds
 	durations     []float64                  // of both
@@ -82,7 +85,7 @@ type row struct {
 	mean, se, p, low, high float64
 }
 
-func run(out io.Writer, tools []string, pairs int, trim float64, seed uint64, sdkOnly bool) error {
+func run(out io.Writer, names []string, pairs int, trim float64, seed uint64, sdkOnly bool) error {
 	folder, err := os.MkdirTemp("", "timing")
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func run(out io.Writer, tools []string, pairs int, trim float64, seed uint64, sd
 	defer server.Shutdown(context.Background())
 	web := httptest.NewServer(server.Handler())
 	defer web.Close()
-	rows, err := newRows(server, web)
+	rows, err := newRows(server, web, names)
 	if err != nil {
 		return err
 	}
@@ -106,7 +109,7 @@ func run(out io.Writer, tools []string, pairs int, trim float64, seed uint64, sd
 			r := rows[i]
 			goruntime.GC()
 			for i := range min(block, pairs-done) {
-				if err := r.pair(tools[i%len(tools)], random.IntN(2) == 0, done >= 0); err != nil {
+				if err := r.pair(r.hidden[i%len(r.hidden)], random.IntN(2) == 0, done >= 0); err != nil {
 					return fmt.Errorf("%s: %w", r.name, err)
 				}
 			}
@@ -120,8 +123,12 @@ func run(out io.Writer, tools []string, pairs int, trim float64, seed uint64, sd
 }
 
 // pair makes one pair of calls.
-func (r *row) pair(tool string, swap, counts bool) error {
-	names := [2]string{r.first(tool), r.second(tool)}
+func (r *row) pair(hidden string, swap, counts bool) error {
+	names := [2]string{r.first(hidden), r.second(hidden)}
+	unknown := "unknown tool"
+	if isURI(hidden) {
+		unknown = "Resource not found"
+	}
 	if swap {
 		names[0], names[1] = names[1], names[0]
 	}
@@ -134,7 +141,7 @@ func (r *row) pair(tool string, swap, counts bool) error {
 		}
 		took[i] = float64(duration.Nanoseconds()) / 1e3
 		if bodies[i] = bytes.ReplaceAll(body, []byte(name), nil); !bytes.Contains(
-			body, []byte("unknown tool")) {
+			body, []byte(unknown)) {
 			return fmt.Errorf("the call of %s has the response %s", name, body)
 		}
 	}
@@ -209,8 +216,14 @@ func print(out io.Writer, rows []*row, pairs int, trim float64) error {
 	return w.Flush()
 }
 
-// newRows opens a client of each kind.
-func newRows(server *runtime.Server, web *httptest.Server) (rows []*row, err error) {
+func isURI(name string) bool { return strings.Contains(name, "://") }
+
+// newRows opens a client of each kind. The names of one kind, tools or resources, share rows.
+func newRows(server *runtime.Server, web *httptest.Server, names []string) (rows []*row,
+	err error) {
+	uris := slices.Clone(names)
+	tools := slices.DeleteFunc(slices.Clone(names), isURI)
+	uris = slices.DeleteFunc(uris, func(name string) bool { return !isURI(name) })
 	for _, version := range []string{"2025-11-25", modern} {
 		for _, transport := range []string{"in process", "TCP", stdio} {
 			var send func(*http.Request) ([]byte, http.Header, time.Duration, error)
@@ -232,9 +245,19 @@ func newRows(server *runtime.Server, web *httptest.Server) (rows []*row, err err
 			other := func(last string) func(string) string {
 				return func(hidden string) string { return hidden[:len(hidden)-1] + last }
 			}
-			rows = append(rows, &row{name: name + ", hidden", call: call, first: same,
-				second: other("x")},
-				&row{name: name + ", control", call: call, first: other("q"), second: other("x")})
+			for _, names := range [][]string{tools, uris} {
+				if len(names) == 0 {
+					continue
+				}
+				kind := "tool"
+				if isURI(names[0]) {
+					kind = "resource"
+				}
+				rows = append(rows, &row{name: name + ", hidden " + kind, call: call, hidden: names,
+					first: same, second: other("x")},
+					&row{name: name + ", control of it", call: call, hidden: names, first: other("q"),
+						second: other("x")})
+			}
 		}
 	}
 	return rows, nil
@@ -247,8 +270,18 @@ func body(version, method, params string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + `}}`
 }
 
-func callBody(version, tool string) string {
-	return body(version, "tools/call", `"name":"`+tool+`","arguments":{"id":"ada"}`)
+func method(name string) string {
+	if isURI(name) {
+		return "resources/read"
+	}
+	return "tools/call"
+}
+
+func callBody(version, name string) string {
+	if isURI(name) {
+		return body(version, method(name), `"uri":"`+name+`"`)
+	}
+	return body(version, method(name), `"name":"`+name+`","arguments":{"id":"ada"}`)
 }
 
 func initialize(version string) string {
@@ -271,7 +304,7 @@ func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, erro
 		switch {
 		case version == modern:
 			r.Header.Set("Mcp-Protocol-Version", version)
-			r.Header.Set("Mcp-Method", "tools/call")
+			r.Header.Set("Mcp-Method", method(tool))
 			r.Header.Set("Mcp-Name", tool)
 		case session != "":
 			r.Header.Set("Mcp-Protocol-Version", version)
@@ -378,6 +411,9 @@ func principal(role string) access.Principal {
 var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic",
 	"plan_everything"}
 
+// hiddenURIs are resources that the caller's role hides: an exact one, and one of a template.
+var hiddenURIs = []string{"staff://all/salaries", "staff://ada/salary"}
+
 // newServer makes a server that records and logs each refusal, as servers do by default.
 func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 	folders, err := grant.OpenRoots(map[string]string{"docs": folder})
@@ -418,6 +454,17 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 		}
 		table.Rules = append(table.Rules, rule)
 	}
+	var resources []toolset.Resource
+	for _, r := range []toolset.Resource{{URI: hiddenURIs[0]}, {URI: "staff://{name}/salary",
+		Variables: []toolset.Variable{{Name: "name"}}}} {
+		r.Name = r.URI
+		r.Read = func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+			return toolset.ResourceText("100", nil)
+		}
+		resources = append(resources, r)
+		table.Resources = append(table.Resources,
+			access.Rule{Resource: r.URI, MinRole: access.Role(len(table.Roles))})
+	}
 	return runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("viewer"): principal("Viewer")}),
@@ -428,7 +475,7 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 		SDKOnly: sdkOnly,
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"},
-		Table: table, Tools: tools}))
+		Table: table, Tools: tools, Resources: resources}))
 }
 
 func bigSchema() string {

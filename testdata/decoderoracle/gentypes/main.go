@@ -17,7 +17,7 @@ const drawn = 320
 
 // written are the roots that shapes.go has.
 var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts",
-	"Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed", "Optionals"}
+	"Quoted", "Choices", "Standing", "Group", "Chain", "Couple", "Pointed", "Optionals", "Graded"}
 
 func main() {
 	log.SetFlags(0)

@@ -26,14 +26,14 @@ func New(session toolclient.Session) *Client {
 
 // Create calls the tool create.
 //
-// Create adds a person.
+// Adds a person.
 func (c *Client) Create(ctx context.Context, in directory.NewPerson) (directory.Person, error) {
 	return toolclient.Object[directory.Person](ctx, c.client, directory.ToolCreate, in)
 }
 
 // GetAll calls the tool get_all.
 //
-// GetAll returns all persons, by name.
+// Returns all persons, by name.
 func (c *Client) GetAll(ctx context.Context) ([]directory.Person, error) {
 	return toolclient.Value[[]directory.Person](ctx, c.client, directory.ToolGetAll, nil)
 }
@@ -45,14 +45,14 @@ type GetByIDInput struct {
 
 // GetByID calls the tool get_by_id.
 //
-// GetByID returns one person.
+// Returns one person.
 func (c *Client) GetByID(ctx context.Context, in GetByIDInput) (directory.Person, error) {
 	return toolclient.Object[directory.Person](ctx, c.client, directory.ToolGetByID, in)
 }
 
 // GetPublicInfo calls the tool get_public_info.
 //
-// GetPublicInfo returns public facts about the team.
+// Returns public facts about the team.
 func (c *Client) GetPublicInfo(ctx context.Context) (directory.PublicInfo, error) {
 	return toolclient.Object[directory.PublicInfo](ctx, c.client, directory.ToolGetPublicInfo, nil)
 }
@@ -64,14 +64,14 @@ type PromoteToManagerInput struct {
 
 // PromoteToManager calls the tool promote_to_manager.
 //
-// PromoteToManager makes a member a manager.
+// Makes a member a manager.
 func (c *Client) PromoteToManager(ctx context.Context, in PromoteToManagerInput) (directory.Person, error) {
 	return toolclient.Object[directory.Person](ctx, c.client, directory.ToolPromoteToManager, in)
 }
 
 // Update calls the tool update.
 //
-// Update changes the name or the address of a person.
+// Changes the name or the address of a person.
 func (c *Client) Update(ctx context.Context, in directory.Change) (directory.Person, error) {
 	return toolclient.Object[directory.Person](ctx, c.client, directory.ToolUpdate, in)
 }

@@ -27,8 +27,9 @@ const (
 // Toolset returns the tools, prompts and resources of package codecs.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/codecs",
-		Server:  toolset.ServerInfo{Name: "codecs"},
+		Package:  "example.com/codecs",
+		Manifest: "sha256:db77cbec46fd4704898539d362b178673647ffcdc464fda7de7589705f219566",
+		Server:   toolset.ServerInfo{Name: "codecs"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolTake, Public: true},
@@ -41,7 +42,7 @@ func Toolset() toolset.Toolset {
 				Description: "Take takes it.",
 				Input:       wholeSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in Whole
 					decodeWhole(r, &in)
 					if err := r.Finish(); err != nil {

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7fe0a1a2fcc2360373b08dd2395190db",
-		Code:   "2:881c1d1c1530ddae8b7adfb98569be79",
+		Code:   "2:cbed7398e70f3669e313c5e52b08aa8a",
 		Declarations: map[string][]string{
 			".": {"Base", "Color", "Octet", "Take", "Whole"},
 		},

@@ -37,8 +37,9 @@ const (
 // Toolset returns the tools, prompts and resources of package freight; desk handles the calls.
 func Toolset(desk *Desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/freight",
-		Server:  toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
+		Package:  "example.com/freight",
+		Manifest: "sha256:5770c699c8fc239a95da765de47d2348147c0fc26c7dab5fa949d5e2857c0239",
+		Server:   toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
 		Table: access.Table{
 			Roles: []string{"Guest", "Clerk", "DepotManager"},
 			Rules: []access.Rule{
@@ -76,7 +77,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Input:       noInputSchema,
 				Output:      intSchema,
 				Returns:     toolset.Value,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -119,7 +120,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true)},
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}

@@ -36,8 +36,9 @@ const (
 // Toolset returns the tools, prompts and resources of package namecollisions; access2 and table handle the calls.
 func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 	return mcpToolset2.NewToolset(mcpToolset2.Generated{
-		Package: "example.com/namecollisions",
-		Server:  mcpToolset2.ServerInfo{Name: "namecollisions"},
+		Package:  "example.com/namecollisions",
+		Manifest: "sha256:d5cf02009545f0af8599c91f1a0f58980a6ffdddb7d6a5fe36f5a438f50c20ef",
+		Server:   mcpToolset2.ServerInfo{Name: "namecollisions"},
 		Table: mcpAccess.Table{
 			Roles: []string{"table", "Default", "read-only", "admin", "String"},
 			Rules: []mcpAccess.Rule{
@@ -80,7 +81,7 @@ func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 				Description: "Wait is answered by access.",
 				Input:       mcpNoInputSchema,
 				Timeout:     1500 * mcpTime2.Millisecond,
-				Answer: func(mcpCtx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(mcpCtx context.Context, r *decode.Reader) (any, error) {
 					if mcpErr := r.Nothing(); mcpErr != nil {
 						return nil, mcpErr
 					}

@@ -45,5 +45,5 @@ func (Table) Look(ctx context.Context, in string, err *[]admin.Clock) ([]string,
 //mcp:limit timeout=1500ms
 func (*Access) Wait(ctx context.Context) (map[string]any, error) { return nil, nil }
 
-var _ = []any{time, toolset, access, validator, mcp, json, encoding, mcpTime, mcpToolset, ctx, in, err,
-	runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenHash, call}
+var _ = []any{time, toolset, access, validator, mcp, json, encoding, mcpTime, mcpToolset, ctx, in,
+	err, runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenHash, call}

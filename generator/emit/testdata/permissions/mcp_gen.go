@@ -30,8 +30,9 @@ const (
 // Toolset returns the tools, prompts and resources of package permissions; j handles the calls.
 func Toolset(j *Job) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/permissions",
-		Server:  toolset.ServerInfo{Name: "permissions"},
+		Package:  "example.com/permissions",
+		Manifest: "sha256:ee7aa8da783371508b28c83936c95491e5a67fd73f3a44c0e72c687dcf24651c",
+		Server:   toolset.ServerInfo{Name: "permissions"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolCopy, Authenticated: true},
@@ -120,7 +121,7 @@ func Toolset(j *Job) toolset.Toolset {
 				Description: "Show shows it.",
 				Input:       noInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}

@@ -25,6 +25,11 @@ const (
 	ToolTillPay  = "shop_pay_till"
 )
 
+// The tokens of the handlers. Only a handler that mcpgen has generated has one.
+type (
+	ShelfPayAnnotated struct{}
+)
+
 // The roles, lowest first.
 const (
 	visitor access.Role = iota + 1 // zero admits no caller
@@ -35,8 +40,9 @@ const (
 // Toolset returns the tools, prompts and resources of package receivers; shelf and till handle the calls.
 func Toolset(shelf Shelf, till Till) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/receivers",
-		Server:  toolset.ServerInfo{Name: "receivers"},
+		Package:  "example.com/receivers",
+		Manifest: "sha256:ff2d1ba67868ba55b62ffbdd0a48a157e96a7590807ab8c3d39df648201704ee",
+		Server:   toolset.ServerInfo{Name: "receivers"},
 		Table: access.Table{
 			Roles: []string{"Visitor", "Seller", "Owner"},
 			Rules: []access.Rule{
@@ -53,7 +59,7 @@ func Toolset(shelf Shelf, till Till) toolset.Toolset {
 				Description: "Close closes the till.",
 				Input:       noInputSchema,
 				Returns:     toolset.Nothing,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -70,7 +76,7 @@ func Toolset(shelf Shelf, till Till) toolset.Toolset {
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Structured(shelf.Pay(ctx, in))
+					return toolset.Structured(shelf.Pay(ctx, in, ShelfPayAnnotated{}))
 				},
 			},
 			{
@@ -105,7 +111,7 @@ const (
 // These lines check that the source is unchanged. If one does not compile, run go generate.
 func _() {
 	toolset.RunGoGenerate[func(Till, context.Context) error](Till.Close)
-	toolset.RunGoGenerate[func(Shelf, context.Context, Payment) (Receipt, error)](Shelf.Pay)
+	toolset.RunGoGenerate[func(Shelf, context.Context, Payment, ShelfPayAnnotated) (Receipt, error)](Shelf.Pay)
 	toolset.RunGoGenerate[func(Till, context.Context, Payment) (Receipt, error)](Till.Pay)
 	toolset.RunGoGenerate[struct {
 		Cents int64 `json:"cents"`

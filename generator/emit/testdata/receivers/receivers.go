@@ -40,7 +40,9 @@ type Shelf struct{ Size int }
 // Pay puts something back and shares its name with the till's.
 //
 //mcp:tool
-func (s Shelf) Pay(ctx context.Context, in Payment) (Receipt, error) { return Receipt{}, nil }
+func (s Shelf) Pay(ctx context.Context, in Payment, _ ShelfPayAnnotated) (Receipt, error) {
+	return Receipt{}, nil
+}
 
 // Payment is what is paid.
 type Payment struct {

@@ -24,8 +24,9 @@ const (
 // Toolset returns the tools, prompts and resources of package relativeroles.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/relativeroles",
-		Server:  toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
+		Package:  "example.com/relativeroles",
+		Manifest: "sha256:114b1e01045c862e546be716b9c0f6fb7407fa82403f1c01b3c5f008901cbb02",
+		Server:   toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
 				{Tool: ToolEcho, MinRole: access.Lowest, Permission: access.Permission{Action: "view"}, Verb: "list"},

@@ -17,12 +17,15 @@ import (
 // it, if there is one. No row is no user: the error then wraps [capability.ErrNoUser]. Rows of two
 // users are an error too, because a name of both would be given what either of them may do. host
 // names the adapter in errors.
-func Read(ctx context.Context, db *sql.DB, host, statement, name string, row func() error, columns ...any) (capability.User, error) {
+func Read(
+	ctx context.Context, db *sql.DB, host, statement, name string,
+	row func() error, columns ...any,
+) (capability.User, error) {
 	if name == "" {
 		return capability.User{}, fmt.Errorf("%s: the principal has no user of the host (set the "+
 			"user claim of its tokens, or ServiceUsers): %w", host, capability.ErrNoUser)
 	}
-	// PostgreSQL fails on these, though all that they say is that it is nobody's name.
+	// PostgreSQL fails on these names, which no user can have.
 	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
 		return capability.User{}, fmt.Errorf("%s: %q cannot be a user name: %w", host, name,
 			capability.ErrNoUser)
@@ -55,7 +58,8 @@ func Read(ctx context.Context, db *sql.DB, host, statement, name string, row fun
 		return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
 	}
 	if found.ID == "" {
-		return capability.User{}, fmt.Errorf("%s: no active user %q: %w", host, name, capability.ErrNoUser)
+		return capability.User{}, fmt.Errorf(
+			"%s: no active user %q: %w", host, name, capability.ErrNoUser)
 	}
 	return found, nil
 }

@@ -63,8 +63,9 @@ const (
 // Toolset returns the tools, prompts and resources of package ported; grafana handles the calls.
 func Toolset(grafana *Grafana) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package: "github.com/mcpgen/mcpgen/testdata/adopters/grafana/ported",
-		Server:  toolset.ServerInfo{Name: "mcp-grafana", Version: "1.3.0"},
+		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/grafana/ported",
+		Manifest: "sha256:8fdf77b1bc2e51639203a532e541285b5160422f8269b01133cb2e3e1c6f11ab",
+		Server:   toolset.ServerInfo{Name: "mcp-grafana", Version: "1.3.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -104,11 +105,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCreateAnnotation,
-				Description: "CreateAnnotation adds an annotation, or one in the form of Graphite.",
+				Description: "Adds an annotation, or one in the form of Graphite.",
 				Input:       toolsCreateAnnotationInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create Annotation"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateAnnotationInput
 					decodeToolsCreateAnnotationInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -119,11 +120,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateFolder,
-				Description: "CreateFolder adds a folder.",
+				Description: "Adds a folder.",
 				Input:       toolsCreateFolderParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create folder"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateFolderParams
 					decodeToolsCreateFolderParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -134,11 +135,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateSnapshot,
-				Description: "CreateSnapshot saves a snapshot.",
+				Description: "Saves a snapshot.",
 				Input:       toolsCreateSnapshotParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create snapshot"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateSnapshotParams
 					decodeToolsCreateSnapshotParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -149,11 +150,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteSnapshot,
-				Description: "DeleteSnapshot deletes a snapshot.",
+				Description: "Deletes a snapshot.",
 				Input:       toolsDeleteSnapshotParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false), Title: "Delete snapshot"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.DeleteSnapshotParams
 					decodeToolsDeleteSnapshotParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -164,11 +165,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGenerateDeeplink,
-				Description: "GenerateDeeplink makes a link to a dashboard, a panel or a query.",
+				Description: "Makes a link to a dashboard, a panel or a query.",
 				Input:       toolsGenerateDeeplinkParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Generate navigation deeplink"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GenerateDeeplinkParams
 					decodeToolsGenerateDeeplinkParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -179,11 +180,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAnnotationTags,
-				Description: "GetAnnotationTags lists the tags of annotations.",
+				Description: "Lists the tags of annotations.",
 				Input:       toolsGetAnnotationTagsInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get Annotation Tags"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetAnnotationTagsInput
 					decodeToolsGetAnnotationTagsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -194,11 +195,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAnnotations,
-				Description: "GetAnnotations finds annotations.",
+				Description: "Finds annotations.",
 				Input:       toolsGetAnnotationsInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get Annotations"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetAnnotationsInput
 					decodeToolsGetAnnotationsInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -209,11 +210,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardByUID,
-				Description: "GetDashboardByUID returns a dashboard.",
+				Description: "Returns a dashboard.",
 				Input:       toolsGetDashboardByUIDParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard details"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardByUIDParams
 					decodeToolsGetDashboardByUIDParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -224,11 +225,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardPanelQueries,
-				Description: "GetDashboardPanelQueries returns the queries of the panels of a dashboard.",
+				Description: "Returns the queries of the panels of a dashboard.",
 				Input:       toolsDashboardPanelQueriesParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard panel queries"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.DashboardPanelQueriesParams
 					decodeToolsDashboardPanelQueriesParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -239,11 +240,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardProperty,
-				Description: "GetDashboardProperty returns a part of a dashboard.",
+				Description: "Returns a part of a dashboard.",
 				Input:       toolsGetDashboardPropertyParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard property"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardPropertyParams
 					decodeToolsGetDashboardPropertyParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -254,11 +255,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardSummary,
-				Description: "GetDashboardSummary returns an overview of a dashboard.",
+				Description: "Returns an overview of a dashboard.",
 				Input:       toolsGetDashboardSummaryParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard summary"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardSummaryParams
 					decodeToolsGetDashboardSummaryParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -269,11 +270,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDatasource,
-				Description: "GetDatasource returns a data source.",
+				Description: "Returns a data source.",
 				Input:       toolsGetDatasourceParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get datasource"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDatasourceParams
 					decodeToolsGetDatasourceParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -284,11 +285,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetResourceDescription,
-				Description: "GetResourceDescription lists the permissions of a kind of resource.",
+				Description: "Lists the permissions of a kind of resource.",
 				Input:       toolsGetResourceDescriptionParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get resource description"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetResourceDescriptionParams
 					decodeToolsGetResourceDescriptionParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -299,11 +300,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetResourcePermissions,
-				Description: "GetResourcePermissions lists who may do what with a resource.",
+				Description: "Lists who may do what with a resource.",
 				Input:       toolsGetResourcePermissionsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get resource permissions"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetResourcePermissionsParams
 					decodeToolsGetResourcePermissionsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -314,11 +315,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetRoleAssignments,
-				Description: "GetRoleAssignments lists who has a role.",
+				Description: "Lists who has a role.",
 				Input:       toolsGetRoleAssignmentsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get role assignments"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetRoleAssignmentsParams
 					decodeToolsGetRoleAssignmentsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -329,11 +330,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetRoleDetails,
-				Description: "GetRoleDetails describes a role.",
+				Description: "Describes a role.",
 				Input:       toolsGetRoleDetailsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get role details"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetRoleDetailsParams
 					decodeToolsGetRoleDetailsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -344,11 +345,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetSnapshot,
-				Description: "GetSnapshot returns a snapshot.",
+				Description: "Returns a snapshot.",
 				Input:       toolsGetSnapshotParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get snapshot"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetSnapshotParams
 					decodeToolsGetSnapshotParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -359,11 +360,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListAllRoles,
-				Description: "ListAllRoles lists roles.",
+				Description: "Lists roles.",
 				Input:       toolsListAllRolesParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List all roles"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListAllRolesParams
 					decodeToolsListAllRolesParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -374,11 +375,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDatasources,
-				Description: "ListDatasources lists data sources.",
+				Description: "Lists data sources.",
 				Input:       toolsListDatasourcesParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List datasources"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListDatasourcesParams
 					decodeToolsListDatasourcesParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -389,11 +390,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListSnapshots,
-				Description: "ListSnapshots lists snapshots.",
+				Description: "Lists snapshots.",
 				Input:       toolsListSnapshotsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List snapshots"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListSnapshotsParams
 					decodeToolsListSnapshotsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -404,11 +405,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListTeamRoles,
-				Description: "ListTeamRoles lists the roles of teams.",
+				Description: "Lists the roles of teams.",
 				Input:       toolsListTeamRolesParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List team roles"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListTeamRolesParams
 					decodeToolsListTeamRolesParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -419,11 +420,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListTeams,
-				Description: "ListTeams finds teams by their name.",
+				Description: "Finds teams by their name.",
 				Input:       toolsListTeamsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List teams"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListTeamsParams
 					decodeToolsListTeamsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -434,11 +435,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListUserRoles,
-				Description: "ListUserRoles lists the roles of users.",
+				Description: "Lists the roles of users.",
 				Input:       toolsListUserRolesParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List user roles"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListUserRolesParams
 					decodeToolsListUserRolesParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -449,11 +450,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListUsersByOrg,
-				Description: "ListUsersByOrg lists the users of the organization.",
+				Description: "Lists the users of the organization.",
 				Input:       noInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List users by org"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
@@ -462,11 +463,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolSearchDashboards,
-				Description: "SearchDashboards finds dashboards.",
+				Description: "Finds dashboards.",
 				Input:       toolsSearchDashboardsParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Search dashboards"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.SearchDashboardsParams
 					decodeToolsSearchDashboardsParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -477,11 +478,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolSearchFolders,
-				Description: "SearchFolders finds folders.",
+				Description: "Finds folders.",
 				Input:       toolsSearchFoldersParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Search folders"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.SearchFoldersParams
 					decodeToolsSearchFoldersParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -492,11 +493,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateAnnotation,
-				Description: "UpdateAnnotation changes the given fields of an annotation.",
+				Description: "Changes the given fields of an annotation.",
 				Input:       toolsUpdateAnnotationInputSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false), Title: "Update Annotation"},
 				Returns:     toolset.JSON,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UpdateAnnotationInput
 					decodeToolsUpdateAnnotationInput(r, &in)
 					if err := r.Finish(); err != nil {
@@ -507,11 +508,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDashboard,
-				Description: "UpdateDashboard saves or patches a dashboard.",
+				Description: "Saves or patches a dashboard.",
 				Input:       toolsUpdateDashboardParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), OpenWorldHint: new(false), Title: "Create or update dashboard"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UpdateDashboardParams
 					decodeToolsUpdateDashboardParams(r, &in)
 					if err := r.Finish(); err != nil {
@@ -522,11 +523,11 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUserInfo,
-				Description: "UserInfo describes the caller and its organizations.",
+				Description: "Describes the caller and its organizations.",
 				Input:       toolsUserInfoParamsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get current user info"},
 				Returns:     toolset.Text,
-				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UserInfoParams
 					decodeToolsUserInfoParams(r, &in)
 					if err := r.Finish(); err != nil {

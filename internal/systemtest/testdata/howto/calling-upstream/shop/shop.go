@@ -42,7 +42,9 @@ func exchanging() (*oidc.Exchange, runtime.Options, error) {
 		TokenURL:     "https://login.example/token",
 		ClientID:     "mcp",
 		ClientSecret: os.Getenv("MCP_CLIENT_SECRET"),
-		Target:       oidc.Target{Audiences: []string{"https://api.example"}, Scopes: []string{"orders:read"}},
+		Target: oidc.Target{
+			Audiences: []string{"https://api.example"}, Scopes: []string{"orders:read"},
+		},
 	})
 	return upstream, runtime.Options{
 		Identity: oidc.New(oidc.Options{

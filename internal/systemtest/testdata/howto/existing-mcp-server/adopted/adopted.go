@@ -26,6 +26,9 @@ func Guarded(
 		return nil, err
 	}
 	rules["delete_issue"] = byName["delete_issue"]
+	greet := byName["reads"]
+	greet.Prompt = "greet" // for a resource or template: Resource, with its URI
+	rules["prompt greet"] = greet
 	return runtime.Adopt(old, runtime.Options{
 		Identity: identity.Bearer(verify),
 		Adopt:    runtime.AdoptOptions{Replace: true},

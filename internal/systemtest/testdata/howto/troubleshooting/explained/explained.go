@@ -9,5 +9,6 @@ import (
 )
 
 func explain(ctx context.Context, server *runtime.Server) {
-	fmt.Println(server.Explain(ctx, access.Principal{Issuer: "shop", Subject: "mel", Role: "Member"}, "book"))
+	mel := access.Principal{Issuer: "shop", Subject: "mel", Role: "Member"}
+	fmt.Println(server.Explain(ctx, mel, "book"))
 }

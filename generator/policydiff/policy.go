@@ -1,0 +1,65 @@
+package policydiff
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Allowed are the changes that an allow-list permits, with the reason of each.
+type Allowed map[string]string
+
+// ReadAllowed reads an allow-list. Each line has a change as [Change.String] writes it, and after
+// " # " the reason. Empty lines and lines that begin with # are comments.
+func ReadAllowed(file string, r io.Reader) (Allowed, error) {
+	allowed := Allowed{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndex(line+" ", " # ")
+		if at < 0 || strings.TrimSpace(line[min(at+3, len(line)):]) == "" {
+			return nil, fmt.Errorf("%s:%d: this entry has no reason: write # and the reason after "+
+				"the change", file, n)
+		}
+		allowed[strings.TrimSpace(line[:at])] = printable(strings.TrimSpace(line[at+3:]))
+	}
+	return allowed, lines.Err()
+}
+
+// Policy has the changes that fail, and those that are accepted nevertheless.
+type Policy struct {
+	FailOn  []string // of "widen", "add" and "break"
+	Allowed Allowed
+}
+
+// Judged is a change with what a policy decides about it.
+type Judged struct {
+	Change
+	Allowed string `json:"allowed,omitempty"` // the reason
+	Refused bool   `json:"refused,omitempty"` // it fails
+}
+
+// Judge decides about changes. unused are the allowed changes that are none of them.
+func (p Policy) Judge(changes []Change) (list []Judged, unused []string) {
+	rest := maps.Clone(p.Allowed)
+	list = make([]Judged, len(changes))
+	for i, c := range changes {
+		reason, allowed := p.Allowed[c.String()]
+		delete(rest, c.String())
+		list[i] = Judged{c, reason, !allowed && slices.ContainsFunc(p.FailOn, c.is)}
+	}
+	return list, slices.Sorted(maps.Keys(rest))
+}
+
+// is reports whether a word of FailOn names the change.
+func (c Change) is(word string) bool {
+	return word == "widen" && c.Kind == Widened || word == "add" && c.Kind == Added ||
+		word == "break" && c.Breaks != ""
+}

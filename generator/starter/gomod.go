@@ -1,0 +1,86 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	modpath "golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+const ownModule = "github.com/mcpgen/mcpgen"
+
+// goMod is the go.mod of a module that requires this mcpgen.
+func goMod(dir, modulePath, replace string) ([]byte, error) {
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == ownModule {
+		version = info.Main.Version
+	}
+	f := new(modfile.File)
+	err := f.AddModuleStmt(modulePath)
+	switch {
+	case replace != "":
+		version = "v0.0.0"
+		own, err := checkout(dir, replace)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.AddGoStmt(own.Go.Version); err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(replace) && !strings.HasPrefix(filepath.ToSlash(replace), "../") {
+			replace = "./" + filepath.ToSlash(filepath.Clean(replace))
+		}
+		if err := f.AddReplace(ownModule, "", replace, ""); err != nil {
+			return nil, err
+		}
+	case released(version):
+	default:
+		return nil, errors.New("this mcpgen has no released version: write --replace with a " +
+			"checkout of mcpgen")
+	}
+	if err == nil {
+		err = f.AddRequire(ownModule, version)
+	}
+	if err == nil {
+		err = f.AddTool(ownModule + "/cmd/mcpgen")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Cleanup()
+	return f.Format()
+}
+
+// released reports whether a module proxy has this version: pseudo-versions come before the first
+// release, and builds of a checkout have metadata such as +dirty or no version.
+func released(version string) bool {
+	return semver.IsValid(version) && semver.Build(version) == "" && version != "v0.0.0" &&
+		!modpath.IsPseudoVersion(version)
+}
+
+// checkout is the go.mod of a checkout of mcpgen.
+func checkout(dir, replace string) (*modfile.File, error) {
+	folder := replace
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(dir, folder)
+	}
+	name := filepath.Join(folder, "go.mod")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--replace: %w", err)
+	}
+	f, err := modfile.Parse(name, text, nil)
+	if err != nil {
+		return nil, fmt.Errorf("--replace: %w", err)
+	}
+	if f.Module == nil || f.Module.Mod.Path != ownModule || f.Go == nil {
+		return nil, fmt.Errorf("--replace: %s is not the go.mod of mcpgen", name)
+	}
+	return f, nil
+}

@@ -1,0 +1,126 @@
+package systemtest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// board is a toolset with one resource for each role.
+func board() toolset.Toolset {
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+		return toolset.ResourceText("", nil)
+	}
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/board", Server: toolset.ServerInfo{Name: "board", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(), Resources: []access.Rule{
+			{Resource: "board://admins", MinRole: 4}, {Resource: "board://all", Authenticated: true}}},
+		Resources: []toolset.Resource{
+			{URI: "board://admins", Name: "admins", Read: read, Subscribe: true},
+			{URI: "board://all", Name: "all", Read: read, Subscribe: true}},
+	})
+}
+
+var _ runtime.ResourceUpdates = (*store.Store)(nil)
+
+// An update that one replica reports reaches the clients of the other, each by its own rights.
+func TestUpdatesReachTheClientsOfAnotherReplica(t *testing.T) {
+	for name, database := range testdb.Stores {
+		t.Run(name, func(t *testing.T) { updatesReachAnotherReplica(t, database(t)) })
+	}
+}
+
+func updatesReachAnotherReplica(t *testing.T, url string) {
+	replica := func() (*runtime.Server, string) {
+		shared, err := store.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = shared.Close() })
+		s, err := runtime.New(runtime.Options{ResourceUpdates: shared,
+			Logger: slog.New(slog.DiscardHandler),
+			Identity: identity.Bearer(func(_ context.Context, role string) (identity.Identity, error) {
+				return identity.Identity{Principal: access.Principal{Subject: role, Role: role}}, nil
+			})}, board())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, mcptest.Serve(t, s)
+	}
+	one, near := replica()
+	_, far := replica()
+	clients := map[string]chan string{}
+	for name, at := range map[string][2]string{"near": {near, "Admin"}, "far": {far, "Admin"},
+		"viewer": {far, "Viewer"}} {
+		updated := make(chan string, 1000)
+		clients[name] = updated
+		client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, &mcp.ClientOptions{
+			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+				updated <- r.Params.URI
+			}})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at[0],
+			HTTPClient: mcptest.HTTPClient(at[1])},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
+		for _, uri := range []string{"board://all", "board://admins"} {
+			err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri})
+			if (err == nil) != (uri == "board://all" || name != "viewer") {
+				t.Errorf("%s, %s: %v", name, uri, err)
+			}
+		}
+	}
+	publish := func(uri string) {
+		if err := one.ResourceUpdated(t.Context(), uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, updated := range clients { // their streams open some time after the sessions
+		for ready := false; !ready; {
+			publish("board://all")
+			select {
+			case <-updated:
+				ready = true
+			case <-time.After(2 * time.Second):
+				t.Logf("%s waits", name)
+			}
+		}
+	}
+	time.Sleep(1500 * time.Millisecond) // what is still on its way, on SQLite within a second
+	for _, updated := range clients {
+		for len(updated) > 0 {
+			<-updated
+		}
+	}
+	publish("board://admins")
+	publish("board://all")
+	for name, updated := range clients {
+		want := []string{"board://admins", "board://all"}
+		if name == "viewer" {
+			want = want[1:]
+		}
+		for _, uri := range want {
+			select {
+			case got := <-updated:
+				if got != uri {
+					t.Errorf("%s: an update of %s, want %s", name, got, uri)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: no update of %s", name, uri)
+			}
+		}
+	}
+}

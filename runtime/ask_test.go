@@ -1,0 +1,669 @@
+package runtime_test
+
+//lint:file-ignore SA1019 sampling and roots are deprecated in 2026-07-28, and still in use
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// visit asks the client three times, and returns a text of its answers.
+func visit(ctx context.Context) (string, error) {
+	who, err := runtime.Elicit[struct {
+		Name string `json:"name"`
+	}](ctx, "who", "Who are you?")
+	if err != nil {
+		return "", err
+	}
+	greeting, err := runtime.Sample(ctx, "greeting", &mcp.CreateMessageParams{MaxTokens: 10,
+		Messages: []*mcp.SamplingMessage{{Role: "user",
+			Content: &mcp.TextContent{Text: "Greet " + who.Name}}}})
+	if err != nil {
+		return "", fmt.Errorf("the greeting: %w", err)
+	}
+	roots, err := runtime.Roots(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, _ := greeting.Content.(*mcp.TextContent)
+	return fmt.Sprintf("%s %s", text.Text, roots[0].URI), nil
+}
+
+// visits has a tool, a prompt and a resource that run the same handler. Viewers may use them, and
+// three more are for managers.
+func visits(handle func(context.Context) (string, error)) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/visits",
+		Server: toolset.ServerInfo{Name: "visits", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "meet", MinRole: viewer}, {Tool: "boss", MinRole: manager}},
+			Prompts: []access.Rule{{Prompt: "meet", MinRole: viewer},
+				{Prompt: "boss", MinRole: manager}},
+			Resources: []access.Rule{{Resource: "meet://{at}", MinRole: viewer},
+				{Resource: "boss://{at}", MinRole: manager}}}}
+	for _, name := range []string{"meet", "boss"} {
+		g.Tools = append(g.Tools, toolset.Tool{Name: name, Input: anyInput, Elicits: true,
+			Returns: toolset.Text,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				text, err := handle(ctx)
+				return toolset.Result{Out: text, HasOut: true}, err
+			}})
+		g.Prompts = append(g.Prompts, toolset.Prompt{Name: name, Elicits: true,
+			Arguments: []toolset.Argument{{Name: "at"}},
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText(handle(ctx))
+			}})
+		g.Resources = append(g.Resources, toolset.Resource{URI: name + "://{at}", Name: name,
+			Elicits: true, Variables: []toolset.Variable{{Name: "at"}},
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText(handle(ctx))
+			}})
+	}
+	return toolset.NewToolset(g)
+}
+
+// ways are how to run a handler of visits.
+var ways = map[string]func(*mcp.ClientSession, context.Context) (string, error){
+	"tool": func(s *mcp.ClientSession, ctx context.Context) (string, error) {
+		res, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "meet"})
+		if err != nil {
+			return "", err
+		}
+		if res.IsError {
+			return "", errors.New("!" + text(res))
+		}
+		return text(res), nil
+	},
+	"prompt": func(s *mcp.ClientSession, ctx context.Context) (string, error) {
+		res, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "meet"})
+		if err != nil {
+			return "", err
+		}
+		return res.Messages[0].Content.(*mcp.TextContent).Text, nil
+	},
+	"resource": func(s *mcp.ClientSession, ctx context.Context) (string, error) {
+		res, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: "meet://home"})
+		if err != nil {
+			return "", err
+		}
+		return res.Contents[0].Text, nil
+	},
+}
+
+// guest is a client that has all kinds of input; adjust may remove some. fill is for its forms.
+func guest(fill func() *mcp.ElicitResult, adjust func(*mcp.ClientOptions)) *mcp.Client {
+	options := &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return fill(), nil
+		},
+		CreateMessageHandler: func(_ context.Context,
+			req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			asked := req.Params.Messages[0].Content.(*mcp.TextContent).Text
+			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+				Content: &mcp.TextContent{Text: "done: " + asked}}, nil
+		},
+	}
+	if adjust != nil {
+		adjust(options)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "guest", Version: "1"}, options)
+	client.AddRoots(&mcp.Root{URI: "file:///home"})
+	return client
+}
+
+func ada() *mcp.ElicitResult {
+	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}
+}
+
+// visiting connects a client over HTTP and over stdio.
+func visiting(t *testing.T, s *runtime.Server, client *mcp.Client, era string,
+	each func(transport string, session *mcp.ClientSession)) {
+	t.Helper()
+	http := &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Viewer"),
+		MaxRetries: -1}
+	toServer, fromClient := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	go func() {
+		_ = s.RunIO(t.Context(), toServer, toClient, principalOf("Viewer")) // ends with the test
+		toServer.Close()
+		toClient.Close()
+	}()
+	for name, transport := range map[string]mcp.Transport{"HTTP": http,
+		"stdio": &mcp.IOTransport{Reader: fromServer, Writer: fromClient}} {
+		session, err := client.Connect(t.Context(), transport,
+			&mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		each(name, session)
+		session.Close()
+	}
+}
+
+func TestEveryHandlerAsksMoreThanOnceInEveryVersion(t *testing.T) {
+	for _, era := range eras {
+		visiting(t, newServer(t, runtime.Options{}, visits(visit)), guest(ada, nil), era,
+			func(transport string, session *mcp.ClientSession) {
+				for name, use := range ways {
+					got, err := use(session, t.Context())
+					if err != nil || got != "done: Greet Ada file:///home" {
+						t.Errorf("%s, %s, %s: %q %v", era, transport, name, got, err)
+					}
+				}
+			})
+	}
+}
+
+// A client that did not declare a kind of input is asked nothing of that kind.
+func TestClientIsAskedOnlyWhatItDeclares(t *testing.T) {
+	none := func(o *mcp.ClientOptions) {
+		o.ElicitationHandler, o.CreateMessageHandler = nil, nil
+		o.Capabilities = &mcp.ClientCapabilities{}
+	}
+	byURL := func(o *mcp.ClientOptions) {
+		o.Capabilities = &mcp.ClientCapabilities{
+			Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}
+	}
+	ask := func(q mcp.InputRequest) toolset.Toolset {
+		return oneSDKTool("meet", asks(q))
+	}
+	handler := func(of func(context.Context) error) toolset.Toolset {
+		return visits(func(ctx context.Context) (string, error) { return "", of(ctx) })
+	}
+	text := []*mcp.SamplingMessageV2{{Role: "user",
+		Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}}
+	for name, test := range map[string]struct {
+		set      toolset.Toolset
+		adjust   func(*mcp.ClientOptions)
+		required string
+		is       error
+	}{
+		"a form": {handler(func(ctx context.Context) error {
+			_, err := runtime.Elicit[order](ctx, "a", "?")
+			return err
+		}), none, `{"elicitation":{}}`, runtime.ErrCannotElicit},
+		"a form, of a client with URLs only": {handler(func(ctx context.Context) error {
+			_, err := runtime.Elicit[order](ctx, "a", "?")
+			return err
+		}), byURL, `{"elicitation":{}}`, runtime.ErrCannotElicit},
+		"a message": {handler(func(ctx context.Context) error {
+			_, err := runtime.Sample(ctx, "a", &mcp.CreateMessageParams{})
+			return err
+		}), none, `{"sampling":{}}`, runtime.ErrCannotSample},
+		"roots": {handler(func(ctx context.Context) error {
+			_, err := runtime.Roots(ctx)
+			return err
+		}), none, `{"roots":{}}`, runtime.ErrCannotListRoots},
+		"a URL": {ask(&mcp.ElicitParams{Mode: "url", URL: "https://a.example", ElicitationID: "1",
+			Message: "?"}), func(o *mcp.ClientOptions) {
+			o.Capabilities = &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}
+		}, `{"elicitation":{"url":{}}}`, nil},
+		"a message with tools": {ask(&mcp.CreateMessageWithToolsParams{Messages: text,
+			Tools: []*mcp.Tool{{Name: "t", InputSchema: map[string]any{"type": "object"}}}}), nil,
+			`{"sampling":{"tools":{}}}`, nil},
+		"two kinds": {oneSDKTool("meet", func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+				"a": &mcp.ElicitParams{Message: "?"}, "b": &mcp.ListRootsParams{}}}, nil, nil)
+		}), none, `{"elicitation":{},"roots":{}}`, nil},
+	} {
+		for _, era := range eras {
+			sink := &keeper{}
+			s := newServer(t, runtime.Options{Audit: sink}, test.set)
+			client := guest(func() *mcp.ElicitResult {
+				t.Errorf("%s, %s: the client was asked", name, era)
+				return ada()
+			}, test.adjust)
+			visiting(t, s, client, era, func(transport string, session *mcp.ClientSession) {
+				for kind, use := range ways {
+					if test.is == nil && kind != "tool" {
+						continue
+					}
+					_, err := use(session, t.Context())
+					var rpc *jsonrpc.Error
+					errors.As(err, &rpc)
+					switch {
+					case err == nil || !strings.Contains(err.Error(), "the client does not support "):
+						t.Errorf("%s, %s, %s, %s: %v", name, era, transport, kind, err)
+					case era != "2026-07-28" && kind == "tool" && err.Error()[0] != '!':
+						t.Errorf("%s, %s, %s: no tool error: %v", name, era, transport, err)
+					case era == "2026-07-28" && transport == "stdio" && (rpc == nil || rpc.Code != -32021 ||
+						!strings.Contains(string(rpc.Data), `"requiredCapabilities":`+test.required)):
+						t.Errorf("%s, %s, %s: %+v", name, transport, kind, rpc)
+					}
+				}
+			})
+			for _, e := range sink.taken() {
+				if e.Type == audit.ToolCalled && e.Failure != audit.Errored {
+					t.Errorf("%s, %s: %+v", name, era, e)
+				}
+			}
+		}
+		if test.is == nil {
+			continue
+		}
+		// A handler can do without.
+		for _, era := range eras {
+			var err error
+			s := newServer(t, runtime.Options{}, visits(func(ctx context.Context) (string, error) {
+				switch test.is {
+				case runtime.ErrCannotElicit:
+					_, err = runtime.Elicit[order](ctx, "a", "?")
+				case runtime.ErrCannotSample:
+					_, err = runtime.Sample(ctx, "a", &mcp.CreateMessageParams{})
+				default:
+					_, err = runtime.Roots(ctx)
+				}
+				return "without", nil
+			}))
+			visiting(t, s, guest(ada, test.adjust), era,
+				func(_ string, session *mcp.ClientSession) {
+					got, called := ways["tool"](session, t.Context())
+					if called != nil || got != "without" || !errors.Is(err, test.is) {
+						t.Errorf("%s, %s: %q %v, %v", name, era, got, called, err)
+					}
+				})
+		}
+	}
+}
+
+// A hidden prompt or resource that asks is byte for byte an unknown one, whatever comes with it.
+func TestHiddenHandlersThatAskAreUnknown(t *testing.T) {
+	s := newServer(t, runtime.Options{}, visits(func(context.Context) (string, error) {
+		t.Error("it ran")
+		return "", nil
+	}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Viewer"], era)
+		for _, rest := range []string{``, `,"arguments":{"at":"x"}`, `,"inputResponses":{}`,
+			`,"inputResponses":{"who":{"action":"accept"}},"requestState":"x"`,
+			`,"inputResponses":{"who":{"action":"accept"}}`} {
+			for method, key := range map[string]string{"tools/call": "name", "prompts/get": "name",
+				"resources/read": "uri"} {
+				say := func(name string) string {
+					if key == "uri" {
+						name += "://home"
+					}
+					return c.ask(t, method, `"`+key+`":"`+name+`"`+rest,
+						map[string]string{"Mcp-Name": name}).String()
+				}
+				hidden, unknown := say("boss"), strings.ReplaceAll(say("xxxx"), "xxxx", "boss")
+				if hidden != unknown {
+					t.Errorf("%s, %s%s:\n%s\nunknown:\n%s", era, method, rest, hidden, unknown)
+				}
+			}
+		}
+	}
+}
+
+// A state belongs to one principal, method, name or URI, and arguments; answers belong to their
+// questions.
+func TestStateOfPromptsAndResourcesIsOfOneCall(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, visits(visit)))
+	viewer, admin := newRaw(t, url, tokens["Viewer"], "2026-07-28"),
+		newRaw(t, url, tokens["Admin"], "2026-07-28")
+	send := func(c *raw, method, target, rest string) string {
+		key := "name"
+		if method == "resources/read" {
+			key = "uri"
+		}
+		return c.ask(t, method, `"`+key+`":"`+target+`"`+rest,
+			map[string]string{"Mcp-Name": target}).body
+	}
+	const answer = `,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`
+	for _, of := range []struct{ method, target, arguments string }{
+		{"prompts/get", "meet", `,"arguments":{"at":"home"}`}, {"resources/read", "meet://home", ``},
+	} {
+		found := stateInBody.FindStringSubmatch(send(viewer, of.method, of.target, of.arguments))
+		if found == nil {
+			t.Fatal("no state")
+		}
+		state := `,"requestState":"` + found[1] + `"`
+		if got := send(viewer, of.method, of.target, of.arguments+answer+state); !strings.Contains(got,
+			"Greet Ada") || !strings.Contains(got, `"resultType":"input_required"`) {
+			t.Errorf("%s: the second question: %s", of.method, got)
+		}
+		for name, got := range map[string]string{
+			"another caller": send(admin, of.method, of.target, of.arguments+answer+state),
+			"another name":   send(admin, of.method, "boss"+of.target[4:], of.arguments+answer+state),
+			"other arguments": send(viewer, "prompts/get", "meet",
+				`,"arguments":{"at":"away"}`+answer+state),
+			"another URI":    send(viewer, "resources/read", "meet://away", answer+state),
+			"another method": send(viewer, "tools/call", "meet", of.arguments+answer+state),
+			"an altered state": send(viewer, of.method, of.target, of.arguments+answer+
+				strings.Replace(state, `":"`, `":"A`, 1)),
+			"an answer that was not requested": send(viewer, of.method, of.target, of.arguments+state+
+				`,"inputResponses":{"mcpgen.roots":{"roots":[]}}`),
+			"an answer that does not fit": send(viewer, of.method, of.target, of.arguments+state+
+				`,"inputResponses":{"who":{"action":"accept","content":{"name":7}}}`),
+			"an answer of another kind": send(viewer, of.method, of.target, of.arguments+state+
+				`,"inputResponses":{"who":{"roots":[]}}`),
+		} {
+			if !strings.Contains(got, "-32602") {
+				t.Errorf("%s, %s: %s", of.method, name, got)
+			}
+		}
+		// Without a state it is a first call, and its answers are ignored.
+		if got := send(viewer, of.method, of.target, of.arguments+answer); !strings.Contains(got,
+			"Who are you?") || !strings.Contains(got, `"resultType":"input_required"`) {
+			t.Errorf("%s, no state: %s", of.method, got)
+		}
+	}
+}
+
+// The rule is lost while the person answers: the second run is that of an unknown name.
+func TestRuleLostBetweenRoundsIsDecidedAgain(t *testing.T) {
+	for _, era := range eras {
+		for name, use := range ways {
+			h := newHost(nil)
+			h.set("ada", "dcim.drop_device")
+			var runs atomic.Int32
+			handle := func(ctx context.Context) (string, error) {
+				runs.Add(1)
+				_, err := runtime.Elicit[order](ctx, "a", "?")
+				return "secret", err
+			}
+			g := visits(handle).Generated()
+			of := permission("dcim.drop_device")
+			g.Table.Rules = []access.Rule{{Tool: "meet", Permission: of}, {Tool: "boss", Permission: of}}
+			g.Table.Prompts = []access.Rule{{Prompt: "meet", Permission: of},
+				{Prompt: "boss", Permission: of}}
+			g.Table.Resources = []access.Rule{{Resource: "meet://{at}", Permission: of},
+				{Resource: "boss://{at}", Permission: of}}
+			s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+				Identity: hosted()}, toolset.NewToolset(g))
+			client := guest(func() *mcp.ElicitResult {
+				h.set("ada")
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"amount": 1}}
+			}, nil)
+			session, err := client.Connect(t.Context(),
+				&mcp.StreamableClientTransport{Endpoint: serve(t, s), DisableStandaloneSSE: true,
+					HTTPClient: mcptest.HTTPClient("ada_Viewer"), MaxRetries: -1},
+				&mcp.ClientSessionOptions{ProtocolVersion: era})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := use(session, t.Context())
+			if err == nil || runs.Load() != 1 || !strings.Contains(err.Error(), "unknown") &&
+				!strings.Contains(err.Error(), "not found") {
+				t.Errorf("%s, %s: %d runs, %q %v", era, name, runs.Load(), got, err)
+			}
+			session.Close()
+		}
+	}
+}
+
+// A handler that always asks ends, in versions with sessions by the server's bound.
+func TestQuestionsOfOneMessageAreBounded(t *testing.T) {
+	for _, version := range eras[:2] {
+		var runs atomic.Int32
+		endless := visits(func(ctx context.Context) (string, error) {
+			n := runs.Add(1)
+			_, err := runtime.Elicit[order](ctx, fmt.Sprint("q", n), "?")
+			return "", err
+		})
+		client := guest(func() *mcp.ElicitResult { return &mcp.ElicitResult{Action: "decline"} }, nil)
+		visiting(t, newServer(t, runtime.Options{}, endless), client, version,
+			func(transport string, session *mcp.ClientSession) {
+				for name, use := range ways {
+					runs.Store(0)
+					if got, err := use(session, t.Context()); err == nil || runs.Load() != 16 {
+						t.Errorf("%s, %s, %s: %d runs, %q %v", version, transport, name, runs.Load(), got,
+							err)
+					}
+				}
+			})
+	}
+}
+
+// A client that leaves during each question holds no more than a bound of calls.
+func TestQuestionsThatWaitAreBounded(t *testing.T) {
+	c := &raw{url: serve(t, newServer(t, runtime.Options{}, visits(visit))),
+		token: tokens["Viewer"], era: "2025-11-25", client: http.Client{Timeout: 20 * time.Second}}
+	got := c.send(t, http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{`+
+		`"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},`+
+		`"clientInfo":{"name":"raw","version":"1"}}}`, nil)
+	c.session = got.header.Get("Mcp-Session-Id")
+	c.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil)
+	waiting := 0
+	var last string
+	for id := range 40 {
+		s := c.stream(t, http.MethodPost, fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"meet"}}`, id+1), "")
+		s.next(t) // the id of the stream
+		if last = s.next(t).data; strings.Contains(last, "elicitation/create") {
+			waiting++
+		}
+		s.drop()
+	}
+	if waiting != 32 || !strings.Contains(last, "wait for an answer") {
+		t.Errorf("%d calls wait, and then: %s", waiting, last)
+	}
+	for id := range 40 { // ends them
+		c.send(t, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+			`"params":{"requestId":%d}}`, id+1), nil)
+	}
+}
+
+// A handler in go-sdk's shape that returns input requests asks more than once, too.
+func TestNativeHandlersAskMoreThanOnce(t *testing.T) {
+	set := oneSDKTool("meet", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		p := toolset.Request[mcp.CallToolRequest](call).Params
+		if len(p.RequestState) == 3 {
+			return toolset.Native(&mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{Text: "three"}}}, nil, nil)
+		}
+		return toolset.Native(&mcp.CallToolResult{RequestState: p.RequestState + "x",
+			InputRequests: mcp.InputRequestMap{
+				"form": &mcp.ElicitParams{Message: "?"}, "roots": &mcp.ListRootsParams{},
+				"message": &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user",
+					Content: &mcp.TextContent{Text: "x"}}}}}}, nil, nil)
+	})
+	for _, era := range eras {
+		visiting(t, newServer(t, runtime.Options{}, set), guest(ada, nil), era,
+			func(transport string, session *mcp.ClientSession) {
+				if got, err := ways["tool"](session, t.Context()); err != nil || got != "three" {
+					t.Errorf("%s, %s: %q %v", era, transport, got, err)
+				}
+			})
+	}
+}
+
+// What a client answers is in no log and no audit event, also if it does not fit.
+func TestAnswersAreNotLogged(t *testing.T) {
+	const secret = "planted-answer"
+	for _, era := range eras {
+		for _, content := range []map[string]any{{"name": secret}, {"name": 7, secret: secret},
+			{secret: []any{secret}}, {"name": []any{secret}}} {
+			var log bytes.Buffer
+			sink := &keeper{}
+			s := newServer(t, runtime.Options{Audit: sink, Logger: slog.New(slog.NewTextHandler(&log,
+				&slog.HandlerOptions{Level: slog.LevelDebug}))}, visits(visit))
+			client := guest(func() *mcp.ElicitResult {
+				return &mcp.ElicitResult{Action: "accept", Content: content}
+			}, nil)
+			session, err := client.Connect(t.Context(),
+				&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Viewer"),
+					MaxRetries: -1, DisableStandaloneSSE: true},
+				&mcp.ClientSessionOptions{ProtocolVersion: era})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range ways {
+				_, _ = use(session, t.Context()) // some fail
+			}
+			session.Close()
+			c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
+			state := stateInBody.FindStringSubmatch(c.call(t, "meet", "", nil).body)
+			for _, answer := range []string{`{"action":"` + secret + `"}`,
+				`{"action":"accept","content":{"name":["` + secret + `"]}}`} {
+				got := c.call(t, "meet", `,"requestState":"`+state[1]+`","inputResponses":{"who":`+
+					answer+`}`, nil)
+				if !strings.Contains(got.body, "-32602") || strings.Contains(got.body, secret) {
+					t.Errorf("%s: %s", answer, got)
+				}
+			}
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if text := log.String() + fmt.Sprint(sink.taken()); strings.Contains(text, secret) ||
+				!strings.Contains(text, "meet") {
+				t.Errorf("%s: %s", era, text)
+			}
+		}
+	}
+}
+
+// An adopted server's own handlers ask by go-sdk, with its retries and the server's checks.
+func TestAdoptedHandlersAsk(t *testing.T) {
+	questions := func(state string) (mcp.InputRequestMap, string) {
+		return mcp.InputRequestMap{"form": &mcp.ElicitParams{Message: "?"},
+			"roots": &mcp.ListRootsParams{}}, state + "x"
+	}
+	var runs atomic.Int32
+	server := func() *mcp.Server {
+		s := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+		s.AddTool(&mcp.Tool{Name: "meet", InputSchema: map[string]any{"type": "object"}},
+			func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				runs.Add(1)
+				res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "three"}}}
+				if len(req.Params.RequestState) < 3 {
+					res = &mcp.CallToolResult{}
+					res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				}
+				return res, nil
+			})
+		s.AddPrompt(&mcp.Prompt{Name: "meet"},
+			func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				runs.Add(1)
+				res := &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
+					Content: &mcp.TextContent{Text: "three"}}}}
+				if len(req.Params.RequestState) < 3 {
+					res = &mcp.GetPromptResult{}
+					res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				}
+				return res, nil
+			})
+		s.AddResource(&mcp.Resource{Name: "meet", URI: "meet://home"},
+			func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+				runs.Add(1)
+				res := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "three",
+					URI: "meet://home"}}}
+				if len(req.Params.RequestState) < 3 {
+					// go-sdk refuses nil contents in versions with sessions
+					res = &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
+					res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				}
+				return res, nil
+			})
+		return s
+	}
+	adopted := func(options runtime.Options, rule access.Rule) *runtime.Server {
+		prompt, resource := rule, rule
+		prompt.Prompt, resource.Resource = "meet", "meet://home"
+		if options.Logger = quiet(); options.Identity == nil {
+			options.Identity = users()
+		}
+		s, err := runtime.Adopt(server(), options,
+			map[string]access.Rule{"meet": rule, "p": prompt, "r": resource})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, era := range eras {
+		s := adopted(runtime.Options{}, access.Rule{MinRole: viewer})
+		visiting(t, s, guest(ada, nil), era, func(transport string, session *mcp.ClientSession) {
+			for name, use := range ways {
+				if got, err := use(session, t.Context()); err != nil || got != "three" {
+					t.Errorf("%s, %s, %s: %q %v", era, transport, name, got, err)
+				}
+			}
+		})
+		without := guest(ada, func(o *mcp.ClientOptions) {
+			o.ElicitationHandler, o.CreateMessageHandler = nil, nil
+			o.Capabilities = &mcp.ClientCapabilities{}
+		})
+		visiting(t, s, without, era, func(transport string, session *mcp.ClientSession) {
+			for name, use := range ways {
+				if got, err := use(session, t.Context()); err == nil ||
+					!strings.Contains(err.Error(), "does not support") {
+					t.Errorf("%s, %s, %s, no MCP capability: %q %v", era, transport, name, got, err)
+				}
+			}
+		})
+		for name, use := range ways {
+			h := newHost(nil)
+			h.set("ada", "dcim.drop_device")
+			s := adopted(runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted()},
+				access.Rule{Permission: permission("dcim.drop_device")})
+			client := guest(func() *mcp.ElicitResult {
+				h.set("ada")
+				return &mcp.ElicitResult{Action: "accept"}
+			}, nil)
+			session, err := client.Connect(t.Context(),
+				&mcp.StreamableClientTransport{Endpoint: serve(t, s), DisableStandaloneSSE: true,
+					HTTPClient: mcptest.HTTPClient("ada_Viewer"), MaxRetries: -1},
+				&mcp.ClientSessionOptions{ProtocolVersion: era})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs.Store(0)
+			if got, err := use(session, t.Context()); err == nil || runs.Load() != 1 ||
+				!strings.Contains(err.Error(), "unknown") && !strings.Contains(err.Error(), "not found") {
+				t.Errorf("%s, %s, revoked: %d runs, %q %v", era, name, runs.Load(), got, err)
+			}
+			session.Close()
+		}
+	}
+}
+
+// Answers that come with the first call count for a tool that declares it, if they fit what the
+// handler then asks. They count once: the next question is asked.
+func TestUnsolicitedAnswersCountWhereDeclared(t *testing.T) {
+	for _, declared := range []bool{false, true} {
+		g := visits(visit).Generated()
+		g.Tools[0].Unsolicited = declared
+		c := newRaw(t, serve(t, newServer(t, runtime.Options{}, toolset.NewToolset(g))),
+			tokens["Viewer"], "2026-07-28")
+		for answers, taken := range map[string]bool{
+			`"who":{"action":"accept","content":{"name":"Ada"}}`:                                true,
+			`"who":{"action":"accept","content":{"name":"Ada"}},"mcpgen.roots":{"roots":[]}`:    true,
+			`"who":{"action":"accept","content":{"name":"Ada"}},"other":{"action":"accept"}`:    true,
+			`"who":{"action":"accept","content":{}}`:                                            false,
+			`"who":{"roots":[]}`:                                                                false,
+			`"other":{"action":"accept"}`:                                                       false,
+			`"greeting":{"role":"assistant","model":"m","content":{"type":"text","text":"hi"}}`: false,
+		} {
+			want := "Who are you?"
+			if taken && declared {
+				want = "Greet Ada"
+			}
+			got := c.call(t, "meet", `,"inputResponses":{`+answers+`}`, nil).body
+			if !strings.Contains(got, want) || !strings.Contains(got, `"input_required"`) {
+				t.Errorf("declared %t, %s: %s", declared, answers, got)
+			}
+			got = c.call(t, "meet", `,"inputResponses":{`+answers+`},"requestState":"made up"`, nil).body
+			if !strings.Contains(got, "-32602") {
+				t.Errorf("declared %t, %s, with a state: %s", declared, answers, got)
+			}
+		}
+	}
+}

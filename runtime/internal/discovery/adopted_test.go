@@ -1,0 +1,87 @@
+package discovery
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+type cyclic struct{ Self any }
+
+// Only items of the set count. A pointer alone is no change if it changes at once, or with all
+// others.
+func TestItemsOfASetDiffer(t *testing.T) {
+	table := access.NewTable(access.Rule{Tool: "a", Public: true},
+		access.Rule{Tool: "b", Public: true}, access.Rule{Tool: "hidden", MinRole: 1})
+	in := table.Named([]string{"a", "b"})
+	tool := func(name, text string) *mcp.Tool { return &mcp.Tool{Name: name, Description: text} }
+	loop := &cyclic{}
+	loop.Self = loop
+	type list = map[string]*mcp.Tool
+	a, b, again := tool("a", ""), tool("b", ""), tool("a", "")
+	both, renewed := list{"a": a, "b": b}, list{"a": again, "b": b}
+	for name, test := range map[string]struct {
+		before, now, again list
+		want               bool
+	}{
+		"nothing":          {both, both, nil, false},
+		"added":            {list{"a": a}, both, nil, true},
+		"removed":          {both, list{"b": b}, nil, true},
+		"other text":       {list{"a": a}, list{"a": tool("a", "new")}, nil, true},
+		"registered again": {both, renewed, renewed, true},
+		"a copy each time": {both, renewed, both, false},
+		"all copies":       {list{"a": a}, list{"a": again}, list{"a": again}, false},
+		"hidden, added":    {list{"a": a}, list{"a": a, "hidden": b}, nil, false},
+		"hidden, and all copies": {list{"a": a, "hidden": b},
+			list{"a": again, "hidden": b}, list{"a": again}, false},
+		"what cannot be encoded": {list{"a": a}, list{"a": {InputSchema: loop}}, list{}, false},
+	} {
+		if got := differ(in, test.before, test.now, test.again); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// A client whose lists cannot be read is not read again for each of its messages: they would wait
+// one after the other for a server that hangs.
+func TestMessagesDoNotWaitForAServerThatDoesNotList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, nil, nil)
+		reads := 0
+		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, bool) {
+			reads++
+			time.Sleep(10 * time.Second)
+			return &Items{}, reads > 2
+		}
+		info := &request.Info{Principal: caller("Viewer"), Session: newSession(),
+			Version: request.NewestWithSessions}
+		c.Observe(info)
+		list := func() (took time.Duration) {
+			began := time.Now()
+			for range 20 {
+				c.Listing(t.Context(), info)
+				c.Observe(info)
+			}
+			synctest.Wait()
+			return time.Since(began)
+		}
+		if took := list(); took > 10*time.Second || reads != 1 {
+			t.Errorf("20 lists took %s, and %d reads", took, reads)
+		}
+		time.Sleep(unreadPause)
+		if list(); reads != 2 {
+			t.Errorf("%d reads after the pause", reads)
+		}
+		time.Sleep(unreadPause)
+		if list(); reads != 3 || c.clients[info.Session].items == nil {
+			t.Errorf("%d reads, and no items", reads)
+		}
+		close(info.Session.(*session).ended)
+	})
+}

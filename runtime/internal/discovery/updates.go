@@ -1,0 +1,368 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// MaxSubscriptions bounds the resources that one session subscribes to. Of the URIs in one
+// subscriptions/listen request, as many are read.
+const MaxSubscriptions = 256
+
+// permissionsAge is how long the permissions that were read for a notification count for the next.
+const permissionsAge = time.Second
+
+// Updates notifies the clients that have subscribed to a resource when it is updated.
+type Updates struct {
+	UpdatesConfig
+	checking chan struct{} // holds an item for each client whose permissions are being read
+
+	mu       sync.Mutex // guards the state of subscribers too
+	sessions map[request.Session]*Subscriber
+	byURI    map[string]map[*Subscriber]bool
+}
+
+// UpdatesConfig is what notifications of updated resources need.
+type UpdatesConfig struct {
+	Policy *Policy
+	Host   Host // nil without permission-aware discovery
+	Log    *slog.Logger
+	// Send sends one notification. subscription is the id of a listen request, nil for a session.
+	Send func(ctx context.Context, to request.Session, uri string, subscription any) error
+}
+
+// NewUpdates returns the notifier of a server with resources to subscribe to.
+func NewUpdates(c UpdatesConfig) *Updates {
+	if request.IsNil(c.Host) {
+		c.Host = nil
+	}
+	return &Updates{UpdatesConfig: c, checking: make(chan struct{}, maxChecks),
+		sessions: map[request.Session]*Subscriber{}, byURI: map[string]map[*Subscriber]bool{}}
+}
+
+// Subscriber is a client with subscriptions: a session, or with 2026-07-28 a subscriptions/listen
+// request. It has a worker of its own, as a client that does not read blocks it.
+type Subscriber struct {
+	updates *Updates
+	session request.Session
+	uris    []string        // of a listen request, in its order
+	due     chan struct{}   // holds an item if URIs wait
+	ctx     context.Context // ends with the client
+	end     context.CancelFunc
+
+	// Guarded by updates.mu.
+	caller  access.Principal // of the last message
+	expires time.Time        // of the caller's credential
+	rules   map[string]string
+	waiting []string // URIs to notify of, each once
+	id      any      // of the listen request; nil for a session
+}
+
+// Errors of [Updates.Subscribe], for the client.
+var (
+	errTooMany = fmt.Errorf("a session has at most %d subscriptions", MaxSubscriptions)
+	errTooLong = fmt.Errorf("a URI of a subscription has at most %d bytes", uritemplate.MaxLength)
+)
+
+// Observe notes the caller of a session's message. What was held back since the end of the last
+// credential is sent now.
+func (u *Updates) Observe(info *request.Info) {
+	if info.Session == nil || !info.HasSessions() {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := u.sessions[info.Session]; s != nil {
+		s.caller, s.expires = info.Principal, info.Expires
+		s.wake()
+	}
+}
+
+// Subscribe subscribes the session of a message to a URI, whose resource has this name in the
+// rules. added is false if the session has subscribed to it before.
+func (u *Updates) Subscribe(info *request.Info, uri, rule string) (added bool, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.sessions[info.Session]
+	switch {
+	case len(uri) > uritemplate.MaxLength:
+		return false, errTooLong
+	case s == nil:
+		s = u.newSubscriber(context.Background(), info)
+		u.sessions[info.Session] = s
+		go s.work()
+		go func() {
+			_ = info.Session.Wait() // every end of a session is the same here
+			u.leave(s)
+		}()
+	case s.rules[uri] != "":
+		return false, nil
+	case len(s.rules) >= MaxSubscriptions:
+		return false, errTooMany
+	}
+	s.add(uri, rule)
+	return true, nil
+}
+
+// Unsubscribe ends a subscription of a session. It reports false if there is none.
+func (u *Updates) Unsubscribe(session request.Session, uri string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.sessions[session]
+	if s == nil || s.rules[uri] == "" {
+		return false
+	}
+	s.remove(uri)
+	s.waiting = slices.DeleteFunc(s.waiting, func(w string) bool { return w == uri })
+	return true
+}
+
+// Listen prepares the subscriptions of a listen request: URIs, and the names of their resources in
+// the rules. They last from [Subscriber.Acknowledged] until ctx ends or leave.
+func (u *Updates) Listen(ctx context.Context, info *request.Info, uris, rules []string) (
+	s *Subscriber, leave func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s = u.newSubscriber(ctx, info)
+	s.uris = uris
+	for i, uri := range uris {
+		s.add(uri, rules[i])
+	}
+	return s, func() { u.leave(s) }
+}
+
+// URIs returns the subscriptions of a listen request.
+func (s *Subscriber) URIs() []string { return s.uris }
+
+// Acknowledged starts the notifications of a listen request. Updates since the request are sent.
+func (s *Subscriber) Acknowledged(id any) {
+	s.updates.mu.Lock()
+	defer s.updates.mu.Unlock()
+	s.id = id
+	go s.work()
+}
+
+// Updated notifies the subscribers of a resource; with an empty URI, of every resource.
+func (u *Updates) Updated(uri string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if uri != "" {
+		for s := range u.byURI[uri] {
+			s.queue(uri)
+		}
+		return
+	}
+	for _, subscribers := range u.byURI {
+		for s := range subscribers {
+			if len(s.waiting) < len(s.rules) {
+				s.waiting = slices.Sorted(maps.Keys(s.rules))
+			}
+			s.wake()
+		}
+	}
+}
+
+// UpdatedFor notifies one session, if it has subscribed to the resource. u may be nil.
+func (u *Updates) UpdatedFor(session request.Session, uri string) {
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for s := range u.byURI[uri] {
+		if s.session == session {
+			s.queue(uri)
+		}
+	}
+}
+
+// Count returns the number of subscriptions of all clients.
+func (u *Updates) Count() (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, subscribers := range u.byURI {
+		n += len(subscribers)
+	}
+	return n
+}
+
+// Follow notifies of the updates that a channel contains, until it is closed or ctx ends.
+func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case uri, open := <-updates:
+			if !open {
+				return
+			}
+			u.Updated(uri)
+		}
+	}
+}
+
+func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
+	s := &Subscriber{updates: u, session: info.Session, due: make(chan struct{}, 1),
+		caller: info.Principal, expires: info.Expires, rules: map[string]string{}}
+	s.ctx, s.end = context.WithCancel(ctx)
+	return s
+}
+
+func (u *Updates) leave(s *Subscriber) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s.end()
+	for uri := range s.rules {
+		s.remove(uri)
+	}
+	if s.waiting = nil; u.sessions[s.session] == s {
+		delete(u.sessions, s.session)
+	}
+}
+
+// add, remove, queue and wake need updates.mu.
+func (s *Subscriber) add(uri, rule string) {
+	s.rules[uri] = rule
+	if s.updates.byURI[uri] == nil {
+		s.updates.byURI[uri] = map[*Subscriber]bool{}
+	}
+	s.updates.byURI[uri][s] = true
+}
+
+func (s *Subscriber) remove(uri string) {
+	delete(s.rules, uri)
+	if delete(s.updates.byURI[uri], s); len(s.updates.byURI[uri]) == 0 {
+		delete(s.updates.byURI, uri)
+	}
+}
+
+func (s *Subscriber) queue(uri string) {
+	if !slices.Contains(s.waiting, uri) {
+		s.waiting = append(s.waiting, uri)
+	}
+	s.wake()
+}
+
+func (s *Subscriber) wake() {
+	if len(s.waiting) == 0 {
+		return
+	}
+	select {
+	case s.due <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Subscriber) work() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.due:
+			s.notify()
+		}
+	}
+}
+
+// notify sends what waits, and decides on each notification when it is sent.
+func (s *Subscriber) notify() {
+	u := s.updates
+	for s.ctx.Err() == nil {
+		u.mu.Lock()
+		batch, caller, expires := s.waiting, s.caller, s.expires
+		held := !expires.IsZero() && !time.Now().Before(expires)
+		if len(batch) == 0 || held { // Observe sends what is held
+			u.mu.Unlock()
+			return
+		}
+		s.waiting = nil
+		u.mu.Unlock()
+		present, read := caller, time.Time{}
+		for i := range batch {
+			if time.Since(read) > permissionsAge {
+				var err error
+				if present, err = s.peek(caller); errors.Is(err, capability.ErrNoUser) {
+					break // each message of this caller is refused
+				} else if err != nil { // nothing reports that the host is available again
+					s.requeue(batch[i:])
+					time.AfterFunc(retryPause, func() {
+						u.mu.Lock()
+						defer u.mu.Unlock()
+						s.wake()
+					})
+					return
+				}
+				read = time.Now()
+			}
+			if !s.send(batch[i], caller, present) {
+				s.requeue(batch[i:])
+				break // by another caller, or with another credential
+			}
+		}
+	}
+}
+
+// peek returns the caller with the present permissions.
+func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
+	u := s.updates
+	if u.Host == nil || p.Anonymous() {
+		return p, nil
+	}
+	select {
+	case u.checking <- struct{}{}:
+		defer func() { <-u.checking }()
+	case <-s.ctx.Done():
+		return p, s.ctx.Err()
+	}
+	return u.Host.Peek(s.ctx, p)
+}
+
+// send notifies of a resource if the caller, with its present permissions, may read it. It reports
+// false if the caller is no longer the last one of the client, or its credential has ended.
+func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
+	u := s.updates
+	u.mu.Lock()
+	rule, id, last, expires := s.rules[uri], s.id, s.caller, s.expires
+	u.mu.Unlock()
+	switch {
+	case !sameCaller(caller, last), !expires.IsZero() && !time.Now().Before(expires):
+		return false
+	case rule == "" || !u.Policy.Decide(present, false, access.Resources, rule).Allowed:
+		return true
+	}
+	ctx := s.ctx
+	if !expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, expires)
+		defer cancel()
+	}
+	if err := u.Send(ctx, s.session, uri, id); err != nil {
+		u.Log.DebugContext(s.ctx, "a notification of an updated resource could not be sent",
+			"error", err)
+	}
+	return true
+}
+
+// requeue puts URIs back in front of those that wait.
+func (s *Subscriber) requeue(uris []string) {
+	s.updates.mu.Lock()
+	defer s.updates.mu.Unlock()
+	later := s.waiting
+	s.waiting = nil
+	for _, uri := range slices.Concat(uris, later) {
+		if s.rules[uri] != "" && !slices.Contains(s.waiting, uri) {
+			s.waiting = append(s.waiting, uri)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+// Package resume keeps the events of the streams of sessions, so that a client whose connection has
+// dropped gets what it has missed. A session belongs to one user and client, which the transport
+// checks before it reads an event.
+package resume
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+const (
+	// MaxBytes bounds the events that are kept. Beyond it, the oldest streams of the user who has the
+	// most are forgotten.
+	MaxBytes = 64 << 20
+	// MaxStreamBytes and MaxStreamEvents bound one stream, which forgets its oldest events.
+	MaxStreamBytes  = 4 << 20
+	MaxStreamEvents = 1024
+	// MaxStreams bounds the streams of a session, which forgets the oldest ones.
+	MaxStreams = 64
+	// MaxAge is how long the events of a stream are kept after its last one.
+	MaxAge = 30 * time.Minute
+
+	streamCost, eventCost = 512, 64 // bytes beside the data
+)
+
+var errUnknown = errors.New("the events are unknown, or no longer kept")
+
+// Store keeps the events of all sessions of a handler. It implements go-sdk's EventStore.
+type Store struct {
+	mu       sync.Mutex
+	sessions map[string]*session
+	users    map[request.User]int // bytes
+	bytes    int
+	byUse    *list.List // of *stream, the oldest first
+}
+
+type session struct {
+	id      string
+	user    request.User
+	streams map[string]*stream
+	byUse   *list.List // of *stream, the oldest first, without the standalone one
+}
+
+// stream has the events of one response, or with an empty id those outside of any.
+type stream struct {
+	of     *session
+	id     string
+	first  int      // the index of the first event that is kept
+	events [][]byte // an empty one is not sent again
+	bytes  int
+	begun  bool // the standalone stream has had a connection
+	used   time.Time
+
+	inStore, inSession *list.Element
+}
+
+// NewStore returns a store without events.
+func NewStore() *Store {
+	return &Store{sessions: map[string]*session{}, users: map[request.User]int{},
+		byUse: list.New()}
+}
+
+// Own notes the user of a session.
+func (s *Store) Own(sessionID string, user request.User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of := s.sessions[sessionID]; of != nil {
+		total := 0
+		for _, st := range of.streams {
+			total += st.bytes
+		}
+		s.count(of.user, -total)
+		of.user = user
+		s.count(user, total)
+	}
+}
+
+// Open begins a stream. The standalone stream comes first, and makes the session. A session without
+// an id cannot be resumed.
+func (s *Store) Open(_ context.Context, sessionID, streamID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.sessions[sessionID]
+	switch {
+	case sessionID == "" || of == nil && streamID != "": // one that has ended
+		return nil
+	case of == nil:
+		of = &session{id: sessionID, streams: map[string]*stream{}, byUse: list.New()}
+		s.sessions[sessionID] = of
+	case of.streams[streamID] != nil:
+		return nil
+	}
+	st := &stream{of: of, id: streamID, used: time.Now()}
+	of.streams[streamID] = st
+	st.inStore = s.byUse.PushBack(st)
+	if streamID != "" {
+		st.inSession = of.byUse.PushBack(st)
+		for of.byUse.Len() > MaxStreams {
+			s.forget(of.byUse.Front().Value.(*stream))
+		}
+	}
+	s.grow(st, streamCost)
+	s.makeRoom(st)
+	return nil
+}
+
+// Append adds an event to a stream. An event of a stream that was forgotten is dropped.
+func (s *Store) Append(_ context.Context, sessionID, streamID string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.find(sessionID, streamID)
+	if st == nil {
+		return errUnknown
+	}
+	st.events = append(st.events, data)
+	s.grow(st, eventCost+len(data))
+	for len(st.events) > 0 &&
+		(len(st.events) > MaxStreamEvents || st.bytes-streamCost > MaxStreamBytes) {
+		s.drop(st, 1)
+	}
+	s.use(st)
+	s.makeRoom(st)
+	return nil
+}
+
+// After returns the events of a stream after an index, -1 for all. A plain GET, which is -1 of the
+// standalone stream, gets what was sent before the first one, and begins to count anew.
+func (s *Store) After(_ context.Context, sessionID, streamID string,
+	index int) iter.Seq2[[]byte, error] {
+	events, err := s.after(sessionID, streamID, index)
+	return func(yield func([]byte, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, data := range events {
+			if !yield(data, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) after(sessionID, streamID string, index int) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.find(sessionID, streamID)
+	switch {
+	case st == nil:
+		if streamID == "" && index < 0 {
+			return nil, nil
+		}
+		return nil, errUnknown
+	case streamID == "" && index < 0:
+		if st.begun {
+			s.drop(st, len(st.events))
+		}
+		st.begun, st.first = true, 0
+	case index+1 < st.first || index >= st.first+len(st.events):
+		return nil, errUnknown
+	}
+	return append([][]byte(nil), st.events[index+1-st.first:]...), nil
+}
+
+// SessionClosed forgets a session.
+func (s *Store) SessionClosed(_ context.Context, sessionID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of := s.sessions[sessionID]; of != nil {
+		delete(s.sessions, sessionID)
+		for _, st := range of.streams {
+			s.forget(st)
+		}
+	}
+	return nil
+}
+
+// Size returns how many sessions and bytes are kept.
+func (s *Store) Size() (sessions, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions), s.bytes
+}
+
+func (s *Store) find(sessionID, streamID string) *stream {
+	if of := s.sessions[sessionID]; of != nil {
+		return of.streams[streamID]
+	}
+	return nil
+}
+
+func (s *Store) use(st *stream) {
+	st.used = time.Now()
+	s.byUse.MoveToBack(st.inStore)
+	if st.inSession != nil {
+		st.of.byUse.MoveToBack(st.inSession)
+	}
+}
+
+// drop drops the oldest events of a stream.
+func (s *Store) drop(st *stream, n int) {
+	for _, data := range st.events[:n] {
+		s.grow(st, -eventCost-len(data))
+	}
+	clear(st.events[:n])
+	st.events, st.first = st.events[n:], st.first+n
+}
+
+// forget forgets a stream, and of the standalone one, which lasts as long as its session, the
+// events.
+func (s *Store) forget(st *stream) {
+	s.drop(st, len(st.events))
+	if st.id == "" && s.sessions[st.of.id] == st.of {
+		s.use(st)
+		return
+	}
+	s.grow(st, -st.bytes)
+	delete(st.of.streams, st.id)
+	s.byUse.Remove(st.inStore)
+	if st.inSession != nil {
+		st.of.byUse.Remove(st.inSession)
+	}
+}
+
+func (s *Store) grow(st *stream, bytes int) {
+	st.bytes += bytes
+	s.bytes += bytes
+	s.count(st.of.user, bytes)
+}
+
+func (s *Store) count(user request.User, bytes int) {
+	if s.users[user] += bytes; s.users[user] == 0 {
+		delete(s.users, user)
+	}
+}
+
+// makeRoom forgets streams that are too old, and if there are too many bytes, the oldest streams of
+// the user who has the most. It keeps the given one.
+func (s *Store) makeRoom(keep *stream) {
+	const steps = 16 // at a time
+	for range steps {
+		oldest := s.byUse.Front().Value.(*stream)
+		if time.Since(oldest.used) < MaxAge {
+			break
+		}
+		s.drop(oldest, len(oldest.events))
+		s.use(oldest)
+	}
+	if s.bytes <= MaxBytes {
+		return
+	}
+	for s.bytes > MaxBytes*7/8 { // so that the next events find room
+		var most request.User
+		for user, bytes := range s.users {
+			if bytes > s.users[most] {
+				most = user
+			}
+		}
+		target := max(s.users[most]-(s.bytes-MaxBytes*7/8), 0)
+		before := s.bytes
+		for e := s.byUse.Front(); e != nil && s.users[most] > target; {
+			st, next := e.Value.(*stream), e.Next()
+			if st != keep && st.of.user == most && (st.id != "" || len(st.events) > 0) {
+				s.forget(st)
+			}
+			e = next
+		}
+		if s.bytes == before {
+			return
+		}
+	}
+}
+
+// ID returns the id of an event as go-sdk writes it.
+func ID(streamID string, index int) string { return streamID + "_" + strconv.Itoa(index) }
+
+// Place returns the stream and the index of an event's id.
+func Place(id string) (streamID string, index int, ok bool) {
+	streamID, text, ok := strings.Cut(id, "_")
+	index, err := strconv.Atoi(text)
+	return streamID, index, ok && err == nil && index >= 0
+}

@@ -1,0 +1,279 @@
+package resume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// opened returns a store with a session of a user that has streams.
+func opened(t *testing.T, session, subject string, streams ...string) *Store {
+	t.Helper()
+	s := NewStore()
+	open(t, s, session, subject, streams...)
+	return s
+}
+
+func open(t *testing.T, s *Store, session, subject string, streams ...string) {
+	t.Helper()
+	for _, id := range append([]string{""}, streams...) {
+		if err := s.Open(t.Context(), session, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Own(session, request.User{Subject: subject})
+}
+
+func add(t *testing.T, s *Store, session, stream string, events ...string) {
+	t.Helper()
+	for _, e := range events {
+		if err := s.Append(t.Context(), session, stream, []byte(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// after returns the events after an index, or the error.
+func after(t *testing.T, s *Store, session, stream string, index int) string {
+	t.Helper()
+	var events []string
+	for data, err := range s.After(t.Context(), session, stream, index) {
+		if err != nil {
+			return err.Error()
+		}
+		events = append(events, string(data))
+	}
+	return strings.Join(events, " ")
+}
+
+func TestEventsAfterAnIndex(t *testing.T) {
+	s := opened(t, "s", "ada", "a", "b")
+	add(t, s, "s", "a", "", "one", "two")
+	add(t, s, "s", "b", "other")
+	unknown := errUnknown.Error()
+	for _, c := range []struct {
+		session, stream string
+		index           int
+		want            string
+	}{
+		{"s", "a", 0, "one two"}, {"s", "a", 1, "two"}, {"s", "a", 2, ""}, {"s", "a", 3, unknown},
+		{"s", "b", 0, ""}, {"s", "c", 0, unknown}, {"t", "a", 0, unknown}, {"", "a", 0, unknown},
+		{"t", "", 0, unknown},
+	} {
+		if got := after(t, s, c.session, c.stream, c.index); got != c.want {
+			t.Errorf("%q %q after %d: %q, want %q", c.session, c.stream, c.index, got, c.want)
+		}
+	}
+	for range s.After(t.Context(), "s", "a", 0) {
+		break // a reader may stop
+	}
+}
+
+// A plain GET begins the standalone stream: the first one with what was sent before.
+func TestPlainGETBeginsTheStandaloneStream(t *testing.T) {
+	s := opened(t, "s", "ada")
+	for n := range MaxStreamEvents + 2 {
+		add(t, s, "s", "", fmt.Sprint(n))
+	}
+	got := strings.Fields(after(t, s, "s", "", -1))
+	if len(got) != MaxStreamEvents || got[0] != "2" {
+		t.Fatalf("%d events from %v", len(got), got[0])
+	}
+	if got := after(t, s, "s", "", MaxStreamEvents-2); got != fmt.Sprint(MaxStreamEvents+1) {
+		t.Errorf("resumed: %q", got)
+	}
+	add(t, s, "s", "", "late")
+	for range 2 {
+		if got := after(t, s, "s", "", -1); got != "" {
+			t.Errorf("a second plain GET: %q", got)
+		}
+	}
+	add(t, s, "s", "", "new", "newer")
+	if got := after(t, s, "s", "", 0); got != "newer" {
+		t.Errorf("resumed: %q", got)
+	}
+	if got := after(t, s, "unknown", "", -1); got != "" {
+		t.Errorf("of a session without events: %q", got)
+	}
+}
+
+func TestEventsOfAStreamAreBounded(t *testing.T) {
+	s := opened(t, "s", "ada", "many", "large", "huge")
+	for n := range MaxStreamEvents + 5 {
+		add(t, s, "s", "many", fmt.Sprint(n))
+	}
+	if got := after(t, s, "s", "many", 3); got != errUnknown.Error() {
+		t.Errorf("an event that was dropped: %.50q", got)
+	}
+	if got := strings.Fields(after(t, s, "s", "many", 4)); len(got) != MaxStreamEvents ||
+		got[0] != "5" {
+		t.Errorf("%d events", len(got))
+	}
+	part := strings.Repeat("x", MaxStreamBytes/4)
+	add(t, s, "s", "large", part, part, part, part)
+	if got := after(t, s, "s", "large", 0); len(got) != 3*len(part)+2 {
+		t.Errorf("%d bytes", len(got))
+	}
+	add(t, s, "s", "huge", "before", strings.Repeat("x", MaxStreamBytes+1))
+	if got := after(t, s, "s", "huge", 0); got != errUnknown.Error() {
+		t.Errorf("an event that is too large: %.50q", got)
+	}
+	add(t, s, "s", "huge", "after")
+	if got := after(t, s, "s", "huge", 1); got != "after" {
+		t.Errorf("the event after it: %.50q", got)
+	}
+}
+
+func TestStreamsOfASessionAreBounded(t *testing.T) {
+	s := opened(t, "s", "ada")
+	add(t, s, "s", "", "standalone")
+	for n := range MaxStreams + 1 {
+		id := fmt.Sprint("stream", n)
+		open(t, s, "s", "ada", id)
+		add(t, s, "s", id, "", "x")
+	}
+	for id, want := range map[string]string{"stream0": errUnknown.Error(), "stream1": "x"} {
+		if got := after(t, s, "s", id, 0); got != want {
+			t.Errorf("%s: %q", id, got)
+		}
+	}
+	if err := s.Append(t.Context(), "s", "stream0", []byte("x")); err == nil {
+		t.Error("a stream that was forgotten is kept again")
+	}
+	if got := after(t, s, "s", "", -1); got != "standalone" {
+		t.Error(got)
+	}
+}
+
+// One user who fills the store loses the oldest events, and others none.
+func TestEventsOfAllSessionsAreBoundedAtTheCostOfWhoHasTheMost(t *testing.T) {
+	s := opened(t, "small", "bob", "a")
+	add(t, s, "small", "a", "", "of bob")
+	part := strings.Repeat("x", MaxStreamBytes/2)
+	for n := range 3 * MaxBytes / MaxStreamBytes {
+		session := fmt.Sprint("large", n)
+		open(t, s, session, "ada", "a")
+		add(t, s, session, "a", "", part)
+		add(t, s, session, "", part)
+		if _, bytes := s.Size(); bytes > MaxBytes {
+			t.Fatalf("%d bytes", bytes)
+		}
+	}
+	if got := after(t, s, "small", "a", 0); got != "of bob" {
+		t.Errorf("another user's events: %q", got)
+	}
+	if got := after(t, s, "large0", "a", 0); got != errUnknown.Error() {
+		t.Errorf("the oldest stream: %.20q", got)
+	}
+	last := fmt.Sprint("large", 3*MaxBytes/MaxStreamBytes-1)
+	if got := after(t, s, last, "a", 0); got != part {
+		t.Errorf("the newest stream: %.20q", got)
+	}
+	if got := after(t, s, "large0", "", -1); got != "" {
+		t.Errorf("the oldest standalone stream: %.20q", got)
+	}
+	for n := range 3 * MaxBytes / MaxStreamBytes {
+		if err := s.SessionClosed(t.Context(), fmt.Sprint("large", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.SessionClosed(t.Context(), "small")
+	_ = s.SessionClosed(t.Context(), "unknown")
+	sessions, bytes := s.Size()
+	if sessions != 0 || bytes != 0 || s.byUse.Len() != 0 || len(s.users) != 0 {
+		t.Errorf("%d sessions, %d bytes, %d streams, users %v", sessions, bytes, s.byUse.Len(), s.users)
+	}
+}
+
+func TestEventsAreForgottenWithAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := opened(t, "s", "ada", "old", "new")
+		add(t, s, "s", "old", "", "x")
+		add(t, s, "s", "", "x")
+		time.Sleep(MaxAge - time.Minute)
+		add(t, s, "s", "new", "", "y")
+		if got := after(t, s, "s", "old", 0); got != "x" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Minute)
+		add(t, s, "s", "new", "z")
+		if got := after(t, s, "s", "old", 0); got != errUnknown.Error() {
+			t.Error(got)
+		}
+		if got := after(t, s, "s", "new", 0); got != "y z" {
+			t.Error(got)
+		}
+		add(t, s, "s", "old", "later") // by a call that took long
+		if got := after(t, s, "s", "old", 1); got != "later" {
+			t.Error(got)
+		}
+	})
+}
+
+// Nothing is kept of a session that has ended, nor of one without an id.
+func TestSessionThatHasEndedKeepsNothing(t *testing.T) {
+	s := opened(t, "s", "ada", "a")
+	_ = s.SessionClosed(t.Context(), "s")
+	_ = s.Open(t.Context(), "s", "b")
+	_ = s.Open(t.Context(), "", "")
+	for _, session := range []string{"s", ""} {
+		if s.Append(t.Context(), session, "", []byte("x")) == nil {
+			t.Errorf("session %q keeps an event", session)
+		}
+	}
+	s.Own("s", request.User{Subject: "ada"})
+	if sessions, bytes := s.Size(); sessions != 0 || bytes != 0 {
+		t.Error(sessions, bytes)
+	}
+}
+
+func TestStoreIsSafeForConcurrentUse(t *testing.T) {
+	s := NewStore()
+	part := []byte(strings.Repeat("x", MaxStreamBytes/8))
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			session := fmt.Sprint("s", n%4)
+			for i := range 40 {
+				_ = s.Open(t.Context(), session, "")
+				s.Own(session, request.User{Subject: fmt.Sprint(n % 3)})
+				id := fmt.Sprint(n, "x", i)
+				_ = s.Open(t.Context(), session, id)
+				_ = s.Append(t.Context(), session, id, part)
+				for range s.After(t.Context(), session, id, 0) {
+				}
+				if i%10 == 9 {
+					_ = s.SessionClosed(t.Context(), session)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for n := range 4 {
+		_ = s.SessionClosed(t.Context(), fmt.Sprint("s", n))
+	}
+	if sessions, bytes := s.Size(); sessions != 0 || bytes != 0 || len(s.users) != 0 {
+		t.Error(sessions, bytes, s.users)
+	}
+}
+
+func TestPlaceReadsTheIDsThatIDWrites(t *testing.T) {
+	if stream, index, ok := Place(ID("a", 7)); stream != "a" || index != 7 || !ok {
+		t.Error(stream, index, ok)
+	}
+	var read []string
+	for _, id := range []string{"", "a", "a_", "a_x", "a_-1", "a_1_2", "_1"} {
+		if _, _, ok := Place(id); ok {
+			read = append(read, id)
+		}
+	}
+	if !slices.Equal(read, []string{"_1"}) {
+		t.Errorf("%q", read)
+	}
+}

@@ -1,0 +1,229 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/task"
+)
+
+// Run is one run of a task's handler, in this process.
+type Run struct {
+	registry *Registry
+	task     task.Record // as the run began
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	watched  chan struct{} // closed when the watch has ended
+	message  atomic.Value  // a string; nil before any progress
+}
+
+// Start starts to watch a run, whose context ends with the task's authority: its time to live, the
+// caller's credential, a revoked permission, a cancellation, or the server. allowed reports whether
+// the caller may still use the tool.
+func (r *Registry) Start(ctx context.Context, t task.Record,
+	allowed func(context.Context) bool) (*Run, context.Context) {
+	run := &Run{registry: r, task: t, watched: make(chan struct{})}
+	run.ctx, run.cancel = context.WithCancelCause(ctx)
+	r.mu.Lock()
+	r.runs[t.ID] = run
+	r.mu.Unlock()
+	if now, err := run.read(); err == nil && run.lost(now) {
+		run.cancel(ErrCancelled) // before Cancel could find the run
+	}
+	go run.watch(allowed)
+	return run, run.ctx
+}
+
+// lost reports whether the task has ended, or has another run.
+func (r *Run) lost(now task.Record) bool { return now.Run != r.task.Run || now.Status.Ended() }
+
+// Progress replaces the message of the task.
+func (r *Run) Progress(text string) { r.message.Store(text) }
+
+// watch renews the lease, writes progress, and cancels the run.
+func (r *Run) watch(allowed func(context.Context) bool) {
+	defer close(r.watched)
+	authority, renewed, written := r.task.Authority, time.Now(), ""
+	for {
+		wait := PollInterval
+		for _, end := range []time.Time{authority, r.task.Expires} {
+			if !end.IsZero() {
+				wait = min(wait, max(time.Until(end), 0))
+			}
+		}
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		now, err := r.read()
+		over := func(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
+		if err == nil {
+			authority = now.Authority
+		}
+		switch {
+		case over(r.task.Expires):
+			r.cancel(ErrExpired)
+		case over(authority):
+			r.cancel(ErrAuthority)
+		case errors.Is(err, task.ErrUnknown),
+			err == nil && r.lost(now):
+			r.cancel(ErrCancelled) // on another replica, or the lease was lost
+		case err != nil:
+			r.late(renewed)
+			continue
+		default:
+			message, _ := r.message.Load().(string)
+			due := time.Since(renewed) >= renewal
+			if due && !r.permitted(allowed) {
+				r.cancel(ErrAuthority)
+				return
+			}
+			if !due && message == written {
+				continue
+			}
+			if r.renew(message) != nil {
+				r.late(renewed)
+				continue
+			}
+			renewed, written = time.Now(), message
+			continue
+		}
+		return
+	}
+}
+
+// permitted reports whether the caller may still use the tool. Program code may panic.
+func (r *Run) permitted(allowed func(context.Context) bool) (ok bool) {
+	defer func() { _ = recover() }()
+	return allowed(r.ctx)
+}
+
+// late cancels a run whose lease is over: another replica may have ended the task.
+func (r *Run) late(renewed time.Time) {
+	if time.Since(renewed) >= lease {
+		r.cancel(ErrStopped)
+	}
+}
+
+// read reads the task. A store that hangs must not keep the run alive.
+func (r *Run) read() (task.Record, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, writing)
+	defer cancel()
+	return r.registry.get(ctx, r.task.Owner, r.task.ID)
+}
+
+func (r *Run) renew(message string) error {
+	_, err := r.registry.change(r.ctx, r.task, func(t *task.Record) error {
+		if t.Run == r.task.Run && t.Status == task.Working {
+			if t.Lease = time.Now().Add(lease); t.Message != message {
+				t.Message = message
+				touch(t)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// Cancel ends the run's context with a reason of this package.
+func (r *Run) Cancel(why error) { r.cancel(why) }
+
+// Why returns why the run was cancelled, nil if it was not.
+func (r *Run) Why() error { return context.Cause(r.ctx) }
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Status task.Status
+	Text   string // for people
+	Result json.RawMessage
+	// Of a run that asks: the requests by key, and the handler's state.
+	Requests map[string]json.RawMessage
+	State    string
+}
+
+// Claim ends the watch, and reports whether the run still has its task: a run whose lease was over
+// may not. No replica ends the task while the caller records how the run ended, which takes at most
+// a time.
+func (r *Run) Claim(ctx context.Context, recording time.Duration) (own bool, _ error) {
+	r.cancel(nil)
+	<-r.watched
+	_, err := r.change(ctx, func(t *task.Record) error {
+		if own = t.Run == r.task.Run; own {
+			t.Lease = time.Now().Add(lease + recording)
+		}
+		return nil
+	})
+	if errors.Is(err, task.ErrUnknown) { // its time to live is over
+		return false, nil
+	}
+	return own && err == nil, err
+}
+
+// change changes the task. A store that is gone has the time of a lease to return, until ctx ends.
+func (r *Run) change(ctx context.Context, change func(*task.Record) error) (task.Record, error) {
+	for end := time.Now().Add(lease); ; {
+		t, err := r.registry.change(ctx, r.task, change)
+		if err == nil || errors.Is(err, task.ErrUnknown) || errors.Is(err, task.ErrFull) ||
+			ctx.Err() != nil || !time.Now().Before(end) {
+			return t, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(PollInterval):
+		}
+	}
+}
+
+// Fits reports whether a task does not exceed [MaxBytes] with an outcome.
+func (r *Run) Fits(o Outcome) bool {
+	kept := task.Record{State: o.State, Requests: o.Requests, Result: o.Result}
+	if o.Status == task.InputRequired {
+		kept.Arguments = r.task.Arguments
+	}
+	return size(&kept) <= MaxBytes
+}
+
+// End keeps the outcome of a run that has claimed its task, unless the task was cancelled. The
+// caller has recorded an outcome that ends the task.
+func (r *Run) End(ctx context.Context, o Outcome) error {
+	own := false
+	keep := func(t *task.Record) error {
+		own = t.Run == r.task.Run
+		switch {
+		case !own:
+		case t.Status != task.Working:
+			t.Run = "" // cancelled
+		case o.Status != task.InputRequired:
+			end(t, o.Status, o.Text, o.Result)
+		default:
+			touch(t)
+			t.Status, t.Message, t.Run, t.Rounds = o.Status, o.Text, "", t.Rounds+1
+			t.Requests, t.Answers, t.State = o.Requests, nil, o.State
+		}
+		return nil
+	}
+	asked := o.Status == task.InputRequired
+	now, err := r.change(ctx, keep)
+	if errors.Is(err, task.ErrFull) { // what it asks, or its result, has no room
+		o = Outcome{Status: task.Failed, Text: errNoRoom.Error(), Result: ErrorOf(errNoRoom)}
+		now, err = r.change(ctx, keep)
+	}
+	if err == nil && own && asked && now.Status.Ended() {
+		r.registry.Ended(ctx, now)
+	}
+	return err
+}
+
+// Release forgets a run. It is over.
+func (r *Run) Release() {
+	r.cancel(nil)
+	r.registry.mu.Lock()
+	defer r.registry.mu.Unlock()
+	if r.registry.runs[r.task.ID] == r {
+		delete(r.registry.runs, r.task.ID)
+	}
+}

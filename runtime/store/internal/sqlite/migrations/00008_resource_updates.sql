@@ -1,0 +1,17 @@
+-- +goose Up
+-- The newest updates of resources. Each takes the place of an older one, so that the table stays small.
+CREATE TABLE resource_updates (
+    place  INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    uri    TEXT NOT NULL
+) STRICT;
+-- One row, which every update adds one to.
+CREATE TABLE resource_update_count (
+    id     INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL
+) STRICT;
+INSERT INTO resource_update_count (id, number) VALUES (1, 0);
+
+-- +goose Down
+DROP TABLE resource_update_count;
+DROP TABLE resource_updates;

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// notValid is an [ErrInvalid] with a text of its own, with problem and cure.
+type notValid string
+
+func (e notValid) Error() string { return string(e) }
+
+func (e notValid) Is(target error) bool { return target == ErrInvalid }
+
+func wrong(format string, args ...any) error { return notValid(fmt.Sprintf(format, args...)) }
+
+// first returns the first error that is not nil.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invalid adds the operation to an error of validation.
+func invalid(doing string, err error) error { return fmt.Errorf("store: %s: %w", doing, err) }
+
+// Limits of texts, in bytes.
+const (
+	MaxName        = 256
+	MaxDescription = 4096
+	MaxIdentity    = 512 // an issuer, a subject
+	MaxModule      = 256
+)
+
+// checkName accepts a name of an organisation, a team or a catalog that people can read and type
+// without ambiguity.
+func checkName(noun, name string) error {
+	switch {
+	case name == "":
+		return wrong("%s has no name", noun)
+	case len(name) > MaxName:
+		return wrong("the name of the %s has %d bytes, more than %d", noun, len(name), MaxName)
+	case !printable(name):
+		return wrong("the name of the %s is not all printable characters", noun)
+	case strings.HasPrefix(name, " "), strings.HasSuffix(name, " "):
+		return wrong("the name of the %s has a space at its start or end", noun)
+	}
+	return nil
+}
+
+func checkText(noun, text string, most int) error {
+	switch {
+	case len(text) > most:
+		return wrong("the %s has %d bytes, more than %d", noun, len(text), most)
+	case !printable(strings.NewReplacer("\n", "", "\t", "", "\r\n", "").Replace(text)):
+		return wrong("the %s is not all printable characters and line ends", noun)
+	}
+	return nil
+}
+
+func checkIdentity(issuer, subject string) error {
+	for _, part := range []struct{ noun, text string }{{"issuer", issuer}, {"subject", subject}} {
+		switch {
+		case len(part.text) > MaxIdentity:
+			return wrong("the %s has %d bytes, more than %d", part.noun, len(part.text), MaxIdentity)
+		case !printable(part.text):
+			return wrong("the %s is not all printable characters", part.noun)
+		}
+	}
+	if subject == "" {
+		return wrong("a member has no subject")
+	}
+	return nil
+}
+
+func checkStanding(s access.Standing) error {
+	switch s {
+	case access.Owner, access.Admin, access.Lead, access.Member:
+		return nil
+	}
+	return wrong("%q is not a standing: use owner, admin, lead or member", string(s))
+}
+
+// checkTool accepts valid names of tools, whether the tool exists or not (MCP 2025-11-25,
+// server/tools).
+func checkTool(name string) error {
+	const cure = "use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen"
+	if name == "" || len(name) > 128 {
+		return wrong("not a tool name: %s", cure)
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.',
+			c == '-':
+		default:
+			return wrong("not a tool name: %s", cure)
+		}
+	}
+	return nil
+}
+
+// checkVersion accepts a version that was read. With least 0 it also accepts 0 for any version.
+func checkVersion(version, least int64) error {
+	if version < least {
+		return wrong("%d is not a version: read the object first", version)
+	}
+	return nil
+}
+
+// printable reports whether both engines store a text unchanged and a person can see all of it. The
+// replacement character is refused, because [keepable] inserts it: such a search finds nothing.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsPrint(r) || r == utf8.RuneError
+	})
+}
+
+// keepable replaces the parts of a text that PostgreSQL does not accept.
+func keepable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func keepables(texts []string) []string {
+	kept := make([]string, len(texts))
+	for i, text := range texts {
+		kept[i] = keepable(text)
+	}
+	return kept
+}
+
+// quoted quotes a name for the audit with [strconv.Quote], up to [MaxIdentity] bytes, the longest
+// stored name.
+func quoted(name string) string {
+	if len(name) <= MaxIdentity {
+		return strconv.Quote(name)
+	}
+	return strconv.Quote(strings.ToValidUTF8(name[:MaxIdentity], "")) + "…"
+}
+
+// became quotes a name for the audit, after the old name if it differs.
+func became(before, now string) string {
+	if before == now {
+		return quoted(now)
+	}
+	return quoted(before) + " → " + quoted(now)
+}
+
+// Limits of the number of items. They keep a manager of one scope from filling the database, or
+// the memory of all replicas. Items from before a limit stay readable.
+const (
+	MaxEntries        = 10_000  // in a catalog
+	MaxCatalogs       = 1_000   // in an organisation or a team
+	MaxGlobalCatalogs = 100_000 // that are global
+	MaxTeams          = 1_000   // in an organisation
+	MaxMembers        = 100_000 // in an organisation or a team
+	MaxRequests       = 10_000  // for grants, of all clients, that are open
+)
+
+// limits are the constants of these names. Tests change them.
+type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants, requests int }
+
+var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers,
+	grant.MaxGrants, MaxRequests}
+
+// catalogsOf returns the maximum number of catalogs of a scope.
+func (l limits) catalogsOf(in Scope) int {
+	if in == Global {
+		return l.globalCatalogs
+	}
+	return l.catalogs
+}
+
+// owner locks the organisation or team of a new item until the transaction ends, so that concurrent
+// inserts are counted. A global item has no owner: concurrent ones may exceed the limit.
+func (t *tx) owner(in Scope) error {
+	switch in.kind {
+	case inOrg:
+		return t.hold(stmt(`SELECT id FROM organizations WHERE id = ?`, in.id))
+	case inTeam:
+		return t.hold(stmt(`SELECT id FROM teams WHERE id = ?`, in.id))
+	}
+	return nil
+}
+
+// bounded returns an error if the inserted item exceeds the limit of its place. The statement
+// selects all items of the place.
+func (t *tx) bounded(place, nouns string, most int, there *statement) error {
+	var one int64
+	switch err := there.and(`LIMIT 1 OFFSET ?`, most).row(t.ctx, t).Scan(&one); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%s has %d %s, which %w: remove one first", place, most, nouns, ErrLimit)
+}

@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
+	"github.com/mcpgen/mcpgen/runtime/task"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// servesDirectly reports whether the server handles calls and lists without go-sdk's server.
+func (s *Server) servesDirectly() bool {
+	return !s.opts.SDKOnly && len(s.opts.Middleware) == 0 && s.own.info == nil
+}
+
+// buildTasks makes the registry of tasks; nil if no tool runs as a task.
+func (s *Server) buildTasks() (*tasks.Registry, error) {
+	var errs []error
+	served := false
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		switch t := s.tools[name]; t.Task {
+		case "":
+		case toolset.TaskOptional, toolset.TaskAnswered, toolset.TaskRequired:
+			if served = true; t.Task == toolset.TaskRequired && !s.servesDirectly() {
+				errs = append(errs, fmt.Errorf("tool %q runs as a task only, and there are no tasks with "+
+					"Options.Middleware, Options.SDKOnly or runtime.Adopt: write task without "+
+					"=required, or remove the option", name))
+			}
+		default:
+			errs = append(errs, fmt.Errorf("tool %q has the task %q: run go generate", name, t.Task))
+		}
+	}
+	if len(errs) > 0 || !served || !s.servesDirectly() {
+		return nil, errors.Join(errs...)
+	}
+	store := s.opts.Tasks
+	if store == nil {
+		store = task.NewMemory()
+	}
+	return tasks.New(s.closing, tasks.Config{
+		Store: store, TTL: s.opts.TaskTTL, Log: s.opts.Logger,
+		Limits: task.Limits{User: s.opts.MaxUserTasks, Total: s.opts.MaxTasks},
+		Ended:  func(ctx context.Context, r task.Record) { s.guard.TaskLost(ctx, r) },
+	}), nil
+}
