@@ -36,7 +36,7 @@ var server = regexp.MustCompile(`^([A-Z]+=\S+ )*go run \.( |$)`)
 // listening is the address on which servers of pages listen. A walk uses a free one in its place.
 const listening = "127.0.0.1:8080"
 
-// Walk does what a page describes, as a reader would: in an empty folder beside a checkout.
+// Walk does what a page describes, as a reader would: in an empty folder.
 type Walk struct {
 	t       testing.TB
 	Dir     string
@@ -45,17 +45,14 @@ type Walk struct {
 	stop    func() // the server that runs
 }
 
-// NewWalk returns a walk in a new folder beside a link to the checkout, which is named mcpgen.
+// checkout is the checkout in pages. A walk uses its absolute path: the go command compiles mcpgen
+// anew, as a tool, for each path.
+const checkout = "=../mcpgen"
+
+// NewWalk returns a walk in a new folder.
 func NewWalk(t testing.TB) *Walk {
 	t.Helper()
-	parent := t.TempDir()
-	dir := filepath.Join(parent, "walk")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(Root(t), filepath.Join(parent, "mcpgen")); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +138,8 @@ func cutLast(text string) (first, last string, several bool) {
 }
 
 func (w *Walk) command(text string) *exec.Cmd {
-	cmd := exec.Command("sh", "-ec", strings.ReplaceAll(text, listening, w.address))
+	actual := strings.NewReplacer(listening, w.address, checkout, "="+Root(w.t))
+	cmd := exec.Command("sh", "-ec", actual.Replace(text))
 	cmd.Dir = w.Dir
 	return cmd
 }
