@@ -399,8 +399,8 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 		heeds  bool
 		answer string
 	}{
-		{"a handler that heeds its context", true, "timed out after 20ms"},
-		{"a handler that does not", false, "timed out after 20ms"},
+		{"a handler that heeds its context", true, "timed out after 500ms"},
+		{"a handler that does not", false, "timed out after 500ms"},
 	} {
 		var log journal
 		var events = make(chan audit.Event, 8)
@@ -411,7 +411,7 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 				return nil
 			})},
 			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
-				Timeout: 20 * time.Millisecond,
+				Timeout: 500 * time.Millisecond,
 				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 					<-ctx.Done()
 					ended <- ctx.Err()

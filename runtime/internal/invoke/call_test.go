@@ -42,7 +42,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 		"a timeout": {func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
 			return toolset.Done(ctx.Err())
-		}, `!timed out after 20ms+hint`},
+		}, `!timed out after 500ms+hint`},
 		"too much output": {returns(toolset.Wrapped(strings.Repeat("x", 200), nil)),
 			`!the tool reached its limit on output (100 bytes): request less+hint`},
 		"a panic": {func(context.Context, toolset.Call) (toolset.Result, error) { panic("!") },
@@ -57,7 +57,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			case "too much output":
 				tool.Limits.Output = 100
 			case "a timeout":
-				tool.Timeout = 20 * time.Millisecond
+				tool.Timeout = 500 * time.Millisecond
 			}
 			var late context.Context
 			got, report, err := called(r,

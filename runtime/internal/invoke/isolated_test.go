@@ -220,8 +220,8 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 			<-ctx.Done()
 			return nil, errors.New("signal: killed")
 		}})
-	if got, report, _ := called(r, apart(t, toolset.Tool{Timeout: 20 * time.Millisecond}),
-		`{}`); got != "!timed out after 20ms" || !report.Killed || report.Failure != audit.Timeout {
+	if got, report, _ := called(r, apart(t, toolset.Tool{Timeout: 500 * time.Millisecond}),
+		`{}`); got != "!timed out after 500ms" || !report.Killed || report.Failure != audit.Timeout {
 		t.Errorf("%s %+v", got, report)
 	}
 }
