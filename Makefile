@@ -84,7 +84,7 @@ ci: ## everything that must hold before a change lands
 		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
 	}; \
 	steps() { for each; do step $$each || return 1; done; }; \
-	steps space setup fmt modules vet staticcheck check prove demo docs prose site decoderoracle || exit 1; \
+	steps space test setup fmt modules vet staticcheck check prove demo docs prose site decoderoracle || exit 1; \
 	steps corpus benchtest browser clients adopters fuzz & \
 	step cover; covered=$$?; \
 	wait $$! && exit $$covered
