@@ -48,6 +48,11 @@ SERVED = ./... ./examples/... ./runtime/sandbox/...
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients race-detected race-slow race-nocgo race-runtime race-generator race-nested
 
+# Not in ci: it downloads and compiles everything anew. make fresh ONLY=demo leaves parts out.
+.PHONY: fresh
+fresh: ## do what a new user of README does with the last commit, and measure it
+	$(GO) run ./internal/fresh $(if $(ONLY),-only $(ONLY))
+
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 

@@ -100,6 +100,8 @@ var mayImport = map[string][]string{
 	"internal/testcoverage": {},
 	// It checks the language of texts.
 	"internal/prose": {},
+	// It measures the commands of the README.
+	"internal/fresh": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
 	// It writes the documentation as a site, in a module of its own.
