@@ -82,8 +82,8 @@ func checkout(dir, replace string) (*modfile.File, error) {
 	return f, nil
 }
 
-// commitOf returns the commit of a checkout of mcpgen: its main branch if git knows no commit of the
-// folder itself, and empty without a folder.
+// commitOf returns the commit of a checkout of mcpgen: its main branch if git knows no commit of
+// the folder itself, and empty without a folder.
 func commitOf(dir, replace string) string {
 	if replace == "" {
 		return ""

@@ -91,8 +91,9 @@ func TestServerIsNamedAfterItsModule(t *testing.T) {
 	}
 }
 
-// TestJobMakesTheCheckoutItNeeds runs the commands of the CI job up to make: without a release, they
-// make the checkout by which go.mod replaces mcpgen, with the commit that the service was made with.
+// TestJobMakesTheCheckoutItNeeds runs the commands of the CI job up to make: without a release,
+// they make the checkout by which go.mod replaces mcpgen, with the commit that the service was made
+// with.
 func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 	work := t.TempDir()
 	run := func(dir, command string) string {
