@@ -30,9 +30,9 @@ Then it runs go mod tidy and generates, so that go run . starts the server. Belo
 go work use before. MODULE is the path of the module, such as shop or example.com/shop. The default
 is example.com/ and the name of the directory.
 
-init does not write into a directory with Go files, and does not overwrite files. A mcpgen without
-a released version needs --replace with a checkout of mcpgen. The CI job then clones the commit of
-the checkout.
+init does not write into a directory with Go files, and does not overwrite files. It keeps a
+.gitignore that exists. A mcpgen without a released version needs --replace with a checkout of
+mcpgen. The CI job then clones the commit of the checkout.
 
 Exit codes: 0 done; 2 usage error or failure.`,
 		Example: `  mcpgen init example.com/shop

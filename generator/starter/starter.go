@@ -22,12 +22,17 @@ import (
 )
 
 // Write writes the service into a directory, go.mod included, and returns the paths of its files.
-// With replace, go.mod replaces the module of mcpgen by the checkout in that directory.
+// With replace, go.mod replaces the module of mcpgen by the checkout in that directory. It keeps a
+// .gitignore that exists: hosts of repositories begin one with it.
 func Write(dir, modulePath, replace string) (written []string, err error) {
 	files, err := filesOf(dir, modulePath, replace)
 	if err != nil {
 		return nil, err
 	}
+	files = slices.DeleteFunc(files, func(f emit.File) bool {
+		_, err := os.Lstat(f.Path)
+		return err == nil && filepath.Base(f.Path) == ".gitignore"
+	})
 	if err := refuseOverwrite(dir, files); err != nil {
 		return nil, err
 	}

@@ -75,8 +75,26 @@ func TestWriteLeavesFilesAsTheyAre(t *testing.T) {
 	}
 	_, err = Write(dir, "example.com/shop/v2", checkout)
 	if err == nil || !strings.HasSuffix(err.Error(), "these exist: main.go, main_test.go, tools.go, "+
-		filepath.FromSlash(".github/workflows/ci.yml, .gitignore, .mcp.json, Makefile, go.mod")) {
+		filepath.FromSlash(".github/workflows/ci.yml, .mcp.json, Makefile, go.mod")) {
 		t.Error(err)
+	}
+}
+
+func TestWriteKeepsGitignore(t *testing.T) {
+	checkout, dir := t.TempDir(), t.TempDir()
+	ignored := filepath.Join(dir, ".gitignore")
+	for name, text := range map[string]string{
+		filepath.Join(checkout, "go.mod"): "module " + ownModule + "\n\ngo 1.26.0\n", ignored: "own\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := Write(dir, "shop", checkout)
+	if err != nil || len(written) != 7 {
+		t.Error(written, err)
+	}
+	if text, err := os.ReadFile(ignored); string(text) != "own\n" {
+		t.Error(string(text), err)
 	}
 }
 
