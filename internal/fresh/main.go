@@ -284,7 +284,11 @@ func (m *machine) serve(ctx context.Context, cmd *exec.Cmd) error {
 			_ = interrupt()
 		}
 	}
-	return errors.Join(called, cmd.Wait())
+	ended := cmd.Wait()
+	if called == nil && errors.As(ended, new(*exec.ExitError)) {
+		return nil // an interrupted go run exits with 1
+	}
+	return errors.Join(called, ended)
 }
 
 // call calls the public tool of the service.

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// TestMain is the server of the service as well: it answers one call with its argument, until it
-// is interrupted.
+// TestMain is the server of the service as well. It answers each call with its argument until it is
+// interrupted, and then exits as go run does.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "serve" {
 		os.Exit(m.Run())
@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	}))
 	fmt.Fprintln(os.Stderr, "INFO listening url="+web.URL+"/mcp")
 	<-interrupted
+	os.Exit(1)
 }
 
 func TestCommandsAreThoseOfTheReadme(t *testing.T) {
