@@ -8,8 +8,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// TestPagesAreCurrent leaves out the help of the commands in the quick run: it builds mcpgen-openapi
-// and mcpgen-prove, with their libraries.
+// TestPagesAreCurrent leaves out the help of the commands in the quick run: that builds
+// mcpgen-openapi and mcpgen-prove, with their libraries.
 func TestPagesAreCurrent(t *testing.T) {
 	if all := pages; testing.Short() {
 		t.Cleanup(func() { pages = all })

@@ -53,8 +53,8 @@ func (s *site) sections() []section {
 	return all
 }
 
-// list returns llms.txt (llmstxt.org): the pages of the index with the links that address returns for
-// their paths in the repository.
+// list returns llms.txt (llmstxt.org): the pages of the index with the links that address returns
+// for their paths in the repository.
 func (s *site) list(sections []section, address func(file string) string) []byte {
 	var b strings.Builder
 	b.WriteString("# mcpgen\n\n")

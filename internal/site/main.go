@@ -174,7 +174,8 @@ func relative(from, to string) string {
 	return strings.Repeat("../", strings.Count(from, "/")) + to
 }
 
-// address returns the link from a file of the site to a file of the repository, which may be a page.
+// address returns the link from a file of the site to a file of the repository, which may be a
+// page.
 func (s *site) address(here, file, source string) string {
 	if s.pages[file] == nil {
 		return source + file
