@@ -229,8 +229,8 @@ corpus: ## hold the schema walker against jsonschema.Reflector on the types of t
 benchtest: ## vet and test the benchmarks against other servers, without measuring
 	cd testdata/bench && export GOWORK=off && $(GO) vet ./... && $(GO) test ./...
 
-browser: ## drive the console and the page of mcpgen docs in headless Chromium
-	cd testdata/browser && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
+browser: ## drive the console and the page of mcpgen docs in headless Chromium (PICTURES=1 writes pictures)
+	cd testdata/browser && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v . $(if $(PICTURES),-args -pictures)
 
 clients: ## run stock clients against the servers of examples, and write docs/reference/clients.md
 	cd testdata/clients && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 . $(if $(CHECK),,-args -write)
