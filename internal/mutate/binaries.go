@@ -101,7 +101,7 @@ func (r *run) start(tests []*test, number int, reached string) (string, time.Dur
 		names = append(names, t.name)
 		cpu, wall = cpu+t.cpu, wall+t.wall
 	}
-	limit := time.Minute + 10*wall
+	limit := time.Minute + 3*wall
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0"; exec "$@"`,
@@ -116,10 +116,8 @@ func (r *run) start(tests []*test, number int, reached string) (string, time.Dur
 	return string(out), r.count(c), err
 }
 
-// measure runs each test alone, and notes which mutants it reaches, and what it costs. Tests that
-// fail twice without a mutant are left out.
-func (r *run) measure() error {
-	var tests []*test
+// list finds the tests of the binaries.
+func (r *run) list() error {
 	for _, b := range r.binaries {
 		c := exec.Command(b.file, "-test.list", ".")
 		c.Dir = b.dir
@@ -130,10 +128,17 @@ func (r *run) measure() error {
 		}
 		for name := range strings.Lines(string(names)) {
 			if !strings.HasPrefix(name, "Benchmark") {
-				tests = append(tests, &test{binary: b, name: strings.TrimSpace(name)})
+				r.listed = append(r.listed, &test{binary: b, name: strings.TrimSpace(name)})
 			}
 		}
 	}
+	return nil
+}
+
+// measure runs tests alone and without a mutant, and notes which mutants each test reaches, and its
+// CPU time. Tests that fail twice are left out.
+func (r *run) measure(which func(*test) bool) {
+	tests := slices.DeleteFunc(slices.Clone(r.listed), func(t *test) bool { return !which(t) })
 	fmt.Fprintln(r.log, "measure", len(tests), "tests")
 	results := parallel(r.jobs, tests, r.measureOne)
 	for i, t := range tests {
@@ -144,7 +149,6 @@ func (r *run) measure() error {
 		}
 	}
 	slices.SortStableFunc(r.tests, func(a, b *test) int { return cmp.Compare(a.cpu, b.cpu) })
-	return nil
 }
 
 func (r *run) measureOne(t *test) error {
@@ -189,35 +193,51 @@ func parallel[T, R any](jobs int, all []T, do func(T) R) []R {
 	return results
 }
 
-// kill runs the tests that reach a mutant until one fails. The test that killed it before comes
-// first. The others follow in groups that grow, cheapest first, because each process costs time.
-func (r *run) kill(number int, before string) verdict {
-	var first, others []*test
+// killedAgain reports whether the test that killed a mutant before does so again.
+func (r *run) killedAgain(c change, by string) bool {
+	return slices.ContainsFunc(r.tests, func(t *test) bool {
+		return t.String() == by && slices.Contains(t.reaches, c.number) && r.fails(t, c.number)
+	})
+}
+
+// kill runs the tests that reach a mutant until one fails. The tests of its package come first.
+// Groups grow, and begin with the cheapest, because each process costs time.
+func (r *run) kill(c change) verdict {
+	var own, others []*test
 	for _, t := range r.tests {
 		switch {
-		case !slices.Contains(t.reaches, number):
-		case t.String() == before:
-			first = append(first, t)
+		case !slices.Contains(t.reaches, c.number):
+		case t.binary.pkg == c.pkg:
+			own = append(own, t)
 		default:
 			others = append(others, t)
 		}
 	}
-	if len(first)+len(others) == 0 {
+	if others = append(own, others...); len(others) == 0 {
 		return verdict{unreached, "-"}
 	}
-	budget := 100 * time.Millisecond
-	for len(first)+len(others) > 0 {
-		group := first
-		if first = nil; group == nil {
-			group, others = cheapest(others, budget)
-			budget *= 2
+	for budget := 100 * time.Millisecond; len(others) > 0; budget *= 2 {
+		var group []*test
+		group, others = cheapest(others, budget)
+		out, _, err := r.start(group, c.number, "")
+		if err == nil {
+			continue
 		}
-		if out, _, err := r.start(group, number, ""); err != nil {
-			killer := test{binary: group[0].binary, name: failed(out, group[0].name)}
-			return verdict{killed, killer.String()}
+		// A test that fails by chance is no proof, so it has to fail twice.
+		i := max(0, slices.IndexFunc(group, func(t *test) bool {
+			return t.name == failed(out, group[0].name)
+		}))
+		if r.fails(group[i], c.number) {
+			return verdict{killed, group[i].String()}
 		}
+		others = append(slices.Delete(group, i, i+1), others...)
 	}
 	return verdict{survived, "-"}
+}
+
+func (r *run) fails(t *test, number int) bool {
+	_, _, err := r.start([]*test{t}, number, "")
+	return err != nil
 }
 
 // cheapest takes tests of the package that has the cheapest, at least one and within the budget,

@@ -19,6 +19,7 @@ type change struct {
 	file, function string // file is the path below the root
 	kind, text     string // text is the original source, shortened
 	start, end     int    // offsets in the file
+	number         int    // in this run
 	both           func(number int, original string) string
 }
 

@@ -5,8 +5,10 @@
 //	go run ./internal/mutate [-update]
 //
 // All mutants are switches in copies of the source, so each test binary is compiled once. A file
-// has the verdicts of an earlier run. The command fails if a mutant that is killed there survives.
-// With -update, it writes the file.
+// has the verdicts of an earlier run, and the test that killed each mutant. The command runs that
+// test first, and all tests that reach the mutant if it passes. It fails if a mutant that was
+// killed survives. Without -update, it does not run mutants again that survived. With -update, it
+// writes the file.
 package main
 
 import (
@@ -58,7 +60,8 @@ type run struct {
 
 	temp     string // folder
 	binaries []*binary
-	tests    []*test // cheapest first
+	listed   []*test
+	tests    []*test // those that are measured and reach a mutant, cheapest first
 
 	mu  sync.Mutex
 	cpu time.Duration
@@ -97,7 +100,7 @@ func (r *run) all() (err error) {
 	if err := r.build(sources, overlay); err != nil {
 		return err
 	}
-	if err := r.measure(); err != nil {
+	if err := r.list(); err != nil {
 		return err
 	}
 	now := r.judge(chosen, before)
@@ -143,28 +146,45 @@ func (r *run) load() ([]*source, error) {
 	return sources, nil
 }
 
-// judge returns the verdicts by key.
+// judge returns the verdicts by key. The tests that killed mutants before are measured first: if
+// they do so again, no other test runs.
 func (r *run) judge(chosen []change, before map[string]verdict) map[string]verdict {
-	numbers := make([]int, len(chosen))
-	for i := range numbers {
-		numbers[i] = i + 1
-	}
-	done := 0
-	verdicts := parallel(r.jobs, numbers, func(number int) verdict {
-		c := chosen[number-1]
-		v := r.kill(number, before[c.key()].by)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		done++
-		fmt.Fprintf(r.log, "%d/%d %s: %s %s %q %s\n", done, len(chosen), v.verdict, c.file,
-			c.kind, c.text, v.by)
-		return v
-	})
 	now := map[string]verdict{}
-	for i, c := range chosen {
-		now[c.key()] = verdicts[i]
+	killers := map[string]bool{}
+	for _, c := range chosen {
+		killers[before[c.key()].by] = true
+	}
+	r.measure(func(t *test) bool { return killers[t.String()] })
+	r.each(chosen, now, func(c change) (verdict, bool) {
+		was := before[c.key()]
+		if was.verdict == killed {
+			return was, r.killedAgain(c, was.by)
+		}
+		return was, was.verdict != "" && !r.update
+	})
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(c change) bool {
+		return now[c.key()].verdict != ""
+	})
+	if len(chosen) > 0 {
+		r.measure(func(t *test) bool { return !killers[t.String()] })
+		r.each(chosen, now, func(c change) (verdict, bool) { return r.kill(c), true })
 	}
 	return now
+}
+
+// each adds the verdicts that a function has on changes.
+func (r *run) each(chosen []change, now map[string]verdict, judge func(change) (verdict, bool)) {
+	parallel(r.jobs, chosen, func(c change) bool {
+		v, known := judge(c)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if known {
+			now[c.key()] = v
+			fmt.Fprintf(r.log, "%s: %s in %s, %s: %s: %s\n", v.verdict, c.file, c.function, c.kind,
+				c.text, v.by)
+		}
+		return known
+	})
 }
 
 // report prints the mutants that live, and compares them with an earlier run.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -73,7 +74,8 @@ func TestEachCopyCompilesAndKeepsItsLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		text := string(s.withSwitches([]change{c}, 7))
+		c.number = 7
+		text := string(s.withSwitches([]change{c}))
 		if _, err := check(text, importer{mutant}); err != nil {
 			t.Errorf("%s: %v\n%s", c.key(), err, text)
 		}
@@ -229,9 +231,19 @@ func TestMutantsOfAPackage(t *testing.T) {
 	if !strings.Contains(out.String(), "4 mutants: 2 killed, 1 survived, 1 unreached") {
 		t.Error(out)
 	}
-	again, _ := shop(t)
-	again.file = r.file
-	if err := again.all(); err != nil {
-		t.Error(err)
+	// A mutant that survived is not run again, and one that was killed is an error if it survives.
+	const untested = "\ttestdata/shop/shop.go\tUntested\tnegate\tlimit != 1<<3\t"
+	for before, want := range map[string]error{
+		string(text):                    nil,
+		"survived" + untested + "-\n":   nil,
+		"killed" + untested + "TestX\n": errors.New("1 mutants survive that tests killed before"),
+	} {
+		r, _ := shop(t)
+		if err := os.WriteFile(r.file, []byte(before), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.all(); fmt.Sprint(err) != fmt.Sprint(want) {
+			t.Error(err)
+		}
 	}
 }

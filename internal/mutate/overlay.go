@@ -38,6 +38,9 @@ func choose(all []change, count int, before map[string]verdict) []change {
 	slices.SortFunc(chosen, func(a, b change) int {
 		return cmp.Or(strings.Compare(a.file, b.file), a.start-b.start)
 	})
+	for i := range chosen {
+		chosen[i].number = i + 1
+	}
 	return chosen
 }
 
@@ -63,14 +66,14 @@ func ordered(changes []change, before map[string]verdict) []change {
 }
 
 // withSwitches returns a copy of a file with changes as switches. Lines keep their numbers.
-func (s *source) withSwitches(changes []change, first int) []byte {
+func (s *source) withSwitches(changes []change) []byte {
 	var out bytes.Buffer
 	at := s.files.Position(s.syntax.Name.End()).Offset
 	out.Write(s.text[:at])
 	fmt.Fprintf(&out, "; import _mutant %q", switches)
-	for i, c := range changes {
+	for _, c := range changes {
 		out.Write(s.text[at:c.start])
-		out.WriteString(c.both(first+i, string(s.text[c.start:c.end])))
+		out.WriteString(c.both(c.number, string(s.text[c.start:c.end])))
 		at = c.end
 	}
 	out.Write(s.text[at:])
@@ -82,7 +85,6 @@ const switches = "github.com/mcpgen/mcpgen/internal/mutate/mutant"
 // writeOverlay writes copies of the files with switches, and the file that go test -overlay reads.
 func (r *run) writeOverlay(sources []*source, chosen []change) (string, error) {
 	replace := map[string]string{}
-	number := 1
 	for _, s := range sources {
 		var here []change
 		for _, c := range chosen {
@@ -93,10 +95,8 @@ func (r *run) writeOverlay(sources []*source, chosen []change) (string, error) {
 		if len(here) == 0 {
 			continue
 		}
-		text := s.withSwitches(here, number)
-		number += len(here)
 		file := filepath.Join(r.temp, strings.ReplaceAll(s.path, "/", "_"))
-		if err := os.WriteFile(file, text, 0o666); err != nil {
+		if err := os.WriteFile(file, s.withSwitches(here), 0o666); err != nil {
 			return "", err
 		}
 		replace[s.file] = file
