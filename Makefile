@@ -164,6 +164,11 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 	cd generator/vet/golangci/testdata/shop && \
 		GOWORK=off $(CURDIR)/bin/golangci-lint run --output.text.print-issued-lines=false --show-stats=false | diff want -
 
+# MUTATEFLAGS=-update writes the verdicts into the file that later runs compare with.
+.PHONY: mutate
+mutate: ## change 100 places, one at a time: tests must find what they found before
+	$(GO) run ./internal/mutate $(MUTATEFLAGS)
+
 .PHONY: prose
 prose: ## fail on long sentences, words to avoid and wide comments, and count sentences
 	$(GO) run ./internal/prose
