@@ -41,6 +41,9 @@ type Result struct {
 	// Remove are the paths of owned files of packages without directives, and of error files of
 	// packages without diagnostics.
 	Remove []string
+	// Unprovided are the packages that generated code needs and that the go command does not find,
+	// since go.mod lacks their modules. Generate alone sets it, after a change of the imports.
+	Unprovided []string
 
 	packages []runcache.Package // without diagnostics, for Generate
 }

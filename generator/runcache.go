@@ -32,9 +32,11 @@ func Generate(ctx context.Context, o Options) (
 			return Result{}, nil, false, err
 		}
 	}
+	doubts := doubtful(result.Files)
 	if changed, err = result.Write(); err != nil {
 		return Result{}, nil, false, err
 	}
+	result.Unprovided = unprovided(ctx, o, doubts)
 	if len(result.Diagnostics) == 0 && len(result.Services) > 0 {
 		cached.Store(append(result.packages, rest...), result.written(changed), result.Remove)
 	}

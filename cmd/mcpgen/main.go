@@ -131,6 +131,10 @@ func generate(cmd *cobra.Command, findings *commandline.Reporter, patterns []str
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 	}
+	if len(result.Unprovided) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "run go mod tidy: generated code needs %s, whose module "+
+			"is not in go.mod\n", result.Unprovided[0])
+	}
 	return findings.Result(cmd, result)
 }
 

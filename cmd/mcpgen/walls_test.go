@@ -98,6 +98,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {}, "internal/testdisk": {},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
+	// It measures which changes of the source the tests find.
+	"internal/mutate": {"internal/mutate/mutant"}, "internal/mutate/mutant": {},
 	// It checks the language of texts.
 	"internal/prose": {},
 	// It measures the commands of the README.

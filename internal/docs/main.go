@@ -15,11 +15,13 @@ import (
 	"strings"
 )
 
-// pages are the generated sections of each page.
-var pages = []struct {
+// page is a page with its generated sections.
+type page struct {
 	name     string
 	sections map[string]func(root string) (string, error)
-}{
+}
+
+var pages = []page{
 	{"directives.md", map[string]func(string) (string, error){
 		"directives": directiveTable, "keys": directiveKeys}},
 	{"diagnostics.md", map[string]func(string) (string, error){"codes": diagnostics}},

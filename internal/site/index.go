@@ -53,8 +53,9 @@ func (s *site) sections() []section {
 	return all
 }
 
-// list returns llms.txt (llmstxt.org): the pages of the index with their paths in the repository.
-func (s *site) list(sections []section) []byte {
+// list returns llms.txt (llmstxt.org): the pages of the index with the links that address returns
+// for their paths in the repository.
+func (s *site) list(sections []section, address func(file string) string) []byte {
 	var b strings.Builder
 	b.WriteString("# mcpgen\n\n")
 	p := s.pages[index]
@@ -67,7 +68,7 @@ func (s *site) list(sections []section) []byte {
 	for _, sec := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n", sec.Title)
 		for _, e := range sec.Entries {
-			fmt.Fprintf(&b, "- [%s](%s)", e.Title, e.file)
+			fmt.Fprintf(&b, "- [%s](%s)", e.Title, address(e.file))
 			if e.Note != "" {
 				fmt.Fprintf(&b, ": %s", e.Note)
 			}
@@ -75,6 +76,11 @@ func (s *site) list(sections []section) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// repositoryList returns llms.txt of the repository.
+func (s *site) repositoryList() []byte {
+	return s.list(s.sections(), func(file string) string { return file })
 }
 
 // headingIDs makes the anchors that GitHub makes, so that links work in both places.

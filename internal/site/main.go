@@ -3,7 +3,8 @@
 //	go run . -root ../.. -o ../../bin/site
 //
 // Pages are docs/ and the Markdown files at the root. The navigation is docs/index.md, and llms.txt
-// lists the same pages. A test of internal/systemtest checks the links.
+// lists the same pages: that of the repository by their files, and that of the site by their
+// addresses. A test of internal/systemtest checks the links of the pages.
 package main
 
 import (
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// run writes the site, llms.txt in the repository and in the site included.
+// run writes the site, and llms.txt of the repository.
 func run(root, out, source string) error {
 	s, err := read(os.DirFS(root))
 	if err != nil {
@@ -61,7 +62,7 @@ func run(root, out, source string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(root, "llms.txt"), files["llms.txt"], 0o666)
+	return os.WriteFile(filepath.Join(root, "llms.txt"), s.repositoryList(), 0o666)
 }
 
 // site is the documentation of a repository.
@@ -173,10 +174,20 @@ func relative(from, to string) string {
 	return strings.Repeat("../", strings.Count(from, "/")) + to
 }
 
+// address returns the link from a file of the site to a file of the repository, which may be a
+// page.
+func (s *site) address(here, file, source string) string {
+	if s.pages[file] == nil {
+		return source + file
+	}
+	return relative(here, output(file))
+}
+
 // render returns the files of the site by their paths.
 func (s *site) render(source string) (map[string][]byte, error) {
 	sections := s.sections()
-	files := map[string][]byte{"style.css": style, "llms.txt": s.list(sections)}
+	files := map[string][]byte{"style.css": style, "llms.txt": s.list(sections,
+		func(file string) string { return s.address("", file, source) })}
 	for _, name := range s.names() {
 		p, here := s.pages[name], output(name)
 		s.rewrite(name, source, files)
@@ -188,7 +199,7 @@ func (s *site) render(source string) (map[string][]byte, error) {
 		for _, sec := range sections {
 			linked := section{Title: sec.Title}
 			for _, e := range sec.Entries {
-				e.Href, e.Here = relative(here, output(e.file)), e.file == name
+				e.Href, e.Here = s.address(here, e.file, source), e.file == name
 				linked.Entries = append(linked.Entries, e)
 			}
 			nav = append(nav, linked)
@@ -221,10 +232,8 @@ func (s *site) rewrite(name, source string, files map[string][]byte) {
 			picture := strings.TrimPrefix(file, "docs/")
 			files[picture] = content
 			href = relative(here, picture)
-		} else if s.pages[file] != nil {
-			href = relative(here, output(file))
 		} else {
-			href = source + file
+			href = s.address(here, file, source)
 		}
 		if anchor != "" {
 			href += "#" + anchor

@@ -83,7 +83,7 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 		t.Fatal("opened")
 	}
 	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/howto/postgresql.md"))),
-		"GRANT USAGE ON SCHEMA public TO mcp;\n")
+		"GRANT USAGE ON SCHEMA mcpgen TO mcp;\n")
 	documented, _, found := strings.Cut("GRANT USAGE ON SCHEMA public TO mcp;\n"+documented, "```")
 	plain := strings.NewReplacer(`"public".`, "", `"`, "", role, "mcp").Replace(grants(t, err))
 	if documented = strings.Join(strings.Fields(documented), " "); !found || documented != plain {
@@ -129,9 +129,10 @@ func TestRoleThatPrunesNeedsTheRightsThatThePageAdds(t *testing.T) {
 		if !found || !closed {
 			t.Fatalf("the page has no %q", first)
 		}
-		must(db.Exec(regexp.MustCompile(` TO \w+;`).ReplaceAllString(first+rights, " TO "+role+";")))
+		statements := strings.Replace(first+rights, "SCHEMA mcpgen", "SCHEMA public", 1)
+		must(db.Exec(regexp.MustCompile(` TO \w+;`).ReplaceAllString(statements, " TO "+role+";")))
 	}
-	give("GRANT USAGE ON SCHEMA public TO mcp;\n")
+	give("GRANT USAGE ON SCHEMA mcpgen TO mcp;\n")
 	s, before := open(t, postgresURL(db, role)), time.Now().Add(-2*time.Hour)
 	_, err := s.PruneEvents(t.Context(), before, ada)
 	if err == nil || !strings.Contains(err.Error(), "permission denied") {

@@ -57,7 +57,7 @@ type options struct {
 	oauth bool
 }
 
-const limit = 30 * time.Second
+const limit = time.Minute
 
 // inGo drives a client through all features at once, each in a session of its own.
 func inGo(connect connector) func(*testing.T, client, endpoints) (string, cells) {
@@ -168,7 +168,7 @@ var onConformance = map[string]func(context.Context, *session) error{
 			if _, err := s.call(ctx, "test_trigger_tool_change"); err != nil {
 				return err
 			}
-			if !noticed(s, "notifications/tools/list_changed", time.Second) {
+			if !noticed(s, "notifications/tools/list_changed") {
 				continue
 			}
 			tools, err := s.tools(ctx)
@@ -191,7 +191,7 @@ var onConformance = map[string]func(context.Context, *session) error{
 			if _, err := s.call(ctx, "test_trigger_resource_update"); err != nil {
 				return err
 			}
-			if noticed(s, "notifications/resources/updated", time.Second) {
+			if noticed(s, "notifications/resources/updated") {
 				return nil
 			}
 		}
@@ -220,7 +220,7 @@ var onConformance = map[string]func(context.Context, *session) error{
 		if _, err := s.call(ctx, "test_tool_with_logging"); err != nil {
 			return err
 		}
-		if !noticed(s, "notifications/message", 5*time.Second) {
+		if !noticed(s, "notifications/message") {
 			return errors.New("no message")
 		}
 		return nil
@@ -230,14 +230,14 @@ var onConformance = map[string]func(context.Context, *session) error{
 		go func() {
 			select {
 			case <-s.progress:
-			case <-time.After(2 * time.Second): // a client that drops progress
+			case <-time.After(5 * time.Second): // a client that drops progress
 			}
 			stop()
 		}()
 		if _, err := s.call(calling, "test_wait"); err == nil {
 			return errors.New("the cancelled call has a result")
 		}
-		waiting, stop := context.WithTimeout(ctx, 3*time.Second)
+		waiting, stop := context.WithTimeout(ctx, 5*time.Second)
 		defer stop()
 		if _, err := s.call(waiting, "test_waited"); err != nil {
 			return errors.New("the call is not cancelled on the server")
@@ -261,8 +261,9 @@ var onConformance = map[string]func(context.Context, *session) error{
 	"task": func(context.Context, *session) error { return errNone },
 }
 
-func noticed(s *session, method string, within time.Duration) bool {
-	deadline := time.After(within)
+// noticed waits for a notification, which some clients drop.
+func noticed(s *session, method string) bool {
+	deadline := time.After(5 * time.Second)
 	for {
 		select {
 		case got := <-s.notices:

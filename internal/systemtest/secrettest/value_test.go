@@ -1,6 +1,7 @@
 package secrettest_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/systemtest/secrettest"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -29,7 +32,6 @@ import (
 type valued struct {
 	*scene
 	exchange *oidc.Exchange
-	late     chan struct{} // lets the handler that runs on panic
 }
 
 // endpoint exchanges tokens, and fails for every second one with an error that repeats all.
@@ -127,10 +129,6 @@ func (s *valued) leak(ctx context.Context, arguments json.RawMessage) (toolset.R
 	if err != nil {
 		return toolset.Done(err)
 	}
-	if in.Do == "late" {
-		<-s.late
-		panic(text)
-	}
 	return leaks[in.Do](ctx, text)
 }
 
@@ -147,9 +145,8 @@ func (s *valued) failing(ctx context.Context, plain bool) error {
 
 func (s *valued) toolset() toolset.Toolset {
 	open := access.Rule{Authenticated: true}
-	first, second, third, prompt, resource := open, open, open, open, open
-	first.Tool, second.Tool, third.Tool, prompt.Prompt, resource.Resource = "late", "leak", "sdk",
-		"p", "planted://v"
+	first, second, prompt, resource := open, open, open, open
+	first.Tool, second.Tool, prompt.Prompt, resource.Resource = "leak", "sdk", "p", "planted://v"
 	leak := func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		return s.leak(ctx, call.Arguments)
 	}
@@ -160,11 +157,9 @@ func (s *valued) toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/valued", Server: toolset.ServerInfo{Name: "valued", Version: "1"},
 		Table: access.Table{Roles: []string{"Viewer", "Admin"},
-			Rules: []access.Rule{first, second, third}, Prompts: []access.Rule{prompt},
+			Rules: []access.Rule{first, second}, Prompts: []access.Rule{prompt},
 			Resources: []access.Rule{resource}},
-		Tools: []toolset.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond,
-			Call: leak},
-			{Name: "leak", Input: `{"type":"object"}`, Call: leak},
+		Tools: []toolset.Tool{{Name: "leak", Input: `{"type":"object"}`, Call: leak},
 			{Name: "sdk", Input: `{"type":"object"}`, Call: leak, SDK: true}},
 		Prompts: []toolset.Prompt{{Name: "p",
 			Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
@@ -202,7 +197,7 @@ func (s *valued) adopted(o runtime.Options) *runtime.Server {
 func TestCallersValueComesOutNowhere(t *testing.T) {
 	all := secrettest.All(uint64(time.Now().UnixNano()))
 	own, sent, exchanged := all[0].Core, all[2].Core, all[4].Core
-	s := &valued{late: make(chan struct{}), scene: &scene{
+	s := &valued{scene: &scene{
 		t: t, progress: secrettest.All(7)[0], out: map[string]*bytes.Buffer{}}}
 	for i, core := range []string{own, sent, exchanged} {
 		s.secrets = append(s.secrets, secrettest.Secret{
@@ -238,7 +233,8 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 				s.play(c, kind, turn)
 			}
 		}
-		s.lateLine()
+		o.SDKOnly = false
+		s.runsOn(o)
 	})
 	s.t = t
 	wanted := map[string][]string{"value": {"log as text", "log as JSON"},
@@ -305,25 +301,53 @@ func (s *valued) play(c connection, kind string, turn int) {
 	named(
 		"", "completion/complete",
 		`"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"of","value":""}`)
-	if turn == 0 && kind == "" {
-		named("late", "tools/call", `"name":"late","arguments":{"do":"late","of":"value"}`)
-		close(s.late)
-	}
 }
 
-// lateLine waits for the line about the handler that ran on.
-func (s *valued) lateLine() {
-	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(
-		5 * time.Millisecond) {
+// runsOn calls a handler that panics after its time limit and the response, over pipes in a bubble.
+func (s *valued) runsOn(o runtime.Options) {
+	outer := s.t
+	defer func() { s.t = outer }()
+	synctest.Test(outer, func(t *testing.T) {
+		s.t, o.Audit = t, audit.SinkFunc(s.record)
+		late := make(chan struct{})
+		server, err := runtime.New(o, toolset.NewToolset(toolset.Generated{
+			Package: "example.com/late", Server: toolset.ServerInfo{Name: "late", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "late", Authenticated: true}}},
+			Tools: []toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
+				Timeout: time.Millisecond,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					text, err := s.held(ctx, "value")
+					<-late
+					if err == nil {
+						panic(text)
+					}
+					return toolset.Done(err)
+				}}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		serverIn, clientOut := io.Pipe()
+		clientIn, serverOut := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- server.RunIO(context.WithoutCancel(t.Context()), serverIn, serverOut,
+				principal("boss"))
+		}()
+		p := &overPipes{scene: s.scene, in: clientOut, out: bufio.NewScanner(clientIn),
+			era: "2026-07-28", level: "debug", where: "late, stdio 2026-07-28"}
+		p.ask("tools/call", `"name":"late","arguments":{}`)
+		close(late)
+		synctest.Wait()
 		s.mu.Lock()
 		b := s.out["log as JSON"]
-		found := b != nil &&
-			strings.Contains(b.String(), "a handler panicked after the response to its call")
 		s.mu.Unlock()
-		if found {
-			return
+		const line = "a handler panicked after the response to its call"
+		if b == nil || !strings.Contains(b.String(), line) {
+			t.Error("the log has no line about the handler that ran on")
 		}
-	}
-	s.t.Error("the log has no line about the handler that ran on")
+		if err := errors.Join(clientOut.Close(), <-ended, server.Shutdown(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -44,6 +44,8 @@ func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
 
 type backend = Next
 
+const auditTimeout = time.Minute
+
 // newGuard returns a guard of one tool, t, for the role Member.
 func newGuard(sink audit.Sink) *Guard {
 	table, err := access.Compose(access.Part{Package: "example.com/one", Table: access.Table{
@@ -58,7 +60,7 @@ func newGuard(sink audit.Sink) *Guard {
 		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
 		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
 		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
-		Audit: sink, AuditTimeout: 2 * time.Second, Closing: context.Background(),
+		Audit: sink, AuditTimeout: auditTimeout, Closing: context.Background(),
 		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -128,8 +130,8 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 		}, "success ", true},
 		"it is denied": {"", time.Hour, nil, "denied an authenticated caller; role Member", false},
 		"its credential ends": {"Member", time.Second,
-			func(context.Context, *Message) (Answer, error) {
-				time.Sleep(2 * time.Second)
+			func(ctx context.Context, _ *Message) (Answer, error) {
+				<-ctx.Done()
 				return handled(""), nil
 			}, "error the credential expired during the call", false},
 		"its answer is lost": {"Member", time.Hour,
@@ -208,12 +210,12 @@ func TestSinksThatMisbehave(t *testing.T) {
 		},
 			[]string{worker.ErrGoexit.Error()}, 0},
 		"blocks": {func(_ context.Context, stuck chan struct{}) error { <-stuck; return nil },
-			[]string{errSinkSilent.Error()}, 2 * time.Second},
+			[]string{errSinkSilent.Error()}, auditTimeout},
 		"blocks until its time ends": {func(ctx context.Context, _ chan struct{}) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, 2 * time.Second},
+			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, auditTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -262,7 +264,7 @@ func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
 		m, e := &Message{Info: &request.Info{}}, audit.Event{}
 		begun := time.Now()
 		if err := g.record(t.Context(), m, e); !errors.Is(err, errAuditBusy) ||
-			time.Since(begun) != 2*time.Second {
+			time.Since(begun) != auditTimeout {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		time.AfterFunc(time.Second, func() { <-g.recording })

@@ -42,7 +42,8 @@ func TestKeyRotation(t *testing.T) {
 	}
 	defer s.Close()
 	keys := [][]byte{bytes.Repeat([]byte("a"), 32), bytes.Repeat([]byte("b"), 32)}
-	var rotated time.Time
+	first := time.Now()
+	rotated := first.Add(time.Minute)
 	parts := make([]string, 2)
 	for i, key := range keys {
 		parts[i] = filepath.Join(dir, []string{"old", "new"}[i])
@@ -55,18 +56,14 @@ func TestKeyRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			event := audit.Event{Time: time.Now(), Type: audit.ToolCalled, Status: audit.Success}
+			event := audit.Event{Time: first.Add(time.Duration(i) * time.Hour),
+				Type: audit.ToolCalled, Status: audit.Success}
 			if err := sink.Record(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := end(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)
-		}
-		if i == 0 {
-			time.Sleep(2 * time.Millisecond)
-			rotated = time.Now()
-			time.Sleep(2 * time.Millisecond)
 		}
 	}
 	filters := []store.EventFilter{{Until: rotated}, {From: rotated}}

@@ -1,0 +1,101 @@
+package generator
+
+import (
+	"context"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/mcpgen/mcpgen/generator/emit"
+)
+
+// furtherModules are modules that generated code needs if it imports a package, in addition to one
+// whose path the package's path begins with.
+var furtherModules = map[string]string{
+	"github.com/mcpgen/mcpgen/runtime/sandbox":          "github.com/mcpgen/mcpgen/runtime/sandbox",
+	"github.com/mcpgen/mcpgen/runtime/decode/validator": "github.com/santhosh-tekuri/jsonschema/v6",
+}
+
+// doubtful returns the directories of generated files that import a package which the file on the
+// disk does not import, and whose module go.mod does not require.
+func doubtful(files []emit.File) (dirs []string) {
+	for _, f := range files {
+		dir := filepath.Dir(f.Path)
+		if filepath.Base(f.Path) != emit.Code {
+			continue
+		}
+		old, _ := os.ReadFile(f.Path)
+		known, modules := imports(old), []string(nil)
+		for _, path := range imports(f.Content) {
+			first, _, _ := strings.Cut(path, "/")
+			if !strings.Contains(first, ".") || slices.Contains(known, path) {
+				continue // of the standard library, or the last run has found it
+			}
+			if modules == nil {
+				modules = required(dir)
+			}
+			further := furtherModules[path]
+			if further != "" && !slices.Contains(modules, further) ||
+				!slices.ContainsFunc(modules, func(module string) bool {
+					return strings.HasPrefix(path+"/", module+"/")
+				}) {
+				dirs = append(dirs, dir)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+func imports(source []byte) (paths []string) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", source, parser.ImportsOnly)
+	if err != nil {
+		return nil // there is no file yet
+	}
+	for _, spec := range f.Imports {
+		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
+	}
+	return paths
+}
+
+// required returns the module that a directory is in, and those that its go.mod requires.
+func required(dir string) (modules []string) {
+	for ; ; dir = filepath.Dir(dir) {
+		name := filepath.Join(dir, "go.mod")
+		text, err := os.ReadFile(name)
+		if err != nil && dir != filepath.Dir(dir) {
+			continue
+		}
+		f, err := modfile.ParseLax(name, text, nil)
+		if err != nil || f.Module == nil {
+			return nil
+		}
+		modules = append(modules, f.Module.Mod.Path)
+		for _, r := range f.Require {
+			modules = append(modules, r.Mod.Path)
+		}
+		return modules
+	}
+}
+
+// unprovided returns the packages that those in dirs import, directly or not, and that the go
+// command does not find: a workspace or a vendor directory may have what go.mod lacks.
+func unprovided(ctx context.Context, o Options, dirs []string) []string {
+	if len(dirs) == 0 {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-deps",
+		"-f", "{{if and .Error (not .Dir)}}{{.ImportPath}}{{end}}", "--"}, dirs...)...)
+	cmd.Dir = o.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil // the next build reports it
+	}
+	return strings.Fields(string(out))
+}
