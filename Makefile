@@ -93,8 +93,8 @@ system: ## run the tests that need PostgreSQL, Django, exporters, capslock, Open
 ci full: export CI = true
 ci full: export GOROOT = $(shell $(GO) env GOROOT)
 ci full: export GOFLAGS = -trimpath
-# Each target in turn, with its time. The first failure ends the run.
-steps = @for step in $(1); do \
+# Each target in turn, with its time. The first failure ends the run. The + is for make -n.
+steps = +@for step in $(1); do \
 		start=$$(date +%s); echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step CHECK=1 || { echo "== $$step failed"; exit 1; }; \
 		echo "== $$step took $$(($$(date +%s) - start)) s"; \
