@@ -39,9 +39,11 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 # they would lift the versions of all others. ./... of the root contains none of these.
 NESTED = $(shell sed -n 's,^	\./,,p' go.work)
 ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
+# A pattern contains the packages of one module.
+EXAMPLES = $(patsubst %,./%/...,$(filter examples%,$(NESTED)))
 APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPTERS)
 # mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
-SERVED = ./... ./examples/... ./runtime/sandbox/...
+SERVED = ./... $(EXAMPLES) ./runtime/sandbox/...
 
 .DEFAULT_GOAL := help
 .PHONY: help site docs adopters modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
@@ -57,8 +59,9 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: ## print what each caller lists, and four properties of mcpgen, with real servers
-	@$(GO) build -o bin/ ./examples/demo ./examples/team ./examples/workspace ./cmd/mcpgen
-	@bin/demo bin
+	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
+	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
+	@bin/demo bin/mcpgen
 
 tour: ## use everything that three examples serve, as each of their users
 	$(GO) build -o bin/ ./examples/team/... ./examples/inventory/... ./examples/workspace/... ./cmd/mcpgen
@@ -74,7 +77,8 @@ tour: ## use everything that three examples serve, as each of their users
 # (rapid divides its number by five), and no test that needs another program.
 # The tests of the modules in SYSTEM need PostgreSQL, Django, exporters, capslock, OpenAPI, a browser
 # or npm. The full run of the packages in FULL also starts PostgreSQL and programs of npm.
-SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove internal/systemtest runtime/admin runtime/telemetry
+SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team examples/workspace \
+	internal/systemtest runtime/admin runtime/telemetry
 ALONE = ./... $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
 FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
 	./examples/conformance
@@ -253,7 +257,7 @@ timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)
 
 examples: ## build every example
-	$(GO) build -o bin/ ./examples/...
+	$(GO) build -o bin/ $(EXAMPLES)
 
 # The test binaries of all packages with targets are built in one run. Coverage guides the inputs in
 # packages of mcpgen alone: go test -fuzz compiles every dependency for it, and links once a target.

@@ -16,7 +16,8 @@ import (
 // import package main: its copy has another name.
 func TestTypedClientsCompile(t *testing.T) {
 	root, scratch := testrepo.Root(t), t.TempDir()
-	err := testrepo.WriteModule(root, "example.com/scratch", scratch, "examples", "runtime/sandbox")
+	err := testrepo.WriteModule(root, "example.com/scratch", scratch, "examples/inventory",
+		"runtime/sandbox")
 	if err != nil {
 		t.Fatal(err)
 	}

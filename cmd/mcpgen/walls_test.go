@@ -256,8 +256,7 @@ var outside = map[string]links{
 	"runtime/identity/oidc": {modules: []string{"github.com/go-jose/go-jose/v4",
 		"golang.org/x/oauth2", "golang.org/x/sync"}},
 	"runtime/redact": {},
-	"runtime/sandbox": {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock",
-		"kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
+	"runtime/sandbox": {sdk: true, modules: isolation},
 	"runtime/mcptest":    {sdk: true},
 	"runtime/toolclient": {sdk: true},
 	"runtime/telemetry":  {modules: openTelemetry},
@@ -285,12 +284,21 @@ var outside = map[string]links{
 	"runtime/admin/console":   {sdk: true, modules: databases},
 	"runtime/admin/api":       {sdk: true, modules: append(databases, openAPI)},
 	"runtime/admin":           {sdk: true, modules: append(databases, openAPI)},
+
+	// make demo compiles it on a new machine.
+	"examples/demo": {sdk: true, modules: isolation},
 }
 
 // links are what a package may link from outside.
 type links struct {
 	sdk     bool
 	modules []string
+}
+
+// isolation is what the sandbox links.
+var isolation = []string{
+	"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx",
+	"golang.org/x/sys", "golang.org/x/time",
 }
 
 // databases are both drivers and the migrations.
