@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
@@ -184,6 +185,32 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The event of an intercepted call has the outcome of its last run.
+func TestEventOfAnInterceptedCallHasItsOutcome(t *testing.T) {
+	var got []string
+	g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		got = append(got, outcomeOf(e))
+		return nil
+	}))
+	defer g.Pool.Close()
+	g.Interceptors = []intercept.Middleware{func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			_, _ = next(ctx, m)
+			return next(ctx, m)
+		}
+	}}
+	outcomes := []audit.Failure{audit.Limited, audit.Errored}
+	_, err := call(t.Context(), g, "Member", time.Time{},
+		func(context.Context, *Message) (Answer, error) {
+			a := handled(outcomes[0])
+			outcomes = outcomes[1:]
+			return a, nil
+		})
+	if err != nil || fmt.Sprint(got) != "[intent error]" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

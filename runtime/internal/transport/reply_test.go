@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 func testReply(expires time.Time) (*reply, *client) {
@@ -85,6 +86,16 @@ func TestReplies(t *testing.T) {
 		"an expired credential": {func(t *testing.T, r *reply) {
 			r.info.Expires = time.Now().Add(-time.Second)
 			notify(t, r, false)
+		}, nil, "", nil},
+		"a credential that expired before the end": {func(_ *testing.T, r *reply) {
+			r.info.Expires = time.Now()
+			r.finish([]byte("secret"), 400)
+		}, []string{"body " + string(wire.ErrorResponse("7", wire.Expired()))},
+			"application/json", nil},
+		"a closed reply": {func(t *testing.T, r *reply) {
+			r.close()
+			notify(t, r, false)
+			r.finish([]byte("{}"), 200)
 		}, nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
