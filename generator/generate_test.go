@@ -320,7 +320,7 @@ func generate(t *testing.T, dir, ci string) outcome {
 	t.Helper()
 	t.Setenv("CI", ci)
 	options := generator.Options{Dir: dir, Patterns: []string{"./..."}}
-	r, changed, unchanged, err := generator.Generate(t.Context(), options)
+	r, changed, unchanged, err := generator.Generate(loadtest.Context(t), options)
 	o := outcome{diagnostics: fmt.Sprint(r.Diagnostics), changed: changed}
 	o.serves = unchanged || len(r.Services) > 0
 	if err != nil {
