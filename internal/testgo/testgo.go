@@ -123,7 +123,7 @@ func (c *Toolchain) list(config *packages.Config, patterns []string) ([]*package
 		return nil, err
 	}
 	if config.Mode&^exports == 0 {
-		found, err := c.outside(patterns)
+		found, err := m.outside(patterns)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +204,8 @@ type module struct {
 	packages   map[string]*packages.Package // by directory
 }
 
+var goLine = regexp.MustCompile(`(?m)^go (\S+)$`)
+
 // module finds the module of a directory, if it is plain: its go.mod requires what all require, and
 // neither a workspace, a vendor directory nor a variable of the go command changes what it imports.
 func (c *Toolchain) module(dir string) (*module, error) {
@@ -224,7 +226,7 @@ func (c *Toolchain) module(dir string) (*module, error) {
 			if path == "" || !bytes.Equal(rest, c.goMod) {
 				return nil, ErrOther
 			}
-			version := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(rest)
+			version := goLine.FindSubmatch(rest)
 			m.root, m.path = up, path
 			m.info = &packages.Module{Path: path, Main: true, Dir: up,
 				GoMod: filepath.Join(up, "go.mod"), GoVersion: string(version[1])}
@@ -355,12 +357,17 @@ func (m *module) imports(from string, paths []string) (map[string]*packages.Pack
 		}
 		all[path] = p
 	}
-	for _, path := range outside {
+	found, err := m.outside(outside)
+	maps.Copy(all, found)
+	return all, err
+}
+
+// outside returns packages outside the module, unless it may not import them.
+func (m *module) outside(paths []string) (map[string]*packages.Package, error) {
+	for _, path := range paths {
 		if strings.Contains("/"+path+"/", "/internal/") {
 			return nil, ErrOther
 		}
 	}
-	found, err := m.toolchain.outside(outside)
-	maps.Copy(all, found)
-	return all, err
+	return m.toolchain.outside(paths)
 }
