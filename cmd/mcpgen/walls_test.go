@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"generator/vet/golangci": {"generator/vet"},
 
 	"generator/compileguard":  {"generator/gotype", "generator/model"},
-	"generator/load/loadtest": {"generator/load", "internal/testrepo"},
+	"generator/load/loadtest": {"generator/load", "internal/testgo", "internal/testrepo"},
 	"generator/load": {
 		"generator/diag", "generator/directive", "generator/model", "generator/schema",
 	},
@@ -109,7 +109,7 @@ var mayImport = map[string][]string{
 	// It writes the documentation as a site, in a module of its own.
 	"internal/site": {},
 	// The checkout for tests, likewise.
-	"internal/testrepo": {},
+	"internal/testrepo": {}, "internal/testgo": {"internal/testrepo", "sourcehash"},
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
 	// It writes the generated parts of docs/reference.
