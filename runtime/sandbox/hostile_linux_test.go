@@ -20,6 +20,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
 )
 
 // old are threads that exist before any confinement: each runs what it is sent.
@@ -689,6 +691,10 @@ print(json.dumps([math.sqrt(4), re.findall("a+", "baa"), str(datetime.date(2026,
     attempt(lambda: subprocess.check_output(["/bin/echo", "one"])),
     attempt(lambda: open("kept", "w").write("two")), attempt(lambda: open("kept").read())]))
 '`
+	testdb.Full(t, "Python")
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		testdb.Unavailable(t, "no Python: `apt-get install python3` installs it")
+	}
 	p := newPool(t, Options{})
 	a, err := p.Run(context.Background(), Request{Name: "sh", Paths: Programs(), Dir: workspace(t),
 		Arguments: arguments(t, script)})

@@ -159,9 +159,7 @@ func started(t testing.TB, o Options) (*Sandbox, *logged) {
 	leavesNothing(t)
 	o.Warm = cmp.Or(o.Warm, 1)
 	s, log := newSandbox(t, o), new(logged)
-	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
-		t.Fatal(err)
-	}
+	possible(t, s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}))
 	return s, log
 }
 
