@@ -41,32 +41,6 @@ func TestScenarios(t *testing.T) {
 	scenario.Run(t, "testdata/scenario", buildScenario)
 }
 
-// scenarioToolsets are the toolsets of scenarios, by name.
-var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
-	"directory":    func(*scenarioWorld) toolset.Toolset { return directory(&desk{}) },
-	"routes":       func(*scenarioWorld) toolset.Toolset { return headerTool() },
-	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
-	"updating":     func(*scenarioWorld) toolset.Toolset { return updating() },
-	"depot":        func(*scenarioWorld) toolset.Toolset { return depot() },
-	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
-	"crew":         func(*scenarioWorld) toolset.Toolset { return crew() },
-	"vault":        func(*scenarioWorld) toolset.Toolset { return vault(true, false) },
-	"described":    func(*scenarioWorld) toolset.Toolset { return described() },
-	"stock":        func(*scenarioWorld) toolset.Toolset { return stock() },
-	"added":        func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
-	"kits-of-code": func(*scenarioWorld) toolset.Toolset { return declaring() },
-	"travel":       func(w *scenarioWorld) toolset.Toolset { return travel() },
-	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
-	"visits":       func(*scenarioWorld) toolset.Toolset { return visits(visit) },
-}
-
-// scenarioServers are the go-sdk servers that scenarios adopt, by name.
-var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Server{
-	"existing": func(_ *scenarioWorld, tools []string) *mcp.Server { return existing(tools...) },
-	"hinted":   func(*scenarioWorld, []string) *mcp.Server { return hinted() },
-	"picky":    func(*scenarioWorld, []string) *mcp.Server { return picky() },
-}
-
 // scenarioUsers are the usual callers. Nobody has no token.
 var scenarioUsers = map[string]scenarioUser{"nobody": {},
 	"rita": userWith("rita", "viewer"), "vera": userWith("vera", "Viewer"),
@@ -127,7 +101,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				sets = append(sets, scenarioToolsets[word](w))
 			}
 		case "adopt":
-			w.adopted = scenarioServers[words[0]](w, words[1:])
+			w.adopted = scenarioServers[words[0]](words[1:])
 		case "conditional":
 			options.Adopt.Conditional = strings.Split(value, ", ")
 		case "replace":
@@ -155,6 +129,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.server.Linger()
 	return scenario.World{Handler: w.server.Handler(), Path: w.server.Path(), Token: w.token,
 		Stdio: w.stdio, Do: w.do, Records: w.taken, Close: w.server.Shutdown}
 }
@@ -366,40 +341,4 @@ type logOf struct{ *scenarioWorld }
 func (w logOf) Write(line []byte) (int, error) {
 	w.note("log: " + strings.TrimSpace(string(line)))
 	return len(line), nil
-}
-
-// described has a tool with all that a list tells of a tool.
-func described() toolset.Toolset {
-	return toolsetOf([]toolset.Tool{{
-		Name: "shout", Title: "Shout", Description: "shout shouts.",
-		Input:  `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
-		Output: `{"type":"object"}`, Call: nothing,
-		Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false)},
-	}})
-}
-
-// travel has a prompt and a resource whose completions return the other arguments that are known.
-func travel() toolset.Toolset {
-	known := func(ctx context.Context, _ string) (values []string, err error) {
-		for name, value := range runtime.CompletionArguments(ctx) {
-			values = append(values, name+"="+value)
-		}
-		return values, nil
-	}
-	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/trips", Server: toolset.ServerInfo{Name: "trips", Version: "1"},
-		Table: access.Table{Roles: access.DefaultRoles(),
-			Prompts:   []access.Rule{{Prompt: "trip", MinRole: viewer}},
-			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: viewer}}},
-		Prompts: []toolset.Prompt{{Name: "trip", Arguments: []toolset.Argument{
-			{Name: "from", Complete: known}, {Name: "to", Complete: known}},
-			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
-				return toolset.PromptText("go", nil)
-			}}},
-		Resources: []toolset.Resource{{URI: "trip:{from}/{to}", Name: "trip",
-			Variables: []toolset.Variable{{Name: "from"}, {Name: "to", Complete: known}},
-			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-				return toolset.ResourceText("go", nil)
-			}}},
-	})
 }

@@ -299,10 +299,11 @@ func (r *runner) expand(text string) string {
 	})
 }
 
-// connect returns the connection of a caller, and opens it at its first use.
-func (r *runner) connect(name, capabilities string) (*connection, string) {
+// connect returns the connection of a caller, and opens it at its first use. It returns the lines
+// of the answer to the handshake.
+func (r *runner) connect(name, capabilities string) (*connection, []string) {
 	if c := r.connections[name]; c != nil && capabilities == "" {
-		return c, ""
+		return c, nil
 	}
 	caller, _, _ := strings.Cut(name, "@")
 	c := &connection{variant: r.variant, capabilities: capabilities}
@@ -323,27 +324,21 @@ func (r *runner) connect(name, capabilities string) (*connection, string) {
 		c.url, c.token, c.client = r.web.URL+r.world.Path, r.world.Token(caller), r.web.Client()
 	}
 	if !r.sessions() {
-		return c, ""
+		return c, nil
 	}
 	opened := r.send(c, "", c.message("initialize", `"protocolVersion":"`+r.version+
 		`","capabilities":`+c.capabilities+`,"clientInfo":{"name":"scenario","version":"1"}`, "0"))
-	answer := ""
+	opened.full = true
+	handshake := &instance{runner: r}
 	for e := range opened.events {
 		if c.session == "" {
 			c.session = e.header.Get("Mcp-Session-Id")
 		}
-		if e.data != "" {
-			var m message
-			_ = json.Unmarshal([]byte(e.data), &m) // the answer is shown as it is
-			opened.full = true
-			answer = opened.answered(m, r.variant)
-		} else if e.status != 0 && e.status != http.StatusOK {
-			answer = strconv.Itoa(e.status) + " "
-		}
+		handshake.event(c, name, opened, e)
 	}
 	for range r.send(c, "", c.message("notifications/initialized", "", "")).events {
 	}
-	return c, answer
+	return c, handshake.got
 }
 
 // message is the text of a request or, without an id, of a notification.

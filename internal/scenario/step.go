@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,8 @@ func (i *instance) run(text string) []string {
 		return i.got
 	}
 	name, tag, _ := strings.Cut(who, "#")
-	if x := i.streams[tag]; tag != "" && name == "" {
+	if slices.Contains([]string{"next", "rest", "drop"}, verb) {
+		x := i.streams[tag]
 		if x == nil {
 			i.t.Fatalf("%s: there is no stream %q", i.where, tag)
 		}
@@ -48,11 +50,9 @@ func (i *instance) run(text string) []string {
 			capabilities = i.setup.client
 		}
 	}
-	c, answer := i.connect(name, capabilities)
+	c, opened := i.connect(name, capabilities)
 	if verb == "connect" {
-		if answer != "" {
-			i.add("< %s", answer)
-		}
+		i.got = append(i.got, opened...)
 		i.records()
 		return i.got
 	}
@@ -103,16 +103,30 @@ func (i *instance) run(text string) []string {
 		if !two {
 			to = strings.Repeat("x", len(from))
 		}
-		i.sameBytes(x, send(strings.NewReplacer(from, to).Replace), from, to)
+		i.sameBytes(x, send(func(s string) string { return replaceName(s, from, to) }), from, to)
 	}
 	return i.got
 }
+
+// replaceName replaces a name, and no part of a longer word.
+func replaceName(text, from, to string) string {
+	pattern := regexp.QuoteMeta(from)
+	if word.MatchString(from[:1]) {
+		pattern = `\b` + pattern
+	}
+	if word.MatchString(from[len(from)-1:]) {
+		pattern += `\b`
+	}
+	return regexp.MustCompile(pattern).ReplaceAllLiteralString(text, to)
+}
+
+var word = regexp.MustCompile(`^\w$`)
 
 // sameBytes compares two answers to the last byte, but for a name.
 func (i *instance) sameBytes(x, other *exchange, from, to string) {
 	for range other.events {
 	}
-	got := strings.ReplaceAll(other.raw.String(), to, from)
+	got := replaceName(other.raw.String(), to, from)
 	if x.raw.String() != got || got == "" {
 		i.t.Errorf("%s: with %s:\n%s\nwith %s:\n%s", i.where, from, x.raw.String(), to,
 			other.raw.String())
