@@ -71,6 +71,7 @@ type scenarioWorld struct {
 
 	mu         sync.Mutex
 	records    []string
+	started    []string   // of the start
 	unrecorded audit.Type // events that the sink refuses
 }
 
@@ -107,7 +108,9 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		case "replace":
 			options.Adopt.Replace = true
 		case "catalogs":
-			if w.shelf = kits(); value == "greek" {
+			if w.shelf = kits(); value == "none" {
+				continue
+			} else if value == "greek" {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
 			options.Catalogs = w.shelf
@@ -130,6 +133,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		t.Fatal(err)
 	}
 	w.server.Linger()
+	w.started = w.taken()
 	return scenario.World{Handler: w.server.Handler(), Path: w.server.Path(), Token: w.token,
 		Stdio: w.stdio, Do: w.do, Records: w.taken, Close: w.server.Shutdown}
 }
@@ -248,6 +252,10 @@ func (w *scenarioWorld) do(verb, text string) error {
 		addResource(w.adopted, text)
 	case "without":
 		w.adopted.RemoveTools(words...)
+	case "started":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.records = w.started
 	case "unrecorded":
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -327,7 +335,7 @@ func (w *scenarioWorld) taken() []string {
 // logger notes the lines of the log.
 func (w *scenarioWorld) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(logOf{w}, &slog.HandlerOptions{
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch a.Key {
 			case slog.TimeKey, "request_id", "stack", "remote":
 				return slog.Attr{}
@@ -339,6 +347,10 @@ func (w *scenarioWorld) logger() *slog.Logger {
 type logOf struct{ *scenarioWorld }
 
 func (w logOf) Write(line []byte) (int, error) {
-	w.note("log: " + strings.TrimSpace(string(line)))
+	kind := "log: "
+	if bytes.HasPrefix(line, []byte("level=DEBUG ")) {
+		kind = "debug: "
+	}
+	w.note(kind + strings.TrimSpace(string(line)))
 	return len(line), nil
 }

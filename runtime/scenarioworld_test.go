@@ -17,11 +17,16 @@ import (
 
 // scenarioToolsets are the toolsets of scenarios, by name.
 var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
-	"added":        func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
-	"crew":         func(*scenarioWorld) toolset.Toolset { return crew() },
-	"depot":        func(*scenarioWorld) toolset.Toolset { return depot() },
-	"described":    func(*scenarioWorld) toolset.Toolset { return described() },
-	"directory":    func(*scenarioWorld) toolset.Toolset { return directory(&desk{}) },
+	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
+	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
+	"described": func(*scenarioWorld) toolset.Toolset { return described() },
+	"directory": func(*scenarioWorld) toolset.Toolset { return directory(&desk{}) },
+	"drop-of-host": func(*scenarioWorld) toolset.Toolset {
+		return toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
+			Call: asking(new(atomic.Int32))}},
+			access.Rule{Tool: "drop", Permission: permission("dcim.drop_device")})
+	},
 	"drop":         func(*scenarioWorld) toolset.Toolset { return asker(new(atomic.Int32)) },
 	"kits-of-code": func(*scenarioWorld) toolset.Toolset { return declaring() },
 	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
@@ -73,11 +78,28 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 // scenarioServers are the go-sdk servers that scenarios adopt, by name.
 var scenarioServers = map[string]func(tools []string) *mcp.Server{
 	"asking":   func([]string) *mcp.Server { return askingThrice() },
-	"existing": func(tools []string) *mcp.Server { return existing(tools...) },
+	"existing": withCustomMethod,
 	"files":    filing,
 	"hinted":   func([]string) *mcp.Server { return hinted() },
 	"old":      func([]string) *mcp.Server { return withOldUpdate() },
 	"picky":    func([]string) *mcp.Server { return picky() },
+}
+
+// withCustomMethod is an existing server with a method that the protocol does not have.
+func withCustomMethod(tools []string) *mcp.Server {
+	type params struct{ mcp.ParamsBase }
+	type result struct {
+		mcp.ResultBase
+		Secret string `json:"secret"`
+	}
+	server := existing(tools...)
+	if err := mcp.AddReceivingCustomMethod(server, "acme/search",
+		func(context.Context, *mcp.ServerSession, *params) (*result, error) {
+			return &result{Secret: "secret search"}, nil
+		}); err != nil {
+		panic(err)
+	}
+	return server
 }
 
 // visitsOfHost is visits for those to whom the host gives a permission. Its handler asks once.
@@ -167,9 +189,11 @@ func filing(tools []string) *mcp.Server {
 
 // askingThrice is an existing server whose handlers ask three times.
 func askingThrice() *mcp.Server {
-	questions := func(state string) (mcp.InputRequestMap, string) {
-		return mcp.InputRequestMap{"form": &mcp.ElicitParams{Message: "?"},
-			"roots": &mcp.ListRootsParams{}}, state + "x"
+	question := func(state string) (mcp.InputRequestMap, string) {
+		if len(state) == 1 {
+			return mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, state + "x"
+		}
+		return mcp.InputRequestMap{"form": &mcp.ElicitParams{Message: "?"}}, state + "x"
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "meet", InputSchema: map[string]any{"type": "object"}},
@@ -177,7 +201,7 @@ func askingThrice() *mcp.Server {
 			res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "three"}}}
 			if len(req.Params.RequestState) < 3 {
 				res = &mcp.CallToolResult{}
-				res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
 			}
 			return res, nil
 		})
@@ -187,7 +211,7 @@ func askingThrice() *mcp.Server {
 				Content: &mcp.TextContent{Text: "three"}}}}
 			if len(req.Params.RequestState) < 3 {
 				res = &mcp.GetPromptResult{}
-				res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
 			}
 			return res, nil
 		})
@@ -198,7 +222,7 @@ func askingThrice() *mcp.Server {
 			if len(req.Params.RequestState) < 3 {
 				// go-sdk refuses nil contents in versions with sessions
 				res = &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
-				res.InputRequests, res.RequestState = questions(req.Params.RequestState)
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
 			}
 			return res, nil
 		})

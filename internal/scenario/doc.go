@@ -20,7 +20,7 @@
 //	same: $1
 //
 // versions and transports are all of them by default. "client" has the MCP capabilities that
-// clients declare. "show" names what follows each answer: audit, log, headers. The test reads all
+// clients declare. "show" names what follows each answer: audit, log, debug, headers. The test reads all
 // other lines and sections. A line that begins with "#" is a comment.
 //
 // A step is "caller> method parameters". A caller is a name, which has one connection;
@@ -46,7 +46,7 @@
 //	< TEXT            the answer in short: a text, JSON, "error CODE MESSAGE DATA", "tools: a b"
 //	* METHOD PARAMS   a notification before the answer
 //	? METHOD PARAMS   a question of the server, in each version; the next line with > answers it
-//	audit: … log: …   records and lines of the log
+//	audit: … log: … debug: …    records and lines of the log
 //	same: A           the step again with an unknown name in place of A, as long as A; "A -> B"
 //	                  names one. All bytes are equal but for the name.
 //

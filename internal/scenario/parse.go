@@ -164,7 +164,7 @@ func isInput(text string) bool {
 }
 
 func isOutput(text string) bool {
-	return slices.ContainsFunc([]string{"<", "* ", "? ", "audit: ", "log: "}, func(p string) bool {
+	return slices.ContainsFunc([]string{"<", "* ", "? ", "audit: ", "log: ", "debug: "}, func(p string) bool {
 		return strings.HasPrefix(text, p)
 	})
 }
