@@ -133,8 +133,9 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		t.Fatal(err)
 	}
 	w.server.Linger()
+	handler := w.server.Handler()
 	w.started = w.taken()
-	return scenario.World{Handler: w.server.Handler(), Path: w.server.Path(), Token: w.token,
+	return scenario.World{Handler: handler, Path: w.server.Path(), Token: w.token,
 		Stdio: w.stdio, Do: w.do, Records: w.taken, Close: w.server.Shutdown}
 }
 
