@@ -19,17 +19,17 @@
 //	audit: tool_called denied tool_name=$1 …
 //	same: $1
 //
-// versions and transports are all of them by default. "client" has the MCP capabilities that
-// clients declare. "show" names what follows each answer: audit, log, debug, headers. The test reads all
-// other lines and sections. A line that begins with "#" is a comment.
+// versions and transports are all of them by default; the quick run leaves some pairs out. "client"
+// has the MCP capabilities that clients declare. "show" names what follows each answer: audit, log,
+// debug, headers. The test reads all other lines and sections. "# " begins a comment.
 //
 // A step is "caller> method parameters". A caller is a name, which has one connection;
 // "vera@two>" is another connection of vera. The forms of parameters are
 //
-//	tools/call NAME ARGUMENTS         also prompts/get
-//	resources/read URI                also resources/subscribe and unsubscribe
-//	completion/complete prompt NAME ARGUMENT VALUE          or resource URI …
-//	METHOD {"any":"parameters"}       as they are; "full METHOD" shows the whole result
+//	tools/call NAME ARGUMENTS      also prompts/get
+//	resources/read URI             also resources/subscribe and unsubscribe
+//	completion/complete prompt NAME ARGUMENT VALUE     or resource URI
+//	METHOD {"any":"parameters"}    as they are; "full METHOD" shows the whole result
 //
 // each followed by "with {…}" for further members. Other steps: "connect {capabilities}",
 // "notify METHOD {…}", "send TEXT" for any bytes, "GET" and "DELETE". "server> VERB TEXT" is for the
@@ -45,8 +45,8 @@
 //
 //	< TEXT            the answer in short: a text, JSON, "error CODE MESSAGE DATA", "tools: a b"
 //	* METHOD PARAMS   a notification before the answer
-//	? METHOD PARAMS   a question of the server, in each version; the next line with > answers it
-//	audit: … log: … debug: …    records and lines of the log
+//	? METHOD PARAMS   a question of the server, in any version; the next line with > answers it
+//	audit: … log: …   records, and lines of the log; debug: … are those of its lowest level
 //	same: A           the step again with an unknown name in place of A, as long as A; "A -> B"
 //	                  names one. All bytes are equal but for the name.
 //

@@ -118,7 +118,7 @@ func (f *file) parse(section int, lines []string) error {
 		switch {
 		case l.text == "" || l.text[0] == '#':
 			continue
-		case stepLine.MatchString(l.text) && !f.betweenQuestionAndAnswer(last, l, lines[i+1:]):
+		case stepLine.MatchString(l.text) && !betweenQuestionAndAnswer(last, l, lines[i+1:]):
 			last = &step{where: where, section: section, line: l, from: i + 1, to: i + 1}
 			f.steps = append(f.steps, last)
 			continue
@@ -143,7 +143,7 @@ func (f *file) parse(section int, lines []string) error {
 }
 
 // betweenQuestionAndAnswer reports whether a line changes the server while a question waits.
-func (f *file) betweenQuestionAndAnswer(last *step, l line, next []string) bool {
+func betweenQuestionAndAnswer(last *step, l line, next []string) bool {
 	if last == nil || !strings.HasPrefix(l.text, "server> ") {
 		return false
 	}
@@ -191,6 +191,19 @@ func (f *file) setups() []Setup {
 		all = next
 	}
 	return all
+}
+
+// spares reports whether the quick run leaves a variant out: of all versions and transports it has
+// each at least once.
+func (s Setup) spares(v variant) bool {
+	switch {
+	case len(s.versions) < len(allVersions):
+		return false
+	case len(s.transports) == 1:
+		return v.version == "2025-06-18"
+	}
+	return v.version == "2025-06-18" && v.transport == "http" ||
+		v.version == "2025-11-25" && v.transport == "stdio"
 }
 
 // variant is a protocol version, a transport, and a choice of the server.

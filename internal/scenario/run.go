@@ -65,6 +65,9 @@ func (f *file) run(t *testing.T, build func(t testing.TB, s Setup) World) {
 		for _, version := range setup.versions {
 			for _, transport := range setup.transports {
 				v := variant{version, transport, setup.choice}
+				if testing.Short() && !*update && setup.spares(v) {
+					continue
+				}
 				t.Run(strings.TrimSpace(transport+" "+version+" "+v.choice), func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()

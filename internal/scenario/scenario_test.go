@@ -9,7 +9,9 @@ import (
 )
 
 func TestMergedLinesHaveTheirConditions(t *testing.T) {
-	of := func(version, transport string) variant { return variant{version: version, transport: transport} }
+	of := func(version, transport string) variant {
+		return variant{version: version, transport: transport}
+	}
 	for name, test := range map[string]struct {
 		got  map[variant][]string
 		want string
