@@ -164,9 +164,8 @@ func isInput(text string) bool {
 }
 
 func isOutput(text string) bool {
-	return slices.ContainsFunc([]string{"<", "* ", "? ", "audit: ", "log: ", "debug: "}, func(p string) bool {
-		return strings.HasPrefix(text, p)
-	})
+	kinds := []string{"<", "* ", "? ", "audit: ", "log: ", "debug: "}
+	return slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(text, k) })
 }
 
 // setups returns a setup for each choice of the alternatives of the section "server".

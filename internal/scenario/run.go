@@ -378,8 +378,8 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 	var m struct {
 		message
 		Params struct {
-			Name string `json:"name"`
-			URI  string `json:"uri"`
+			Name any `json:"name"`
+			URI  any `json:"uri"`
 		} `json:"params"`
 	}
 	// A body that is no message has no name, and is answered without an id.
@@ -398,7 +398,9 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 	if c.session != "" || !c.sessions() {
 		header.Set("Mcp-Protocol-Version", c.version)
 	}
-	target := m.Params.Name + m.Params.URI
+	name, _ := m.Params.Name.(string)
+	uri, _ := m.Params.URI.(string)
+	target := name + uri
 	if !c.sessions() && m.Method != "" {
 		header.Set("Mcp-Method", m.Method)
 		if target != "" && named.MatchString(m.Method) && printable.MatchString(target) {
