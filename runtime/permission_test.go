@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -350,57 +348,6 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	}
 }
 
-func TestSourceThatFailsDenies(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	sink, logged := &keeper{}, &journal{}
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
-		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := callText(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
-		t.Fatal(got)
-	}
-	sink.taken()
-	p.fails(errors.New("the database is away"))
-	if got := callText(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
-		"again later" {
-		t.Error(got)
-	}
-	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
-		!strings.Contains(logged.String(), "the database is away") {
-		t.Errorf("%+v %s", e, logged)
-	}
-	// A grant that is no valid one denies as well.
-	p.fails(nil)
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
-		Unrestricted: true})
-	if got := callText(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
-		"again later" {
-		t.Error(got)
-	}
-}
-
-func TestSourceIsQueriedWithEachCallThatNeedsIt(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
-		Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
-	url := serve(t, s)
-	session := connectHTTP(t, url, tokens["Member"], "")
-	for range 5 {
-		callText(t, session, "read", `{"path":"docs/a"}`)
-	}
-	// nobody's grants are no question
-	callText(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`)
-	if got := p.questions(); got != 5 {
-		t.Errorf("asked %d times for 5 calls", got)
-	}
-}
-
 func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *",
@@ -436,42 +383,6 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	} {
 		if got := callText(t, session, "run", arguments); got != want {
 			t.Errorf("%s: %s, want %s", arguments, got, want)
-		}
-	}
-}
-
-func TestToolThatIsNotRequestedAsItWasDeclaredIsRefused(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	for name, ask := range map[string][]toolset.Named{
-		"none": {},
-		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
-			Values: []string{"docs/a"}}},
-		"another kind": {{Argument: "path", Kinds: []string{grant.FileWrite},
-			Values: []string{"docs/a"}}},
-		"no kind": {{Argument: "path", Values: []string{"docs/a"}}},
-		"several values": {{Argument: "path", Kinds: []string{grant.FileRead},
-			Values: []string{"docs/a", "docs/b"}}},
-	} {
-		ran := false
-		tool := reading
-		tool.Input = `{"type":"object"}`
-		tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			if err := decode.Nothing(call.Arguments); err != nil {
-				return toolset.Result{}, err
-			}
-			_, err := call.Allow(ctx, ask...)
-			if err == nil {
-				ran = true
-			}
-			return toolset.Done(err)
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})},
-			toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
-		if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran ||
-			!strings.Contains(got, "run go generate") {
-			t.Errorf("%s: %v %s", name, ran, got)
 		}
 	}
 }
@@ -670,30 +581,5 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 			e.Grants[0].Kind != grant.FileWrite {
 			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
 		}
-	}
-}
-
-func TestRefusedCallMakesNoFile(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**",
-		Unrestricted: true})
-	opened := roots(t, nil)
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened},
-		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
-			{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
-		}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
-	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy",
-		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got,
-		"!permission_denied: queue.push") {
-		t.Error(got)
-	}
-	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead,
-		Resource: "docs/**", Unrestricted: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new",
-		grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a refused call has made a file: %v", err)
 	}
 }
