@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -631,11 +632,8 @@ func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
 func (c *raw) unread(t *testing.T, body string) net.Conn {
 	t.Helper()
 	host := strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"), "/mcp")
-	conn, err := net.Dial("tcp", host)
+	conn, err := memnet.Dialer{}.DialContext(t.Context(), "tcp", host)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
 	authorization := ""
@@ -686,8 +684,8 @@ func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
 		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
 		}}
-	elsewhere := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127,
-		0, 0, 2)}}).DialContext}
+	elsewhere := &http.Transport{
+		DialContext: memnet.Dialer{From: net.IPv4(127, 0, 0, 2)}.DialContext}
 	defer elsewhere.CloseIdleConnections()
 	for name, test := range map[string]struct {
 		token, other string

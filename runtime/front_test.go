@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
@@ -656,7 +656,7 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 		"another site": {"Origin: https://evil.example\r\nContent-Type: application/json\r\n",
 			"403"},
 	} {
-		conn, err := net.Dial("tcp", address)
+		conn, err := memnet.Dialer{}.DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,28 @@
+package runtime_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// Clients of the tests reach the servers of [serve], which have no sockets.
+func init() { http.DefaultTransport = memnet.Transport{Other: http.DefaultTransport} }
+
+// serve serves until the test ends, and returns the endpoint. It also works in a bubble.
+func serve(t testing.TB, s *runtime.Server) string {
+	t.Helper()
+	url := memnet.Start(t, &http.Server{Handler: s.Handler()})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutting the server down: %v", err)
+		}
+	})
+	return url + s.Path()
+}
