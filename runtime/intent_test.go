@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -535,28 +536,27 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 // An intent that takes long, and then fails, tells nobody that the tool exists: the response is no
 // stream, as that of a refusal.
 func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
-	server := func(t testing.TB) *runtime.Server {
-		slow := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-			if e.Type != audit.Outage {
-				time.Sleep(3 * transport.StreamAfter)
-			}
-			return errors.New("the disk is full")
-		})
-		tools := readingAndWriting(done)[1:2]
-		hidden := tools[0]
-		hidden.Name = "hidden"
-		return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute},
-			toolsetOf(append(tools, hidden), access.Rule{Tool: "hidden", MinRole: admin}))
-	}
+	tools := readingAndWriting(done)[1:2]
+	hidden := tools[0]
+	hidden.Name = "hidden"
+	set := toolsetOf(append(tools, hidden), access.Rule{Tool: "hidden", MinRole: admin})
 	for _, first := range []string{"writes", "hidden", "no_such"} {
-		inBubble(t, server, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-			c.client.Timeout = 0
-			got := c.call(t, first, "", nil)
-			if got.status != http.StatusOK ||
-				got.header.Get("Content-Type") != "application/json" ||
-				!strings.Contains(got.body, "internal error") {
-				t.Errorf("%s: %s", first, got)
-			}
-		})
+		for _, version := range eras {
+			synctest.Test(t, func(t *testing.T) {
+				slow := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					if e.Type != audit.Outage {
+						time.Sleep(3 * transport.StreamAfter)
+					}
+					return errors.New("the disk is full")
+				})
+				s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute}, set)
+				got := newRaw(t, serve(t, s), tokens["Member"], version).call(t, first, "", nil)
+				if got.status != http.StatusOK ||
+					got.header.Get("Content-Type") != "application/json" ||
+					!strings.Contains(got.body, "internal error") {
+					t.Errorf("%s, %s: %s", version, first, got)
+				}
+			})
+		}
 	}
 }

@@ -17,6 +17,12 @@ func init() { http.DefaultTransport = memnet.Transport{Other: http.DefaultTransp
 func serve(t testing.TB, s *runtime.Server) string {
 	t.Helper()
 	url := memnet.Start(t, &http.Server{Handler: s.Handler()})
+	shutDown(t, s)
+	return url + s.Path()
+}
+
+// shutDown shuts a server down when the test ends. A bubble needs this for its goroutines to end.
+func shutDown(t testing.TB, s *runtime.Server) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -24,5 +30,4 @@ func serve(t testing.TB, s *runtime.Server) string {
 			t.Errorf("shutting the server down: %v", err)
 		}
 	})
-	return url + s.Path()
 }
