@@ -354,7 +354,6 @@ func (c *tap) get(step, session, lastEvent, stop string, inform func()) {
 		text := c.post(http.MethodGet, "", map[string]string{"Last-Event-Id": lastEvent},
 			probe{stop: stop, inform: inform})
 		if strings.HasPrefix(text, "409\n") { // go-sdk has not noticed the end of the last one
-			time.Sleep(10 * time.Millisecond)
 			continue
 		}
 		c.keep(step, text)
