@@ -482,7 +482,8 @@ func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
 				}
 			}
 		}
-		if events[audit.TaskAsked] != 2 || events[audit.ToolCalled] != 1 || events[audit.TaskEnded] != 1 ||
+		if events[audit.TaskAsked] != 2 || events[audit.ToolCalled] != 1 ||
+			events[audit.TaskEnded] != 1 ||
 			call != ended || events[audit.TaskUpdate] != 12 {
 			t.Errorf("%v, %s, %s", events, call, ended)
 		}
@@ -1294,8 +1295,8 @@ func TestNoTaskIsSubscribedTo(t *testing.T) {
 				t.Error(got)
 			}
 			old := newRaw(t, url, "ada/ide/Member", "2025-11-25")
-			if got := old.ask(t, "subscriptions/listen", listen, nil); strings.Contains(got.body, "-32021") ||
-				strings.Contains(got.body, of) {
+			got := old.ask(t, "subscriptions/listen", listen, nil)
+			if strings.Contains(got.body, "-32021") || strings.Contains(got.body, of) {
 				t.Error(got)
 			}
 		}
@@ -1399,7 +1400,8 @@ func TestNoLogEventOrRecordHasTheIDOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		sink, store := &keeper{}, &created{Store: task.NewMemory()}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(), Tasks: store})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(),
+			Tasks: store})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "ask", "").ID
 		c.until(t, id, "input_required")
