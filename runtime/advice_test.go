@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -167,7 +168,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id",
 				Message: "is missing"}}))
 		}},
-		{Name: "timeout", Timeout: 150 * time.Millisecond,
+		{Name: "timeout", Timeout: time.Minute,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				runtime.Advise(ctx, 0.5, "look there")
 				<-ctx.Done()
@@ -197,33 +198,35 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 	for i := range tools {
 		tools[i].Input = `{"type":"object"}`
 	}
-	s := newServer(t, runtime.Options{}, toolsetOf(tools))
-	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
-		for name, test := range map[string]struct {
-			text    string
-			toModel bool
-			more    []string
-		}{
-			"arguments": {"is missing", true, nil},
-			"timeout":   {"timed out after 150ms", true, []string{advice}},
-			"output":    {"its limit on output", true, nil},
-			"advised":   {"its limit on output", true, []string{advice}},
-			"rate":      {"its limit on rate", true, nil},
-			"handler":   {"no such thing", false, nil},
-			"panic":     {"internal error", false, nil},
-		} {
-			got := l.call(t, name, `{}`).response(t)
-			all := contents(got)
-			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
-				strings.Contains(all[0], toModel) != test.toModel {
-				t.Errorf("%s: %s", name, got.text)
-			} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
-				t.Errorf("%s: %s", name, got.text)
+	onEveryTransport(t, func(t *testing.T, era string, http bool) {
+		synctest.Test(t, func(t *testing.T) {
+			l := over(t, newServer(t, runtime.Options{}, toolsetOf(tools)), era, http)
+			for name, test := range map[string]struct {
+				text    string
+				toModel bool
+				more    []string
+			}{
+				"arguments": {"is missing", true, nil},
+				"timeout":   {"timed out after 1m0s", true, []string{advice}},
+				"output":    {"its limit on output", true, nil},
+				"advised":   {"its limit on output", true, []string{advice}},
+				"rate":      {"its limit on rate", true, nil},
+				"handler":   {"no such thing", false, nil},
+				"panic":     {"internal error", false, nil},
+			} {
+				got := l.call(t, name, `{}`).response(t)
+				all := contents(got)
+				if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
+					strings.Contains(all[0], toModel) != test.toModel {
+					t.Errorf("%s: %s", name, got.text)
+				} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
+					t.Errorf("%s: %s", name, got.text)
+				}
 			}
-		}
-		if got := l.call(t, "fits", `{}`).response(t); got.Result.IsError {
-			t.Error(got.text)
-		}
+			if got := l.call(t, "fits", `{}`).response(t); got.Result.IsError {
+				t.Error(got.text)
+			}
+		})
 	})
 }
 

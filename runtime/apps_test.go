@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -67,37 +68,41 @@ func readsBoard(t *testing.T, endpoint, user, era string) bool {
 }
 
 func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
-	for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
-		source := &shelf{}
-		options.Catalogs = source
-		s := newServer(t, options, boards())
-		endpoint := serve(t, s)
-		for _, era := range eras {
-			session := connectHTTP(t, endpoint, tokens["Admin"], era)
-			shows := func() bool {
-				var uris []string
-				for r, err := range session.Resources(t.Context(), nil) {
-					if err != nil {
-						t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
+			source := &shelf{}
+			options.Catalogs = source
+			s := newServer(t, options, boards())
+			endpoint := serve(t, s)
+			for _, era := range eras {
+				session := connectHTTP(t, endpoint, tokens["Admin"], era)
+				shows := func() bool {
+					var uris []string
+					for r, err := range session.Resources(t.Context(), nil) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						uris = append(uris, r.URI)
 					}
-					uris = append(uris, r.URI)
+					return slices.Contains(uris, boardURI)
 				}
-				return slices.Contains(uris, boardURI)
-			}
-			for _, test := range []struct {
-				off  []string
-				want bool
-			}{{nil, true}, {[]string{"edit"}, true}, {[]string{"edit", "show"}, false}, {nil, true}} {
-				source.turnOff(test.off...)
-				soon(t, "the app follows its tools", func() bool { return shows() == test.want })
-				for user, may := range map[string]bool{"Viewer": false, "Member": true, "Admin": true} {
-					if got := readsBoard(t, endpoint, user, era); got != (may && test.want) {
-						t.Errorf("%s, %s, off %v: reads %t", era, user, test.off, got)
+				for _, test := range []struct {
+					off  []string
+					want bool
+				}{{nil, true}, {[]string{"edit"}, true}, {[]string{"edit", "show"}, false}, {nil, true}} {
+					source.turnOff(test.off...)
+					if synctest.Wait(); shows() != test.want {
+						t.Errorf("%s, off %v: the app is listed: %t", era, test.off, !test.want)
+					}
+					for user, may := range map[string]bool{"Viewer": false, "Member": true, "Admin": true} {
+						if got := readsBoard(t, endpoint, user, era); got != (may && test.want) {
+							t.Errorf("%s, %s, off %v: reads %t", era, user, test.off, got)
+						}
 					}
 				}
 			}
 		}
-	}
+	})
 }
 
 func TestAnAppOfRemovedToolsIsUnknown(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -150,13 +151,6 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					panic("boom")
 				}}}), stock(),
 			`Options.Capabilities cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
-		{"a host that does not come back with a spelling",
-			on(runtime.Options{CapabilityTimeout: 200 * time.Millisecond,
-				Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
-					time.Sleep(time.Second)
-					return p, nil
-				}}}), stock(),
-			`mcp server: Options.Capabilities: MapAction of dcim.change_device: no response in time`},
 		{"an action that cannot be written",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(p string) (string, error) {
@@ -208,6 +202,24 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A host that does not return the name of an action does not start either.
+func TestActionThatIsNotMappedInTimeDoesNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada")
+		_, err := runtime.New(runtime.Options{PermissionAware: true, Identity: hosted(),
+			Capabilities: oddHost{fakeHost: h, spell: func(p string) (string, error) {
+				time.Sleep(time.Hour)
+				return p, nil
+			}}, Logger: quiet()}, stock())
+		if err == nil || !strings.Contains(err.Error(), "mcp server: Options.Capabilities: "+
+			"MapAction of dcim.change_device: no response in time") {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour) // its goroutine ends
+	})
 }
 
 func noCall(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
@@ -428,33 +440,32 @@ func TestAdaptersMapVerbs(t *testing.T) {
 }
 
 func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada")
-	crash := func(string) (string, bool) { panic("boom") }
-	release := make(chan struct{})
-	defer close(release)
-	hang := func(string) (string, bool) { <-release; return "", false }
-	const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
-	const form = ", which is not an action: return letters, digits and underscores, and not none"
-	for want, verb := range map[string]func(string) (string, bool){
-		of + `it returns ""` + form:                                       verbsOf("list "),
-		of + `it returns "none"` + form:                                   verbsOf("list none"),
-		of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
-		of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
-		of + `it panicked: boom`:                                          crash,
-		`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
-	} {
-		timeout := runtime.DefaultCapabilityTimeout
-		if strings.Contains(want, "in time") {
-			timeout = 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada")
+		crash := func(string) (string, bool) { panic("boom") }
+		hang := func(string) (string, bool) {
+			time.Sleep(time.Hour)
+			return "", false
 		}
-		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
-			CapabilityTimeout: timeout, Capabilities: verbHost{h, verb},
-			Logger: quiet()}, crud())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nwant\n%s", err, want)
+		const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
+		const form = ", which is not an action: return letters, digits and underscores, and not none"
+		for want, verb := range map[string]func(string) (string, bool){
+			of + `it returns ""` + form:                                       verbsOf("list "),
+			of + `it returns "none"` + form:                                   verbsOf("list none"),
+			of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
+			of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
+			of + `it panicked: boom`:                                          crash,
+			`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
+		} {
+			_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
+				Capabilities: verbHost{h, verb}, Logger: quiet()}, crud())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v\nwant\n%s", err, want)
+			}
 		}
-	}
+		time.Sleep(time.Hour) // its goroutine ends
+	})
 }
 
 // Two templates that one URI may be have equal rules, until an adapter maps their verbs apart.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -237,22 +238,23 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 
 // A handler that runs on after its time limit reads the value no longer.
 func TestAbandonedHandlerHasNoCallerValue(t *testing.T) {
-	answered, seen := make(chan struct{}), make(chan string, 1)
-	set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
-		Timeout: 200 * time.Millisecond,
-		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			before := valueIn(ctx)
-			<-answered
-			seen <- before + ", then " + valueIn(ctx)
-			return toolset.Done(nil)
-		}}})
-	c := newRaw(t, serve(t, newServer(t, runtime.Options{Identity: valued()}, set)), "ada-one",
-		"2026-07-28")
-	c.call(t, "hangs", "", nil)
-	close(answered)
-	if got := <-seen; got != "true <ada-one>, then false <>" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		answered, seen := make(chan struct{}), make(chan string, 1)
+		set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
+			Timeout: time.Second,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				before := valueIn(ctx)
+				<-answered
+				seen <- before + ", then " + valueIn(ctx)
+				return toolset.Done(nil)
+			}}})
+		s := newServer(t, runtime.Options{Identity: valued()}, set)
+		newRaw(t, serve(t, s), "ada-one", "2026-07-28").call(t, "hangs", "", nil)
+		close(answered)
+		if got := <-seen; got != "true <ada-one>, then false <>" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestAdoptedHandlersReadTheCallerValue(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -394,71 +395,70 @@ func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
 }
 
 func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		heeds  bool
-		answer string
-	}{
-		{"a handler that heeds its context", true, "timed out after 500ms"},
-		{"a handler that does not", false, "timed out after 500ms"},
-	} {
-		var log journal
-		var events = make(chan audit.Event, 8)
-		stuck, ended := make(chan struct{}), make(chan error, 8)
-		s := newServer(t, runtime.Options{Logger: log.logger(),
-			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-				events <- e
-				return nil
-			})},
-			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
-				Timeout: 500 * time.Millisecond,
-				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-					<-ctx.Done()
-					ended <- ctx.Err()
-					if !test.heeds {
-						<-stuck
-					}
-					return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
-				}}}))
-		url := serve(t, s)
+	for name, heeds := range map[string]bool{"a handler that heeds its context": true,
+		"a handler that does not": false} {
 		for _, era := range eras {
-			start := time.Now()
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
-				&mcp.CallToolParams{Name: "slow"})
-			if err != nil || !res.IsError || text(res) != test.answer ||
-				time.Since(start) > 15*time.Second {
-				t.Errorf("%s, %s: %v %q", test.name, era, err, text(res))
-			}
-			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s, %s: the context ended with %v", test.name, era, err)
-			}
-			if e := <-events; e.Status != audit.Intent {
-				t.Errorf("%s, %s: recorded as %s before", test.name, era, e.Status)
-			}
-			if e := <-events; e.Failure != audit.Timeout {
-				t.Errorf("%s, %s: recorded as %s", test.name, era, e.Status)
-			}
-		}
-		close(stuck)
-		if reported := strings.Contains(log.String(),
-			"goroutine is still running"); reported == test.heeds {
-			t.Errorf("%s: reported %v:\n%s", test.name, reported, log.String())
+			synctest.Test(t, func(t *testing.T) {
+				var log journal
+				events := make(chan audit.Event, 8)
+				stuck, ended := make(chan struct{}), make(chan error, 8)
+				sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					events <- e
+					return nil
+				})
+				const limit = 10 * time.Second
+				s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink},
+					toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
+						Timeout: limit,
+						Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+							<-ctx.Done()
+							ended <- ctx.Err()
+							if !heeds {
+								<-stuck
+							}
+							return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
+						}}}))
+				client := connectHTTP(t, serve(t, s), tokens["Admin"], era)
+				start := time.Now()
+				res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "slow"})
+				if took := time.Since(start); err != nil || !res.IsError ||
+					text(res) != "timed out after 10s" || took < limit || took > limit+time.Second {
+					t.Errorf("%s, %s: after %v: %v %q", name, era, took, err, text(res))
+				}
+				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s, %s: the context ended with %v", name, era, err)
+				}
+				if e := <-events; e.Status != audit.Intent {
+					t.Errorf("%s, %s: recorded as %s before", name, era, e.Status)
+				}
+				if e := <-events; e.Failure != audit.Timeout {
+					t.Errorf("%s, %s: recorded as %s", name, era, e.Status)
+				}
+				close(stuck)
+				synctest.Wait()
+				if reported := strings.Contains(log.String(),
+					"goroutine is still running"); reported == heeds {
+					t.Errorf("%s: reported %v:\n%s", name, reported, log.String())
+				}
+			})
 		}
 	}
 }
 
 func TestLateSuccessIsStillAnAnswer(t *testing.T) {
-	s := newServer(t, runtime.Options{},
-		toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
-			Timeout: time.Millisecond,
-			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				<-ctx.Done()
-				return toolset.Structured(map[string]bool{"done": true}, nil)
-			}}}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
-		t.Errorf("%s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, runtime.Options{},
+			toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
+				Timeout: time.Millisecond,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					<-ctx.Done()
+					return toolset.Structured(map[string]bool{"done": true}, nil)
+				}}}))
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
+			t.Errorf("%s", got)
+		}
+	})
 }
 
 func TestCancelledCallEndsTheHandlersContext(t *testing.T) {

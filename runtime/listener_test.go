@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -201,16 +200,14 @@ func newPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *p
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, p) }()
+	go func() {
+		err := s.RunIO(context.Background(), in, out, p)
+		out.Close()
+		done <- err
+	}()
 	c := &pipe{toServer, bufio.NewScanner(fromServer)}
 	c.lines.Buffer(nil, 1<<21)
-	hang := time.AfterFunc(3*time.Minute, func() {
-		t.Error("the session over lines is still in use after 3 minutes")
-		toServer.Close()
-		fromServer.Close()
-	})
 	t.Cleanup(func() {
-		hang.Stop()
 		toServer.Close()
 		go func() {
 			for c.lines.Scan() { // what was still on its way
@@ -274,6 +271,16 @@ func everywhere(t *testing.T, s *runtime.Server,
 			test(t, "stdio", overPipe(t, s, principalOf("Member"), era))
 		})
 	}
+}
+
+// over is a client of a server over HTTP, or over pipes, for a bubble.
+func over(t *testing.T, s *runtime.Server, era string, http bool) *listener {
+	t.Helper()
+	if http {
+		return overHTTP(t, serve(t, s), tokens["Member"], era)
+	}
+	shutDown(t, s)
+	return overPipe(t, s, principalOf("Member"), era)
 }
 
 // lines is a log of JSON lines.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -745,7 +746,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 			for i := range says {
 				l.Info("m", "marker", marker, "i", i, "id", runtime.RequestID(ctx))
 				runtime.Progress(ctx).Report(float64(i+1), says, marker)
-				time.Sleep(time.Millisecond)
+				goruntime.Gosched()
 			}
 			return toolset.Structured(map[string]any{"marker": marker,
 				"id": runtime.RequestID(ctx)}, nil)

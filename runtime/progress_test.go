@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -113,34 +114,38 @@ func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
 
 // Reports are sent while the call lasts, and no more often than a client can show.
 func TestProgressIsSentWhileTheCallLastsAndNotTooOften(t *testing.T) {
-	heardOf := make(chan struct{})
-	var took time.Duration
-	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
-		began := time.Now()
-		for i := range 100 {
-			runtime.Progress(ctx).Report(float64(i), 100, "")
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		heardOf := make(chan struct{})
+		var took time.Duration
+		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+			began := time.Now()
+			for i := range 100 {
+				runtime.Progress(ctx).Report(float64(i), 100, "")
+				time.Sleep(time.Millisecond)
+			}
+			select {
+			case <-heardOf: // the last of them, which had to wait
+			case <-ctx.Done():
+				t.Error("the last report was not sent while the call lasted")
+			}
+			took = time.Since(began)
+		}))
+		shutDown(t, s)
+		c := newPipe(t, s, principalOf("Member"), "2025-11-25")
+		c.write(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work",`+
+			`"_meta":{"progressToken":1}}}`)
+		reports := 0
+		for c.lines.Scan() {
+			if reports++; parseMessage(t, c.lines.Text()).Params.Progress == 99 {
+				break
+			}
 		}
-		select {
-		case <-heardOf: // the last of them, which had to wait
-		case <-ctx.Done():
-			t.Error("the last report was not sent while the call lasted")
+		close(heardOf)
+		if more := c.until(t, 1); len(more) != 1 {
+			t.Errorf("%s", more)
 		}
-		took = time.Since(began)
-	}))
-	c := newPipe(t, s, principalOf("Member"), "2025-11-25")
-	c.write(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":1}}}`)
-	reports := 0
-	for c.lines.Scan() {
-		if reports++; parseMessage(t, c.lines.Text()).Params.Progress == 99 {
-			break
+		if most := 2 + int(took/(50*time.Millisecond)); reports > most || reports < 2 {
+			t.Errorf("%d reports in %s, at most %d", reports, took, most)
 		}
-	}
-	close(heardOf)
-	if more := c.until(t, 1); len(more) != 1 {
-		t.Errorf("%s", more)
-	}
-	if most := 2 + int(took/(50*time.Millisecond)); reports > most {
-		t.Errorf("%d reports in %s, at most %d", reports, took, most)
-	}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -301,17 +302,18 @@ func TestScopesAreEnforced(t *testing.T) {
 }
 
 func TestZeroTimeoutIsTheDefault(t *testing.T) {
-	got := make(chan time.Duration, 1)
-	s := newServer(t, runtime.Options{},
-		oneTool("look", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			deadline, _ := ctx.Deadline()
-			got <- time.Until(deadline)
-			return toolset.Done(nil)
-		}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	c.call(t, "look", "", nil)
-	if left := <-got; left > runtime.DefaultTimeout ||
-		left < runtime.DefaultTimeout-10*time.Second {
-		t.Errorf("%s left", left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan time.Duration, 1)
+		s := newServer(t, runtime.Options{},
+			oneTool("look", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				deadline, _ := ctx.Deadline()
+				got <- time.Until(deadline)
+				return toolset.Done(nil)
+			}))
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		c.call(t, "look", "", nil)
+		if left := <-got; left != runtime.DefaultTimeout {
+			t.Errorf("%s left", left)
+		}
+	})
 }

@@ -106,6 +106,8 @@ var mayImport = map[string][]string{
 	"internal/fresh": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
+	// Connections of tests, without sockets.
+	"internal/memnet": {},
 	// It writes the documentation as a site, in a module of its own.
 	"internal/site": {},
 	// The checkout for tests, likewise.
@@ -142,7 +144,8 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
 		"runtime/identity", "runtime/internal/credential"},
 	"runtime/toolclient": {},
-	"runtime/mcptest":    {"runtime", "runtime/access", "runtime/identity", "runtime/toolset"},
+	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
+		"runtime/toolset"},
 	"runtime/redact":     {},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
 		"runtime/isolate", "runtime/sandbox/internal/...", "runtime/toolset"},
