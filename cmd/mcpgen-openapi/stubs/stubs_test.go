@@ -324,7 +324,7 @@ func TestDeepAndCyclic(t *testing.T) {
 	b.WriteString(`,"D15":{"type":"object","properties":{"last":{"type":"string"}}}`)
 	b.WriteString("}}}")
 	var files map[string][]byte
-	allocates(t, 1, func() { files = check(t, len(names), []byte(b.String())) })
+	allocates(t, 512, func() { files = check(t, len(names), []byte(b.String())) })
 	types := string(files[typesFile])
 	if n := strings.Count(types, "\ntype C"); n > maxDepth+2 {
 		t.Errorf("%d types in each other", n)
