@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"os"
@@ -76,6 +75,19 @@ func (c *scriptCommands) run(ts *testscript.TestScript, neg bool, args []string)
 	}
 }
 
+// output keeps what a command and the programs that it starts write at once.
+type output struct {
+	mutex sync.Mutex
+	text  []byte
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
 // within runs a command in this process, in the directory of a script and with its variables.
 func (c *scriptCommands) within(ts *testscript.TestScript, name string, args []string) (
 	ok bool, err error,
@@ -102,7 +114,7 @@ func (c *scriptCommands) within(ts *testscript.TestScript, name string, args []s
 	dir := ts.MkAbs(".")
 	ts.Check(os.Chdir(dir))
 	defer os.Chdir(before)
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr output
 	ok, err = false, testgo.ErrOther
 	switch {
 	case name == "mcpgen":
@@ -116,8 +128,8 @@ func (c *scriptCommands) within(ts *testscript.TestScript, name string, args []s
 		ok, err = c.toolchain.Test(&stdout, dir, args[1:]...)
 	}
 	if err == nil {
-		ts.Stdout().Write(stdout.Bytes())
-		ts.Stderr().Write(stderr.Bytes())
+		ts.Stdout().Write(stdout.text)
+		ts.Stderr().Write(stderr.text)
 	}
 	return ok, err
 }

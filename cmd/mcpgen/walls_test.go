@@ -368,8 +368,16 @@ func TestWallsToTheOutside(t *testing.T) {
 			sdk[p.Module.Path] = true
 		}
 	}
+	all := map[string]listed{}
+	for _, p := range packagesOf(t, "-deps", "work") {
+		all[p.ImportPath] = p
+	}
 	for name, may := range linksAllowed(t) {
-		for _, p := range packagesOf(t, "-deps", "./"+name) {
+		links := linked(all, name)
+		if len(links) == 0 {
+			t.Errorf("there is no package %s", name)
+		}
+		for _, p := range links {
 			if p.Standard || within(p.Module.Path, modulePath+"/...") || may.sdk &&
 				sdk[p.Module.Path] ||
 				slices.Contains(may.modules, p.Module.Path) {
@@ -378,6 +386,28 @@ func TestWallsToTheOutside(t *testing.T) {
 			t.Errorf("%s links %s", name, p.ImportPath)
 		}
 	}
+}
+
+// linked returns the packages of a name or pattern, and those that they link.
+func linked(all map[string]listed, name string) map[string]listed {
+	found := map[string]listed{}
+	var add func(string)
+	add = func(path string) {
+		p, known := all[path]
+		if _, again := found[path]; again || !known { // C and unsafe are not listed
+			return
+		}
+		found[path] = p
+		for _, imported := range p.Imports {
+			add(imported)
+		}
+	}
+	for path := range all {
+		if within(path, modulePath+"/"+name) || name == "." && path == modulePath {
+			add(path)
+		}
+	}
+	return found
 }
 
 // within reports whether a package is the allowed one, or below an allowed "x/...".

@@ -271,7 +271,9 @@ func (k *checker) report(w io.Writer) (ok bool) {
 		}
 		at := k.fset.Position(fault.Pos)
 		if rel, err := filepath.Rel(k.module.dir, at.Filename); err == nil {
-			at.Filename = "." + string(filepath.Separator) + rel
+			if at.Filename = rel; filepath.Base(rel) == rel {
+				at.Filename = "." + string(filepath.Separator) + rel
+			}
 		}
 		fmt.Fprintf(w, "%s: %s\n", at, fault.Msg)
 	}

@@ -258,10 +258,11 @@ func (m *module) match(patterns []string) ([]*packages.Package, error) {
 			continue
 		}
 		err := filepath.WalkDir(start, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
 			name := d.Name()
 			switch {
-			case err != nil:
-				return err
 			case d.Type()&fs.ModeSymlink != 0:
 				return ErrOther
 			case !d.IsDir():
