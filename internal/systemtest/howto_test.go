@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,7 +74,7 @@ func TestHowtoProgramsBuild(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"gofmt -l .", "go tool mcpgen ./...", "go vet ./...",
-		"go test ./..."} {
+		"go test -vet=off ./..."} {
 		if out := testrepo.Output(t, dir, command); command == "gofmt -l ." && out != "" {
 			t.Errorf("%s: %s", command, out)
 		}
@@ -147,55 +146,5 @@ func TestHowtoFilesParse(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", b.page, err, b.text)
 		}
-	}
-}
-
-// TestTroubleshootingQuotesMessages finds the messages that docs/howto/troubleshooting.md quotes in
-// headings and in the first cells of tables in the source of the runtime. Those of the section
-// Building are of other programs as well.
-func TestTroubleshootingQuotesMessages(t *testing.T) {
-	root := testrepo.Root(t)
-	var source strings.Builder
-	add := func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(file)
-		source.Write(text)
-		return err
-	}
-	if err := filepath.WalkDir(filepath.Join(root, "runtime"), add); err != nil {
-		t.Fatal(err)
-	}
-	messages := regexp.MustCompile(`" \+\s*"`).ReplaceAllString(source.String(), "")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "howto", "troubleshooting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(page), "\n## Building\n")
-	_, after, found := strings.Cut(rest, "\n## Start\n")
-	if !found {
-		t.Fatal("the page has no section Building before a section Start")
-	}
-	quoted := 0
-	for line := range strings.Lines(before + after) {
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "| "):
-			line, _, _ = strings.Cut(line[2:], " | ")
-		default:
-			continue
-		}
-		for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
-			for part := range strings.SplitSeq(code[1], "…") {
-				quoted++
-				if !strings.Contains(messages, strings.TrimSpace(part)) {
-					t.Errorf("no message of the runtime has %q", part)
-				}
-			}
-		}
-	}
-	if quoted < 30 {
-		t.Errorf("only %d parts of messages are quoted", quoted)
 	}
 }

@@ -21,16 +21,14 @@ import (
 // CI it fails.
 func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 	inspect := newInspector(t)
-	bin := t.TempDir()
-	testrepo.Output(t, testrepo.Root(t), "go build -o "+bin+" ./examples/inventory ./examples/team")
 	tests := []struct {
 		name    string
 		command []string
 		lists   string // a tool that only the highest role sees
 	}{
-		{"inventory", []string{filepath.Join(bin, "inventory"), "-seed", "-stdio", "-as", "ada",
+		{"inventory", []string{program(t, "inventory"), "-seed", "-stdio", "-as", "ada",
 			"-role", "Admin", "-db", filepath.Join(t.TempDir(), "inventory.db")}, `"delete_device"`},
-		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db",
+		{"team", []string{program(t, "team"), "-stdio", "ada", "-db",
 			filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
 	}
 	for _, test := range tests {
@@ -60,11 +58,9 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 // catalogs, can be given one. The catalog is made through the API, on both engines.
 func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 	inspect := newInspector(t)
-	bin := filepath.Join(t.TempDir(), "team")
-	testrepo.Output(t, testrepo.Root(t), "go build -o "+bin+" ./examples/team")
 	for engine, kept := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
-			server := testserver.Run(t, exec.Command(bin, "-addr", "127.0.0.1:0", "-db",
+			server := testserver.Run(t, exec.Command(program(t, "team"), "-addr", "127.0.0.1:0", "-db",
 				filepath.Join(t.TempDir(), "team.db"), "-store", kept(t)))
 			const catalogs = "/admin/mcp/tool_catalogs"
 			server.Must(t, http.StatusCreated, "demo-ada", "POST", catalogs,

@@ -154,9 +154,7 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 // TestDemoAndTourPrintTheirGoldenOutput compares what `make demo` and `make tour` print with golden
 // files. The README has the first two paragraphs of the demo.
 func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
-	root, bin := testrepo.Root(t), t.TempDir()
-	testrepo.Output(t, root, "go build -o "+bin+" ./examples/demo ./examples/team/... "+
-		"./examples/inventory/... ./examples/workspace/... ./cmd/mcpgen")
+	root, bin := testrepo.Root(t), filepath.Dir(program(t, "demo"))
 	run := func(command string) string { return testrepo.Output(t, root, filepath.Join(bin, command)) }
 
 	demo := run("demo " + filepath.Join(bin, "mcpgen"))

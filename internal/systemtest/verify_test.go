@@ -15,11 +15,10 @@ import (
 
 // TestVerifyReadsTheAdminAPIOfAServer compares examples/team, with its store, and this checkout.
 func TestVerifyReadsTheAdminAPIOfAServer(t *testing.T) {
-	root, bin := testrepo.Root(t), t.TempDir()
-	testrepo.Output(t, root, "go build -o "+bin+" ./examples/team ./cmd/mcpgen")
-	server := testserver.Run(t, exec.Command(filepath.Join(bin, "team"), "-addr", "127.0.0.1:0",
-		"-debug", "-db", filepath.Join(bin, "team.db"),
-		"-store", "sqlite:"+filepath.Join(bin, "store.db")))
+	root, dir := testrepo.Root(t), t.TempDir()
+	server := testserver.Run(t, exec.Command(program(t, "team"), "-addr", "127.0.0.1:0",
+		"-debug", "-db", filepath.Join(dir, "team.db"),
+		"-store", "sqlite:"+filepath.Join(dir, "store.db")))
 	const team, debugtools = "./examples/team/...", "runtime/debugtools/mcp.manifest.json"
 	for _, test := range []struct {
 		token, path string
@@ -37,7 +36,7 @@ func TestVerifyReadsTheAdminAPIOfAServer(t *testing.T) {
 		{"demo-nobody", "", []string{team}, 2, []string{"the server does not accept the token"}},
 		{"demo-ada", "/mcp", []string{team}, 2, []string{"without the path of the MCP endpoint"}},
 	} {
-		verify := exec.Command(filepath.Join(bin, "mcpgen"), append([]string{"verify",
+		verify := exec.Command(program(t, "mcpgen"), append([]string{"verify",
 			server.Base + test.path, "--token-env", "TOKEN"}, test.args...)...)
 		verify.Dir, verify.Env = root, append(os.Environ(), "TOKEN="+test.token)
 		var printed bytes.Buffer
