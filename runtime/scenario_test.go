@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,7 @@ type scenarioWorld struct {
 	adopted *mcp.Server
 	server  *runtime.Server
 	proceed chan struct{}
+	handled atomic.Int64 // subscriptions of an adopted server
 
 	mu         sync.Mutex
 	records    []string
@@ -102,7 +104,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				sets = append(sets, scenarioToolsets[word](w))
 			}
 		case "adopt":
-			w.adopted = scenarioServers[words[0]](words[1:])
+			w.adopted = scenarioServers[words[0]](w, words[1:])
 		case "conditional":
 			options.Adopt.Conditional = strings.Split(value, ", ")
 		case "replace":
@@ -261,6 +263,11 @@ func (w *scenarioWorld) do(verb, text string) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.unrecorded = audit.Type(text)
+	case "handled": // waits until the adopted server has so many subscriptions
+		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
+	case "own-update":
+		return w.adopted.ResourceUpdated(context.Background(),
+			&mcp.ResourceUpdatedNotificationParams{URI: text})
 	case "proceed":
 		w.proceed <- struct{}{}
 	default:
