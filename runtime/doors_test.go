@@ -220,7 +220,7 @@ func (d *door) taken() []string {
 // settle waits until both doors have equal records, and returns them if they stay different.
 // Records of notifications and of the end of a message come after the response.
 func (p doorPair) settle() (records [2][]string) {
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		records = [2][]string{p.doors[0].taken(), p.doors[1].taken()}
 		if slices.Equal(records[0], records[1]) || time.Now().After(deadline) {
 			break

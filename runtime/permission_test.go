@@ -323,7 +323,7 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
 		Unrestricted: true})
 	for name, end := range map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
-		"is late": func() { time.Sleep(time.Hour) }} {
+		"is late": func() { <-time.After(time.Hour) }} {
 		synctest.Test(t, func(t *testing.T) {
 			files := make(chan *os.File, 1)
 			s := newServer(t, runtime.Options{Grants: p,
@@ -412,7 +412,7 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
 			func(o *runtime.Options) { o.Sandbox = nil }},
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1,
-			Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+			Per: time.Minute}}}, func(o *runtime.Options) { o.Sandbox = nil }},
 		"nil *runtime_test.b": {toolset.Tool{},
 			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
 		"nil *runtime_test.p": {toolset.Tool{},
@@ -559,7 +559,7 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		"an error": {func() error { return errors.New("no") }, audit.Errored},
 		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
 			audit.Errored},
-		"no end in time": {func() error { time.Sleep(time.Hour); return nil },
+		"no end in time": {func() error { <-time.After(time.Hour); return nil },
 			audit.Timeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -81,13 +81,13 @@ func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
 }
 
 // late is a client whose person outlives the credential.
-func late(t *testing.T, s *runtime.Server, life time.Duration) *mcp.ClientSession {
+func late(t *testing.T, s *runtime.Server) *mcp.ClientSession {
 	t.Helper()
 	url, client := pipedHTTP(t, s, "x")
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"},
 		&mcp.ClientOptions{ElicitationHandler: func(context.Context,
 			*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			time.Sleep(life + time.Second)
+			<-time.After(time.Hour)
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		}}).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client,
 		MaxRetries: -1, DisableStandaloneSSE: true},
@@ -105,7 +105,7 @@ func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
 		s := newServer(t, runtime.Options{Identity: lasting(10 * time.Second)}, asker(&runs))
-		res, err := late(t, s, 10*time.Second).CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"})
+		res, err := late(t, s).CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"})
 		if err == nil || runs.Load() != 1 {
 			t.Errorf("%d runs, %v %q", runs.Load(), err, text(res))
 		}
@@ -184,7 +184,7 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 				got <- err
 				return toolset.Done(err)
 			}))
-		if _, err := late(t, s, 10*time.Second).CallTool(t.Context(),
+		if _, err := late(t, s).CallTool(t.Context(),
 			&mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(),
 			"expired") {
 			t.Errorf("the call ends with %v", err)
