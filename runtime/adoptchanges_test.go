@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,12 +59,12 @@ func TestCopiesOfListedToolsAreNoChange(t *testing.T) {
 			defer mu.Unlock()
 			clear(copies)
 		}
-		var lists atomic.Int32
+		lists := make(chan struct{}, 1000)
 		server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 				res, err := next(ctx, method, req)
 				if list, ok := res.(*mcp.ListToolsResult); ok {
-					lists.Add(1)
+					lists <- struct{}{}
 					mu.Lock()
 					defer mu.Unlock()
 					for i, tool := range list.Tools {
@@ -85,12 +84,13 @@ func TestCopiesOfListedToolsAreNoChange(t *testing.T) {
 		s := adopt(t, server, runtime.Options{
 			Adopt: runtime.AdoptOptions{Conditional: conditional}}, rules)
 		viewer := listening(t, s, "", "vera_Viewer", "2026-07-28")
-		before := lists.Load()
+		for len(lists) > 0 {
+			<-lists
+		}
 		forget()
 		addTool(server, "ruled", "")
-		for lists.Load() < before+2 { // until the change was looked at
-			time.Sleep(time.Millisecond)
-		}
+		<-lists // until the change was looked at
+		<-lists
 		addPrompt(server, "fence")
 		if got := viewer.next(t); got != "prompts" {
 			t.Errorf("always %t: a viewer is notified of %s", always, got)
@@ -167,9 +167,11 @@ func TestAdoptedServersWithoutChangesReportNone(t *testing.T) {
 		addTool(server, "open", "")
 		addPrompt(server, "p")
 		var fails atomic.Int32
+		failed := make(chan struct{}, 1)
 		server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 				if method == "prompts/list" && fails.Add(-1) >= 0 {
+					defer func() { failed <- struct{}{} }()
 					panic("not now")
 				}
 				return next(ctx, method, req)
@@ -185,9 +187,7 @@ func TestAdoptedServersWithoutChangesReportNone(t *testing.T) {
 		if failing {
 			fails.Store(1)
 			addPrompt(server, "p")
-			for fails.Load() > 0 {
-				time.Sleep(time.Millisecond)
-			}
+			<-failed
 		}
 		server.RemoveTools("open")
 		server.RemovePrompts("p")

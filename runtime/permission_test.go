@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -321,30 +322,24 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
 		Unrestricted: true})
-	files := make(chan *os.File, 3)
-	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
-		"is late": func() { time.Sleep(3 * time.Second) }}
-	for name, end := range ends {
-		tool := reading
-		if name == "is late" {
-			tool.Timeout = time.Second // in which the file is opened
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
-			Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
-			f, err := grant.File(ctx, "path")
-			files <- f
-			end()
-			return "", err
-		}))
-		callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{"path":"docs/a"}`)
-		f := <-files
-		deadline := time.Now().Add(5 * time.Second)
-		for _, err := f.Stat(); err == nil; _, err = f.Stat() {
-			if time.Now().After(deadline) {
-				t.Fatalf("the handler %s, and its file is open", name)
+	for name, end := range map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
+		"is late": func() { <-time.After(time.Hour) }} {
+		synctest.Test(t, func(t *testing.T) {
+			files := make(chan *os.File, 1)
+			s := newServer(t, runtime.Options{Grants: p,
+				Roots: roots(t, map[string]string{"a": "A"})},
+				permitting(reading, func(ctx context.Context, _ named) (string, error) {
+					f, err := grant.File(ctx, "path")
+					files <- f
+					end()
+					return "", err
+				}))
+			callText(t, connectIO(t, s, principalOf("Member"), ""), "read", `{"path":"docs/a"}`)
+			time.Sleep(2 * time.Hour)
+			if _, err := (<-files).Stat(); err == nil {
+				t.Errorf("the handler %s, and its file is open", name)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		})
 	}
 }
 
@@ -417,7 +412,7 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
 			func(o *runtime.Options) { o.Sandbox = nil }},
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1,
-			Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+			Per: time.Minute}}}, func(o *runtime.Options) { o.Sandbox = nil }},
 		"nil *runtime_test.b": {toolset.Tool{},
 			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
 		"nil *runtime_test.p": {toolset.Tool{},
@@ -564,22 +559,25 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		"an error": {func() error { return errors.New("no") }, audit.Errored},
 		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
 			audit.Errored},
-		"no end in time": {func() error { time.Sleep(3 * time.Second); return nil },
+		"no end in time": {func() error { <-time.After(time.Hour); return nil },
 			audit.Timeout},
 	} {
-		sink := &keeper{}
-		tool := toolset.Tool{Name: "write",
-			Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
-		if end.status == audit.Timeout {
-			tool.Timeout = time.Second // in which the grants are decided on
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
-			permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
-		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
-			&mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
-		if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
-			e.Grants[0].Kind != grant.FileWrite {
-			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			sink := &keeper{}
+			tool := toolset.Tool{Name: "write",
+				Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+			s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
+				permitting(tool, func(context.Context, named) (string, error) {
+					return "", end.do()
+				}))
+			_, _ = connectIO(t, s, principalOf("Member"), "").CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "write",
+					Arguments: json.RawMessage(`{"path":"docs/a"}`)})
+			if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
+				e.Grants[0].Kind != grant.FileWrite {
+				t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
+			}
+			time.Sleep(2 * time.Hour)
+		})
 	}
 }

@@ -48,7 +48,7 @@ func (c *raw) stream(t testing.TB, method, body, lastEventID string) *eventStrea
 	if lastEventID != "" {
 		req.Header.Set("Last-Event-Id", lastEventID)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Transport: c.client.Transport}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

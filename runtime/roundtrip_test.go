@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -80,40 +80,36 @@ func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-// credentialLife is long enough for a call to begin, and short enough to wait for its end.
-const credentialLife = time.Second
-
-func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
-	// The credential ends while the person is asked: of the two runs that go-sdk makes behind the
-	// guard for an older client, the second is refused.
-	var runs atomic.Int32
-	asked := make(chan struct{})
-	verify := func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"},
-			Expires: time.Now().Add(credentialLife)}, nil
-	}
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, asker(&runs))
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			close(asked)
-			// a person who outlives the credential
-			<-time.After(credentialLife + 100*time.Millisecond)
+// late is a client whose person outlives the credential.
+func late(t *testing.T, s *runtime.Server) *mcp.ClientSession {
+	t.Helper()
+	url, client := pipedHTTP(t, s, "x")
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"},
+		&mcp.ClientOptions{ElicitationHandler: func(context.Context,
+			*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-time.After(time.Hour)
 			return &mcp.ElicitResult{Action: "accept"}, nil
-		},
-	})
-	session, err := client.Connect(context.Background(),
-		&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"),
-			MaxRetries: -1, DisableStandaloneSSE: true},
+		}}).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client,
+		MaxRetries: -1, DisableStandaloneSSE: true},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer session.Close()
-	res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop"})
-	<-asked
-	if err == nil || runs.Load() != 1 {
-		t.Errorf("%d runs, %v %q", runs.Load(), err, text(res))
-	}
+	t.Cleanup(func() { _ = session.Close() }) // the credential of its session has ended
+	return session
+}
+
+// The credential ends while the person is asked: of the two runs that go-sdk makes behind the guard
+// for an older client, the second is refused.
+func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs atomic.Int32
+		s := newServer(t, runtime.Options{Identity: lasting(10 * time.Second)}, asker(&runs))
+		res, err := late(t, s).CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"})
+		if err == nil || runs.Load() != 1 {
+			t.Errorf("%d runs, %v %q", runs.Load(), err, text(res))
+		}
+	})
 }
 
 // A form whose schema has a number that clients in JavaScript round is never sent, by a session or
@@ -178,38 +174,26 @@ func TestFormsWithNumbersThatClientsRoundAreNotSent(t *testing.T) {
 }
 
 func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
-	verify := func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"},
-			Expires: time.Now().Add(credentialLife)}, nil
-	}
-	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)},
-		oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			_, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx,
-				&mcp.ElicitParams{Message: "Sure?",
-					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			got <- err
-			return toolset.Done(err)
-		}))
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			<-time.After(credentialLife + 100*time.Millisecond)
-			return &mcp.ElicitResult{Action: "accept"}, nil
-		},
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan error, 1)
+		s := newServer(t, runtime.Options{Identity: lasting(10 * time.Second)},
+			oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				_, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx,
+					&mcp.ElicitParams{Message: "Sure?",
+						RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+				got <- err
+				return toolset.Done(err)
+			}))
+		if _, err := late(t, s).CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(),
+			"expired") {
+			t.Errorf("the call ends with %v", err)
+		}
+		if err := <-got; err == nil || !strings.Contains(err.Error(), "expired") {
+			t.Errorf("the handler gets %v", err)
+		}
 	})
-	session, err := client.Connect(context.Background(),
-		&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"),
-			MaxRetries: -1, DisableStandaloneSSE: true},
-		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	if _, err := session.CallTool(context.Background(),
-		&mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(), "expired") {
-		t.Errorf("the caller was told %v", err)
-	}
-	if err := <-got; err == nil || !strings.Contains(err.Error(), "expired") {
-		t.Errorf("the handler was told %v", err)
-	}
 }
+
+// credentialLife is long enough for a call to begin, and short enough to wait for its end.
+const credentialLife = time.Second

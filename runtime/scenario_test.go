@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +39,20 @@ import (
 // JSON. "rules" has the rules of an adopted server by key, in the words of directives.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	scenario.Run(t, "testdata/scenario", buildScenario)
+	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
+		return buildScenario(t, s, runtime.Options{})
+	})
+}
+
+// TestScenariosByGoSDK runs them by go-sdk's door, in the full run.
+func TestScenariosByGoSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestScenarios has the direct door, and TestDoorsAgree compares them")
+	}
+	t.Parallel()
+	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
+		return buildScenario(t, s, runtime.Options{SDKOnly: true})
+	})
 }
 
 // scenarioUsers are the usual callers. Nobody has no token.
@@ -68,6 +82,7 @@ type scenarioWorld struct {
 	adopted *mcp.Server
 	server  *runtime.Server
 	proceed chan struct{}
+	handled atomic.Int64 // subscriptions of an adopted server
 
 	mu         sync.Mutex
 	records    []string
@@ -75,9 +90,9 @@ type scenarioWorld struct {
 	unrecorded audit.Type // events that the sink refuses
 }
 
-func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
+func buildScenario(t testing.TB, setup scenario.Setup, options runtime.Options) scenario.World {
 	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
-	options := runtime.Options{Audit: w, Logger: w.logger()}
+	options.Audit, options.Logger = w, w.logger()
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
 		w.users = map[string]scenarioUser{"nobody": {}}
@@ -102,7 +117,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				sets = append(sets, scenarioToolsets[word](w))
 			}
 		case "adopt":
-			w.adopted = scenarioServers[words[0]](words[1:])
+			w.adopted = scenarioServers[words[0]](w, words[1:])
 		case "conditional":
 			options.Adopt.Conditional = strings.Split(value, ", ")
 		case "replace":
@@ -261,6 +276,11 @@ func (w *scenarioWorld) do(verb, text string) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.unrecorded = audit.Type(text)
+	case "handled": // waits until the adopted server has so many subscriptions
+		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
+	case "own-update":
+		return w.adopted.ResourceUpdated(context.Background(),
+			&mcp.ResourceUpdatedNotificationParams{URI: text})
 	case "proceed":
 		w.proceed <- struct{}{}
 	default:

@@ -76,17 +76,18 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 }
 
 // scenarioServers are the go-sdk servers that scenarios adopt, by name.
-var scenarioServers = map[string]func(tools []string) *mcp.Server{
-	"asking":   func([]string) *mcp.Server { return askingThrice() },
-	"existing": withCustomMethod,
-	"files":    filing,
-	"hinted":   func([]string) *mcp.Server { return hinted() },
-	"old":      func([]string) *mcp.Server { return withOldUpdate() },
-	"picky":    func([]string) *mcp.Server { return picky() },
+var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Server{
+	"asking":      func(*scenarioWorld, []string) *mcp.Server { return askingThrice() },
+	"existing":    withCustomMethod,
+	"files":       filing,
+	"hinted":      func(*scenarioWorld, []string) *mcp.Server { return hinted() },
+	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
+	"subscribing": subscribingByHandlers,
+	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }
 
 // withCustomMethod is an existing server with a method that the protocol does not have.
-func withCustomMethod(tools []string) *mcp.Server {
+func withCustomMethod(_ *scenarioWorld, tools []string) *mcp.Server {
 	type params struct{ mcp.ParamsBase }
 	type result struct {
 		mcp.ResultBase
@@ -98,6 +99,25 @@ func withCustomMethod(tools []string) *mcp.Server {
 			return &result{Secret: "secret search"}, nil
 		}); err != nil {
 		panic(err)
+	}
+	return server
+}
+
+// subscribingByHandlers is an existing server that counts its subscriptions, and refuses one.
+func subscribingByHandlers(w *scenarioWorld, _ []string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, &mcp.ServerOptions{
+		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
+			if w.handled.Add(1); r.Params.URI == "file:///b" {
+				return errors.New("not this one")
+			}
+			return nil
+		},
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error {
+			w.handled.Add(-1)
+			return nil
+		}})
+	for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
+		addResource(server, uri)
 	}
 	return server
 }
@@ -175,7 +195,7 @@ func withOldUpdate() *mcp.Server {
 }
 
 // filing is an existing server with two templates that overlap.
-func filing(tools []string) *mcp.Server {
+func filing(_ *scenarioWorld, tools []string) *mcp.Server {
 	server := existing(tools...)
 	for uri, text := range map[string]string{"file:///{dir}/{name}": "a file",
 		"file:///{name}": "anything"} {

@@ -22,16 +22,9 @@ func opening(t *testing.T, url, token string) reply {
 // opensAgain waits until a session can be opened: its room is given back behind the answer.
 func opensAgain(t *testing.T, url, token string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		got := opening(t, url, token)
-		if got.status == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no session after one has ended: %s", got)
-		}
-	}
+	soon(t, "a session opens", func() bool {
+		return opening(t, url, token).status == http.StatusOK
+	})
 }
 
 func TestHandshakesAreBounded(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -90,21 +89,6 @@ func (c *subscriber) next(t testing.TB) string {
 	}
 }
 
-// until returns the URIs of the updates before one of the barrier, to which the client has
-// subscribed.
-func (c *subscriber) until(t testing.TB, s *runtime.Server, barrier string) (got []string) {
-	t.Helper()
-	update(t, s, barrier)
-	for {
-		uri := c.next(t)
-		if uri == barrier {
-			slices.Sort(got)
-			return got
-		}
-		got = append(got, uri)
-	}
-}
-
 func update(t testing.TB, s *runtime.Server, uri string) {
 	t.Helper()
 	if err := s.ResourceUpdated(t.Context(), uri); err != nil {
@@ -112,35 +96,9 @@ func update(t testing.TB, s *runtime.Server, uri string) {
 	}
 }
 
-// ready waits until the client receives notifications: its stream opens by itself.
-func (c *subscriber) ready(t testing.TB, s *runtime.Server, uri string) {
-	t.Helper()
-	for range 400 {
-		update(t, s, uri)
-		select {
-		case <-c.updated:
-			for { // what is still on its way
-				select {
-				case <-c.updated:
-				case <-time.After(100 * time.Millisecond):
-					return
-				}
-			}
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatal("the client receives nothing")
-}
-
 func waitForSubscriptions(t testing.TB, s *runtime.Server, want int) {
 	t.Helper()
-	for range 400 {
-		if runtime.Subscriptions(s) == want {
-			return
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
-	t.Fatalf("%d subscriptions, want %d", runtime.Subscriptions(s), want)
+	soon(t, "subscriptions", func() bool { return runtime.Subscriptions(s) == want })
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
@@ -267,89 +225,6 @@ func listenTo(t testing.TB, url, token string, uris ...string) *rawListener {
 	return l
 }
 
-// An adopted server subscribes by its handlers, after the guard's decision. Its own notifications
-// go to those who may read the resource.
-func TestAdoptedServersHaveTheirOwnSubscriptions(t *testing.T) {
-	var handled atomic.Int64
-	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, &mcp.ServerOptions{
-		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
-			if handled.Add(1); r.Params.URI == "file:///b" {
-				return errors.New("not this one")
-			}
-			return nil
-		},
-		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error {
-			handled.Add(-1)
-			return nil
-		}})
-	for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
-		server.AddResource(&mcp.Resource{Name: uri, URI: uri},
-			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				return &mcp.ReadResourceResult{}, nil
-			})
-	}
-	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{
-		"a": {Resource: "file:///a", MinRole: member}, "b": {Resource: "file:///b", MinRole: viewer},
-	}, updating())
-	url := serve(t, s)
-	for _, era := range eras {
-		for _, user := range []string{"Viewer", "Member"} {
-			handled.Store(0)
-			c := subscribing(t, webTo(url), tokens[user], era)
-			var subscribed []string
-			for _, uri := range []string{"lib://hall", "file:///a", "file:///b", "file:///c"} {
-				if err := c.subscribe(uri); err == nil {
-					subscribed = append(subscribed, uri)
-				}
-			}
-			want := map[string]int{"Viewer": 1, "Member": 2}[user]
-			waitForSubscriptions(t, s, want)
-			if n := int(handled.Load()); n != want { // file:///b always, file:///a for a member
-				t.Errorf("%s, %s: the handler has run %d times", era, user, n)
-			}
-			if era != "2026-07-28" && len(subscribed) != want {
-				t.Errorf("%s, %s: subscribed to %v", era, user, subscribed)
-			}
-			c.ready(t, s, "lib://hall")
-			for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
-				if err := server.ResourceUpdated(t.Context(),
-					&mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var got []string
-			if user == "Member" {
-				got = append(got, c.next(t))
-			}
-			if got = append(got, c.until(t, s, "lib://hall")...); len(got) != want-1 || want == 2 &&
-				got[0] != "file:///a" {
-				t.Errorf("%s, %s: updates of %v", era, user, got)
-			}
-			if user == "Member" {
-				before := handled.Load()
-				if err := c.Unsubscribe(t.Context(),
-					&mcp.UnsubscribeParams{URI: "file:///a"}); err != nil {
-					t.Error(err)
-				}
-				waitForSubscriptions(t, s, 1)
-				for range 400 {
-					if handled.Load() == before-1 {
-						break
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-				if handled.Load() != before-1 {
-					t.Errorf("%s: the handler did not unsubscribe", era)
-				}
-			}
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-			waitForSubscriptions(t, s, 0)
-		}
-	}
-}
-
 // relay is a ResourceUpdates between servers of one process.
 type relay struct {
 	mu        sync.Mutex
@@ -421,13 +296,7 @@ func TestUpdatesReachTheClientsOfAllReplicas(t *testing.T) {
 
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
-	for range 400 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("it does not hold")
+	soon(t, "it holds", holds)
 }
 
 // Another user, and another session of the same user, cannot end a subscription.
