@@ -370,6 +370,7 @@ func without(m map[string]any, names ...string) map[string]any {
 
 // A client that does not read holds up no handler; what cannot be sent meanwhile is counted.
 func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, level, notice, filling string
 		messages                     int
