@@ -347,7 +347,8 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 		}
 		for range 2 { // it may fail again
 			sink.down.Store(true)
-			clients[eras[0]].call(t, "reads", "", nil) // a read has no intent: it ran before it failed
+			clients[eras[0]].call(t, "reads", "", nil) // it runs before its event fails
+			synctest.Wait()
 			ran.Store(0)
 			sink.tried.Clear()
 			refused := 0

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -415,15 +416,19 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 // An answer does not wait for ever behind what is said before it.
 func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
-		close(ended)
-	}}}, working(func(ctx context.Context) {
-		runtime.Logger(ctx).Info("hello")
-	}))
-	c := newPipe(t, s, principalOf("Member"), "2026-07-28")
-	c.write(
-		t,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}`)
-	<-ended // though nobody has read a line
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
+			close(ended)
+		}}}, working(func(ctx context.Context) {
+			runtime.Logger(ctx).Info("hello")
+		}))
+		shutDown(t, s)
+		c := newPipe(t, s, principalOf("Member"), "2026-07-28")
+		c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work",`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{},`+
+			`"io.modelcontextprotocol/logLevel":"info"}}}`)
+		<-ended // though nobody has read a line
+	})
 }
