@@ -110,6 +110,8 @@ var mayImport = map[string][]string{
 	"internal/testrepo": {},
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
+	// Scenarios of servers, which it knows by their HTTP handler and stdio alone.
+	"internal/scenario": {},
 	// It writes the generated parts of docs/reference.
 	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
 		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},

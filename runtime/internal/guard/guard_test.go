@@ -102,13 +102,20 @@ func TestStepsNameTheirTests(t *testing.T) {
 			}
 		}
 	}
+	scenarios, err := filepath.Glob("../../testdata/scenario/*.txtar")
+	if err != nil || len(scenarios) == 0 {
+		t.Fatal(scenarios, err)
+	}
+	for _, path := range scenarios {
+		tests["TestScenarios/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = true
+	}
 	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source,
 		-1)
 	if len(lines) != len((&Guard{}).steps()) {
 		t.Fatalf("%d of %d steps have a comment", len(lines), len((&Guard{}).steps()))
 	}
 	for _, line := range lines {
-		name := regexp.MustCompile(`\bTest\w+`).FindString(string(line[1]))
+		name := regexp.MustCompile(`\bTest\w+(/[\w-]+)?`).FindString(string(line[1]))
 		if !tests[name] {
 			t.Errorf("step %s names test %q, which does not exist", line[2], name)
 		}
