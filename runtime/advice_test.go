@@ -19,6 +19,7 @@ import (
 )
 
 func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
+	t.Parallel()
 	type named string
 	text := &mcp.TextContent{Text: "b", Annotations: &mcp.Annotations{
 		LastModified: "2026-01-01T00:00:00Z"}}
@@ -62,6 +63,7 @@ func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
 
 // A shared content keeps its own audience, and a nil one stays nil.
 func TestAContentForAnAudienceIsACopy(t *testing.T) {
+	t.Parallel()
 	shared := &mcp.ImageContent{Annotations: &mcp.Annotations{}}
 	if c := runtime.ForPerson(1, shared); c == mcp.Content(shared) ||
 		len(shared.Annotations.Audience) > 0 {
@@ -86,6 +88,7 @@ func contents(m serverMessage) (all []string) {
 }
 
 func TestAdviceStandsInTheResult(t *testing.T) {
+	t.Parallel()
 	advise := func(ctx context.Context) {
 		if !runtime.Advise(ctx, 0.5, "look %s", "there") {
 			t.Error("it was not taken")
@@ -160,6 +163,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 // The model can fix invalid arguments and act on limits. The error of a
 // handler is for anybody.
 func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
+	t.Parallel()
 	full := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
 	}
@@ -233,6 +237,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 // A handler that asks the caller first is run twice for one message of an older client. What it
 // advised before it asked is not said twice, and an answer that asks holds none.
 func TestAdviceOfAHandlerThatAsksIsSentOnce(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{},
 		toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -261,6 +266,7 @@ func TestAdviceOfAHandlerThatAsksIsSentOnce(t *testing.T) {
 }
 
 func TestAdviceIsTakenByToolsAndWhileTheyRun(t *testing.T) {
+	t.Parallel()
 	var kept context.Context
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { kept = ctx }))
 	overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").call(t, "work", `{}`)

@@ -68,6 +68,7 @@ func readsBoard(t *testing.T, endpoint, user, era string) bool {
 }
 
 func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
 			source := &shelf{}
@@ -106,6 +107,7 @@ func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
 }
 
 func TestAnAppOfRemovedToolsIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		set      toolset.Toolset
 		want     bool
@@ -129,6 +131,7 @@ func TestAnAppOfRemovedToolsIsUnknown(t *testing.T) {
 
 // Extensions follow what code declares, for every caller, whatever is switched off.
 func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
+	t.Parallel()
 	settings := map[string]any{"depth": 1.0}
 	source := &shelf{}
 	options := runtime.Options{Catalogs: source, Anonymous: true,
@@ -171,6 +174,7 @@ func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
 }
 
 func TestOptionsRefuseMalformedExtensions(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Anonymous: true,
 		Extensions:   map[string]map[string]any{"x": nil},
 		Experimental: map[string]map[string]any{"y": {"f": func() {}}}}, boards())

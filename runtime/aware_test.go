@@ -30,6 +30,7 @@ import (
 )
 
 func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	h.set("bob", "dcim.view_device?", "exempt billing export")
@@ -58,6 +59,7 @@ func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 // list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for
 // tools, prompts and resources in every era.
 func TestListCallAndHostAgree(t *testing.T) {
+	t.Parallel()
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		role, scope, _ := strings.Cut(token, "_")
 		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: role}
@@ -157,6 +159,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 }
 
 func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("bob", "dcim.view_device?")
 	h.set("ada", "dcim.view_device")
@@ -190,6 +193,7 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 // Each message of a caller reads the host once, whatever it is about, at both doors and over both
 // transports. A message about a hidden tool costs the same as one about a tool that does not exist.
 func TestEachMessageReadsTheHostOnce(t *testing.T) {
+	t.Parallel()
 	type message struct{ method, name, params string }
 	const unknown = "nothing/at/all"
 	messages := []message{
@@ -257,6 +261,7 @@ func TestEachMessageReadsTheHostOnce(t *testing.T) {
 // A caller whose user is gone costs one query too, and so do the messages of a session that are no
 // request.
 func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{})
@@ -293,6 +298,7 @@ func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
 }
 
 func TestRevokedPermissionIsGoneWithTheNextMessage(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		h := newHost(nil)
 		h.set("ada", "dcim.view_device")
@@ -356,6 +362,7 @@ func (h *slowHost) Capabilities(ctx context.Context, p access.Principal) (capabi
 // A message does not share the query of an earlier message that still runs: that query may have
 // read a permission that the host has taken away since. There is one query at a time all the same.
 func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
+	t.Parallel()
 	h := &slowHost{fakeHost: newHost(nil), read: make(chan struct{}, 1),
 		release: make(chan struct{})}
 	h.set("ada", "dcim.view_device")
@@ -394,6 +401,7 @@ func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
 // In versions with sessions a call goes on when its connection has ended, also while the host is
 // read.
 func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	events := make(chan audit.Event, 10)
@@ -446,6 +454,7 @@ func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
 }
 
 func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: time.Minute}))
@@ -469,6 +478,7 @@ func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 }
 
 func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{CapabilityTTL: time.Hour})
@@ -497,6 +507,7 @@ func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
 }
 
 func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada", "dcim.view_device")
@@ -517,6 +528,7 @@ func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 }
 
 func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var s *runtime.Server
@@ -546,6 +558,7 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 // What is left of an earlier run may ask who called while a later one is decided. It finds its own
 // caller.
 func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var s *runtime.Server
@@ -608,6 +621,7 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 }
 
 func TestHostThatFailsDeniesAndIsReportedInLogAndAuditOnly(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(context.Context) error{
 		"an error":              func(context.Context) error { return errors.New("secret reason") },
 		"a panic":               func(context.Context) error { panic("secret reason") },
@@ -693,6 +707,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "exempt * *")
 	h.set("bob")

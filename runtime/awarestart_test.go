@@ -51,6 +51,7 @@ func silentUsers() identity.Source {
 }
 
 func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
+	t.Parallel()
 	ada := newHost(nil)
 	ada.set("ada", "exempt * *")
 	host := oddHost{fakeHost: ada}
@@ -206,6 +207,7 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 
 // A host that does not return the name of an action does not start either.
 func TestActionThatIsNotMappedInTimeDoesNotStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada")
@@ -225,6 +227,7 @@ func TestActionThatIsNotMappedInTimeDoesNotStart(t *testing.T) {
 func noCall(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestAdoptedToolsTakePartToo(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h,
@@ -255,6 +258,7 @@ func TestAdoptedToolsTakePartToo(t *testing.T) {
 }
 
 func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
 	h.set("svc", "exempt * *")
@@ -379,6 +383,7 @@ func crud() toolset.Toolset {
 
 // The list, the call, the explanation and the table name the permissions of the adapter's verbs.
 func TestAdaptersMapVerbs(t *testing.T) {
+	t.Parallel()
 	users := map[string][]string{
 		"ada": {"dcim.view_device", "dcim.delete_device"}, "root": {"exempt * *"},
 		"bob": {"dcim.browse_device", "dcim.wipe_device", "napalm_read"},
@@ -440,6 +445,7 @@ func TestAdaptersMapVerbs(t *testing.T) {
 }
 
 func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada")
@@ -470,6 +476,7 @@ func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
 
 // Two templates that one URI may be have equal rules, until an adapter maps their verbs apart.
 func TestVerbsDoNotMapOverlappingResourcesApart(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada")
 	g := stockGenerated()
@@ -503,6 +510,7 @@ func (mapping) Issuers() []string {
 func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
 
 func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
 		directory(&desk{}))
 	if err == nil ||
@@ -514,6 +522,7 @@ func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 
 // Another action on the same objects is no slip.
 func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
+	t.Parallel()
 	for wrong, near := range map[string]string{
 		"dcim.view_device": " (did you mean dcim.veiw_device?)", "dcim.change_device": "",
 		"dcim.wipe_device": "", "billing.export": "",

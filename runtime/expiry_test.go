@@ -37,6 +37,7 @@ func shortLived() identity.Source {
 }
 
 func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		for _, heeds := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,6 +83,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 }
 
 func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			release, told := make(chan struct{}), make(chan error, 1)
@@ -130,6 +132,7 @@ func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 
 // Under the race detector this is a test of what a call that was given up still touches.
 func TestCallsGivenUpInMiddlewareShareNothingWithTheirAnswer(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reached := make(chan struct{}, 8)
 		late := func(next mcp.MethodHandler) mcp.MethodHandler {

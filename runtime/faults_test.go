@@ -69,6 +69,7 @@ func (c *raw) later(t *testing.T, tool string) chan reply {
 var withSessions = eras[:2]
 
 func TestActivityByEitherDoorKeepsASession(t *testing.T) {
+	t.Parallel()
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -107,6 +108,7 @@ func TestActivityByEitherDoorKeepsASession(t *testing.T) {
 }
 
 func TestIdleSessionIsGivenUpForANewOneOfItsUser(t *testing.T) {
+	t.Parallel()
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -156,6 +158,7 @@ func TestIdleSessionIsGivenUpForANewOneOfItsUser(t *testing.T) {
 }
 
 func TestDeleteEndsASessionBehindItsDirectCalls(t *testing.T) {
+	t.Parallel()
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -192,6 +195,7 @@ func TestDeleteEndsASessionBehindItsDirectCalls(t *testing.T) {
 }
 
 func TestSessionMayEndDuringACall(t *testing.T) {
+	t.Parallel()
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -215,6 +219,7 @@ func TestSessionMayEndDuringACall(t *testing.T) {
 }
 
 func TestShutdownWaitsForDirectCalls(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -236,6 +241,7 @@ func TestShutdownWaitsForDirectCalls(t *testing.T) {
 }
 
 func TestIDInFlightIsRefusedAtBothDoors(t *testing.T) {
+	t.Parallel()
 	var words [2]string
 	for i := range words {
 		h := newHeld()
@@ -268,6 +274,7 @@ func TestIDInFlightIsRefusedAtBothDoors(t *testing.T) {
 }
 
 func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, bothDoors(atOnce))
 	url := serve(t, s)
 	c := newRaw(t, url, tokens["Member"], "2025-11-25")
@@ -289,6 +296,7 @@ func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
 func atOnce(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		h := newHeld()
 		p := newPipe(t, newServer(t, runtime.Options{}, h.tools()), principalOf("Member"), version)
@@ -318,6 +326,7 @@ func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
 const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
 
 func TestCancelledDirectCallEndsItsContext(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	s := newServer(t, runtime.Options{}, h.tools())
 	url := serve(t, s)
@@ -358,6 +367,7 @@ func TestCancelledDirectCallEndsItsContext(t *testing.T) {
 
 // A cancellation right behind its call is not lost on its way to go-sdk.
 func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, bothDoors(
 		func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
@@ -372,6 +382,7 @@ func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 }
 
 func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -404,6 +415,7 @@ func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
 }
 
 func TestEndOfInputCancelsDirectCalls(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -487,6 +499,7 @@ func doing(t *testing.T, version string, options runtime.Options,
 }
 
 func TestLongCallsBecomeStreams(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			var takes time.Duration
@@ -512,6 +525,7 @@ func TestLongCallsBecomeStreams(t *testing.T) {
 }
 
 func TestRefusalsAreNeverStreams(t *testing.T) {
+	t.Parallel()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, sdkOnly := range []bool{false, true} {
 			for _, version := range eras {
@@ -537,6 +551,7 @@ func TestRefusalsAreNeverStreams(t *testing.T) {
 }
 
 func TestEventsArriveBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			all := doing(t, version, runtime.Options{}, func(ctx context.Context) error {
@@ -556,6 +571,7 @@ func TestEventsArriveBeforeTheAnswer(t *testing.T) {
 }
 
 func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			all := doing(t, version, runtime.Options{}, func(ctx context.Context) error {
@@ -572,6 +588,7 @@ func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
 }
 
 func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		for _, early := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -626,6 +643,7 @@ func (c *raw) unread(t *testing.T, body string) net.Conn {
 }
 
 func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		for _, streams := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
@@ -654,6 +672,7 @@ func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
 // TestUserWhoDoesNotReadIsBounded: six responses of 16 MiB that nobody reads. Anonymous callers are
 // users by their address.
 func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
+	t.Parallel()
 	tool := toolset.Tool{Name: "work", Input: `{"type":"object"}`,
 		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
@@ -701,6 +720,7 @@ func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
 }
 
 func TestClientMayLeaveAnEventStream(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		left, ended := make(chan error), make(chan error, 1)
 		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
@@ -732,6 +752,7 @@ func TestClientMayLeaveAnEventStream(t *testing.T) {
 }
 
 func TestDecidingHeadersAreSentOnce(t *testing.T) {
+	t.Parallel()
 	url := serve(t, newServer(t, runtime.Options{}, directory(&desk{})))
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key",
 		"X-Auth-Token", "Mcp-Name", "Mcp-Method",
@@ -764,6 +785,7 @@ func TestDecidingHeadersAreSentOnce(t *testing.T) {
 
 // A DELETE that go-sdk refuses leaves the session as it was.
 func TestRefusedDeleteLeavesTheSession(t *testing.T) {
+	t.Parallel()
 	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, directory(&desk{}))), tokens["Admin"],
 		"2025-11-25")
 	r, err := http.NewRequest("DELETE", c.url, nil)
@@ -797,6 +819,7 @@ func (fullLog) Handle(_ context.Context, r slog.Record) error {
 
 // A log handler that panics costs a response, and neither the process nor the session.
 func TestPanicOfTheLogHandlerEndsNoSession(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		failing := func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(errors.New("no luck"))

@@ -66,6 +66,7 @@ func hostile(c *raw) map[string]string {
 }
 
 func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -90,6 +91,7 @@ func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
 }
 
 func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
+	t.Parallel()
 	// encoding/json would take "Method" for the method; go-sdk, whose reading is the one that
 	// is decided on, does not.
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -110,6 +112,7 @@ func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
 }
 
 func TestWrongContentTypeIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	for value, status := range map[string]int{
@@ -136,6 +139,7 @@ func TestWrongContentTypeIsRefused(t *testing.T) {
 }
 
 func TestUnusualMethodsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"], era: "2026-07-28"}
 	for _, method := range []string{"PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND",
@@ -148,6 +152,7 @@ func TestUnusualMethodsAreRefused(t *testing.T) {
 }
 
 func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -160,6 +165,7 @@ func TestBodiesAreBounded(t *testing.T) {
 }
 
 func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name         string
 		options      runtime.Options
@@ -207,6 +213,7 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 }
 
 func TestAllowedOriginsArePreflighted(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}},
 		directory(&desk{}))
 	c := &raw{url: serve(t, s)}
@@ -242,6 +249,7 @@ var makers = map[string]func(runtime.Options) (*runtime.Server, error){
 }
 
 func TestPathOfTheEndpointIsAnOption(t *testing.T) {
+	t.Parallel()
 	const metadata = runtime.PathResourceMetadata
 	for kind, build := range makers {
 		for _, option := range []string{"", "/tools/mcp", "/v1.2/a_b~c-D", "/.well", "/api", "/"} {
@@ -285,6 +293,7 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 }
 
 func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
+	t.Parallel()
 	const form = "write a path such as /mcp or /tools/mcp"
 	wants := map[string]string{}
 	for _, path := range []string{"mcp", "/mcp/", "//", "//mcp", "/a//b", "/a/../b", "/..", "/.",
@@ -310,6 +319,7 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 }
 
 func TestHealthRequiresNoCredential(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
@@ -344,6 +354,7 @@ func TestHealthRequiresNoCredential(t *testing.T) {
 }
 
 func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
 		s := newServer(t, runtime.Options{}, h.tools())
@@ -369,6 +380,7 @@ func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
 }
 
 func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
 		s := newServer(t, runtime.Options{}, h.tools())
@@ -391,6 +403,7 @@ func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 // TestCallsStillRunningAtTheEndOfTheGraceAreAnswered shuts the HTTP server down after it: net/http
 // sends the end of a response after the handler has returned.
 func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
@@ -422,6 +435,7 @@ func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Hour
 		s := newServer(t, runtime.Options{SessionTimeout: idle}, directory(&desk{}))
@@ -439,6 +453,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 }
 
 func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
@@ -467,6 +482,7 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 
 // A client may write anything as the version of its handshake. Handlers get the negotiated one.
 func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		of, _ := runtime.RequestOf(ctx)
@@ -484,6 +500,7 @@ func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
 }
 
 func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.T) {
+	t.Parallel()
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
@@ -506,6 +523,7 @@ func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.
 }
 
 func TestOnlyListedMethodsAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -547,6 +565,7 @@ func TestOnlyListedMethodsAreAnswered(t *testing.T) {
 }
 
 func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -568,6 +587,7 @@ func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
 }
 
 func TestSubscriptionsReceiveNothing(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 	// It ends at once, since there is nothing to wait for.
@@ -580,6 +600,7 @@ func TestSubscriptionsReceiveNothing(t *testing.T) {
 }
 
 func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
+	t.Parallel()
 	seen := make(chan string, 100)
 	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -625,6 +646,7 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 
 // A body that does not come holds nobody up, whatever is answered.
 func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ head, want string }{
 		"nobody": {"Content-Type: application/json\r\n", "401"},
 		"a wrong token": {"Authorization: Bearer nonsense\r\nContent-Type: application/json\r\n",
@@ -659,6 +681,7 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 
 // The time that a body has is no bound for the call that it asks for.
 func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
+	t.Parallel()
 	const takes = 2 * transport.BodyReadTimeout
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {

@@ -63,6 +63,7 @@ func checkPair(t *testing.T, what string, sink *keeper, outcome audit.Event) {
 }
 
 func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []audit.IntentPolicy{"", audit.IntentNonReadonly, audit.IntentAll,
 		audit.IntentNone} {
 		sink := &keeper{}
@@ -120,6 +121,7 @@ func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result,
 func done(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
+	t.Parallel()
 	through := func(next intercept.Next) intercept.Next { return next }
 	for name, test := range map[string]struct {
 		options runtime.Options
@@ -169,6 +171,7 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 }
 
 func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		policy audit.IntentPolicy
 		ran    map[string]bool
@@ -220,6 +223,7 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 }
 
 func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		do   func(ctx context.Context, stuck chan struct{}) error
 		want audit.Failure
@@ -322,6 +326,7 @@ func (b *broken) Record(ctx context.Context, e audit.Event) error {
 }
 
 func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		var ran atomic.Int32
@@ -342,7 +347,8 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 		}
 		for range 2 { // it may fail again
 			sink.down.Store(true)
-			clients[eras[0]].call(t, "reads", "", nil) // a read has no intent: it ran before it failed
+			clients[eras[0]].call(t, "reads", "", nil) // it runs before its event fails
+			synctest.Wait()
 			ran.Store(0)
 			sink.tried.Clear()
 			refused := 0
@@ -474,6 +480,7 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 
 // What a denied request says is not decoded for its event: that has one digest of the text.
 func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		sink := &keeper{}
 		s := newServer(t, runtime.Options{Audit: sink, SDKOnly: sdkOnly},
@@ -523,6 +530,7 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 // An intent that takes long, and then fails, tells nobody that the tool exists: the response is no
 // stream, as that of a refusal.
 func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
+	t.Parallel()
 	tools := readingAndWriting(done)[1:2]
 	hidden := tools[0]
 	hidden.Name = "hidden"

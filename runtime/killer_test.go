@@ -176,6 +176,7 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 
 // TestNilResultIsAnEmptyAnswer: (nil, nil) ends a go-sdk process under 2026-07-28.
 func TestNilResultIsAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	for name, call := range map[string]func(context.Context, toolset.Call) (toolset.Result, error){
 		"native": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Native(nil, nil, nil)
@@ -200,6 +201,7 @@ func TestNilResultIsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSharedResultIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
 	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"},
 		Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
 	s := newServer(t, runtime.Options{},
@@ -228,6 +230,7 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 }
 
 func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range []string{"2025-06-18", "2025-11-25"} {
@@ -262,6 +265,7 @@ func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
 }
 
 func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for transport, session := range map[string]*mcp.ClientSession{
@@ -284,6 +288,7 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 }
 
 func TestPanicInSendingIsAnError(t *testing.T) {
+	t.Parallel()
 	got := make(chan error, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -301,6 +306,7 @@ func TestPanicInSendingIsAnError(t *testing.T) {
 }
 
 func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func() (mcp.Result, error){
 		"panics":          func() (mcp.Result, error) { panic("hunter2") },
 		"returns nothing": func() (mcp.Result, error) { return nil, nil },
@@ -354,6 +360,7 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 }
 
 func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -372,6 +379,7 @@ func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
 }
 
 func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error
 		want string
@@ -395,6 +403,7 @@ func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
 }
 
 func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
+	t.Parallel()
 	for name, heeds := range map[string]bool{"a handler that heeds its context": true,
 		"a handler that does not": false} {
 		for _, era := range eras {
@@ -446,6 +455,7 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 }
 
 func TestLateSuccessIsStillAnAnswer(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, runtime.Options{},
 			toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
@@ -462,6 +472,7 @@ func TestLateSuccessIsStillAnAnswer(t *testing.T) {
 }
 
 func TestCancelledCallEndsTheHandlersContext(t *testing.T) {
+	t.Parallel()
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	s := newServer(t, runtime.Options{},
 		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {

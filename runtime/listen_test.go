@@ -131,6 +131,7 @@ func TestSecondSignalEndsServeAtOnce(t *testing.T) {
 }
 
 func TestCallsAreCancelledAfterTheShutdownTimeout(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	ctx, cancel := context.WithCancel(t.Context())
 	url, ended := serving(t, ctx, newServer(t, runtime.Options{}, h.tools()),
@@ -148,6 +149,7 @@ func TestCallsAreCancelledAfterTheShutdownTimeout(t *testing.T) {
 }
 
 func TestListenErrors(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, newHeld().tools())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,6 +178,7 @@ func TestListenErrors(t *testing.T) {
 }
 
 func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newServer(t, runtime.Options{Path: "/tools"}, newHeld().tools())
 	urls, ended := make(chan string, 1), make(chan error, 1)
@@ -223,6 +226,7 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 
 // A client without a credential can fail any number of handshakes, so they are no warnings.
 func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	certText, keyText := certificate(t, 1)
@@ -266,6 +270,7 @@ func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
 }
 
 func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	// replace renames: a server reads an old or a new file, never a part of one.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -370,6 +371,7 @@ func without(m map[string]any, names ...string) map[string]any {
 
 // A client that does not read holds up no handler; what cannot be sent meanwhile is counted.
 func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, level, notice, filling string
 		messages                     int
@@ -414,15 +416,19 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 // An answer does not wait for ever behind what is said before it.
 func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
-		close(ended)
-	}}}, working(func(ctx context.Context) {
-		runtime.Logger(ctx).Info("hello")
-	}))
-	c := newPipe(t, s, principalOf("Member"), "2026-07-28")
-	c.write(
-		t,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}`)
-	<-ended // though nobody has read a line
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
+			close(ended)
+		}}}, working(func(ctx context.Context) {
+			runtime.Logger(ctx).Info("hello")
+		}))
+		shutDown(t, s)
+		c := newPipe(t, s, principalOf("Member"), "2026-07-28")
+		c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work",`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{},`+
+			`"io.modelcontextprotocol/logLevel":"info"}}}`)
+		<-ended // though nobody has read a line
+	})
 }

@@ -57,6 +57,7 @@ func failures(events []audit.Event, address string) (count int) {
 
 // At both doors, and with each method and version.
 func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var log journal
@@ -125,6 +126,7 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 }
 
 func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
+	t.Parallel()
 	for anonymous, want := range map[bool]int{true: 0, false: 1} {
 		var log journal
 		c := &raw{url: serve(t, newServer(t, runtime.Options{Anonymous: anonymous,
@@ -138,6 +140,7 @@ func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
 
 // The answer to an unknown user is that to a wrong token, refused or not.
 func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		verify := func(_ context.Context, token string) (identity.Identity, error) {
 			switch token {
@@ -173,6 +176,7 @@ func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 }
 
 func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := &keeper{}
 		loopback := netip.MustParsePrefix("127.0.0.0/8")
@@ -214,6 +218,7 @@ func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
 
 // The sink fails or hangs: the client gets the same answers, in time.
 func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
+	t.Parallel()
 	for name, record := range map[string]func(hang chan struct{}) error{
 		"fails":  func(chan struct{}) error { return errors.New("the disk is full") },
 		"panics": func(chan struct{}) error { panic("boom") },
@@ -237,6 +242,7 @@ func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
 }
 
 func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
+	t.Parallel()
 	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
 		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),

@@ -522,6 +522,7 @@ func (c *tap) prepare(h string, tasks bool) {
 // TestHiddenIsAsIfItWereNotCompiled compares a server that hides things with one without them, for
 // every method, notification and stream. All bytes and their order are equal.
 func TestHiddenIsAsIfItWereNotCompiled(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("internal/guard/methods.go")
 	if err != nil {
 		t.Fatal(err)

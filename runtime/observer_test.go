@@ -144,6 +144,7 @@ func outcome(o observe.Outcome) string {
 }
 
 func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
 			return func(context.Context, toolset.Call) (toolset.Result,
@@ -287,6 +288,7 @@ func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
 
 // A client that goes away is no failure of the handler's.
 func TestObserverGetsThatACallWasCancelled(t *testing.T) {
+	t.Parallel()
 	begun, ended := make(chan struct{}, 1), make(chan observe.Outcome, 1)
 	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o observe.Outcome) {
 		if o.Name != "" {
@@ -323,6 +325,7 @@ func TestObserverGetsThatACallWasCancelled(t *testing.T) {
 
 // What a message asks for is named to the observer where the guard knows it, and only there.
 func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()},
 		working(func(context.Context) {})))
@@ -385,6 +388,7 @@ func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
 }
 
 func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	var identify atomic.Pointer[func() (identity.Identity, error)]
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
@@ -469,6 +473,7 @@ func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
 }
 
 func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
 		Logger: slog.New(
@@ -497,6 +502,7 @@ func (p panicking) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
 		Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
@@ -512,6 +518,7 @@ func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 
 // An observer has no say: whatever it does, the request goes its way.
 func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
+	t.Parallel()
 	type bothered struct{ observe.Observation }
 	for name, observer := range map[string]watchers{
 		"panics at once": {began: func(context.Context, observe.Message) (context.Context,
@@ -565,6 +572,7 @@ func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 }
 
 func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
+	t.Parallel()
 	parent := func(digit string) string {
 		return "00-" + strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) + "-01"
 	}
@@ -645,6 +653,7 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 }
 
 func TestMessageOverStdioIsMarked(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer()}, directory(&desk{}))
 	for _, era := range eras {
@@ -661,6 +670,7 @@ func TestMessageOverStdioIsMarked(t *testing.T) {
 }
 
 func TestObserverGetsWhatWasKept(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
@@ -680,6 +690,7 @@ func TestObserverGetsWhatWasKept(t *testing.T) {
 }
 
 func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
+	t.Parallel()
 	var none *nobody
 	var noTasks *task.Memory
 	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none,

@@ -14,6 +14,7 @@ import (
 )
 
 func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, offering(func(ctx context.Context) {
 		runtime.Progress(ctx).Report(1, 0, "half way")
 	}))
@@ -47,6 +48,7 @@ func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
 // The protocol has progress increase. What comes closer together than a client can show is left
 // out; the last never is.
 func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		p := runtime.Progress(ctx)
 		if p != runtime.Progress(ctx) {
@@ -99,6 +101,7 @@ func TestReporterThatIsNilDoesNothing(t *testing.T) {
 }
 
 func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Progress(ctx).Report(1, 2, "password=t0psecret "+strings.Repeat("é", 2000))
 	}))
@@ -114,6 +117,7 @@ func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
 
 // Reports are sent while the call lasts, and no more often than a client can show.
 func TestProgressIsSentWhileTheCallLastsAndNotTooOften(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		heardOf := make(chan struct{})
 		var took time.Duration

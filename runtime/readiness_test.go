@@ -29,6 +29,7 @@ func asksReady(s *runtime.Server) func() (int, string) {
 }
 
 func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		var asked atomic.Int32
@@ -98,6 +99,7 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 
 // Whatever a check does, the answer comes, and the client learns nothing of it.
 func TestChecksThatMisbehaveAreFailures(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, test := range map[string]struct {
 			check func(context.Context) error
@@ -134,6 +136,7 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 // A check that never returns keeps one goroutine, however often anybody asks, and counts again once
 // it has returned.
 func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked, others atomic.Int32
 		hold := make(chan struct{})
@@ -178,6 +181,7 @@ func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
 }
 
 func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
+	t.Parallel()
 	asked := false
 	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
 	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks},
@@ -216,6 +220,7 @@ func (s *readySink) Ready(context.Context) error {
 
 // TestAuditSinkIsACheckOfReadiness has no check by the author of the server.
 func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		sink, full := new(readySink), errors.New("no space left on device")

@@ -49,6 +49,7 @@ func (k *keeper) taken() []audit.Event {
 }
 
 func TestEachCallAndEachListIsOneEvent(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, user string
 		ask        func(*testing.T, *raw) reply
@@ -120,6 +121,7 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 }
 
 func TestRecordsHoldNoValues(t *testing.T) {
+	t.Parallel()
 	sink := &keeper{}
 	s := newServer(t, runtime.Options{Audit: sink}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
@@ -144,6 +146,7 @@ func TestRecordsHoldNoValues(t *testing.T) {
 }
 
 func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, record := range map[string]func(context.Context, audit.Event) error{
 		"an error": func(context.Context, audit.Event) error {
 			return errors.New("disk full: hunter2")
@@ -173,6 +176,7 @@ func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 }
 
 func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context,
@@ -192,6 +196,7 @@ func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
 }
 
 func TestSinkThatDoesNotComeBackRefusesInTime(t *testing.T) {
+	t.Parallel()
 	for _, heeds := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			const limit = time.Minute

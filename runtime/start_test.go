@@ -21,6 +21,7 @@ func good(name string) toolset.Tool {
 }
 
 func TestNewNamesTheSettingAndTheCure(t *testing.T) {
+	t.Parallel()
 	generated := func(change func(*toolset.Generated)) toolset.Toolset {
 		g := toolset.Generated{Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
 			Table: access.Table{Roles: access.DefaultRoles(),
@@ -193,6 +194,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 type nilSource struct{ identity.Source }
 
 func TestNewReportsEverythingAtOnce(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Logger: quiet(), PageSize: -1, Denial: 9},
 		toolset.NewToolset(toolset.Generated{
 			Package: "example.com/p", Receivers: []any{nil}, Tools: []toolset.Tool{{Name: "a b"}},
@@ -208,6 +210,7 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 }
 
 func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
+	t.Parallel()
 	tools := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/debug", Server: toolset.ServerInfo{Name: "debug"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "low", MinRole: access.Lowest},
@@ -240,6 +243,7 @@ func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
 }
 
 func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
+	t.Parallel()
 	var log journal
 	newServer(t, runtime.Options{Logger: log.logger()},
 		toolsetOf([]toolset.Tool{good("a"), good("b")},
@@ -252,6 +256,7 @@ func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
 }
 
 func TestToolsDenialOverridesTheServers(t *testing.T) {
+	t.Parallel()
 	set := toolsetOf([]toolset.Tool{good("told"), good("hidden"), good("plain")},
 		access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
 		access.Rule{Tool: "hidden", MinRole: admin, Denial: access.Conceal},
@@ -278,6 +283,7 @@ func TestToolsDenialOverridesTheServers(t *testing.T) {
 }
 
 func TestScopesAreEnforced(t *testing.T) {
+	t.Parallel()
 	set := toolsetOf([]toolset.Tool{good("both"), good("one")},
 		access.Rule{Tool: "both", MinRole: member, Scopes: []string{"read", "write"}},
 		access.Rule{Tool: "one", Scopes: []string{"read"}})
@@ -302,6 +308,7 @@ func TestScopesAreEnforced(t *testing.T) {
 }
 
 func TestZeroTimeoutIsTheDefault(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		got := make(chan time.Duration, 1)
 		s := newServer(t, runtime.Options{},

@@ -30,6 +30,7 @@ func (s leaky) LogValue() slog.Value         { return slog.StringValue(s.Secret)
 func (s leaky) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
 
 func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	var log lines
 	_, err := runtime.New(runtime.Options{
 		Identity: leaky{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
@@ -83,6 +84,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 func nothingToCheck(context.Context) error { return nil }
 
 func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
+	t.Parallel()
 	var log lines
 	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(),
 		AdminRole: "King"}, directory(&desk{})); err == nil {

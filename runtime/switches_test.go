@@ -24,6 +24,7 @@ import (
 
 // A tool that is switched off answers as one that never was, to everybody, however refusals look.
 func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
+	t.Parallel()
 	for _, options := range []runtime.Options{{Anonymous: true},
 		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge},
 		{Anonymous: true, ListAll: true}} {
@@ -57,6 +58,7 @@ func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
 }
 
 func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, sink := &shelf{}, &kept{}
 		s := newServer(t, runtime.Options{Catalogs: source, Audit: sink}, directory(&desk{}))
@@ -100,6 +102,7 @@ func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
 
 // The tool is decided again where go-sdk calls a handler behind the guard's back.
 func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras[1:] {
 		synctest.Test(t, func(t *testing.T) {
 			source := &shelf{}
@@ -143,6 +146,7 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 }
 
 func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
+	t.Parallel()
 	source := &shelf{}
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	for range 100 {
@@ -172,6 +176,7 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 }
 
 func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := &shelf{off: []string{"create"}}, &journal{}
 		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
@@ -197,6 +202,7 @@ func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 }
 
 func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := &shelf{}, &journal{}
 		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
@@ -240,6 +246,7 @@ func notifiedAre(t *testing.T, clients map[string]*watchClient, after string, wa
 }
 
 func TestSessionsThatASwitchConcernsAreNotifiedAndNoOthers(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			source := &shelf{}
@@ -268,6 +275,7 @@ func TestSessionsThatASwitchConcernsAreNotifiedAndNoOthers(t *testing.T) {
 }
 
 func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			source := kits()
@@ -297,6 +305,7 @@ func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 // TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater holds that nothing is lost while a source
 // does not answer.
 func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := kits()
 		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
@@ -318,6 +327,7 @@ func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
 }
 
 func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
+	t.Parallel()
 	source := &shelf{off: []string{"update"}}
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	e := s.Explain(context.Background(), principalOf("Admin"), "update")
@@ -334,6 +344,7 @@ var _ catalog.Source = (*shelf)(nil)
 
 // What changes while no credential of a session is valid is notified once there is one again.
 func TestChangeBetweenTwoTokensIsSent(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, life := &shelf{}, map[string]time.Duration{"first": time.Minute, "second": time.Hour}
 		s := newServer(t, runtime.Options{Catalogs: source,
@@ -373,6 +384,7 @@ func (a *counted) Catalog(ctx context.Context, p access.Principal,
 }
 
 func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &counted{shelf: kits()}
 		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true,
@@ -395,6 +407,7 @@ func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
 }
 
 func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := kits(), &journal{}
 		shutDown(t, newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},

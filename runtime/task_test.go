@@ -205,6 +205,7 @@ func parseTask(t testing.TB, r reply) taskReply {
 }
 
 func TestTaskIsReadUntilItHasItsResult(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{})
@@ -235,6 +236,7 @@ func TestTaskIsReadUntilItHasItsResult(t *testing.T) {
 }
 
 func TestHandlersTimeLimitHoldsForTasks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{})
 		c := newTasks(url, "ada/ide/Member")
@@ -247,6 +249,7 @@ func TestHandlersTimeLimitHoldsForTasks(t *testing.T) {
 }
 
 func TestCancelledTaskStopsItsHandler(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		_, url := taskServer(t, j, runtime.Options{Audit: sink})
@@ -280,6 +283,7 @@ func TestCancelledTaskStopsItsHandler(t *testing.T) {
 // TestTasksOfOthersAreUnknown compares all callers that are not the owner, by all methods and for
 // tasks of all statuses, with an id that never existed.
 func TestTasksOfOthersAreUnknown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{})
@@ -329,6 +333,7 @@ func TestTasksOfOthersAreUnknown(t *testing.T) {
 }
 
 func TestClientWithoutTasksWaitsForTheResult(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		close(j.release)
@@ -368,6 +373,7 @@ func TestClientWithoutTasksWaitsForTheResult(t *testing.T) {
 }
 
 func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
+	t.Parallel()
 	j := newJob()
 	const declared = `"extensions":{"io.modelcontextprotocol/tasks":{}}`
 	for name, test := range map[string]struct {
@@ -405,6 +411,7 @@ func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
 }
 
 func TestMcpNameHasToBeTheTask(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{})
 		c := newTasks(url, "ada/ide/Member")
@@ -425,6 +432,7 @@ func answer(key, name string) string {
 }
 
 func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &keeper{}
 		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
@@ -491,6 +499,7 @@ func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
 }
 
 func TestTaskBeginsWithTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{})
 		c := newTasks(url, "ada/ide/Member")
@@ -515,6 +524,7 @@ func TestTaskBeginsWithTheFirstAnswer(t *testing.T) {
 }
 
 func TestTasksAreBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{MaxTasks: 3, MaxUserTasks: 2})
@@ -546,6 +556,7 @@ func TestTasksAreBounded(t *testing.T) {
 }
 
 func TestTaskIsUnknownAfterItsTimeToLive(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{TaskTTL: 2 * time.Second})
 		c := newTasks(url, "ada/ide/Member")
@@ -562,6 +573,7 @@ func TestTaskIsUnknownAfterItsTimeToLive(t *testing.T) {
 // TestTaskEndsWithTheCredentialOfItsCaller also reads the task with a newer credential, which lets
 // it go on.
 func TestTaskEndsWithTheCredentialOfItsCaller(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{})
@@ -601,6 +613,7 @@ func TestTaskEndsWithTheCredentialOfItsCaller(t *testing.T) {
 // A run keeps the role and scopes of its call: a newer credential with others, also fewer ones,
 // lets no run go on with the old ones.
 func TestNewerCredentialOfAnotherRoleExtendsNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{})
@@ -624,6 +637,7 @@ func TestNewerCredentialOfAnotherRoleExtendsNothing(t *testing.T) {
 }
 
 func TestShutdownFailsTasks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), task.NewMemory()
 		for _, own := range []task.Store{nil, store} {
@@ -668,6 +682,7 @@ func (f *failingOn) Record(ctx context.Context, e audit.Event) error {
 }
 
 func TestTaskStartsOnceItsCallIsRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.ToolCalled}})
@@ -683,6 +698,7 @@ func TestTaskStartsOnceItsCallIsRecorded(t *testing.T) {
 }
 
 func TestResultOfATaskThatCannotBeRecordedIsWithheld(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		close(j.release)
@@ -710,6 +726,7 @@ func askingReader(tool toolset.Tool, first func()) toolset.Toolset {
 }
 
 func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, sink := &purse{}, &keeper{}
 		allowed := grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}
@@ -744,6 +761,7 @@ func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
 }
 
 func TestQuestionsThatCannotBeRecordedAreWithheld(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &failingOn{kind: audit.TaskAsked}
 		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
@@ -762,6 +780,7 @@ func TestQuestionsThatCannotBeRecordedAreWithheld(t *testing.T) {
 }
 
 func TestTaskIsCancelledOnceThatIsRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskCancel}})
@@ -781,6 +800,7 @@ func TestTaskIsCancelledOnceThatIsRecorded(t *testing.T) {
 // TestAnswersThatCannotBeRecordedAreNotKept looks at the store too: another replica must not start
 // a run with them.
 func TestAnswersThatCannotBeRecordedAreNotKept(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, sink := &created{Store: task.NewMemory()}, &failingOn{kind: audit.TaskUpdate}
 		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store, Audit: sink})
@@ -822,6 +842,7 @@ func (r readonly) Change(context.Context, task.Owner, string,
 
 // The event of a change is durable before the change, so that a second one has its failure.
 func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
 			err  error
@@ -869,6 +890,7 @@ func (h hastyStore) Create(ctx context.Context, r task.Record, l task.Limits) er
 }
 
 func TestHandlerOfACancelledTaskDoesNotStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		s, url := taskServer(t, j, runtime.Options{Tasks: hastyStore{task.NewMemory()}, Audit: sink})
@@ -890,6 +912,7 @@ func TestHandlerOfACancelledTaskDoesNotStart(t *testing.T) {
 // TestEndOfALostTaskIsRecordedOnce: a replica that has lost its task, because it could not renew
 // the lease, leaves the record to the replica that has ended the task.
 func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, tool := range []string{"slow", "ask"} {
 			j, store, sink := newJob(), &created{Store: task.NewMemory()}, &keeper{}
@@ -923,6 +946,7 @@ func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
 }
 
 func TestEventReportsAResultThatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newJob().toolset().Generated()
 		for i := range g.Tools {
@@ -967,6 +991,7 @@ func (p panickingAt) WithGroup(string) slog.Handler { return p }
 
 // The program's log handler may panic after a task was created, and before its run starts.
 func TestTaskWhoseRequestPanicsEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), &created{Store: task.NewMemory()}
 		_, url := taskServer(t, j, runtime.Options{Tasks: store,
@@ -986,6 +1011,7 @@ func TestTaskWhoseRequestPanicsEnds(t *testing.T) {
 
 // The program's log handler runs on the goroutine of a run, which nothing else recovers.
 func TestLogHandlerThatPanicsEndsNoTask(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{
 			Logger: slog.New(panickingAt{quiet().Handler(), "call failed"})})
@@ -1011,6 +1037,7 @@ func (c *created) Create(ctx context.Context, r task.Record, l task.Limits) erro
 // TestSessionOfATask: the session of a handler of go-sdk's shape takes progress, and reaches no
 // client.
 func TestSessionOfATask(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newJob().toolset().Generated()
 		release := make(chan struct{})
@@ -1075,6 +1102,7 @@ func TestSessionOfATask(t *testing.T) {
 
 // TestAdoptedServerHasNoTasks: a tool of a toolset runs without one, and the extension is unknown.
 func TestAdoptedServerHasNoTasks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		close(j.release)
@@ -1106,6 +1134,7 @@ func TestAdoptedServerHasNoTasks(t *testing.T) {
 }
 
 func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		close(j.release)
@@ -1145,6 +1174,7 @@ func (unavailable) Get(context.Context, task.Owner, string) (task.Record, error)
 }
 
 func TestTasksWithoutTheirStoreAreInternalErrors(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{Tasks: unavailable{}})
 		c := newTasks(url, "ada/ide/Member")
@@ -1168,6 +1198,7 @@ func (crashing) Get(context.Context, task.Owner, string) (task.Record, error) {
 }
 
 func TestRequestOfATaskWhoseStorePanicsIsRecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &keeper{}
 		_, url := taskServer(t, newJob(), runtime.Options{Tasks: crashing{}, Audit: sink})
@@ -1190,6 +1221,7 @@ func TestRequestOfATaskWhoseStorePanicsIsRecorded(t *testing.T) {
 }
 
 func TestTasksOnStdio(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		s := newServer(t, runtime.Options{Identity: taskUsers()}, j.toolset())
@@ -1229,6 +1261,7 @@ func TestTasksOnStdio(t *testing.T) {
 
 // TestTaskOfARevokedToolIsUnknown also waits until the run has ended, which is recorded.
 func TestTaskOfARevokedToolIsUnknown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, source, sink := newJob(), &shelf{}, &keeper{}
 		_, url := taskServer(t, j, runtime.Options{Catalogs: source, Audit: sink})
@@ -1277,6 +1310,7 @@ func (c *counting) Change(ctx context.Context, o task.Owner, id string,
 // TestNoTaskIsSubscribedTo: notifications of tasks are optional, so that the acknowledgement leaves
 // out all ids. Only a client that does not declare the extension is refused.
 func TestNoTaskIsSubscribedTo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{})
 		c := newTasks(url, "ada/ide/Member")
@@ -1306,6 +1340,7 @@ func TestNoTaskIsSubscribedTo(t *testing.T) {
 // TestUnknownTasksAreLookedUpAlike compares what an answer costs: one look by owner and id, which
 // finds no row for an id of somebody else.
 func TestUnknownTasksAreLookedUpAlike(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &counting{Store: task.NewMemory()}
 		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store})
@@ -1358,6 +1393,7 @@ func (r *peeking) Record(ctx context.Context, e audit.Event) error {
 
 // The request that finds a dead task records its end, and may have a value for a handler.
 func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &peeking{found: map[audit.Type]string{}}
 		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{task.NewMemory()}})
@@ -1376,6 +1412,7 @@ func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
 
 // The run of a task gets the answers that came with its call, as a call without a task does.
 func TestTasksTakeUnsolicitedAnswers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newJob().toolset().Generated()
 		for i := range g.Tools {
@@ -1397,6 +1434,7 @@ func TestTasksTakeUnsolicitedAnswers(t *testing.T) {
 
 // A reader of the log, of the audit or of the store learns no id by which it could reach a task.
 func TestNoLogEventOrRecordHasTheIDOfATask(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		sink, store := &keeper{}, &created{Store: task.NewMemory()}

@@ -113,6 +113,7 @@ func (c *watchClient) drain() {
 }
 
 func TestOnlySessionsWhoseSurfaceChangedAreNotified(t *testing.T) {
+	t.Parallel()
 	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(nil)
@@ -148,6 +149,7 @@ func TestOnlySessionsWhoseSurfaceChangedAreNotified(t *testing.T) {
 }
 
 func TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada", "dcim.view_device", "dcim.change_device")
@@ -163,6 +165,7 @@ func TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified(t *testing.T) {
 }
 
 func TestRefreshedPermissionsThatDifferAreSent(t *testing.T) {
+	t.Parallel()
 	for _, period := range []time.Duration{0, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(nil)
@@ -188,6 +191,7 @@ func TestRefreshedPermissionsThatDifferAreSent(t *testing.T) {
 // A client that only waits is notified of a change in the host after the interval, without a
 // message or an invalidation.
 func TestClientThatOnlyWaitsIsNotifiedAfterTheInterval(t *testing.T) {
+	t.Parallel()
 	const interval = 10 * time.Minute // a session without requests ends after 30
 	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
 		synctest.Test(t, func(t *testing.T) {
@@ -230,6 +234,7 @@ func awareServer(t *testing.T, h *fakeHost, overHTTP bool,
 }
 
 func TestListeningIsForWhatWasRequested(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true})
@@ -307,6 +312,7 @@ func (s *stream) next(t testing.TB) string {
 
 // Who has nothing to listen to is answered at once, and holds nothing.
 func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true, MaxSessions: 2, MaxUserSessions: 1})
@@ -330,6 +336,7 @@ func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
 
 // Requests that listen are held to the bounds of sessions, of the server and of each user.
 func TestRequestsThatListenAreBounded(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	for _, user := range []string{"ada", "bob", "eve"} {
 		h.set(user, "dcim.view_device")
@@ -368,6 +375,7 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 
 // A subscription gets notifications until the server ends, and does not keep it from ending.
 func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	started, release := make(chan struct{}), make(chan struct{})
@@ -419,6 +427,7 @@ func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
 }
 
 func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{MaxUserSessions: 2})
@@ -451,6 +460,7 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 
 // The host is queried because of a request only, however long a query takes and its answer counts.
 func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
+	t.Parallel()
 	const takes = 10 * time.Second
 	// nothing is kept, for less than a query takes, and for less than two take
 	for _, ttl := range []time.Duration{0, takes / 2, takes * 3 / 2} {
@@ -477,6 +487,7 @@ func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
 
 // A change that concerns everybody leaves room to query the host for callers in between.
 func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	const clients = 300 // more than there are questions at a time
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
@@ -523,6 +534,7 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 }
 
 func TestWhoIsGoneIsNotWatched(t *testing.T) {
+	t.Parallel()
 	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(nil)
