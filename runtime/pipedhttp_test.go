@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// pipedHTTP serves HTTP over net.Pipe until the test ends, so that it works inside testing/synctest.
-// The client sends a token.
+// pipedHTTP serves HTTP over net.Pipe until the test ends, so that it works inside
+// testing/synctest. The client sends a token.
 func pipedHTTP(t testing.TB, s *runtime.Server, token string) (url string, client *http.Client) {
 	t.Helper()
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}

@@ -32,11 +32,11 @@
 //	METHOD {"any":"parameters"}    as they are; "full METHOD" shows the whole result
 //
 // each followed by "with {…}" for further members. Other steps: "connect {capabilities}",
-// "notify METHOD {…}", "send TEXT" for any bytes, "GET" and "DELETE". "server> VERB TEXT" is for the
-// test, and changes something. Lines with + after a step set a header ("+ Origin: x"; "a & b" sends
-// it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT" keeps a value for $NAME.
-// Of a caller, $vera.session, $vera.state and $vera.cursor are the last ones; of a stream, $s.event
-// and $s.first are ids of events.
+// "notify METHOD {…}", "send TEXT" for any bytes, "GET" and "DELETE". "server> VERB TEXT" is for
+// the test, and changes something. Lines with + after a step set a header ("+ Origin: x"; "a & b"
+// sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT" keeps a value for
+// $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last ones; of a stream,
+// $s.event and $s.first are ids of events.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
 // section "server" they make several servers, and [Denial:forbid] limits a line to one of them.
@@ -51,10 +51,10 @@
 //	                  names one. All bytes are equal but for the name.
 //
 // … stands for any text, and [2026-07-28], [sessions], [http] or [stdio] in front of a line limits
-// it, also as [http 2026-07-28] and [!http]. A step with a tag does not wait: "vera#s> tools/call …"
-// starts a call, and "vera#s> listen tools URI" opens a stream for notifications. "vera#s> next"
-// waits for the next event, "rest" for all until the end, and "drop" ends the connection. Nothing
-// depends on time.
+// it, also as [http 2026-07-28] and [!http]. A step with a tag does not wait:
+// "vera#s> tools/call NAME" starts a call, and "vera#s> listen tools URI" opens a stream for
+// notifications. "vera#s> next" waits for the next event, "rest" for all until the end, and "drop"
+// ends the connection. Nothing depends on time.
 //
 // "go test -run TestScenarios -update" writes what came back into steps that fail.
 package scenario

@@ -72,7 +72,7 @@ func merge(got map[variant][]string) (lines []string) {
 	}
 }
 
-// isNext reports whether a line is the next one of all that still have it.
+// isNext reports whether a line is the next one of each variant that still has it.
 func isNext(left map[variant][]string, key string) bool {
 	for _, keys := range left {
 		if slices.Index(keys, key) > 0 {
