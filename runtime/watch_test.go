@@ -102,16 +102,6 @@ func (c *watchClient) notified() (kinds []string) {
 	return kinds
 }
 
-func (c *watchClient) drain() {
-	for {
-		select {
-		case <-c.kinds:
-		case <-time.After(100 * time.Millisecond):
-			return
-		}
-	}
-}
-
 func TestOnlySessionsWhoseSurfaceChangedAreNotified(t *testing.T) {
 	t.Parallel()
 	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
