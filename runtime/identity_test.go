@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -109,7 +110,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 	const life = 300 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, runtime.Options{Identity: lasting(life)}, directory(&desk{}))
-		url, client := pipedHTTP(t, s, "abc")
+		url, client := serve(t, s), mcptest.HTTPClient("abc")
 		c := &raw{url: url, era: "2025-11-25", client: *client}
 		c.session = c.send(t, "POST", handshake, nil).header.Get("Mcp-Session-Id")
 		start := time.Now()

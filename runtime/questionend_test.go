@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
 const (
@@ -87,7 +88,7 @@ func TestQuestionsEndWithTheirSession(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := askers(t, runtime.Options{SessionTimeout: time.Minute,
 					MaxUserSessions: 1})[name]
-				url, client := pipedHTTP(t, s, tokens["Viewer"])
+				url, client := serve(t, s), mcptest.HTTPClient(tokens["Viewer"])
 				c := leaveBy(t, &raw{url: url, token: tokens["Viewer"], era: "2025-11-25",
 					client: *client})
 				time.Sleep(2 * time.Minute)

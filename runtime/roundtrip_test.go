@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -83,7 +84,7 @@ func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
 // late is a client whose person outlives the credential.
 func late(t *testing.T, s *runtime.Server) *mcp.ClientSession {
 	t.Helper()
-	url, client := pipedHTTP(t, s, "x")
+	url, client := serve(t, s), mcptest.HTTPClient("x")
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"},
 		&mcp.ClientOptions{ElicitationHandler: func(context.Context,
 			*mcp.ElicitRequest) (*mcp.ElicitResult, error) {

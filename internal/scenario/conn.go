@@ -29,15 +29,22 @@ type exchange struct {
 	id      string // of the JSON-RPC request; empty for others
 	full    bool
 	method  string
-	target  string     // of the request: a name or a URI
-	events  chan event // closed at the end
-	drop    func()
+	target  string // of the request: a name or a URI
+	*flow
 
 	first, last string // event ids
-	raw         strings.Builder
 	status      int
 	header      http.Header
 }
+
+// flow is what a connection gives an exchange. raw is complete at the end of events.
+type flow struct {
+	events chan event // closed at the end
+	drop   func()
+	raw    strings.Builder
+}
+
+func newFlow() *flow { return &flow{events: make(chan event, 10_000), drop: func() {}} }
 
 // event is one message, or a text that is none.
 type event struct {
@@ -70,7 +77,7 @@ func (c *connection) dial(ctx context.Context, serve func(context.Context, io.Re
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	c.in, c.stream = toServer, &exchange{events: make(chan event, 10_000), drop: func() {}}
+	c.in, c.stream = toServer, &exchange{flow: newFlow()}
 	go func() {
 		err := serve(ctx, in, out)
 		_ = in.CloseWithError(io.EOF)
@@ -138,10 +145,10 @@ func (c *connection) take(text string) {
 
 // start sends a request.
 func (c *connection) start(ctx context.Context, r request, id string) (*exchange, error) {
-	x := &exchange{request: r, id: id, events: make(chan event, 10_000), drop: func() {}}
+	x := &exchange{request: r, id: id, flow: newFlow()}
 	if c.in == nil {
 		ctx, x.drop = context.WithCancel(ctx)
-		go c.post(ctx, x)
+		go c.post(ctx, r, x.flow)
 		return x, nil
 	}
 	c.mu.Lock()
@@ -157,20 +164,20 @@ func (c *connection) start(ctx context.Context, r request, id string) (*exchange
 }
 
 // post runs an HTTP request to the end of its response.
-func (c *connection) post(ctx context.Context, x *exchange) {
-	defer close(x.events)
+func (c *connection) post(ctx context.Context, r request, f *flow) {
+	defer close(f.events)
 	fail := func(err error) {
 		if ctx.Err() == nil {
-			x.events <- event{data: fmt.Sprint("connection: ", err)}
+			f.events <- event{data: fmt.Sprint("connection: ", err)}
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, x.request.verb, c.url+x.request.query,
-		strings.NewReader(x.request.body))
+	req, err := http.NewRequestWithContext(ctx, r.verb, c.url+r.query,
+		strings.NewReader(r.body))
 	if err != nil {
 		fail(err)
 		return
 	}
-	req.Header = x.request.header
+	req.Header = r.header
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
 	}
@@ -182,26 +189,26 @@ func (c *connection) post(ctx context.Context, x *exchange) {
 	defer res.Body.Close()
 	res.Header.Del("Date")
 	head := event{status: res.StatusCode, header: res.Header}
-	fmt.Fprintln(&x.raw, res.StatusCode)
+	fmt.Fprintln(&f.raw, res.StatusCode)
 	for _, name := range slices.Sorted(maps.Keys(res.Header)) {
-		fmt.Fprintln(&x.raw, name, res.Header[name])
+		fmt.Fprintln(&f.raw, name, res.Header[name])
 	}
-	x.events <- head
+	f.events <- head
 	var body bytes.Buffer
-	defer func() { x.raw.WriteString(eventIDs.ReplaceAllString(body.String(), "")) }()
+	defer func() { f.raw.WriteString(eventIDs.ReplaceAllString(body.String(), "")) }()
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		if _, err := io.Copy(&body, res.Body); err != nil {
 			fail(err)
 		}
 		if text := strings.TrimSpace(body.String()); text != "" {
-			x.events <- event{data: text}
+			f.events <- event{data: text}
 		}
 		return
 	}
 	var e event
-	r := bufio.NewReader(res.Body)
+	lines := bufio.NewReader(res.Body)
 	for {
-		text, err := r.ReadString('\n')
+		text, err := lines.ReadString('\n')
 		body.WriteString(text)
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -216,7 +223,7 @@ func (c *connection) post(ctx context.Context, x *exchange) {
 		case "data":
 			e.data = value
 		case "":
-			x.events <- e
+			f.events <- e
 			e = event{}
 		}
 	}

@@ -124,7 +124,9 @@ var word = regexp.MustCompile(`^\w$`)
 
 // sameBytes compares two answers to the last byte, but for a name.
 func (i *instance) sameBytes(x, other *exchange, from, to string) {
-	for range other.events {
+	for _, each := range []*exchange{x, other} {
+		for range each.events {
+		}
 	}
 	got := replaceName(other.raw.String(), to, from)
 	if x.raw.String() != got || got == "" {
