@@ -39,21 +39,29 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 # they would lift the versions of all others. ./... of the root contains none of these.
 NESTED = $(shell sed -n 's,^	\./,,p' go.work)
 ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
+# A pattern contains the packages of one module.
+EXAMPLES = $(patsubst %,./%/...,$(filter examples%,$(NESTED)))
 APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPTERS)
 # mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
-SERVED = ./... ./examples/... ./runtime/sandbox/...
+SERVED = ./... $(EXAMPLES) ./runtime/sandbox/...
 
 .DEFAULT_GOAL := help
 .PHONY: help site docs adopters modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients race-detected race-slow race-nocgo race-runtime race-generator race-nested
 
+# Not in ci: it downloads and compiles everything anew. make fresh ONLY=demo leaves parts out.
+.PHONY: fresh
+fresh: ## do what a new user of README does with the last commit, and measure it
+	$(GO) run ./internal/fresh $(if $(ONLY),-only $(ONLY))
+
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: ## print what each caller lists, and four properties of mcpgen, with real servers
-	@$(GO) build -o bin/ ./examples/demo ./examples/team ./examples/workspace ./cmd/mcpgen
-	@bin/demo bin
+	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
+	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
+	@bin/demo bin/mcpgen
 
 tour: ## use everything that three examples serve, as each of their users
 	$(GO) build -o bin/ ./examples/team/... ./examples/inventory/... ./examples/workspace/... ./cmd/mcpgen
@@ -65,29 +73,50 @@ tour: ## use everything that three examples serve, as each of their users
 	@echo
 	bin/flow bin/workspace
 
-test: ## run all tests
-	$(GO) test -p 3 -timeout 20m work
-	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
+# make test needs Go alone. -short is the quick run: pairs in place of products, 25 cases a property
+# (rapid divides its number by five), and no test that needs another program.
+# The tests of the modules in SYSTEM need PostgreSQL, Django, exporters, capslock, OpenAPI, a browser
+# or npm. The full run of the packages in FULL also starts PostgreSQL and programs of npm.
+SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team examples/workspace \
+	internal/systemtest runtime/admin runtime/telemetry
+ALONE = ./... $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
+FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
+	./examples/conformance
+TEST = $(GO) test -p 3 -timeout 20m
+# With PROFILES=FOLDER, test and system write which statements they ran.
+profile = $(if $(PROFILES),-covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(PROFILES)/$(1))
+test: ## run the tests that need Go alone
+	RAPID_CHECKS=125 $(TEST) -short $(call profile,test) $(ALONE)
 
-# The last steps wait a lot and write no file that another reads, so they go beside the tests.
+.PHONY: system
+system: ## run the tests that need PostgreSQL, Django, exporters, capslock, OpenAPI or npm
+	RAPID_CHECKS=25 $(TEST) $(call profile,system) $(FULL) $(patsubst %,./%/...,$(SYSTEM))
+
 # A checkout in a new folder finds in Go's build cache what an earlier one compiled only if no path
 # of the folder is compiled in. Binaries without paths find GOROOT in the environment alone.
-ci: export CI = true
-ci: export FUZZTIME = 1000x
-ci: export GOROOT = $(shell $(GO) env GOROOT)
-ci: export GOFLAGS = -trimpath
-ci: ## everything that must hold before a change lands
-	@step() { \
-		start=$$(date +%s); \
-		echo "== $$1"; \
-		$(MAKE) --no-print-directory $$1 DOCUMENTS=20000 CHECK=1 || { echo "== $$1 failed"; return 1; }; \
-		echo "== $$1 took $$(($$(date +%s) - start)) s"; \
-	}; \
-	steps() { for each; do step $$each || return 1; done; }; \
-	steps space setup fmt modules vet staticcheck check prove demo docs prose site decoderoracle || exit 1; \
-	steps corpus benchtest browser clients adopters fuzz & \
-	step cover; covered=$$?; \
-	wait $$! && exit $$covered
+ci full: export CI = true
+ci full: export GOROOT = $(shell $(GO) env GOROOT)
+ci full: export GOFLAGS = -trimpath
+# Each target in turn, with its time. The first failure ends the run. The + is for make -n.
+steps = +@for step in $(1); do \
+		start=$$(date +%s); echo "== $$step"; \
+		$(MAKE) --no-print-directory $$step CHECK=1 || { echo "== $$step failed"; exit 1; }; \
+		echo "== $$step took $$(($$(date +%s) - start)) s"; \
+	done
+ci: export PROFILES = bin/cover
+ci: ## everything that must hold before a change lands; it begins with make test
+	@rm -rf $(PROFILES) && mkdir -p $(PROFILES)
+	$(call steps,test race space setup fmt vet staticcheck modules check prove demo docs prose site \
+		system covered browser)
+
+.PHONY: full tests
+full: export FUZZTIME = 1000x
+full: export DOCUMENTS = 20000
+full: ## all checks and the long runs, with every case of every test
+	$(call steps,ci tests racing decoderoracle corpus benchtest clients adopters fuzz golangci mutate)
+
+tests: ## run all tests, with every case
+	$(TEST) work
 
 # Go deletes entries of its build cache by age alone, so many checkouts can fill a disk with them.
 .PHONY: space
@@ -159,6 +188,11 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 	cd generator/vet/golangci/testdata/shop && \
 		GOWORK=off $(CURDIR)/bin/golangci-lint run --output.text.print-issued-lines=false --show-stats=false | diff want -
 
+# MUTATEFLAGS=-update writes the verdicts into the file that later runs compare with.
+.PHONY: mutate
+mutate: ## change 100 places, one at a time: tests must find what they found before
+	$(GO) run ./internal/mutate $(MUTATEFLAGS)
+
 .PHONY: prose
 prose: ## fail on long sentences, words to avoid and wide comments, and count sentences
 	$(GO) run ./internal/prose
@@ -176,9 +210,7 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # Of SLOW, only the concurrent tests: packages over SQLite without cgo are ten times slower under the
 # detector, and the helpers of the sandbox are programs of their own. The generator, the command and
 # the examples have little concurrency and run without it. make racing runs all tests under it.
-# Without cgo the sandbox uses pid namespaces, and is tested both ways. Tests of every role, tool and
-# transport run without the detector. make vet has vetted all these packages and tests, but for those
-# without cgo.
+# Without cgo the sandbox uses pid namespaces, and is tested both ways.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
 DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /testdata -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /systemtest/secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
@@ -186,34 +218,11 @@ EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|O
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
 # The packages below folders that have tests of these names: others are not built for them.
 having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
-# The runs without the detector write which statements they ran, with those of the programs that
-# tests start as the test binary. Under the detector, counting makes tests up to nine times slower.
-PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
-	$(patsubst %,./%/...,$(filter-out examples,$(NESTED)))
-COVERED = bin/cover
-# A test binary links every package of the pattern that a test of the same run depends on. So the
-# generator and the runtime have runs of their own, without the drivers and libraries of the others.
-# Many tests wait, so the runs go side by side. The runtime's run compiles the packages that those of
-# the generator and of the nested modules use as well, so these begin after it. Each begins with its
-# longest tests.
-COVER = -covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(COVERED)
-RUN = $(GO) test -vet=off -p 2 -timeout 20m
-race: ## run all tests, and those of what runs at once under the race detector as well
-	@rm -rf $(COVERED) && mkdir -p $(COVERED)
-	@$(MAKE) --no-print-directory -j 3 race-runtime race-nested race-generator race-nocgo
-
-race-detected:
-	$(RUN) -race -skip '$(EXHAUSTIVE)' $(DETECTED)
-race-slow: race-detected
-	$(RUN) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-race-nocgo: race-slow
-	CGO_ENABLED=0 $(GO) test $(COVER)/nocgo -timeout 20m ./runtime/sandbox/...
-race-runtime:
-	$(RUN) $(COVER)/runtime ./runtime/... ./internal/...
-race-generator: race-runtime
-	$(RUN) $(COVER)/generator ./cmd/... ./generator/... ./sourcehash
-race-nested: race-runtime
-	$(RUN) $(COVER)/nested ./runtime/store ./runtime/sandbox ./internal/systemtest/... $(patsubst %,./%/...,$(NESTED))
+RACE = RAPID_CHECKS=125 $(GO) test -short -vet=off -p 3 -timeout 20m
+race: ## run the quick tests under the race detector where memory is shared
+	$(RACE) -race -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(RACE) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+	CGO_ENABLED=0 $(RACE) ./runtime/sandbox/...
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
@@ -248,7 +257,7 @@ timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)
 
 examples: ## build every example
-	$(GO) build -o bin/ ./examples/...
+	$(GO) build -o bin/ $(EXAMPLES)
 
 # The test binaries of all packages with targets are built in one run. Coverage guides the inputs in
 # packages of mcpgen alone: go test -fuzz compiles every dependency for it, and links once a target.
@@ -269,8 +278,16 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 	cd testdata/decoderoracle && $(GO) run ./gentypes && $(GO) tool mcpgen .
 	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
-cover: race ## run race, print the coverage of code that is not generated, fail below 95 percent
-	@$(GO) run ./internal/testcoverage -least 95 $(COVERED) $(PRODUCT)
+# The statements that test and system run, if they write profiles.
+PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
+	$(patsubst %,./%/...,$(filter-out examples%,$(NESTED)))
+.PHONY: covered
+covered: ## print the coverage of the profiles in PROFILES, fail below 95 percent
+	$(GO) run ./internal/testcoverage -least 95 $(PROFILES) $(PRODUCT)
+
+cover: ## run test and system, and print the coverage of code that is not generated
+	@rm -rf bin/cover && mkdir -p bin/cover
+	@$(MAKE) --no-print-directory test system covered PROFILES=bin/cover
 
 # Public servers and services, served by mcpgen, and compared with the original. The largest
 # packages below mcp-grafana are compiled without optimizations, which takes less time.

@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/load/loadtest"
+	"github.com/mcpgen/mcpgen/internal/testgo"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -16,23 +20,31 @@ import (
 // import package main: its copy has another name.
 func TestTypedClientsCompile(t *testing.T) {
 	root, scratch := testrepo.Root(t), t.TempDir()
-	err := testrepo.WriteModule(root, "example.com/scratch", scratch, "examples", "runtime/sandbox")
+	sources := []string{"testdata/bench/freight", "runtime/sandbox/workspacetools",
+		"runtime/debugtools", "runtime/grant/permissionrequest",
+		"generator/emit/testdata/codecs", "generator/emit/testdata/relativeroles",
+		"generator/testdata/client"}
+	folders := []string{"runtime/sandbox"}
+	if !testing.Short() {
+		sources = append(sources, "examples/quickstart", "examples/conformance",
+			"examples/team/directory", "examples/inventory/dcim", "examples/workspace/desk")
+		folders = append(folders, "examples/inventory")
+	}
+	err := testrepo.WriteModule(root, "example.com/scratch", scratch, folders...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := []string{"examples/quickstart", "examples/conformance", "examples/team/directory",
-		"examples/inventory/dcim", "examples/workspace/desk", "testdata/bench/freight"}
-	sources = append(sources, "runtime/sandbox/workspacetools", "runtime/debugtools",
-		"runtime/grant/permissionrequest",
-		"generator/emit/testdata/codecs", "generator/emit/testdata/relativeroles",
-		"generator/testdata/client")
 	for _, source := range sources {
 		copyForClient(t, filepath.Join(root, filepath.FromSlash(source)),
 			filepath.Join(scratch, served(source)), source)
 	}
-	for _, command := range []string{"go tool mcpgen ./...", "go vet ./...",
-		"go tool mcpgen check ./...", "go test -run TestMcpgen ./..."} {
-		testrepo.Output(t, scratch, command)
+	if testing.Short() {
+		clientsInProcess(t, scratch)
+	} else {
+		for _, command := range []string{"go tool mcpgen ./...", "go vet ./...",
+			"go tool mcpgen check ./...", "go test -run TestMcpgen ./..."} {
+			testrepo.Output(t, scratch, command)
+		}
 	}
 	for _, source := range sources {
 		file := filepath.Join(scratch, served(source), "client", "mcp_client.go")
@@ -40,6 +52,27 @@ func TestTypedClientsCompile(t *testing.T) {
 		if err != nil || strings.Count(string(text), "\nfunc (c *Client) ") == 0 {
 			t.Errorf("%s has no client with methods: %v", source, err)
 		}
+	}
+}
+
+// clientsInProcess generates for the packages of a module, type-checks them, compares the files with
+// those of another run, and runs the generated tests.
+func clientsInProcess(t *testing.T, dir string) {
+	t.Helper()
+	options := generator.Options{Dir: dir, Patterns: []string{"./..."}}
+	for first := range 2 {
+		result, err := generator.Run(loadtest.Context(t), options)
+		if err != nil || len(result.Diagnostics) > 0 {
+			t.Fatal(err, result.Diagnostics.Err())
+		}
+		changed, err := result.Write()
+		if err != nil || (len(changed) > 0) != (first == 0) {
+			t.Fatal(err, changed)
+		}
+	}
+	var out bytes.Buffer
+	if ok, err := testgo.Shared(t).Test(&out, dir, "./..."); !ok || err != nil {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }
 

@@ -111,7 +111,7 @@ func generated(t *testing.T, files []txtar.File, sources ...string) map[string]s
 		files = append(files, txtar.File{Name: fmt.Sprintf("file%02d.go", i), Data: []byte(source)})
 	}
 	dir := loadtest.Write(t, files...)
-	result, err := generator.Run(t.Context(), generator.Options{Dir: dir})
+	result, err := generator.Run(loadtest.Context(t), generator.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestEditsFailTheCommandsThatAreStated(t *testing.T) {
 	source, others, edits := fixture(t)
 	dir := loadtest.Write(t, append(others, txtar.File{Name: "moved.go", Data: []byte(source)})...)
 	options := generator.Options{Dir: dir}
-	result, err := generator.Run(t.Context(), options)
+	result, err := generator.Run(loadtest.Context(t), options)
 	if err != nil || len(result.Diagnostics) > 0 {
 		t.Fatal(err, result.Diagnostics.Err())
 	}
@@ -157,7 +157,7 @@ func TestEditsFailTheCommandsThatAreStated(t *testing.T) {
 			} else if sums() != unedited {
 				failed = append(failed, "go test")
 			}
-			result, err := generator.Run(t.Context(), options)
+			result, err := generator.Run(loadtest.Context(t), options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func Do` + name + `(ctx context.Context, in struct{ Field ` + typ + ` }) error {
 `)})
 		}
 		dir := loadtest.Write(t, files...)
-		result, err := generator.Run(t.Context(), generator.Options{
+		result, err := generator.Run(loadtest.Context(t), generator.Options{
 			Dir: dir, Patterns: []string{"./a", "./b"},
 		})
 		if err != nil || len(result.Diagnostics) == 0 {

@@ -213,9 +213,7 @@ var names = []string{"ant", "bee", "cat", "dog"}
 
 func newModule(t *testing.T) *module {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("GOFLAGS", "-mod=mod")
 	files := []txtar.File{
-		{Name: "go.mod", Data: []byte("module example.com/scratch\n\ngo 1.26\n")},
 		{Name: "dep/dep.go", Data: []byte(dep)},
 		{Name: "odd/odd.go", Data: []byte("package decode\n\nvar X int\n")},
 		{Name: "main.go", Data: []byte("package main\n\nfunc main() {}\n")},
@@ -320,7 +318,7 @@ func generate(t *testing.T, dir, ci string) outcome {
 	t.Helper()
 	t.Setenv("CI", ci)
 	options := generator.Options{Dir: dir, Patterns: []string{"./..."}}
-	r, changed, unchanged, err := generator.Generate(t.Context(), options)
+	r, changed, unchanged, err := generator.Generate(loadtest.Context(t), options)
 	o := outcome{diagnostics: fmt.Sprint(r.Diagnostics), changed: changed}
 	o.serves = unchanged || len(r.Services) > 0
 	if err != nil {

@@ -93,7 +93,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	}
 	c.info = toolset.ServerInfo{
 		Name: own.info.Name, Title: own.info.Title, Version: own.info.Version}
-	s, err := assemble(opts, c, server)
+	s, err := assemble(opts, c, server, onTerminal(options.Logger))
 	if err != nil {
 		return nil, err
 	}

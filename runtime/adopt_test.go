@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	"fmt"
 	goruntime "runtime"
 	"strings"
 	"testing"
@@ -66,131 +65,6 @@ func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[
 	return s
 }
 
-func TestAdoptedToolsAreRefusedUntilEachHasARule(t *testing.T) {
-	var log journal
-	s := adopt(t, existing("ruled", "bare", "open"), runtime.Options{Anonymous: true,
-		Logger: log.logger()},
-		map[string]access.Rule{"ruled": {MinRole: manager}, "open": {Public: true}},
-		directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range eras {
-		for column, user := range callers {
-			session := connectHTTP(t, url, tokens[user], era)
-			listed := map[string]bool{}
-			for tool, err := range session.Tools(context.Background(), nil) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				listed[tool.Name] = true
-				if tool.Name == "ruled" && tool.Description != "what ruled does" {
-					t.Errorf("%+v", tool)
-				}
-			}
-			for tool, want := range map[string]bool{"ruled": column >= 4, "bare": false,
-				"open": true, "update": column >= 4, "get_public_info": true,
-				"io.github.mcpgen.refused": false} {
-				res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool})
-				if called := err == nil && !res.IsError; called != want || listed[tool] != want {
-					t.Errorf("%s, %q, %s: listed %v, called %v (%v %s), want %v", era, user, tool,
-						listed[tool], called, err, text(res), want)
-				}
-				if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q",
-					tool)) {
-					t.Errorf("%s, %q, %s: %v", era, user, tool, err)
-				}
-			}
-		}
-	}
-	if !strings.Contains(log.String(), "tools=[bare]") {
-		t.Errorf("the log does not name the tools without a rule:\n%s", log.String())
-	}
-}
-
-func TestAdoptedRefusalsAreForbiddenInEveryEra(t *testing.T) {
-	s := adopt(t, existing("ruled"), runtime.Options{Denial: access.Forbid},
-		map[string]access.Rule{"ruled": {MinRole: manager}})
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Viewer"], era)
-		got := c.call(t, "ruled", `,"arguments":{"a":1}`, nil)
-		if !strings.Contains(got.body, `403 Forbidden: tool \"ruled\" needs role Manager`) ||
-			!strings.Contains(got.body, `"isError":true`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		if complete := strings.Contains(got.body,
-			`"resultType":"complete"`); complete != (era == "2026-07-28") {
-			t.Errorf("%s: %s", era, got)
-		}
-		if got := c.call(t, "io.github.mcpgen.call", `,"arguments":{"text":"made up"}`,
-			nil); !strings.Contains(got.body, "unknown tool") {
-			t.Errorf("%s: the dispatcher can be called: %s", era, got)
-		}
-	}
-}
-
-func TestToolAddedPastTheGuardIsRefused(t *testing.T) {
-	server := existing("ruled")
-	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}},
-		directory(&desk{}))
-	url := serve(t, s)
-	addTool(server, "late", "late answered")
-	addTool(server, "get_all", "swapped")
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `unknown tool \"late\"`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "late") {
-			t.Errorf("%s: %s", era, got)
-		}
-		if got := c.call(t, "get_all", "", nil); strings.Contains(got.body, "swapped") ||
-			!strings.Contains(got.body, "structuredContent") {
-			t.Errorf("%s: a swapped tool of a toolset answered: %s", era, got)
-		}
-	}
-}
-
-func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
-	type params struct {
-		mcp.ParamsBase
-	}
-	type result struct {
-		mcp.ResultBase
-		Secret string `json:"secret"`
-	}
-	server := existing("ruled")
-	err := mcp.AddReceivingCustomMethod(server, "acme/search",
-		func(context.Context, *mcp.ServerSession, *params) (*result, error) {
-			return &result{Secret: "secret search"}, nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		for method, params := range map[string]string{"prompts/get": `"name":"p"`,
-			"resources/read": `"uri":"file:///r"`, "acme/search": `"a":1`, "prompts/list": ``,
-			"resources/list": ``} {
-			got := c.ask(t, method, params,
-				map[string]string{"Mcp-Name": map[string]string{"prompts/get": "p",
-					"resources/read": "file:///r"}[method]})
-			if strings.Contains(got.body, "secret") ||
-				strings.Contains(got.body, `"uri":"file:///r"`) &&
-					!strings.Contains(got.body, "not found") ||
-				strings.Contains(got.body, `"name":"p"`) {
-				t.Errorf("%s, %s: %s", era, method, got)
-			}
-		}
-		caps := connectHTTP(t, url, tokens["Viewer"], era).InitializeResult().Capabilities
-		if !caps.Prompts.ListChanged || !caps.Resources.ListChanged || caps.Resources.Subscribe ||
-			!caps.Tools.ListChanged {
-			t.Errorf("%s: %+v", era, caps)
-		}
-	}
-}
-
 func TestChangesOfAnAdoptedServerAreNotSent(t *testing.T) {
 	server := existing("ruled")
 	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
@@ -237,24 +111,6 @@ func TestChangesOfAnAdoptedServerAreNotSent(t *testing.T) {
 	}
 	if method := <-told; method != "progress" {
 		t.Errorf("told of %s", method)
-	}
-}
-
-func TestAdoptedHandlersDoNotKillTheProcess(t *testing.T) {
-	rules := map[string]access.Rule{"panics": {Authenticated: true},
-		"nothing": {Authenticated: true}, "fails": {Authenticated: true}}
-	sink := &keeper{}
-	s := adopt(t, existing("panics", "nothing", "fails"), runtime.Options{Audit: sink}, rules)
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		for tool, want := range map[string]string{"panics": "internal error",
-			"nothing": "internal error", "fails": `"isError":true`} {
-			if got := c.call(t, tool, "", nil); !strings.Contains(got.body, want) ||
-				strings.Contains(got.body, "hunter2") {
-				t.Errorf("%s, %s: %s", era, tool, got)
-			}
-		}
 	}
 }
 

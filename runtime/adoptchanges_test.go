@@ -3,12 +3,10 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,157 +47,6 @@ func laterRules() (rules map[string]access.Rule, conditional []string) {
 	return rules, []string{"late", "hidden prompt", "fence", "exact", "many"}
 }
 
-// everything lists all names and URIs that a client sees.
-func everything(t *testing.T, c *mcp.ClientSession) (names []string) {
-	t.Helper()
-	note := func(name string, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, name)
-	}
-	for tool, err := range c.Tools(t.Context(), nil) {
-		note(tool.Name+" "+tool.Description, err)
-	}
-	for p, err := range c.Prompts(t.Context(), nil) {
-		note(p.Name, err)
-	}
-	for r, err := range c.Resources(t.Context(), nil) {
-		note(r.URI, err)
-	}
-	for r, err := range c.ResourceTemplates(t.Context(), nil) {
-		note(r.URITemplate, err)
-	}
-	return names
-}
-
-// The lists of an adopted server are those that it has now, as far as there are rules.
-func TestListsFollowAnAdoptedServer(t *testing.T) {
-	for _, era := range eras {
-		server := existing("open", "other", "ruled")
-		rules, conditional := laterRules()
-		var sink keeper
-		s := adopt(t, server, runtime.Options{Audit: &sink, PageSize: 2,
-			Descriptions: map[string]string{"other": "ours"},
-			Adopt:        runtime.AdoptOptions{Conditional: conditional}}, rules)
-		url := serve(t, s)
-		viewer := connectHTTP(t, url, tokens["Viewer"], era)
-		admin := connectHTTP(t, url, tokens["Manager"], era)
-		step := func(name string, forViewer, forManager []string) {
-			t.Helper()
-			if got := everything(t, viewer); !slices.Equal(got, forViewer) {
-				t.Errorf("%s, %s: a viewer is listed %q", era, name, got)
-			}
-			sink.taken()
-			if got := everything(t, admin); !slices.Equal(got, forManager) {
-				t.Errorf("%s, %s: a manager is listed %q", era, name, got)
-			}
-			if first := sink.taken()[0]; first.Total < first.Visible || first.Visible == 0 {
-				t.Errorf("%s, %s: the event has %d of %d", era, name, first.Visible, first.Total)
-			}
-		}
-		base := []string{"open what open does", "other ours"}
-		step("before", base, append(slices.Clone(base), "ruled what ruled does"))
-		addTool(server, "late", "")
-		addTool(server, "bare", "")
-		for _, prompt := range []string{"hidden", "fence", "bare"} {
-			addPrompt(server, prompt)
-		}
-		for _, uri := range []string{"file:///late", "late://{id}", "file:///bare", "bare://{id}"} {
-			addResource(server, uri)
-		}
-		server.RemoveTools("ruled")
-		server.AddTool(&mcp.Tool{Name: "open", Description: "new",
-			InputSchema: map[string]any{"type": "object"}}, nil)
-		base[0] = "open new"
-		step("after", append(slices.Clone(base), "fence"), []string{"late what late does", base[0],
-			base[1], "fence", "hidden", "file:///late", "late://{id}"})
-		for uri, allowed := range map[string]bool{"file:///late": true, "late://1": true,
-			"file:///bare": false, "bare://1": false} {
-			for client, may := range map[*mcp.ClientSession]bool{admin: allowed, viewer: false} {
-				_, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-				if (err == nil) != may {
-					t.Errorf("%s, %s: %v, may read %t", era, uri, err, may)
-				}
-			}
-		}
-	}
-}
-
-// waits makes a change until each client was notified: streams open some time after the session.
-func waits(t *testing.T, change func(), clients ...*watchClient) {
-	t.Helper()
-	for _, c := range clients {
-		for n := 0; ; n++ {
-			change()
-			select {
-			case <-c.kinds:
-			case <-time.After(50 * time.Millisecond):
-				if n == 400 {
-					t.Fatal("a client is notified of nothing")
-				}
-				continue
-			}
-			break
-		}
-	}
-	for _, c := range clients {
-		c.drain()
-	}
-}
-
-// A client is notified of the changes of what it sees, and of no other.
-func TestChangesOfAnAdoptedServerReachThoseWhoSeeThem(t *testing.T) {
-	for _, era := range eras {
-		for _, transport := range []string{"http", "stdio"} {
-			t.Run(era+"/"+transport, func(t *testing.T) {
-				server := existing("open", "other", "ruled")
-				rules, conditional := laterRules()
-				s := adopt(t, server, runtime.Options{
-					Adopt: runtime.AdoptOptions{Conditional: conditional}}, rules)
-				url, low, high := "", "vera_Viewer", "mona_Manager"
-				if transport == "http" {
-					url, low, high = serve(t, s), tokens["Viewer"], tokens["Manager"]
-				}
-				viewer, boss := listening(t, s, url, low, era), listening(t, s, url, high, era)
-				waits(t, func() { addTool(server, "other", "") }, viewer, boss)
-				for name, change := range map[string]struct {
-					kind string
-					make func()
-				}{
-					"a tool registered again": {"tools", func() { addTool(server, "ruled", "") }},
-					"a new tool":              {"tools", func() { addTool(server, "late", "") }},
-					"a removed tool":          {"tools", func() { server.RemoveTools("ruled") }},
-					"a new prompt":            {"prompts", func() { addPrompt(server, "hidden") }},
-					"a new resource":          {"resources", func() { addResource(server, "file:///late") }},
-					"a new template":          {"resources", func() { addResource(server, "late://{id}") }},
-				} {
-					change.make()
-					if got := boss.next(t); got != change.kind {
-						t.Errorf("%s: a manager is notified of %s", name, got)
-					}
-				}
-				addTool(server, "bare", "") // nobody sees what has no rule
-				time.Sleep(50 * time.Millisecond)
-				for _, visible := range []struct {
-					kind string
-					make func()
-				}{
-					{"prompts", func() { addPrompt(server, "fence") }},
-					{"tools", func() { addTool(server, "open", "") }},
-				} {
-					visible.make()
-					for name, c := range map[string]*watchClient{"viewer": viewer, "manager": boss} {
-						if got := c.next(t); got != visible.kind {
-							t.Errorf("%s: a %s is notified of %s", visible.kind, name, got)
-						}
-					}
-				}
-			})
-		}
-	}
-}
-
 // Middleware of the adopted server may list copies: some of them always, or new ones of all after
 // each change. No caller learns by them that something hidden has changed.
 func TestCopiesOfListedToolsAreNoChange(t *testing.T) {
@@ -212,12 +59,12 @@ func TestCopiesOfListedToolsAreNoChange(t *testing.T) {
 			defer mu.Unlock()
 			clear(copies)
 		}
-		var lists atomic.Int32
+		lists := make(chan struct{}, 1000)
 		server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 				res, err := next(ctx, method, req)
 				if list, ok := res.(*mcp.ListToolsResult); ok {
-					lists.Add(1)
+					lists <- struct{}{}
 					mu.Lock()
 					defer mu.Unlock()
 					for i, tool := range list.Tools {
@@ -237,12 +84,13 @@ func TestCopiesOfListedToolsAreNoChange(t *testing.T) {
 		s := adopt(t, server, runtime.Options{
 			Adopt: runtime.AdoptOptions{Conditional: conditional}}, rules)
 		viewer := listening(t, s, "", "vera_Viewer", "2026-07-28")
-		before := lists.Load()
+		for len(lists) > 0 {
+			<-lists
+		}
 		forget()
 		addTool(server, "ruled", "")
-		for lists.Load() < before+2 { // until the change was looked at
-			time.Sleep(time.Millisecond)
-		}
+		<-lists // until the change was looked at
+		<-lists
 		addPrompt(server, "fence")
 		if got := viewer.next(t); got != "prompts" {
 			t.Errorf("always %t: a viewer is notified of %s", always, got)
@@ -319,9 +167,11 @@ func TestAdoptedServersWithoutChangesReportNone(t *testing.T) {
 		addTool(server, "open", "")
 		addPrompt(server, "p")
 		var fails atomic.Int32
+		failed := make(chan struct{}, 1)
 		server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 				if method == "prompts/list" && fails.Add(-1) >= 0 {
+					defer func() { failed <- struct{}{} }()
 					panic("not now")
 				}
 				return next(ctx, method, req)
@@ -337,9 +187,7 @@ func TestAdoptedServersWithoutChangesReportNone(t *testing.T) {
 		if failing {
 			fails.Store(1)
 			addPrompt(server, "p")
-			for fails.Load() > 0 {
-				time.Sleep(time.Millisecond)
-			}
+			<-failed
 		}
 		server.RemoveTools("open")
 		server.RemovePrompts("p")

@@ -279,30 +279,3 @@ func TestRulesFollowHints(t *testing.T) {
 		}
 	}
 }
-
-func TestReadOnlyNarrowsAnAdoptedServerByHints(t *testing.T) {
-	rules := map[string]access.Rule{"get": {Authenticated: true}, "put": {Authenticated: true},
-		"bare": {Authenticated: true}}
-	wish := serve(t, adopt(t, hinted(), runtime.Options{}, rules)) + "?readonly=true"
-	boundary := serve(t, adopt(t, hinted(), runtime.Options{ReadOnly: true}, rules))
-	for _, url := range []string{wish, boundary} {
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Viewer"], era)
-			names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
-			if !slices.Equal(names, []string{"get"}) {
-				t.Errorf("%s: %v are listed", era, names)
-			}
-			for _, tool := range []string{"put", "bare"} {
-				unknown := strings.Repeat("x", len(tool))
-				hidden, other := c.call(t, tool, "", nil), c.call(t, unknown, "", nil)
-				other.body = strings.ReplaceAll(other.body, unknown, tool)
-				if hidden.String() != other.String() {
-					t.Errorf("%s, %s:\n%s\nan unknown tool:\n%s", era, tool, hidden, other)
-				}
-			}
-			if got := c.call(t, "get", "", nil); !strings.Contains(got.body, `"content":[]`) {
-				t.Errorf("%s: %s", era, got)
-			}
-		}
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,6 +19,7 @@ import (
 )
 
 func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
+	t.Parallel()
 	type named string
 	text := &mcp.TextContent{Text: "b", Annotations: &mcp.Annotations{
 		LastModified: "2026-01-01T00:00:00Z"}}
@@ -61,6 +63,7 @@ func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
 
 // A shared content keeps its own audience, and a nil one stays nil.
 func TestAContentForAnAudienceIsACopy(t *testing.T) {
+	t.Parallel()
 	shared := &mcp.ImageContent{Annotations: &mcp.Annotations{}}
 	if c := runtime.ForPerson(1, shared); c == mcp.Content(shared) ||
 		len(shared.Annotations.Audience) > 0 {
@@ -85,6 +88,7 @@ func contents(m serverMessage) (all []string) {
 }
 
 func TestAdviceStandsInTheResult(t *testing.T) {
+	t.Parallel()
 	advise := func(ctx context.Context) {
 		if !runtime.Advise(ctx, 0.5, "look %s", "there") {
 			t.Error("it was not taken")
@@ -159,6 +163,7 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 // The model can fix invalid arguments and act on limits. The error of a
 // handler is for anybody.
 func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
+	t.Parallel()
 	full := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
 	}
@@ -167,7 +172,7 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id",
 				Message: "is missing"}}))
 		}},
-		{Name: "timeout", Timeout: 150 * time.Millisecond,
+		{Name: "timeout", Timeout: time.Minute,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				runtime.Advise(ctx, 0.5, "look there")
 				<-ctx.Done()
@@ -197,39 +202,42 @@ func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 	for i := range tools {
 		tools[i].Input = `{"type":"object"}`
 	}
-	s := newServer(t, runtime.Options{}, toolsetOf(tools))
-	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
-		for name, test := range map[string]struct {
-			text    string
-			toModel bool
-			more    []string
-		}{
-			"arguments": {"is missing", true, nil},
-			"timeout":   {"timed out after 150ms", true, []string{advice}},
-			"output":    {"its limit on output", true, nil},
-			"advised":   {"its limit on output", true, []string{advice}},
-			"rate":      {"its limit on rate", true, nil},
-			"handler":   {"no such thing", false, nil},
-			"panic":     {"internal error", false, nil},
-		} {
-			got := l.call(t, name, `{}`).response(t)
-			all := contents(got)
-			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
-				strings.Contains(all[0], toModel) != test.toModel {
-				t.Errorf("%s: %s", name, got.text)
-			} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
-				t.Errorf("%s: %s", name, got.text)
+	onEveryTransport(t, func(t *testing.T, era string, http bool) {
+		synctest.Test(t, func(t *testing.T) {
+			l := over(t, newServer(t, runtime.Options{}, toolsetOf(tools)), era, http)
+			for name, test := range map[string]struct {
+				text    string
+				toModel bool
+				more    []string
+			}{
+				"arguments": {"is missing", true, nil},
+				"timeout":   {"timed out after 1m0s", true, []string{advice}},
+				"output":    {"its limit on output", true, nil},
+				"advised":   {"its limit on output", true, []string{advice}},
+				"rate":      {"its limit on rate", true, nil},
+				"handler":   {"no such thing", false, nil},
+				"panic":     {"internal error", false, nil},
+			} {
+				got := l.call(t, name, `{}`).response(t)
+				all := contents(got)
+				if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
+					strings.Contains(all[0], toModel) != test.toModel {
+					t.Errorf("%s: %s", name, got.text)
+				} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
+					t.Errorf("%s: %s", name, got.text)
+				}
 			}
-		}
-		if got := l.call(t, "fits", `{}`).response(t); got.Result.IsError {
-			t.Error(got.text)
-		}
+			if got := l.call(t, "fits", `{}`).response(t); got.Result.IsError {
+				t.Error(got.text)
+			}
+		})
 	})
 }
 
 // A handler that asks the caller first is run twice for one message of an older client. What it
 // advised before it asked is not said twice, and an answer that asks holds none.
 func TestAdviceOfAHandlerThatAsksIsSentOnce(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{},
 		toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -258,6 +266,7 @@ func TestAdviceOfAHandlerThatAsksIsSentOnce(t *testing.T) {
 }
 
 func TestAdviceIsTakenByToolsAndWhileTheyRun(t *testing.T) {
+	t.Parallel()
 	var kept context.Context
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { kept = ctx }))
 	overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").call(t, "work", `{}`)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -67,40 +68,46 @@ func readsBoard(t *testing.T, endpoint, user, era string) bool {
 }
 
 func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
-	for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
-		source := &shelf{}
-		options.Catalogs = source
-		s := newServer(t, options, boards())
-		endpoint := serve(t, s)
-		for _, era := range eras {
-			session := connectHTTP(t, endpoint, tokens["Admin"], era)
-			shows := func() bool {
-				var uris []string
-				for r, err := range session.Resources(t.Context(), nil) {
-					if err != nil {
-						t.Fatal(err)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
+			source := &shelf{}
+			options.Catalogs = source
+			s := newServer(t, options, boards())
+			endpoint := serve(t, s)
+			for _, era := range eras {
+				session := connectHTTP(t, endpoint, tokens["Admin"], era)
+				shows := func() bool {
+					var uris []string
+					for r, err := range session.Resources(t.Context(), nil) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						uris = append(uris, r.URI)
 					}
-					uris = append(uris, r.URI)
+					return slices.Contains(uris, boardURI)
 				}
-				return slices.Contains(uris, boardURI)
-			}
-			for _, test := range []struct {
-				off  []string
-				want bool
-			}{{nil, true}, {[]string{"edit"}, true}, {[]string{"edit", "show"}, false}, {nil, true}} {
-				source.turnOff(test.off...)
-				soon(t, "the app follows its tools", func() bool { return shows() == test.want })
-				for user, may := range map[string]bool{"Viewer": false, "Member": true, "Admin": true} {
-					if got := readsBoard(t, endpoint, user, era); got != (may && test.want) {
-						t.Errorf("%s, %s, off %v: reads %t", era, user, test.off, got)
+				for _, test := range []struct {
+					off  []string
+					want bool
+				}{{nil, true}, {[]string{"edit"}, true}, {[]string{"edit", "show"}, false}, {nil, true}} {
+					source.turnOff(test.off...)
+					if synctest.Wait(); shows() != test.want {
+						t.Errorf("%s, off %v: the app is listed: %t", era, test.off, !test.want)
+					}
+					for user, may := range map[string]bool{"Viewer": false, "Member": true, "Admin": true} {
+						if got := readsBoard(t, endpoint, user, era); got != (may && test.want) {
+							t.Errorf("%s, %s, off %v: reads %t", era, user, test.off, got)
+						}
 					}
 				}
 			}
 		}
-	}
+	})
 }
 
 func TestAnAppOfRemovedToolsIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		set      toolset.Toolset
 		want     bool
@@ -124,6 +131,7 @@ func TestAnAppOfRemovedToolsIsUnknown(t *testing.T) {
 
 // Extensions follow what code declares, for every caller, whatever is switched off.
 func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
+	t.Parallel()
 	settings := map[string]any{"depth": 1.0}
 	source := &shelf{}
 	options := runtime.Options{Catalogs: source, Anonymous: true,
@@ -166,6 +174,7 @@ func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
 }
 
 func TestOptionsRefuseMalformedExtensions(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Anonymous: true,
 		Extensions:   map[string]map[string]any{"x": nil},
 		Experimental: map[string]map[string]any{"y": {"f": func() {}}}}, boards())

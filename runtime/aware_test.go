@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +30,7 @@ import (
 )
 
 func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	h.set("bob", "dcim.view_device?", "exempt billing export")
@@ -57,6 +59,7 @@ func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 // list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for
 // tools, prompts and resources in every era.
 func TestListCallAndHostAgree(t *testing.T) {
+	t.Parallel()
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		role, scope, _ := strings.Cut(token, "_")
 		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: role}
@@ -156,6 +159,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 }
 
 func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("bob", "dcim.view_device?")
 	h.set("ada", "dcim.view_device")
@@ -189,6 +193,7 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 // Each message of a caller reads the host once, whatever it is about, at both doors and over both
 // transports. A message about a hidden tool costs the same as one about a tool that does not exist.
 func TestEachMessageReadsTheHostOnce(t *testing.T) {
+	t.Parallel()
 	type message struct{ method, name, params string }
 	const unknown = "nothing/at/all"
 	messages := []message{
@@ -256,6 +261,7 @@ func TestEachMessageReadsTheHostOnce(t *testing.T) {
 // A caller whose user is gone costs one query too, and so do the messages of a session that are no
 // request.
 func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{})
@@ -292,6 +298,7 @@ func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
 }
 
 func TestRevokedPermissionIsGoneWithTheNextMessage(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		h := newHost(nil)
 		h.set("ada", "dcim.view_device")
@@ -355,6 +362,7 @@ func (h *slowHost) Capabilities(ctx context.Context, p access.Principal) (capabi
 // A message does not share the query of an earlier message that still runs: that query may have
 // read a permission that the host has taken away since. There is one query at a time all the same.
 func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
+	t.Parallel()
 	h := &slowHost{fakeHost: newHost(nil), read: make(chan struct{}, 1),
 		release: make(chan struct{})}
 	h.set("ada", "dcim.view_device")
@@ -393,6 +401,7 @@ func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
 // In versions with sessions a call goes on when its connection has ended, also while the host is
 // read.
 func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	events := make(chan audit.Event, 10)
@@ -445,6 +454,7 @@ func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
 }
 
 func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: time.Minute}))
@@ -468,6 +478,7 @@ func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 }
 
 func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{CapabilityTTL: time.Hour})
@@ -496,24 +507,28 @@ func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
 }
 
 func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	const period = 20 * time.Millisecond
-	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: period}))
-	c := newRaw(t, url, "ada_Viewer", "2026-07-28")
-	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
-		"constraints") {
-		t.Fatalf("%s", got)
-	}
-	h.set("ada")
-	time.Sleep(period)
-	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
-		"unknown tool") {
-		t.Errorf("after the period: %s", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada", "dcim.view_device")
+		const period = time.Minute
+		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: period}))
+		c := newRaw(t, url, "ada_Viewer", "2026-07-28")
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"constraints") {
+			t.Fatalf("%s", got)
+		}
+		h.set("ada")
+		time.Sleep(period)
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"unknown tool") {
+			t.Errorf("after the period: %s", got)
+		}
+	})
 }
 
 func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var s *runtime.Server
@@ -543,6 +558,7 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 // What is left of an earlier run may ask who called while a later one is decided. It finds its own
 // caller.
 func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var s *runtime.Server
@@ -605,71 +621,71 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 }
 
 func TestHostThatFailsDeniesAndIsReportedInLogAndAuditOnly(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(context.Context) error{
 		"an error":              func(context.Context) error { return errors.New("secret reason") },
 		"a panic":               func(context.Context) error { panic("secret reason") },
 		"the end of its thread": func(context.Context) error { goruntime.Goexit(); return nil },
-		"no answer": func(ctx context.Context) error {
-			<-ctx.Done()
-			time.Sleep(20 * time.Millisecond)
-			return nil
-		},
+		"no answer":             nil,
 	} {
-		timeout := runtime.DefaultCapabilityTimeout
-		if name == "no answer" {
-			timeout = 250 * time.Millisecond
-		}
-		h := newHost(nil)
-		h.set("ada", "exempt * *")
-		var events []audit.Event
-		var mu sync.Mutex
-		var log lockedBuffer
-		s := aware(t, h, runtime.Options{
-			CapabilityTimeout: timeout, Denial: access.Forbid,
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-				mu.Lock()
-				defer mu.Unlock()
-				events = append(events, e)
-				return nil
-			}),
+		synctest.Test(t, func(t *testing.T) {
+			if name == "no answer" {
+				fail = func(ctx context.Context) error {
+					<-ctx.Done()
+					time.Sleep(time.Second)
+					return nil
+				}
+			}
+			h := newHost(nil)
+			h.set("ada", "exempt * *")
+			var events []audit.Event
+			var mu sync.Mutex
+			var log lockedBuffer
+			s := aware(t, h, runtime.Options{
+				Denial: access.Forbid,
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					mu.Lock()
+					defer mu.Unlock()
+					events = append(events, e)
+					return nil
+				}),
+			})
+			h.failing(fail)
+			c := newRaw(t, serve(t, s), "ada_Admin", "2026-07-28")
+			list := c.ask(t, "tools/list", "", nil)
+			if !strings.Contains(list.body, `"status"`) || strings.Contains(list.body, "whoami") ||
+				strings.Contains(list.body, "device") {
+				t.Errorf("%s: %s", name, list)
+			}
+			got := c.call(t, "device_get", `,"arguments":{}`, nil)
+			if !strings.Contains(got.body,
+				`403 Forbidden: tool \"device_get\" needs permission dcim.view_device"`) ||
+				strings.Contains(got.body, "could not") {
+				t.Errorf("%s: %s", name, got)
+			}
+			if public := c.call(t, "status", `,"arguments":{}`, nil); !strings.Contains(public.body,
+				"constraints") {
+				t.Errorf("%s: %s", name, public)
+			}
+			mu.Lock()
+			e := events[1]
+			mu.Unlock()
+			if e.Principal != "sub-ada" || e.Axis != "permission" ||
+				e.Missing != "needs permission dcim.view_device; the host's permissions could not be "+
+					"read" {
+				t.Errorf("%s: %+v", name, e)
+			}
+			if !strings.Contains(log.String(), "the host's permissions could not be read") {
+				t.Errorf("%s: %s", name, log.String())
+			}
+			h.failing(nil)
+			time.Sleep(time.Minute) // a query from before may still take until its end
+			if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+				"constraints") {
+				t.Errorf("%s: once it answers again: %s", name, got)
+			}
 		})
-		h.failing(fail)
-		c := newRaw(t, serve(t, s), "ada_Admin", "2026-07-28")
-		list := c.ask(t, "tools/list", "", nil)
-		if !strings.Contains(list.body, `"status"`) || strings.Contains(list.body, "whoami") ||
-			strings.Contains(list.body, "device") {
-			t.Errorf("%s: %s", name, list)
-		}
-		got := c.call(t, "device_get", `,"arguments":{}`, nil)
-		if !strings.Contains(got.body,
-			`403 Forbidden: tool \"device_get\" needs permission dcim.view_device"`) ||
-			strings.Contains(got.body, "could not") {
-			t.Errorf("%s: %s", name, got)
-		}
-		if public := c.call(t, "status", `,"arguments":{}`, nil); !strings.Contains(public.body,
-			"constraints") {
-			t.Errorf("%s: %s", name, public)
-		}
-		mu.Lock()
-		e := events[1]
-		mu.Unlock()
-		if e.Principal != "sub-ada" || e.Axis != "permission" ||
-			e.Missing != "needs permission dcim.view_device; the host's permissions could not be "+
-				"read" {
-			t.Errorf("%s: %+v", name, e)
-		}
-		if !strings.Contains(log.String(), "the host's permissions could not be read") {
-			t.Errorf("%s: %s", name, log.String())
-		}
-		h.failing(nil)
-		for runtime.HostQueries(s) > 0 { // a question from before may still take until its end
-			time.Sleep(time.Millisecond)
-		}
-		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
-			"constraints") {
-			t.Errorf("%s: once it answers again: %s", name, got)
-		}
 	}
 }
 
@@ -691,6 +707,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "exempt * *")
 	h.set("bob")

@@ -16,6 +16,7 @@ import (
 
 // What the host does not let a caller do is to that caller what does not exist.
 func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.change_device")
 	h.set("bob", "dcim.view_device?")
@@ -72,6 +73,7 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 // The same where refusals may be challenges: no response names scopes to a caller who lacks the
 // permission as well, or whose permissions are not known.
 func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
+	t.Parallel()
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{}, nil)
 	}
@@ -114,6 +116,7 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 }
 
 func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.change_device")
 	s := aware(t, h, runtime.Options{Anonymous: true})
@@ -166,6 +169,7 @@ func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
 }
 
 func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {

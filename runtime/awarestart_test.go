@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -50,6 +51,7 @@ func silentUsers() identity.Source {
 }
 
 func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
+	t.Parallel()
 	ada := newHost(nil)
 	ada.set("ada", "exempt * *")
 	host := oddHost{fakeHost: ada}
@@ -150,13 +152,6 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					panic("boom")
 				}}}), stock(),
 			`Options.Capabilities cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
-		{"a host that does not come back with a spelling",
-			on(runtime.Options{CapabilityTimeout: 200 * time.Millisecond,
-				Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
-					time.Sleep(time.Second)
-					return p, nil
-				}}}), stock(),
-			`mcp server: Options.Capabilities: MapAction of dcim.change_device: no response in time`},
 		{"an action that cannot be written",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(p string) (string, error) {
@@ -210,9 +205,29 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 	}
 }
 
+// A host that does not return the name of an action does not start either.
+func TestActionThatIsNotMappedInTimeDoesNotStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada")
+		_, err := runtime.New(runtime.Options{PermissionAware: true, Identity: hosted(),
+			Capabilities: oddHost{fakeHost: h, spell: func(p string) (string, error) {
+				time.Sleep(time.Hour)
+				return p, nil
+			}}, Logger: quiet()}, stock())
+		if err == nil || !strings.Contains(err.Error(), "mcp server: Options.Capabilities: "+
+			"MapAction of dcim.change_device: no response in time") {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour) // its goroutine ends
+	})
+}
+
 func noCall(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestAdoptedToolsTakePartToo(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h,
@@ -243,6 +258,7 @@ func TestAdoptedToolsTakePartToo(t *testing.T) {
 }
 
 func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
 	h.set("svc", "exempt * *")
@@ -367,6 +383,7 @@ func crud() toolset.Toolset {
 
 // The list, the call, the explanation and the table name the permissions of the adapter's verbs.
 func TestAdaptersMapVerbs(t *testing.T) {
+	t.Parallel()
 	users := map[string][]string{
 		"ada": {"dcim.view_device", "dcim.delete_device"}, "root": {"exempt * *"},
 		"bob": {"dcim.browse_device", "dcim.wipe_device", "napalm_read"},
@@ -428,37 +445,38 @@ func TestAdaptersMapVerbs(t *testing.T) {
 }
 
 func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada")
-	crash := func(string) (string, bool) { panic("boom") }
-	release := make(chan struct{})
-	defer close(release)
-	hang := func(string) (string, bool) { <-release; return "", false }
-	const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
-	const form = ", which is not an action: return letters, digits and underscores, and not none"
-	for want, verb := range map[string]func(string) (string, bool){
-		of + `it returns ""` + form:                                       verbsOf("list "),
-		of + `it returns "none"` + form:                                   verbsOf("list none"),
-		of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
-		of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
-		of + `it panicked: boom`:                                          crash,
-		`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
-	} {
-		timeout := runtime.DefaultCapabilityTimeout
-		if strings.Contains(want, "in time") {
-			timeout = 200 * time.Millisecond
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada")
+		crash := func(string) (string, bool) { panic("boom") }
+		hang := func(string) (string, bool) {
+			time.Sleep(time.Hour)
+			return "", false
 		}
-		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
-			CapabilityTimeout: timeout, Capabilities: verbHost{h, verb},
-			Logger: quiet()}, crud())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nwant\n%s", err, want)
+		const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
+		const form = ", which is not an action: return letters, digits and underscores, and not none"
+		for want, verb := range map[string]func(string) (string, bool){
+			of + `it returns ""` + form:                                       verbsOf("list "),
+			of + `it returns "none"` + form:                                   verbsOf("list none"),
+			of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
+			of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
+			of + `it panicked: boom`:                                          crash,
+			`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
+		} {
+			_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
+				Capabilities: verbHost{h, verb}, Logger: quiet()}, crud())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v\nwant\n%s", err, want)
+			}
 		}
-	}
+		time.Sleep(time.Hour) // its goroutine ends
+	})
 }
 
 // Two templates that one URI may be have equal rules, until an adapter maps their verbs apart.
 func TestVerbsDoNotMapOverlappingResourcesApart(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada")
 	g := stockGenerated()
@@ -492,6 +510,7 @@ func (mapping) Issuers() []string {
 func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
 
 func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
 		directory(&desk{}))
 	if err == nil ||
@@ -503,6 +522,7 @@ func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 
 // Another action on the same objects is no slip.
 func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
+	t.Parallel()
 	for wrong, near := range map[string]string{
 		"dcim.view_device": " (did you mean dcim.veiw_device?)", "dcim.change_device": "",
 		"dcim.wipe_device": "", "billing.export": "",

@@ -18,6 +18,7 @@ import (
 )
 
 func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "exempt * *")
 	var log lockedBuffer
@@ -56,6 +57,7 @@ func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
 }
 
 func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
 	h.set("svc-test", "billing.export")
@@ -84,6 +86,7 @@ func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
 // A token that names no user, or one that does not count, may be anybody's who signs in by the
 // client.
 func TestPeopleWhoComeByAClientAreNotItsServiceUser(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
 	h.set("svc-own", "billing.export")
@@ -127,6 +130,7 @@ func TestPeopleWhoComeByAClientAreNotItsServiceUser(t *testing.T) {
 // An identity without a user is an anonymous caller to the handler, to the audit and to everything
 // else.
 func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	sink := &keeper{}
 	var callers []access.Principal
@@ -161,6 +165,7 @@ func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 // What a source says that the host lets a caller do counts for nothing, least of all where the host
 // is silent.
 func TestPermitsOfASourceAreNone(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var all *access.Permits

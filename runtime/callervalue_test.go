@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -86,6 +87,7 @@ var tellings = []struct{ method, name, params string }{
 }
 
 func TestCallerValueIsThatOfTheMessageAtHand(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly}, valueToolset(nil))
 		url := serve(t, s)
@@ -126,6 +128,7 @@ func (keyed) Identify(*http.Request) (identity.Identity, error) {
 // The headers, the query and the claims of a request do not show what the caller's value declares
 // as secret.
 func TestDebugToolsMaskTheCallerValue(t *testing.T) {
+	t.Parallel()
 	server := newServer(t, runtime.Options{Identity: keyed{}},
 		debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	c := newRaw(t, serve(t, server)+"?zone="+url.QueryEscape(plantedKey), "", "2026-07-28")
@@ -138,6 +141,7 @@ func TestDebugToolsMaskTheCallerValue(t *testing.T) {
 }
 
 func TestCallerValueOnStdio(t *testing.T) {
+	t.Parallel()
 	number, fails := 0, false
 	var log journal
 	value := func(ctx context.Context) (identity.Value, error) {
@@ -179,6 +183,7 @@ func TestCallerValueOnStdio(t *testing.T) {
 
 // CallerValue returns nothing outside of a call, and nothing of another type.
 func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
+	t.Parallel()
 	if _, ok := runtime.CallerValue[any](t.Context()); ok {
 		t.Error("outside of a call")
 	}
@@ -199,6 +204,7 @@ func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
 }
 
 func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
+	t.Parallel()
 	left := make(chan context.Context, 1)
 	gone := func(where string) {
 		t.Helper()
@@ -237,25 +243,28 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 
 // A handler that runs on after its time limit reads the value no longer.
 func TestAbandonedHandlerHasNoCallerValue(t *testing.T) {
-	answered, seen := make(chan struct{}), make(chan string, 1)
-	set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
-		Timeout: 200 * time.Millisecond,
-		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			before := valueIn(ctx)
-			<-answered
-			seen <- before + ", then " + valueIn(ctx)
-			return toolset.Done(nil)
-		}}})
-	c := newRaw(t, serve(t, newServer(t, runtime.Options{Identity: valued()}, set)), "ada-one",
-		"2026-07-28")
-	c.call(t, "hangs", "", nil)
-	close(answered)
-	if got := <-seen; got != "true <ada-one>, then false <>" {
-		t.Error(got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answered, seen := make(chan struct{}), make(chan string, 1)
+		set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
+			Timeout: time.Second,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				before := valueIn(ctx)
+				<-answered
+				seen <- before + ", then " + valueIn(ctx)
+				return toolset.Done(nil)
+			}}})
+		s := newServer(t, runtime.Options{Identity: valued()}, set)
+		newRaw(t, serve(t, s), "ada-one", "2026-07-28").call(t, "hangs", "", nil)
+		close(answered)
+		if got := <-seen; got != "true <ada-one>, then false <>" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestAdoptedHandlersReadTheCallerValue(t *testing.T) {
+	t.Parallel()
 	server := existing()
 	mcp.AddTool(server, &mcp.Tool{Name: "tell"}, func(ctx context.Context, _ *mcp.CallToolRequest,
 		_ struct{}) (*mcp.CallToolResult, any, error) {
@@ -279,6 +288,7 @@ func TestAdoptedHandlersReadTheCallerValue(t *testing.T) {
 
 // Neither the sink nor the process of an isolated handler gets the value.
 func TestCallerValueStaysWithTheHandler(t *testing.T) {
+	t.Parallel()
 	var sent, inside string
 	b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
 		sent = fmt.Sprintf("%s %s %v", call.Caller, call.Arguments, call.Files)

@@ -135,4 +135,7 @@ func TestCallerOutsideOfACallIsNobody(t *testing.T) {
 	if p, ok := runtime.Caller(context.Background()); ok || !p.IsZero() {
 		t.Errorf("%+v, %v", p, ok)
 	}
+	if got := runtime.CompletionArguments(context.Background()); got != nil {
+		t.Errorf("outside of a call there is %v", got)
+	}
 }

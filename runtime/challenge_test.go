@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -68,163 +66,11 @@ func holders() identity.Source {
 	})
 }
 
-// uses are the ways to use what is challenged, and its unknown likeness.
-var uses = []struct{ method, params, unknown, name string }{
-	{"tools/call", `"name":"move"`, `"name":"mov_"`, "move"},
-	{"prompts/get", `"name":"ask"`, `"name":"as_"`, "ask"},
-	{"resources/read", `"uri":"lib://books/a"`, `"uri":"lib://book_/a"`, "lib://books/a"},
-	{"completion/complete",
-		`"ref":{"type":"ref/prompt","name":"ask"},"argument":{"name":"a","value":"b"}`,
-		`"ref":{"type":"ref/prompt","name":"as_"},"argument":{"name":"a","value":"b"}`, "ask"},
-}
-
-func TestWhoLacksScopesOnlyGetsTheirNames(t *testing.T) {
-	for _, server := range []access.Denial{access.Conceal, access.Challenge} {
-		s := newServer(t, runtime.Options{Anonymous: true, Identity: holders(), Denial: server},
-			scoped())
-		url := serve(t, s)
-		for _, era := range eras {
-			for _, use := range uses {
-				name := fmt.Sprintf("%v/%s/%s", server, era, use.method)
-				for _, token := range []string{"few", "low", ""} {
-					c := newRaw(t, url, token, era)
-					headers := func(name string) map[string]string {
-						if era != "2026-07-28" {
-							return nil
-						}
-						return map[string]string{"Mcp-Name": name}
-					}
-					got := c.ask(t, use.method, use.params, headers(use.name))
-					if token == "few" {
-						want := `Bearer realm="stock", error="insufficient_scope", scope="else stock:read stock:write"`
-						if got.status != http.StatusForbidden ||
-							got.header.Get("WWW-Authenticate") != want ||
-							strings.Contains(got.body, "stock") {
-							t.Errorf("%s: %s", name, got)
-						}
-						continue
-					}
-					mangle := func(s string) string {
-						return strings.NewReplacer("mov_", "move", `"as_"`, `"ask"`, `\"as_\"`,
-							`\"ask\"`, "book_", "books").Replace(s)
-					}
-					odd := mangle(c.ask(t, use.method, use.unknown,
-						headers(strings.NewReplacer("move", "mov_", "ask", "as_", "books",
-							"book_").Replace(use.name))).String())
-					if got.String() != odd {
-						t.Errorf("%s as %q:\n%s\nunknown:\n%s", name, token, got, odd)
-					}
-				}
-				if got := newRaw(t, url, "full", era).ask(t, use.method, use.params,
-					nameOf(era, use.name)); got.status != http.StatusOK ||
-					strings.Contains(got.body, `"error"`) {
-					t.Errorf("%s: who has all is answered %s", name, got)
-				}
-			}
-		}
-	}
-}
-
 func nameOf(era, name string) map[string]string {
 	if era != "2026-07-28" {
 		return nil
 	}
 	return map[string]string{"Mcp-Name": name}
-}
-
-func TestChallengedToolsAreListedToWhomTheyAreChallenged(t *testing.T) {
-	for server, want := range map[access.Denial]map[string]string{
-		access.Conceal: {"few": "look move", "low": "look", "full": "hush look move", "": "look"},
-	} {
-		s := newServer(t, runtime.Options{Anonymous: true, Identity: holders(), Denial: server},
-			scoped())
-		url := serve(t, s)
-		for token, names := range want {
-			for _, era := range eras {
-				session := connectHTTP(t, url, token, era)
-				var listed []string
-				for tool, err := range session.Tools(context.Background(), nil) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					listed = append(listed, tool.Name)
-				}
-				if got := strings.Join(listed, " "); got != names {
-					t.Errorf("%s, %s: %q, want %q", token, era, got, names)
-				}
-			}
-		}
-	}
-}
-
-func TestServersDenialIsAChallengeWhereRulesSayNone(t *testing.T) {
-	rule := access.Rule{Tool: "t", Scopes: []string{"s"}}
-	set := toolsetOf([]toolset.Tool{{Name: "t", Input: `{"type":"object"}`,
-		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(nil)
-		}}}, rule)
-	for _, all := range []bool{false, true} {
-		url := serve(t, newServer(t, runtime.Options{Identity: holders(), Denial: access.Challenge,
-			ListAll: all}, set))
-		if got := newRaw(t, url, "few", "2025-11-25").call(t, "t", "",
-			nil); got.status != http.StatusForbidden {
-			t.Errorf("all=%v: %s", all, got)
-		}
-	}
-	url := serve(t, newServer(t, runtime.Options{Identity: holders()}, set))
-	if got := newRaw(t, url, "few", "2025-11-25").call(t, "t", "",
-		nil); got.status != http.StatusOK || !strings.Contains(got.body, "unknown tool") {
-		t.Errorf("concealed: %s", got)
-	}
-}
-
-func TestChallengeIsAForbidOnStdio(t *testing.T) {
-	s := newServer(t, runtime.Options{}, scoped())
-	for _, era := range eras {
-		session := connectIO(t, s, access.Principal{Subject: "few", Role: "Member",
-			Scopes: []string{"stock:read"}}, era)
-		ctx := context.Background()
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "move"})
-		if err != nil || !res.IsError ||
-			res.Content[0].(*mcp.TextContent).Text != `403 Forbidden: tool "move" needs scope stock:write` {
-			t.Errorf("%s: %+v, %v", era, res, err)
-		}
-		if _, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "ask"}); err == nil ||
-			!strings.Contains(err.Error(), `403 Forbidden: prompt "ask" needs scope stock:write`) {
-			t.Errorf("%s: %v", era, err)
-		}
-		if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "hush"}); err == nil ||
-			!strings.Contains(err.Error(), "unknown tool") {
-			t.Errorf("%s: %v", era, err)
-		}
-	}
-}
-
-func TestChallengesAreRecorded(t *testing.T) {
-	var events []audit.Event
-	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-		events = append(events, e)
-		return nil
-	})
-	url := serve(t, newServer(t, runtime.Options{Identity: holders(), Audit: sink}, scoped()))
-	c := newRaw(t, url, "few", "2026-07-28")
-	if got := c.call(t, "move", "", nil); got.status != http.StatusForbidden {
-		t.Fatalf("%s", got)
-	}
-	if len(events) != 1 || events[0].Failure != audit.Denied || events[0].Axis != "scopes" ||
-		events[0].Missing != "needs scope stock:write" {
-		t.Errorf("%+v", events)
-	}
-}
-
-func TestChallengeThatCannotBeRecordedIsNoChallenge(t *testing.T) {
-	sink := audit.SinkFunc(func(context.Context, audit.Event) error { return fmt.Errorf("full") })
-	url := serve(t, newServer(t, runtime.Options{Identity: holders(), Audit: sink}, scoped()))
-	if got := newRaw(t, url, "few", "2025-11-25").call(t, "move", "",
-		nil); got.status != http.StatusOK || !strings.Contains(got.body, "internal error") ||
-		got.header.Get("WWW-Authenticate") != "" {
-		t.Errorf("%s", got)
-	}
 }
 
 // guarded is a source that says where its tokens come from.

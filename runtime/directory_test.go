@@ -166,12 +166,6 @@ func newServer(t testing.TB, options runtime.Options, sets ...toolset.Toolset) *
 	return s
 }
 
-// serve serves on loopback and returns the endpoint.
-func serve(t testing.TB, s *runtime.Server) string {
-	t.Helper()
-	return mcptest.Serve(t, s)
-}
-
 // clientOf is an HTTP client of one of the users.
 func clientOf(user string) *http.Client { return mcptest.HTTPClient(tokens[user]) }
 

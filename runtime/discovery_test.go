@@ -18,53 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-func TestPagesAreCutAfterFiltering(t *testing.T) {
-	for size := 1; size <= 7; size++ {
-		s := newServer(t, runtime.Options{Anonymous: true, PageSize: size}, directory(&desk{}))
-		url := serve(t, s)
-		for column, user := range callers {
-			session := connectHTTP(t, url, tokens[user], "2026-07-28")
-			var want, got []string
-			for tool, who := range expected {
-				if who[column] == 'y' {
-					want = append(want, tool)
-				}
-			}
-			slices.Sort(want)
-			params := &mcp.ListToolsParams{}
-			for pages := 0; ; pages++ {
-				res, err := session.ListTools(context.Background(), params)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, tool := range res.Tools {
-					got = append(got, tool.Name)
-				}
-				full := len(res.Tools) == size
-				if last := res.NextCursor == ""; !full && !last ||
-					last != (len(got) == len(want)) || len(res.Tools) == 0 {
-					t.Fatalf("%q, pages of %d: a page of %d with cursor %q after %v", user, size,
-						len(res.Tools), res.NextCursor, got)
-				}
-				if res.NextCursor == "" {
-					break
-				}
-				raw, _ := base64.RawURLEncoding.DecodeString(res.NextCursor)
-				for tool := range expected {
-					if strings.Contains(string(raw), tool) || strings.Contains(res.NextCursor,
-						tool) {
-						t.Errorf("the cursor names %s", tool)
-					}
-				}
-				params = &mcp.ListToolsParams{Cursor: res.NextCursor}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%q, pages of %d: %v, want %v", user, size, got, want)
-			}
-		}
-	}
-}
-
 // cursorOf returns the cursor after the first page of a user's list.
 func cursorOf(t *testing.T, s *runtime.Server, user string) string {
 	t.Helper()
@@ -93,25 +46,6 @@ func listWith(t *testing.T, s *runtime.Server, user, cursor string) ([]string, e
 func isInvalidParams(err error) bool {
 	var rpc *jsonrpc.Error
 	return errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
-}
-
-func TestCursorOfAnotherVisibleSetIsInvalidParams(t *testing.T) {
-	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
-	cursors := map[string]string{}
-	for _, user := range []string{"Viewer", "Member", "Manager", "Admin"} {
-		cursors[user] = cursorOf(t, s, user)
-	}
-	for owner, cursor := range cursors {
-		for user := range cursors {
-			names, err := listWith(t, s, user, cursor)
-			if user == owner && (err != nil || len(names) != 1) {
-				t.Errorf("%s's own cursor: %v, %v", user, names, err)
-			}
-			if user != owner && !isInvalidParams(err) {
-				t.Errorf("%s's cursor used by %s: %v, %v", owner, user, names, err)
-			}
-		}
-	}
 }
 
 func TestStaleCursorIsInvalidParams(t *testing.T) {
@@ -162,6 +96,11 @@ func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for tool := range expected {
+		if strings.Contains(string(raw), tool) {
+			t.Errorf("the cursor names %s", tool)
+		}
+	}
 	seen := map[string]bool{}
 	for offset := range 256 {
 		raw := append(slices.Clone(raw[:len(raw)-1]), byte(offset))
@@ -175,20 +114,6 @@ func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Errorf("seen: %v", seen)
-	}
-}
-
-func TestListsArePrivateToTheirCaller(t *testing.T) {
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list",
-		"resources/templates/list", "server/discover"} {
-		got := c.ask(t, method, "", nil)
-		if !strings.Contains(got.body, `"cacheScope":"private"`) ||
-			strings.Contains(got.body, "public\"") ||
-			!strings.Contains(got.body, `"resultType":"complete"`) {
-			t.Errorf("%s: %s", method, got)
-		}
 	}
 }
 
@@ -221,25 +146,6 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() ||
 		!strings.Contains(first.body, `a person.!"`) {
 		t.Errorf("first %s\nsecond %s", first, second)
-	}
-}
-
-func TestListDescribesTheTools(t *testing.T) {
-	destructive := false
-	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{
-		Name: "shout", Title: "Shout", Description: "shout shouts.",
-		Input:  `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
-		Output: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true,
-			DestructiveHint: &destructive}, Call: nothing,
-	}}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-	got := c.ask(t, "tools/list", "", nil).body
-	for _, want := range []string{`"name":"shout"`, `"title":"Shout"`,
-		`"description":"shout shouts."`, `"default":"<&>"`, `"outputSchema":{"type":"object"}`,
-		`"readOnlyHint":true`, `"destructiveHint":false`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %s in %s", want, got)
-		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 // What the doctor says that somebody sees is what lists show it, challenged tools and ListAll
 // included.
 func TestDoctorSeesWhatListsShow(t *testing.T) {
+	t.Parallel()
 	tokens := map[string]access.Principal{
 		"few": {Issuer: "i", Subject: "few", Role: "Member", Scopes: []string{"stock:read"}},
 		"low": {Subject: "low", Role: "Viewer", Scopes: []string{"stock:read"}},
@@ -79,6 +80,7 @@ few (Options.Identity), issuer i, role Member, scopes stock:read
 // A caller whose every request is refused sees nothing, and the report says why; so does a role
 // that counts as none.
 func TestDoctorReportsWhoIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	ctx := context.Background()
@@ -136,6 +138,7 @@ func TestDoctorReportsWhoIsRefused(t *testing.T) {
 // A client that ServiceUsers has, with a token that is not its own, is distinguished from one that
 // it does not have.
 func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
 	for anonymous, becomes := range map[bool]string{false: "the server refuses it (403 over HTTP), " +
@@ -180,6 +183,7 @@ func (h wordyHost) Resolve(context.Context, access.Principal) (capability.User, 
 }
 
 func TestMissingUserIsReportedOnce(t *testing.T) {
+	t.Parallel()
 	host := newHost(nil)
 	host.set("ada", "dcim.view_device")
 	ada, nobody := access.Principal{Subject: "ada", User: "ada"}, access.Principal{Subject: "ada"}
@@ -214,6 +218,7 @@ func TestMissingUserIsReportedOnce(t *testing.T) {
 }
 
 func TestTraceKeepsVerdictsApart(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("bob")
 	var log bytes.Buffer

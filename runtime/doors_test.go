@@ -109,7 +109,8 @@ func newDoorRun(t testing.TB, seed uint64, adjust func(*runtime.Options)) *doorR
 	for _, world := range doorWorlds(t) {
 		pair := doorPair{doorWorld: world}
 		for i := range pair.doors {
-			d := &door{entered: make(chan struct{}, 1), release: make(chan struct{}, 1)}
+			d := &door{entered: make(chan struct{}, 1), release: make(chan struct{}, 1),
+				ended: make(chan struct{})}
 			d.client = http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
 			t.Cleanup(d.client.CloseIdleConnections)
 			options, sets := world.build(d)
@@ -124,6 +125,7 @@ func newDoorRun(t testing.TB, seed uint64, adjust func(*runtime.Options)) *doorR
 			d.server = newServer(t, options, sets...)
 			d.server.Linger()
 			d.url = serve(t, d.server)
+			t.Cleanup(func() { close(d.ended) }) // before the server is shut down
 			pair.doors[i] = d
 		}
 		run.pairs = append(run.pairs, pair)
@@ -145,6 +147,7 @@ type door struct {
 	url              string
 	client           http.Client
 	entered, release chan struct{} // of the tool "hold"
+	ended            chan struct{} // of the test, and so of the tool "stubborn"
 
 	mu      sync.Mutex
 	records []string
@@ -217,7 +220,7 @@ func (d *door) taken() []string {
 // settle waits until both doors have equal records, and returns them if they stay different.
 // Records of notifications and of the end of a message come after the response.
 func (p doorPair) settle() (records [2][]string) {
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		records = [2][]string{p.doors[0].taken(), p.doors[1].taken()}
 		if slices.Equal(records[0], records[1]) || time.Now().After(deadline) {
 			break

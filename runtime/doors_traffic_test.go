@@ -193,7 +193,7 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Done(ctx.Err())
 		},
 		"stubborn": func(context.Context, toolset.Call) (toolset.Result, error) {
-			time.Sleep(60 * time.Millisecond)
+			<-d.ended
 			return toolset.Done(nil)
 		},
 		"waits": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {

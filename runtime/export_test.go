@@ -10,7 +10,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
-	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -80,25 +79,6 @@ func (s *Server) Hasten(timeout time.Duration) { s.transport.BodyReadTimeout = t
 // Linger has answers wait for their notifications as long as that takes, also on a machine that is
 // busy with other tests.
 func (s *Server) Linger() { s.bridge.Guard.Notify.FlushTimeout = time.Hour }
-
-// ChildAdvice takes events of an isolated call of a principal's as the server's process does, and
-// returns the advice among them.
-func ChildAdvice(ctx context.Context, s *Server, p access.Principal, tool string,
-	events ...string) []mcp.Content {
-	info := request.New(identity.Identity{Principal: p}, nil)
-	info.Server = &request.Server{Log: s.opts.Logger, Masker: s.opts.Masker}
-	info.Target = request.Target{Kind: access.Tools, Name: tool}
-	advice := new(notify.Advice)
-	ctx = request.ForHandler(request.With(ctx, info), info, &p)
-	advice.Run = ctx
-	ctx = context.WithValue(ctx, notify.AdviceKey, advice)
-	o := notify.NewChildOutput(ctx, advice)
-	for _, e := range events {
-		o.Take(ctx, []byte(e))
-	}
-	o.Close(ctx)
-	return advice.Take()
-}
 
 // VersionOf is the version of a build.
 var VersionOf = versionOf

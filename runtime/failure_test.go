@@ -60,6 +60,7 @@ func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.To
 // What goes wrong behind a call has one line in the log, with an audit or without, that tells whose
 // it is and why.
 func TestCallsThatFailAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	const secret = "t0psecret"
 	unread := json.Unmarshal([]byte(`{"pin":4711471147}`), &struct {
 		Pin int8 `json:"pin"`
@@ -158,6 +159,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 
 // Whatever the server says of a request can be found by its trace.
 func TestLinesOfARequestNameItsTrace(t *testing.T) {
+	t.Parallel()
 	var log lines
 	full := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 		if e.Status == audit.Intent || e.Type == audit.Outage {
@@ -203,6 +205,7 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 // TestCallThatMayHaveRunIsNotLoggedAsRefused: a handler may decode other data than its arguments,
 // and return that error after an effect.
 func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
+	t.Parallel()
 	var log lines
 	full := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 		if e.Status == audit.Failed {
@@ -225,6 +228,7 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 
 // What stands around handlers fails with one line as well, be it of the guard's.
 func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		res  *mcp.CallToolResult
 		err  error

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,55 +16,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
-
-// inProcess passes requests to a handler without a network, so that time can be that of synctest.
-type inProcess struct{ http.Handler }
-
-func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	h.ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
-// inBubble runs a test in a bubble of synctest, with a client of each version given.
-func inBubble(t *testing.T, server func(testing.TB) *runtime.Server, versions []string,
-	test func(*testing.T, *runtime.Server, *raw)) {
-	t.Helper()
-	for _, version := range versions {
-		t.Run(version, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := server(t)
-				c := &raw{url: "http://localhost/mcp", token: tokens["Member"], era: version,
-					client: http.Client{Transport: inProcess{s.Handler()}}}
-				c.begin(t)
-				test(t, s, c)
-				if err := s.Shutdown(context.Background()); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// begin opens a session where the version has sessions.
-func (c *raw) begin(t *testing.T) {
-	t.Helper()
-	if c.era == "2026-07-28" {
-		return
-	}
-	c.session = c.send(t, "POST", strings.Replace(handshake, "2025-11-25", c.era, 1),
-		nil).header.Get("Mcp-Session-Id")
-	c.send(t, "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil)
-}
 
 // held is a toolset of a tool "hold", and "held" in go-sdk's shape, that run until they are
 // released.
@@ -111,173 +69,179 @@ func (c *raw) later(t *testing.T, tool string) chan reply {
 var withSessions = eras[:2]
 
 func TestActivityByEitherDoorKeepsASession(t *testing.T) {
-	h := &held{}
-	server := func(t testing.TB) *runtime.Server {
-		h = newHeld()
-		return newServer(t, runtime.Options{SessionTimeout: time.Minute}, h.tools())
-	}
-	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
-		alive := func(want bool) {
-			t.Helper()
-			if got := c.send(t, "POST", ping, nil); (got.status == 200) != want || !want &&
-				got.status != 404 {
-				t.Errorf("%s", got)
+	t.Parallel()
+	for _, version := range withSessions {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{SessionTimeout: time.Minute}, h.tools())
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			alive := func(want bool) {
+				t.Helper()
+				if got := c.send(t, "POST", ping, nil); (got.status == 200) != want || !want &&
+					got.status != 404 {
+					t.Errorf("%s", got)
+				}
 			}
-		}
-		for range 3 {
-			time.Sleep(50 * time.Second)
-			c.ask(t, "tools/list", "", nil)
-			time.Sleep(50 * time.Second)
-			alive(true)
-		}
-		for _, tool := range []string{"hold", "held"} {
-			c.later(t, tool)
-			time.Sleep(25 * time.Second) // less than the time limit of a call
-			h.release <- struct{}{}
-			time.Sleep(50 * time.Second)
-			alive(true)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		r, _ := http.NewRequestWithContext(ctx, "GET", c.url, nil)
-		r.Header = http.Header{"Accept": {"text/event-stream"},
-			"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session}}
-		go func() { _, _ = c.client.Do(r) }()
-		time.Sleep(61 * time.Second)
-		alive(false) // a GET is no activity
-	})
+			for range 3 {
+				time.Sleep(50 * time.Second)
+				c.ask(t, "tools/list", "", nil)
+				time.Sleep(50 * time.Second)
+				alive(true)
+			}
+			for _, tool := range []string{"hold", "held"} {
+				c.later(t, tool)
+				time.Sleep(25 * time.Second) // less than the time limit of a call
+				h.release <- struct{}{}
+				time.Sleep(50 * time.Second)
+				alive(true)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r, _ := http.NewRequestWithContext(ctx, "GET", c.url, nil)
+			r.Header = http.Header{"Accept": {"text/event-stream"},
+				"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session}}
+			go func() { _, _ = c.client.Do(r) }()
+			time.Sleep(61 * time.Second)
+			alive(false) // a GET is no activity
+		})
+	}
 }
 
 func TestIdleSessionIsGivenUpForANewOneOfItsUser(t *testing.T) {
-	h := &held{}
-	server := func(t testing.TB) *runtime.Server {
-		h = newHeld()
-		return newServer(t, runtime.Options{Anonymous: true, MaxSessions: 6, MaxUserSessions: 3},
-			h.tools())
+	t.Parallel()
+	for _, version := range withSessions {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{Anonymous: true, MaxSessions: 6,
+				MaxUserSessions: 3}, h.tools())
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			opens := func(token string) (*raw, int) {
+				other := &raw{url: c.url, token: token, era: c.era, client: c.client}
+				got := other.send(t, "POST", strings.Replace(handshake, "2025-11-25", c.era, 1), nil)
+				other.session = got.header.Get("Mcp-Session-Id")
+				return other, got.status
+			}
+			status := func(c *raw) int { return c.send(t, "POST", ping, nil).status }
+			second, _ := opens(c.token)
+			c.later(t, "hold")
+			time.Sleep(20 * time.Second)
+			third, _ := opens(c.token)
+			admin, _ := opens(tokens["Admin"])
+			if _, got := opens(c.token); got != http.StatusTooManyRequests {
+				t.Errorf("a session was given up that is not idle: %d", got)
+			}
+			time.Sleep(50 * time.Second) // the first has a call; the second is idle for a minute
+			fourth, got := opens(c.token)
+			if got != 200 || status(second) != 404 || status(third) != 200 || status(fourth) != 200 ||
+				status(admin) != 200 {
+				t.Errorf("%d %d %d %d %d", got, status(second), status(third), status(fourth),
+					status(admin))
+			}
+			h.release <- struct{}{}
+			synctest.Wait()
+			if status(c) != 200 {
+				t.Error("a session with a call was given up")
+			}
+			// Strangers do not end each other's sessions: all anonymous callers are one user.
+			stranger, _ := opens("")
+			opens("")
+			if _, got := opens(""); got != 503 {
+				t.Errorf("%d", got)
+			}
+			time.Sleep(2 * time.Minute)
+			opens(c.token) // gives up one of its own
+			if _, got := opens(""); got != 503 || status(stranger) != 200 {
+				t.Errorf("%d", got)
+			}
+		})
 	}
-	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
-		opens := func(token string) (*raw, int) {
-			other := &raw{url: c.url, token: token, era: c.era, client: c.client}
-			got := other.send(t, "POST", strings.Replace(handshake, "2025-11-25", c.era, 1), nil)
-			other.session = got.header.Get("Mcp-Session-Id")
-			return other, got.status
-		}
-		status := func(c *raw) int { return c.send(t, "POST", ping, nil).status }
-		second, _ := opens(c.token)
-		c.later(t, "hold")
-		time.Sleep(20 * time.Second)
-		third, _ := opens(c.token)
-		admin, _ := opens(tokens["Admin"])
-		if _, got := opens(c.token); got != http.StatusTooManyRequests {
-			t.Errorf("a session was given up that is not idle: %d", got)
-		}
-		time.Sleep(50 * time.Second) // the first has a call; the second is idle for a minute
-		fourth, got := opens(c.token)
-		if got != 200 || status(second) != 404 || status(third) != 200 || status(fourth) != 200 ||
-			status(admin) != 200 {
-			t.Errorf("%d %d %d %d %d", got, status(second), status(third), status(fourth),
-				status(admin))
-		}
-		h.release <- struct{}{}
-		synctest.Wait()
-		if status(c) != 200 {
-			t.Error("a session with a call was given up")
-		}
-		// Strangers do not end each other's sessions: all anonymous callers are one user.
-		stranger, _ := opens("")
-		opens("")
-		if _, got := opens(""); got != 503 {
-			t.Errorf("%d", got)
-		}
-		time.Sleep(2 * time.Minute)
-		opens(c.token) // gives up one of its own
-		if _, got := opens(""); got != 503 || status(stranger) != 200 {
-			t.Errorf("%d", got)
-		}
-	})
 }
 
 func TestDeleteEndsASessionBehindItsDirectCalls(t *testing.T) {
-	h := &held{}
-	server := func(t testing.TB) *runtime.Server {
-		h = newHeld()
-		return newServer(t, runtime.Options{}, h.tools())
-	}
-	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
-		running, deleted := c.later(t, "hold"), make(chan reply, 1)
-		<-h.started
-		other := *c
-		if other.token = tokens["Admin"]; other.send(t, "DELETE", "", nil).status != 404 ||
-			other.call(t, "hold", "", nil).status != 404 {
-			t.Error("the session of another user is found")
-		}
-		go func() { deleted <- c.send(t, "DELETE", "", nil) }()
-		synctest.Wait()
-		for _, tool := range []string{"hold", "held"} {
-			got := c.send(t, "POST", strings.Replace(c.request("tools/call", `"name":"`+tool+`"`),
-				":7", ":8", 1), nil)
-			if got.status != 404 || strings.TrimSpace(got.body) != "session not found" {
-				t.Errorf("a call in a session that ends: %s", got)
+	t.Parallel()
+	for _, version := range withSessions {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{}, h.tools())
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			running, deleted := c.later(t, "hold"), make(chan reply, 1)
+			<-h.started
+			other := *c
+			if other.token = tokens["Admin"]; other.send(t, "DELETE", "", nil).status != 404 ||
+				other.call(t, "hold", "", nil).status != 404 {
+				t.Error("the session of another user is found")
 			}
-		}
-		if len(deleted) > 0 {
-			t.Error("it is closed before its call has ended")
-		}
-		h.release <- struct{}{}
-		if got := <-running; got.status != 200 || <-h.ended != nil {
-			t.Errorf("%s", got)
-		}
-		if got := <-deleted; got.status != 204 {
-			t.Errorf("%s", got)
-		}
-	})
+			go func() { deleted <- c.send(t, "DELETE", "", nil) }()
+			synctest.Wait()
+			for _, tool := range []string{"hold", "held"} {
+				got := c.send(t, "POST", strings.Replace(c.request("tools/call", `"name":"`+tool+`"`),
+					":7", ":8", 1), nil)
+				if got.status != 404 || strings.TrimSpace(got.body) != "session not found" {
+					t.Errorf("a call in a session that ends: %s", got)
+				}
+			}
+			if len(deleted) > 0 {
+				t.Error("it is closed before its call has ended")
+			}
+			h.release <- struct{}{}
+			if got := <-running; got.status != 200 || <-h.ended != nil {
+				t.Errorf("%s", got)
+			}
+			if got := <-deleted; got.status != 204 {
+				t.Errorf("%s", got)
+			}
+		})
+	}
 }
 
 func TestSessionMayEndDuringACall(t *testing.T) {
-	h := &held{}
-	server := func(t testing.TB) *runtime.Server {
-		h = newHeld()
-		return newServer(t, runtime.Options{}, h.tools())
+	t.Parallel()
+	for _, version := range withSessions {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{}, h.tools())
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			running := c.later(t, "hold")
+			<-h.started
+			for session := range runtime.MCP(s).Sessions() {
+				_ = session.Close()
+			}
+			synctest.Wait()
+			h.release <- struct{}{}
+			if got := <-running; got.status != 200 || <-h.ended != nil {
+				t.Errorf("%s", got)
+			}
+			if got := c.send(t, "POST", ping, nil); got.status != 404 {
+				t.Errorf("%s", got)
+			}
+		})
 	}
-	inBubble(t, server, withSessions, func(t *testing.T, s *runtime.Server, c *raw) {
-		running := c.later(t, "hold")
-		<-h.started
-		for session := range runtime.MCP(s).Sessions() {
-			_ = session.Close()
-		}
-		synctest.Wait()
-		h.release <- struct{}{}
-		if got := <-running; got.status != 200 || <-h.ended != nil {
-			t.Errorf("%s", got)
-		}
-		if got := c.send(t, "POST", ping, nil); got.status != 404 {
-			t.Errorf("%s", got)
-		}
-	})
 }
 
 func TestShutdownWaitsForDirectCalls(t *testing.T) {
-	h := &held{}
-	server := func(t testing.TB) *runtime.Server {
-		h = newHeld()
-		return newServer(t, runtime.Options{}, h.tools())
+	t.Parallel()
+	for _, version := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{}, h.tools())
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			running, down := c.later(t, "hold"), make(chan error, 1)
+			<-h.started
+			go func() { down <- s.Shutdown(context.Background()) }()
+			synctest.Wait()
+			if got := c.call(t, "hold", "", nil); got.status != 503 || len(down) > 0 {
+				t.Errorf("%s", got)
+			}
+			h.release <- struct{}{}
+			if got := <-running; got.status != 200 || <-h.ended != nil || <-down != nil {
+				t.Errorf("%s", got)
+			}
+		})
 	}
-	inBubble(t, server, eras, func(t *testing.T, s *runtime.Server, c *raw) {
-		running, down := c.later(t, "hold"), make(chan error, 1)
-		<-h.started
-		go func() { down <- s.Shutdown(context.Background()) }()
-		synctest.Wait()
-		if got := c.call(t, "hold", "", nil); got.status != 503 || len(down) > 0 {
-			t.Errorf("%s", got)
-		}
-		h.release <- struct{}{}
-		if got := <-running; got.status != 200 || <-h.ended != nil || <-down != nil {
-			t.Errorf("%s", got)
-		}
-	})
 }
 
 func TestIDInFlightIsRefusedAtBothDoors(t *testing.T) {
+	t.Parallel()
 	var words [2]string
 	for i := range words {
 		h := newHeld()
@@ -310,6 +274,7 @@ func TestIDInFlightIsRefusedAtBothDoors(t *testing.T) {
 }
 
 func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, bothDoors(atOnce))
 	url := serve(t, s)
 	c := newRaw(t, url, tokens["Member"], "2025-11-25")
@@ -331,6 +296,7 @@ func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
 func atOnce(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		h := newHeld()
 		p := newPipe(t, newServer(t, runtime.Options{}, h.tools()), principalOf("Member"), version)
@@ -360,6 +326,7 @@ func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
 const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
 
 func TestCancelledDirectCallEndsItsContext(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	s := newServer(t, runtime.Options{}, h.tools())
 	url := serve(t, s)
@@ -400,6 +367,7 @@ func TestCancelledDirectCallEndsItsContext(t *testing.T) {
 
 // A cancellation right behind its call is not lost on its way to go-sdk.
 func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, bothDoors(
 		func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
@@ -414,65 +382,68 @@ func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 }
 
 func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
-	h := newHeld()
-	url := serve(t, newServer(t, runtime.Options{}, h.tools()))
+	t.Parallel()
 	for _, version := range eras {
-		c := newRaw(t, url, tokens["Member"], version)
-		ctx, cancel := context.WithCancel(t.Context())
-		r, err := http.NewRequestWithContext(ctx, "POST", url,
-			strings.NewReader(c.request("tools/call", `"name":"hold"`)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"},
-			"Authorization":        {"Bearer " + c.token},
-			"Mcp-Protocol-Version": {version}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"hold"},
-			"Mcp-Session-Id": {c.session}}
-		go func() { _, _ = c.client.Do(r) }()
-		<-h.started
-		cancel()
-		if version == "2026-07-28" {
-			if err := <-h.ended; err != context.Canceled {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			url := serve(t, newServer(t, runtime.Options{}, h.tools()))
+			c := newRaw(t, url, tokens["Member"], version)
+			ctx, cancel := context.WithCancel(t.Context())
+			r, err := http.NewRequestWithContext(ctx, "POST", url,
+				strings.NewReader(c.request("tools/call", `"name":"hold"`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"},
+				"Authorization":        {"Bearer " + c.token},
+				"Mcp-Protocol-Version": {version}, "Mcp-Method": {"tools/call"},
+				"Mcp-Name": {"hold"}, "Mcp-Session-Id": {c.session}}
+			go func() { _, _ = c.client.Do(r) }()
+			<-h.started
+			cancel()
+			synctest.Wait()
+			cancelled := version == "2026-07-28"
+			if len(h.ended) == 1 != cancelled {
+				t.Errorf("%s: the handler has ended: %v", version, !cancelled)
+			}
+			h.release <- struct{}{}
+			if err := <-h.ended; errors.Is(err, context.Canceled) != cancelled {
 				t.Errorf("%s: %v", version, err)
 			}
-			continue
-		}
-		select {
-		case err := <-h.ended:
-			t.Errorf("%s: %v", version, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-		h.release <- struct{}{}
-		<-h.ended
+		})
 	}
 }
 
 func TestEndOfInputCancelsDirectCalls(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
-		h := newHeld()
-		s := newServer(t, runtime.Options{}, h.tools())
-		in, toServer := io.Pipe()
-		var out journal
-		done := make(chan error, 1)
-		go func() { done <- s.RunIO(context.Background(), in, &out, principalOf("Member")) }()
-		c := &raw{era: version}
-		first := handshake // the first call of 2026-07-28 goes to go-sdk too
-		if version == "2026-07-28" {
-			first = strings.Replace(c.request("tools/list", ""), `"id":7`, `"id":0`, 1)
-		}
-		fmt.Fprintln(toServer, first)
-		for !strings.Contains(out.String(), `"id":0`) {
-			time.Sleep(time.Millisecond)
-		}
-		fmt.Fprintln(toServer, c.request("tools/call", `"name":"hold"`))
-		<-h.started
-		toServer.Close()
-		if err := <-h.ended; err != context.Canceled {
-			t.Errorf("%s: %v", version, err)
-		}
-		if err := <-done; err != nil || !strings.Contains(out.String(), `"id":7`) {
-			t.Errorf("%s: %v, %s", version, err, out.String())
-		}
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{}, h.tools())
+			shutDown(t, s)
+			in, toServer := io.Pipe()
+			var out journal
+			done := make(chan error, 1)
+			go func() { done <- s.RunIO(context.Background(), in, &out, principalOf("Member")) }()
+			c := &raw{era: version}
+			first := handshake // the first call of 2026-07-28 goes to go-sdk too
+			if version == "2026-07-28" {
+				first = strings.Replace(c.request("tools/list", ""), `"id":7`, `"id":0`, 1)
+			}
+			fmt.Fprintln(toServer, first)
+			if synctest.Wait(); !strings.Contains(out.String(), `"id":0`) {
+				t.Errorf("%s: %s", version, out.String())
+			}
+			fmt.Fprintln(toServer, c.request("tools/call", `"name":"hold"`))
+			<-h.started
+			toServer.Close()
+			if err := <-h.ended; err != context.Canceled {
+				t.Errorf("%s: %v", version, err)
+			}
+			if err := <-done; err != nil || !strings.Contains(out.String(), `"id":7`) {
+				t.Errorf("%s: %v, %s", version, err, out.String())
+			}
+		})
 	}
 }
 
@@ -491,6 +462,15 @@ func (c *raw) wanting(t *testing.T) reply {
 	return c.send(t, "POST", body, further)
 }
 
+// wantingProgress is a call of the tool "work" by a client that wants progress.
+func (c *raw) wantingProgress() string {
+	body := c.request("tools/call", `"name":"work"`)
+	if c.era == "2026-07-28" {
+		return strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+	}
+	return strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+}
+
 // events are the messages of an event stream.
 func (r reply) events(t *testing.T) (all serverMessages) {
 	t.Helper()
@@ -507,33 +487,37 @@ func (r reply) events(t *testing.T) (all serverMessages) {
 	return all
 }
 
-// doing is a server whose tool "work" does what a test wants.
-func doing(options runtime.Options,
-	do func(context.Context) error) func(testing.TB) *runtime.Server {
-	return func(t testing.TB) *runtime.Server {
-		return newServer(t, options,
-			oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				return toolset.Structured(map[string]string{"secret": "hunter2"}, do(ctx))
-			}))
-	}
+// doing is a client of a server whose tool "work" does what a test wants.
+func doing(t *testing.T, version string, options runtime.Options,
+	do func(context.Context) error) *raw {
+	t.Helper()
+	s := newServer(t, options,
+		oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(map[string]string{"secret": "hunter2"}, do(ctx))
+		}))
+	return newRaw(t, serve(t, s), tokens["Member"], version)
 }
 
 func TestLongCallsBecomeStreams(t *testing.T) {
-	for _, takes := range []time.Duration{4 * time.Second, 6 * time.Second} {
-		failing := doing(runtime.Options{}, func(context.Context) error {
-			time.Sleep(takes)
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no"}
-		})
-		inBubble(t, failing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-			got := c.call(t, "work", "", nil)
+	t.Parallel()
+	for _, version := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			var takes time.Duration
+			c := doing(t, version, runtime.Options{}, func(context.Context) error {
+				time.Sleep(takes)
+				return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no"}
+			})
 			const text = `{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no"}}`
-			if takes > 5*time.Second {
-				if all := got.events(t); len(all) != 1 || all[0].text != text {
-					t.Errorf("%s", got)
-				}
-			} else if status := map[bool]int{true: 400,
-				false: 200}[c.era == "2026-07-28"]; got.status != status || got.body != text ||
+			takes = transport.StreamAfter - time.Nanosecond
+			got := c.call(t, "work", "", nil)
+			status := map[bool]int{true: 400, false: 200}[version == "2026-07-28"]
+			if got.status != status || got.body != text ||
 				got.header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s", got)
+			}
+			takes = transport.StreamAfter + time.Nanosecond
+			got = c.call(t, "work", "", nil)
+			if all := got.events(t); len(all) != 1 || all[0].text != text {
 				t.Errorf("%s", got)
 			}
 		})
@@ -541,89 +525,100 @@ func TestLongCallsBecomeStreams(t *testing.T) {
 }
 
 func TestRefusalsAreNeverStreams(t *testing.T) {
-	slow := audit.SinkFunc(func(context.Context, audit.Event) error {
-		time.Sleep(20 * time.Second)
-		return nil
-	})
+	t.Parallel()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, sdkOnly := range []bool{false, true} {
-			refusing := func(t testing.TB) *runtime.Server {
-				return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute,
-					Denial: denial, SDKOnly: sdkOnly}, directory(&desk{}))
-			}
-			inBubble(t, refusing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-				for _, tool := range []string{"update", "unknown"} {
-					got := c.call(t, tool, "", nil)
-					if strings.Contains(got.header.Get("Content-Type"), "event") != (sdkOnly &&
-						got.status == 200) {
-						t.Errorf("%v, %s: %s", denial, tool, got)
+			for _, version := range eras {
+				synctest.Test(t, func(t *testing.T) {
+					slow := audit.SinkFunc(func(context.Context, audit.Event) error {
+						time.Sleep(4 * transport.StreamAfter)
+						return nil
+					})
+					s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute,
+						Denial: denial, SDKOnly: sdkOnly}, directory(&desk{}))
+					c := newRaw(t, serve(t, s), tokens["Member"], version)
+					for _, tool := range []string{"update", "unknown"} {
+						got := c.call(t, tool, "", nil)
+						if strings.Contains(got.header.Get("Content-Type"), "event") != (sdkOnly &&
+							got.status == 200) {
+							t.Errorf("%v, %s: %s", denial, tool, got)
+						}
 					}
-				}
-			})
+				})
+			}
 		}
 	}
 }
 
 func TestEventsArriveBeforeTheAnswer(t *testing.T) {
-	telling := doing(runtime.Options{}, func(ctx context.Context) error {
-		runtime.Logger(ctx).Info("one")
-		runtime.Progress(ctx).Report(1, 2, "half")
-		time.Sleep(time.Second)
-		runtime.Logger(ctx).Info("two")
-		runtime.Progress(ctx).Report(2, 2, "all")
-		return nil
-	})
-	inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-		all := c.wanting(t).events(t)
-		if got := all.response(t); strings.Join(all.logs(), ",") != "info one,info two" ||
-			len(all.progress()) != 2 || len(all) != 5 || got.Error != nil {
-			t.Errorf("%s", all)
-		}
-	})
-}
-
-func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
-	panicking := doing(runtime.Options{}, func(ctx context.Context) error {
-		runtime.Logger(ctx).Info("one")
-		time.Sleep(time.Second)
-		panic("hunter2")
-	})
-	inBubble(t, panicking, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-		all := c.wanting(t).events(t)
-		if got := all.response(t); len(all) != 2 || got.Error == nil && !got.Result.IsError ||
-			strings.Contains(all.String(), "hunter2") {
-			t.Errorf("%s", all)
-		}
-	})
-}
-
-func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
-	for _, early := range []bool{true, false} {
-		options := runtime.Options{Identity: identity.Bearer(func(context.Context,
-			string) (identity.Identity, error) {
-			return identity.Identity{Principal: principalOf("Member"),
-				Expires: time.Now().Add(10 * time.Second)}, nil
-		})}
-		telling := doing(options, func(ctx context.Context) error {
-			if early {
-				runtime.Logger(ctx).Info("early")
-			}
-			time.Sleep(12 * time.Second)
-			runtime.Logger(ctx).Info("late")
-			runtime.Progress(ctx).Report(1, 2, "late")
-			return nil
-		})
-		inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-			all := c.wanting(t).events(t)
-			time.Sleep(time.Minute) // the handler ends
-			text := all.String()
-			if got := all.response(t); got.Error == nil ||
-				got.Error.Message != "the credential has expired" ||
-				strings.Contains(text, "late") || strings.Contains(text, "hunter2") ||
-				strings.Contains(text, "early") != early {
+	t.Parallel()
+	for _, version := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			all := doing(t, version, runtime.Options{}, func(ctx context.Context) error {
+				runtime.Logger(ctx).Info("one")
+				runtime.Progress(ctx).Report(1, 2, "half")
+				time.Sleep(time.Second)
+				runtime.Logger(ctx).Info("two")
+				runtime.Progress(ctx).Report(2, 2, "all")
+				return nil
+			}).wanting(t).events(t)
+			if got := all.response(t); strings.Join(all.logs(), ",") != "info one,info two" ||
+				len(all.progress()) != 2 || len(all) != 5 || got.Error != nil {
 				t.Errorf("%s", all)
 			}
 		})
+	}
+}
+
+func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
+	t.Parallel()
+	for _, version := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			all := doing(t, version, runtime.Options{}, func(ctx context.Context) error {
+				runtime.Logger(ctx).Info("one")
+				time.Sleep(time.Second)
+				panic("hunter2")
+			}).wanting(t).events(t)
+			if got := all.response(t); len(all) != 2 || got.Error == nil && !got.Result.IsError ||
+				strings.Contains(all.String(), "hunter2") {
+				t.Errorf("%s", all)
+			}
+		})
+	}
+}
+
+func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
+	t.Parallel()
+	for _, version := range eras {
+		for _, early := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				tenSeconds := identity.Bearer(func(context.Context,
+					string) (identity.Identity, error) {
+					return identity.Identity{Principal: principalOf("Member"),
+						Expires: time.Now().Add(10 * time.Second)}, nil
+				})
+				ended := make(chan struct{})
+				all := doing(t, version, runtime.Options{Identity: tenSeconds},
+					func(ctx context.Context) error {
+						defer close(ended)
+						if early {
+							runtime.Logger(ctx).Info("early")
+						}
+						time.Sleep(12 * time.Second)
+						runtime.Logger(ctx).Info("late")
+						runtime.Progress(ctx).Report(1, 2, "late")
+						return nil
+					}).wanting(t).events(t)
+				<-ended
+				text := all.String()
+				if got := all.response(t); got.Error == nil ||
+					got.Error.Message != "the credential has expired" ||
+					strings.Contains(text, "late") || strings.Contains(text, "hunter2") ||
+					strings.Contains(text, "early") != early {
+					t.Errorf("%s", all)
+				}
+			})
+		}
 	}
 }
 
@@ -631,11 +626,8 @@ func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
 func (c *raw) unread(t *testing.T, body string) net.Conn {
 	t.Helper()
 	host := strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"), "/mcp")
-	conn, err := net.Dial("tcp", host)
+	conn, err := memnet.Dialer{}.DialContext(t.Context(), "tcp", host)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
 	authorization := ""
@@ -651,30 +643,28 @@ func (c *raw) unread(t *testing.T, body string) net.Conn {
 }
 
 func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		for _, streams := range []bool{false, true} {
-			s := newServer(t, runtime.Options{},
-				oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			synctest.Test(t, func(t *testing.T) {
+				large := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 					if streams {
 						runtime.Progress(ctx).Report(1, 2, "half")
 					}
-					return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)},
-						nil)
-				}))
-			s.Hasten(100 * time.Millisecond)
-			c := newRaw(t, serve(t, s), tokens["Member"], version)
-			body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`,
-				`"_meta":{"progressToken":1,`, 1)
-			if version != "2026-07-28" {
-				body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
-			}
-			conn := c.unread(t, body)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			if err := s.Shutdown(ctx); err != nil {
-				t.Errorf("%s, a stream %t: %v", version, streams, err)
-			}
-			cancel()
-			conn.Close()
+					return toolset.Structured(strings.Repeat("x", 1<<20), nil)
+				}
+				s := newServer(t, runtime.Options{}, oneTool("work", large))
+				c := newRaw(t, serve(t, s), tokens["Member"], version)
+				conn := c.unread(t, c.wantingProgress())
+				defer conn.Close()
+				start := time.Now()
+				if err := s.Shutdown(t.Context()); err != nil {
+					t.Errorf("%s, a stream %t: %v", version, streams, err)
+				}
+				if took := time.Since(start); took > transport.BodyReadTimeout {
+					t.Errorf("%s, a stream %t: let go after %v", version, streams, took)
+				}
+			})
 		}
 	}
 }
@@ -682,21 +672,19 @@ func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
 // TestUserWhoDoesNotReadIsBounded: six responses of 16 MiB that nobody reads. Anonymous callers are
 // users by their address.
 func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
+	t.Parallel()
 	tool := toolset.Tool{Name: "work", Input: `{"type":"object"}`,
 		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
 		}}
-	elsewhere := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127,
-		0, 0, 2)}}).DialContext}
-	defer elsewhere.CloseIdleConnections()
 	for name, test := range map[string]struct {
 		token, other string
-		from         http.RoundTripper // of the other caller
+		from         net.IP // of the other caller
 	}{
 		"a user":              {token: tokens["Member"], other: tokens["Admin"]},
-		"an anonymous caller": {from: elsewhere},
+		"an anonymous caller": {from: net.IPv4(127, 0, 0, 2)},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			s := newServer(t, runtime.Options{Anonymous: true}, toolsetOf([]toolset.Tool{tool},
 				access.Rule{Tool: "work", Public: true}))
 			c := newRaw(t, serve(t, s), test.token, "2026-07-28")
@@ -704,31 +692,26 @@ func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
 			for range 6 {
 				conns = append(conns, c.unread(t, c.request("tools/call", `"name":"work"`)))
 			}
-			var got reply
-			for deadline := time.Now().Add(20 * time.Second); got.status != http.StatusTooManyRequests; {
-				if got = c.ask(t, "tools/list", "", nil); time.Now().After(deadline) {
-					t.Fatalf("the user is not bounded: %s", got)
-				}
+			time.Sleep(2 * time.Second) // until they count as unread
+			got := c.ask(t, "tools/list", "", nil)
+			if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" ||
+				!strings.Contains(got.body, "unread") {
+				t.Errorf("%s: %s", name, got)
 			}
-			if got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "unread") {
-				t.Errorf("%s", got)
-			}
+			elsewhere := &http.Transport{DialContext: memnet.Dialer{From: test.from}.DialContext}
+			defer elsewhere.CloseIdleConnections()
 			other := newRaw(t, c.url, test.other, "2026-07-28")
-			other.client.Transport = test.from
+			other.client.Transport = elsewhere
 			if got := other.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
-				t.Errorf("another user: %s", got)
+				t.Errorf("%s: another user: %s", name, got)
 			}
-			begun := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-			defer cancel()
-			if err := s.Shutdown(ctx); err != nil {
-				t.Errorf("after %s: %v", time.Since(begun), err)
+			start := time.Now()
+			if err := s.Shutdown(t.Context()); err != nil || time.Since(start) > 5*time.Second {
+				t.Errorf("%s: after %s: %v", name, time.Since(start), err)
 			}
-			end := time.Now().Add(time.Second) // for one that was answered with 429: it stays open
 			for _, conn := range conns {
-				_ = conn.SetReadDeadline(end)
 				if n, _ := io.Copy(io.Discard, conn); n > 16<<20 {
-					t.Error("a response is whole")
+					t.Errorf("%s: a response is whole", name)
 				}
 				conn.Close()
 			}
@@ -737,6 +720,7 @@ func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
 }
 
 func TestClientMayLeaveAnEventStream(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		left, ended := make(chan error), make(chan error, 1)
 		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
@@ -751,12 +735,7 @@ func TestClientMayLeaveAnEventStream(t *testing.T) {
 			ended <- ctx.Err()
 		}))
 		c := newRaw(t, serve(t, s), tokens["Member"], version)
-		body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`,
-			`"_meta":{"progressToken":1,`, 1)
-		if version != "2026-07-28" {
-			body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
-		}
-		c.unread(t, body).Close()
+		c.unread(t, c.wantingProgress()).Close()
 		left <- nil
 		if err := <-ended; (err == nil) != (version != "2026-07-28") {
 			t.Errorf("%s: %v", version, err)
@@ -773,6 +752,7 @@ func TestClientMayLeaveAnEventStream(t *testing.T) {
 }
 
 func TestDecidingHeadersAreSentOnce(t *testing.T) {
+	t.Parallel()
 	url := serve(t, newServer(t, runtime.Options{}, directory(&desk{})))
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key",
 		"X-Auth-Token", "Mcp-Name", "Mcp-Method",
@@ -805,6 +785,7 @@ func TestDecidingHeadersAreSentOnce(t *testing.T) {
 
 // A DELETE that go-sdk refuses leaves the session as it was.
 func TestRefusedDeleteLeavesTheSession(t *testing.T) {
+	t.Parallel()
 	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, directory(&desk{}))), tokens["Admin"],
 		"2025-11-25")
 	r, err := http.NewRequest("DELETE", c.url, nil)
@@ -839,30 +820,31 @@ func (fullLog) Handle(_ context.Context, r slog.Record) error {
 // A log handler that panics costs a response, and neither the process nor the session.
 func TestPanicOfTheLogHandlerEndsNoSession(t *testing.T) {
 	t.Parallel()
-	failing := func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Done(errors.New("no luck"))
-	}
-	s := newServer(t, runtime.Options{Logger: slog.New(fullLog{})}, oneTool("fail", failing))
-	server := httptest.NewUnstartedServer(s.Handler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.Start()
-	defer server.Close()
-	c := newRaw(t, server.URL+runtime.PathMCP, tokens["Member"], "2025-11-25")
-	r, err := http.NewRequest("POST", c.url,
-		strings.NewReader(c.request("tools/call", `"name":"fail"`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session},
-		"Content-Type": {"application/json"}, "Accept": {"*/*"}}
-	if res, err := c.client.Do(r); err == nil {
-		res.Body.Close()
-	}
-	time.Sleep(6 * time.Second) // the response would become a stream by now
-	if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
-		t.Errorf("the id stays in flight: %s", got)
-	}
-	if got := c.send(t, "DELETE", "", nil); got.status != http.StatusNoContent {
-		t.Errorf("the session does not end: %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		failing := func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(errors.New("no luck"))
+		}
+		s := newServer(t, runtime.Options{Logger: slog.New(fullLog{})}, oneTool("fail", failing))
+		shutDown(t, s)
+		url := memnet.Start(t, &http.Server{Handler: s.Handler(),
+			ErrorLog: log.New(io.Discard, "", 0)})
+		c := newRaw(t, url+runtime.PathMCP, tokens["Member"], "2025-11-25")
+		r, err := http.NewRequest("POST", c.url,
+			strings.NewReader(c.request("tools/call", `"name":"fail"`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session},
+			"Content-Type": {"application/json"}, "Accept": {"*/*"}}
+		if res, err := c.client.Do(r); err == nil {
+			res.Body.Close()
+		}
+		time.Sleep(transport.StreamAfter + time.Second) // the response would become a stream by now
+		if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+			t.Errorf("the id stays in flight: %s", got)
+		}
+		if got := c.send(t, "DELETE", "", nil); got.status != http.StatusNoContent {
+			t.Errorf("the session does not end: %s", got)
+		}
+	})
 }

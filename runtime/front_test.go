@@ -4,20 +4,21 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -65,6 +66,7 @@ func hostile(c *raw) map[string]string {
 }
 
 func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -89,6 +91,7 @@ func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
 }
 
 func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
+	t.Parallel()
 	// encoding/json would take "Method" for the method; go-sdk, whose reading is the one that
 	// is decided on, does not.
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -109,6 +112,7 @@ func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
 }
 
 func TestWrongContentTypeIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	for value, status := range map[string]int{
@@ -135,6 +139,7 @@ func TestWrongContentTypeIsRefused(t *testing.T) {
 }
 
 func TestUnusualMethodsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"], era: "2026-07-28"}
 	for _, method := range []string{"PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND",
@@ -147,6 +152,7 @@ func TestUnusualMethodsAreRefused(t *testing.T) {
 }
 
 func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -159,6 +165,7 @@ func TestBodiesAreBounded(t *testing.T) {
 }
 
 func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name         string
 		options      runtime.Options
@@ -206,6 +213,7 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 }
 
 func TestAllowedOriginsArePreflighted(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}},
 		directory(&desk{}))
 	c := &raw{url: serve(t, s)}
@@ -241,6 +249,7 @@ var makers = map[string]func(runtime.Options) (*runtime.Server, error){
 }
 
 func TestPathOfTheEndpointIsAnOption(t *testing.T) {
+	t.Parallel()
 	const metadata = runtime.PathResourceMetadata
 	for kind, build := range makers {
 		for _, option := range []string{"", "/tools/mcp", "/v1.2/a_b~c-D", "/.well", "/api", "/"} {
@@ -284,6 +293,7 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 }
 
 func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
+	t.Parallel()
 	const form = "write a path such as /mcp or /tools/mcp"
 	wants := map[string]string{}
 	for _, path := range []string{"mcp", "/mcp/", "//", "//mcp", "/a//b", "/a/../b", "/..", "/.",
@@ -309,6 +319,7 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 }
 
 func TestHealthRequiresNoCredential(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
@@ -343,120 +354,106 @@ func TestHealthRequiresNoCredential(t *testing.T) {
 }
 
 func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
-	started, release := make(chan struct{}), make(chan struct{})
-	s := newServer(t, runtime.Options{},
-		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			close(started)
-			<-release
-			return toolset.Structured(map[string]bool{"done": true}, ctx.Err())
-		}))
-	ts := httptest.NewServer(s.Handler())
-	defer ts.Close()
-	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2025-11-25")
-	stream := make(chan reply, 1)
-	go func() { stream <- c.send(t, "GET", "", nil) }()
-	answer := make(chan reply, 1)
-	go func() { answer <- c.call(t, "slow", "", nil) }()
-	<-started
-	down := make(chan error, 1)
-	go func() { down <- s.Shutdown(context.Background()) }()
-	select {
-	case err := <-down:
-		t.Fatalf("did not wait for the call: %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(release)
-	if got := <-answer; !strings.Contains(got.body, `"done":true`) {
-		t.Errorf("the call under way: %s", got)
-	}
-	if err := <-down; err != nil {
-		t.Errorf("shutdown: %v", err)
-	}
-	<-stream
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		s := newServer(t, runtime.Options{}, h.tools())
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		stream := make(chan reply, 1)
+		go func() { stream <- c.send(t, "GET", "", nil) }()
+		answer := c.later(t, "hold")
+		<-h.started
+		down := make(chan error, 1)
+		go func() { down <- s.Shutdown(t.Context()) }()
+		if synctest.Wait(); len(down) > 0 {
+			t.Error("it does not wait for the call")
+		}
+		h.release <- struct{}{}
+		if got := <-answer; got.status != 200 || <-h.ended != nil {
+			t.Errorf("the call under way: %s", got)
+		}
+		if err := <-down; err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		<-stream
+	})
 }
 
 func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
-	cancelled := make(chan error, 1)
-	started := make(chan struct{})
-	s := newServer(t, runtime.Options{},
-		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			close(started)
-			<-ctx.Done()
-			cancelled <- ctx.Err()
-			return toolset.Result{}, ctx.Err()
-		}))
-	ts := httptest.NewServer(s.Handler())
-	defer ts.Close()
-	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2026-07-28")
-	go c.call(t, "slow", "", nil)
-	<-started
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("shutdown: %v", err)
-	}
-	if err := <-cancelled; !errors.Is(err, context.Canceled) {
-		t.Errorf("the call: %v", err)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		s := newServer(t, runtime.Options{}, h.tools())
+		newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28").later(t, "hold")
+		<-h.started
+		const grace = 10 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), grace)
+		defer cancel()
+		start := time.Now()
+		if err := s.Shutdown(ctx); err != context.DeadlineExceeded ||
+			time.Since(start) != grace {
+			t.Errorf("shutdown: %v after %v", err, time.Since(start))
+		}
+		if err := <-h.ended; err != context.Canceled {
+			t.Errorf("the call: %v", err)
+		}
+	})
 }
 
 // TestCallsStillRunningAtTheEndOfTheGraceAreAnswered shuts the HTTP server down after it: net/http
 // sends the end of a response after the handler has returned.
 func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
-		started := make(chan struct{}, 2)
-		s := newServer(t, runtime.Options{},
-			bothDoors(func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				started <- struct{}{}
-				<-ctx.Done()
-				return toolset.Result{}, ctx.Err()
-			}))
-		ts := httptest.NewServer(s.Handler())
-		var answers []chan reply
-		for _, tool := range []string{"hold", "held"} {
-			c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], era)
-			answers = append(answers, c.later(t, tool))
-			<-started
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: shutdown: %v", era, err)
-		}
-		cancel()
-		leaving, stop := context.WithTimeout(t.Context(), 20*time.Second)
-		if err := ts.Config.Shutdown(leaving); err != nil {
-			t.Error(err)
-		}
-		stop()
-		for door, answer := range answers {
-			if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
-				!strings.Contains(got.body, "isError") {
-				t.Errorf("%s, door %d: %s", era, door, got)
+		synctest.Test(t, func(t *testing.T) {
+			h := newHeld()
+			s := newServer(t, runtime.Options{}, h.tools())
+			web := &http.Server{Handler: s.Handler()}
+			url := memnet.Start(t, web)
+			var answers []chan reply
+			for _, tool := range []string{"hold", "held"} {
+				answers = append(answers,
+					newRaw(t, url+"/mcp", tokens["Admin"], era).later(t, tool))
+				<-h.started
 			}
-		}
-		ts.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != context.DeadlineExceeded {
+				t.Errorf("%s: shutdown: %v", era, err)
+			}
+			if err := web.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			for door, answer := range answers {
+				if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
+					!strings.Contains(got.body, "isError") {
+					t.Errorf("%s, door %d: %s", era, door, got)
+				}
+			}
+		})
 	}
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
-	// longer than a handshake takes on a busy machine
-	s := newServer(t, runtime.Options{SessionTimeout: time.Second}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	// The stream ends with its session; waiting for it keeps nothing alive. go-sdk ends the
-	// stream a moment before it forgets the session.
-	c.send(t, "GET", "", nil)
-	for start := time.Now(); ; {
-		got := c.send(t, "POST", ping, nil)
-		if got.status == http.StatusNotFound {
-			break
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Hour
+		s := newServer(t, runtime.Options{SessionTimeout: idle}, directory(&desk{}))
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		start := time.Now()
+		// The stream ends with its session; waiting for it keeps nothing alive.
+		if c.send(t, "GET", "", nil); time.Since(start) != idle {
+			t.Errorf("the session ends after %v", time.Since(start))
 		}
-		if strings.Contains(got.body, "result") || time.Since(start) > 10*time.Second {
-			t.Fatalf("%s", got)
+		synctest.Wait()
+		if got := c.send(t, "POST", ping, nil); got.status != http.StatusNotFound {
+			t.Errorf("%s", got)
 		}
-	}
+	})
 }
 
 func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
@@ -485,6 +482,7 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 
 // A client may write anything as the version of its handshake. Handlers get the negotiated one.
 func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		of, _ := runtime.RequestOf(ctx)
@@ -502,6 +500,7 @@ func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
 }
 
 func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.T) {
+	t.Parallel()
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
@@ -524,6 +523,7 @@ func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.
 }
 
 func TestOnlyListedMethodsAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -565,6 +565,7 @@ func TestOnlyListedMethodsAreAnswered(t *testing.T) {
 }
 
 func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -586,6 +587,7 @@ func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
 }
 
 func TestSubscriptionsReceiveNothing(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 	// It ends at once, since there is nothing to wait for.
@@ -598,6 +600,7 @@ func TestSubscriptionsReceiveNothing(t *testing.T) {
 }
 
 func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
+	t.Parallel()
 	seen := make(chan string, 100)
 	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -643,9 +646,7 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 
 // A body that does not come holds nobody up, whatever is answered.
 func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
-	s := newServer(t, runtime.Options{Admin: desktop}, directory(&desk{}))
-	s.Hasten(300 * time.Millisecond)
-	address := strings.TrimSuffix(strings.TrimPrefix(serve(t, s), "http://"), runtime.PathMCP)
+	t.Parallel()
 	for name, c := range map[string]struct{ head, want string }{
 		"nobody": {"Content-Type: application/json\r\n", "401"},
 		"a wrong token": {"Authorization: Bearer nonsense\r\nContent-Type: application/json\r\n",
@@ -656,41 +657,45 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 		"another site": {"Origin: https://evil.example\r\nContent-Type: application/json\r\n",
 			"403"},
 	} {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(
-			conn,
-			"POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, "+
-				"text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-		line, err := bufio.NewReader(conn).ReadString('\n')
-		if err != nil || !strings.Contains(line, c.want) {
-			t.Errorf("%s: %q, %v", name, line, err)
-		}
-		conn.Close()
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t, runtime.Options{Admin: desktop}, directory(&desk{}))
+			address := strings.TrimSuffix(strings.TrimPrefix(serve(t, s), "http://"),
+				runtime.PathMCP)
+			conn, err := memnet.Dialer{}.DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			start := time.Now()
+			fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, "+
+				"text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address,
+				c.head)
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			if err != nil || !strings.Contains(line, c.want) ||
+				time.Since(start) > transport.BodyReadTimeout {
+				t.Errorf("%s: after %v %q, %v", name, time.Since(start), line, err)
+			}
+		})
 	}
 }
 
 // The time that a body has is no bound for the call that it asks for.
 func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
-	s := newServer(t, runtime.Options{},
-		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			select {
-			case <-ctx.Done():
-				return toolset.Done(ctx.Err())
-			case <-time.After(600 * time.Millisecond):
-				return toolset.Done(nil)
-			}
-		}))
-	s.Hasten(200 * time.Millisecond)
-	url := serve(t, s)
+	t.Parallel()
+	const takes = 2 * transport.BodyReadTimeout
 	for _, era := range eras {
-		res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
-			&mcp.CallToolParams{Name: "slow"})
-		if err != nil || res.IsError {
-			t.Errorf("%s: %v, %v", era, res, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "slow",
+				Input: `{"type":"object"}`, Timeout: 2 * takes,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					time.Sleep(takes)
+					return toolset.Done(ctx.Err())
+				}}}))
+			res, err := connectHTTP(t, serve(t, s), tokens["Admin"], era).CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "slow"})
+			if err != nil || res.IsError {
+				t.Errorf("%s: %v, %v", era, res, err)
+			}
+		})
 	}
 }

@@ -55,6 +55,7 @@ const (
 )
 
 func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
+	t.Parallel()
 	check := func(err error) capability.Source {
 		return checkedHost{newHost(nil), func(context.Context) error { return err }}
 	}
@@ -112,6 +113,7 @@ func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
 }
 
 func TestHostIsCheckedForThePrincipalThatTheAdapterNames(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		source func(*fakeHost) capability.Source
 		asked  string
@@ -140,6 +142,7 @@ func TestHostIsCheckedForThePrincipalThatTheAdapterNames(t *testing.T) {
 // TestServerStartsNotReadyWithoutItsHost has a host whose permissions could be read before its
 // check passes: they do not count until then.
 func TestServerStartsNotReadyWithoutItsHost(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		var checks atomic.Int32
@@ -217,6 +220,7 @@ func TestServerStartsNotReadyWithoutItsHost(t *testing.T) {
 
 // TestHostIsCheckedInFullOnceItIsReachable has a host that is reached late and lacks a permission.
 func TestHostIsCheckedInFullOnceItIsReachable(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		var down atomic.Bool
@@ -274,6 +278,7 @@ func TestHostIsCheckedInFullOnceItIsReachable(t *testing.T) {
 }
 
 func TestCheckOfAHostThatNeverReturnsHoldsOneGoroutine(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		var checks atomic.Int32
@@ -310,6 +315,7 @@ func TestCheckOfAHostThatNeverReturnsHoldsOneGoroutine(t *testing.T) {
 
 // TestServerWithoutItsHostShutsDown has a server that waits for its host: its retries end.
 func TestServerWithoutItsHostShutsDown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down := func(context.Context) error { return errors.New("down") }
 		source := checkedHost{newHost(nil), down}

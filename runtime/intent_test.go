@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,16 +43,6 @@ func (k *keeper) intentsOf(request string) (found []audit.Event) {
 	return found
 }
 
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not happen: " + what)
-		}
-	}
-}
-
 // checkPair holds the intent of an outcome against it: they differ in how the call ended alone.
 func checkPair(t *testing.T, what string, sink *keeper, outcome audit.Event) {
 	t.Helper()
@@ -72,6 +63,7 @@ func checkPair(t *testing.T, what string, sink *keeper, outcome audit.Event) {
 }
 
 func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []audit.IntentPolicy{"", audit.IntentNonReadonly, audit.IntentAll,
 		audit.IntentNone} {
 		sink := &keeper{}
@@ -129,6 +121,7 @@ func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result,
 func done(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
+	t.Parallel()
 	through := func(next intercept.Next) intercept.Next { return next }
 	for name, test := range map[string]struct {
 		options runtime.Options
@@ -178,6 +171,7 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 }
 
 func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		policy audit.IntentPolicy
 		ran    map[string]bool
@@ -229,6 +223,7 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 }
 
 func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		do   func(ctx context.Context, stuck chan struct{}) error
 		want audit.Failure
@@ -265,7 +260,7 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 			return reached("memory")
 		}, audit.Limited},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			sink := &keeper{}
 			stuck, started := make(chan struct{}), make(chan struct{}, 1)
 			defer close(stuck)
@@ -274,7 +269,7 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 					return toolset.Done(test.do(ctx, stuck))
 				}}
 			if test.want == audit.Timeout {
-				tool.Timeout = 20 * time.Millisecond
+				tool.Timeout = time.Second
 			}
 			if test.do == nil {
 				tool.Call = func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
@@ -304,14 +299,11 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 			}()
 			_, _ = session.CallTool(ctx, &mcp.CallToolParams{Name: "a",
 				Arguments: map[string]any{"id": 7}})
-			var outcomes []audit.Event
-			eventually(t, "an outcome", func() bool {
-				outcomes = append(outcomes, sink.taken()...)
-				return len(outcomes) > 0
-			})
+			synctest.Wait()
+			outcomes := sink.taken()
 			if len(outcomes) != 1 || outcomes[0].Failure != test.want ||
 				len(outcomes[0].Arguments) != 1 {
-				t.Errorf("%+v", outcomes)
+				t.Fatalf("%s: %+v", name, outcomes)
 			}
 			checkPair(t, name, sink, outcomes[0])
 		})
@@ -334,82 +326,84 @@ func (b *broken) Record(ctx context.Context, e audit.Event) error {
 }
 
 func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
-	var log journal
-	var ran atomic.Int32
-	sink := &broken{}
-	tools := readingAndWriting(func(context.Context, toolset.Call) (toolset.Result, error) {
-		ran.Add(1)
-		return toolset.Done(nil)
-	})
-	hidden := tools[0]
-	hidden.Name = "hidden"
-	tools = append(tools[:2], hidden)
-	s := newServer(t, runtime.Options{Audit: sink, Logger: log.logger()},
-		toolsetOf(tools, access.Rule{Tool: "hidden", MinRole: admin}))
-	url := serve(t, s)
-	clients := map[string]*raw{}
-	for _, era := range eras {
-		clients[era] = newRaw(t, url, tokens["Member"], era)
-	}
-	for range 2 { // it may fail again
-		sink.down.Store(true)
-		eventually(t, "the sink is known to be down", func() bool {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		var ran atomic.Int32
+		sink := &broken{}
+		tools := readingAndWriting(func(context.Context, toolset.Call) (toolset.Result, error) {
+			ran.Add(1)
+			return toolset.Done(nil)
+		})
+		hidden := tools[0]
+		hidden.Name = "hidden"
+		tools = append(tools[:2], hidden)
+		s := newServer(t, runtime.Options{Audit: sink, Logger: log.logger()},
+			toolsetOf(tools, access.Rule{Tool: "hidden", MinRole: admin}))
+		url := serve(t, s)
+		clients := map[string]*raw{}
+		for _, era := range eras {
+			clients[era] = newRaw(t, url, tokens["Member"], era)
+		}
+		for range 2 { // it may fail again
+			sink.down.Store(true)
+			clients[eras[0]].call(t, "reads", "", nil) // it runs before its event fails
+			synctest.Wait()
 			ran.Store(0)
-			clients[eras[0]].call(t, "reads", "", nil)
-			return ran.Load() == 0
-		})
-		sink.tried.Clear()
-		refused := 0
-		for era, c := range clients {
-			want := c.call(t, "no_such", "", nil)
-			if !strings.Contains(want.body, `"code":-32603,"message":"internal error"`) {
-				t.Errorf("%s: %s", era, want)
-			}
-			for what, got := range map[string]reply{
-				"a hidden tool": c.call(t, "hidden", "", nil), "an allowed one": c.call(t, "writes",
-					`,"arguments":{"id":1}`, nil),
-				"a readonly one": c.call(t, "reads", "", nil), "a list": c.ask(t, "tools/list", "",
-					nil),
-				"bad params": c.call(t, "writes", `,"requestState":"forged"`, nil),
-			} {
-				if got.String() != want.String() {
-					t.Errorf("%s, %s: %s\nan unknown one: %s", era, what, got, want)
+			sink.tried.Clear()
+			refused := 0
+			for era, c := range clients {
+				want := c.call(t, "no_such", "", nil)
+				if !strings.Contains(want.body, `"code":-32603,"message":"internal error"`) {
+					t.Errorf("%s: %s", era, want)
 				}
-				refused++
-			}
-		}
-		if ran.Load() > 0 {
-			t.Error("a handler ran")
-		}
-		sink.tried.Range(func(kind, _ any) bool {
-			if kind != audit.Outage {
-				t.Errorf("the sink was given a %s", kind)
-			}
-			return true
-		})
-		sink.taken()
-		sink.down.Store(false)
-		c := clients["2025-11-25"]
-		eventually(t, "the sink is known to work", func() bool {
-			return !strings.Contains(c.call(t, "writes", "", nil).body, "internal error")
-		})
-		outages := 0
-		for _, e := range sink.taken() {
-			if e.Type == audit.Outage {
-				if outages++; e.Status != audit.Success || e.Total < refused || e.Time.IsZero() ||
-					e.RequestID != "" {
-					t.Errorf("%d requests were refused: %+v", refused, e)
+				for what, got := range map[string]reply{
+					"a hidden tool": c.call(t, "hidden", "", nil), "an allowed one": c.call(t, "writes",
+						`,"arguments":{"id":1}`, nil),
+					"a readonly one": c.call(t, "reads", "", nil), "a list": c.ask(t, "tools/list", "",
+						nil),
+					"bad params": c.call(t, "writes", `,"requestState":"forged"`, nil),
+				} {
+					if got.String() != want.String() {
+						t.Errorf("%s, %s: %s\nan unknown one: %s", era, what, got, want)
+					}
+					refused++
 				}
 			}
+			if ran.Load() > 0 {
+				t.Error("a handler ran")
+			}
+			sink.tried.Range(func(kind, _ any) bool {
+				if kind != audit.Outage {
+					t.Errorf("the sink was given a %s", kind)
+				}
+				return true
+			})
+			sink.taken()
+			sink.down.Store(false)
+			c := clients["2025-11-25"]
+			time.Sleep(time.Minute) // the server tries the sink again
+			if got := c.call(t, "writes", "", nil); strings.Contains(got.body, "internal error") {
+				t.Errorf("the sink works: %s", got)
+			}
+			outages := 0
+			for _, e := range sink.taken() {
+				if e.Type == audit.Outage {
+					if outages++; e.Status != audit.Success || e.Total < refused || e.Time.IsZero() ||
+						e.RequestID != "" {
+						t.Errorf("%d requests were refused: %+v", refused, e)
+					}
+				}
+			}
+			if outages != 1 {
+				t.Errorf("%d records of one outage", outages)
+			}
 		}
-		if outages != 1 {
-			t.Errorf("%d records of one outage", outages)
+		if n := strings.Count(log.String(), "the audit sink is down"); n != 2 ||
+			strings.Count(log.String(), "the audit sink works again") != 2 {
+			t.Errorf("%s", log.String())
 		}
-	}
-	if n := strings.Count(log.String(), "the audit sink is down"); n != 2 ||
-		strings.Count(log.String(), "the audit sink works again") != 2 {
-		t.Errorf("%s", log.String())
-	}
+	})
 }
 
 // asKilled makes the test binary a server whose call kills it, with a trail in this file.
@@ -486,6 +480,7 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 
 // What a denied request says is not decoded for its event: that has one digest of the text.
 func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		sink := &keeper{}
 		s := newServer(t, runtime.Options{Audit: sink, SDKOnly: sdkOnly},
@@ -535,28 +530,28 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 // An intent that takes long, and then fails, tells nobody that the tool exists: the response is no
 // stream, as that of a refusal.
 func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
-	server := func(t testing.TB) *runtime.Server {
-		slow := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-			if e.Type != audit.Outage {
-				time.Sleep(3 * transport.StreamAfter)
-			}
-			return errors.New("the disk is full")
-		})
-		tools := readingAndWriting(done)[1:2]
-		hidden := tools[0]
-		hidden.Name = "hidden"
-		return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute},
-			toolsetOf(append(tools, hidden), access.Rule{Tool: "hidden", MinRole: admin}))
-	}
+	t.Parallel()
+	tools := readingAndWriting(done)[1:2]
+	hidden := tools[0]
+	hidden.Name = "hidden"
+	set := toolsetOf(append(tools, hidden), access.Rule{Tool: "hidden", MinRole: admin})
 	for _, first := range []string{"writes", "hidden", "no_such"} {
-		inBubble(t, server, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
-			c.client.Timeout = 0
-			got := c.call(t, first, "", nil)
-			if got.status != http.StatusOK ||
-				got.header.Get("Content-Type") != "application/json" ||
-				!strings.Contains(got.body, "internal error") {
-				t.Errorf("%s: %s", first, got)
-			}
-		})
+		for _, version := range eras {
+			synctest.Test(t, func(t *testing.T) {
+				slow := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					if e.Type != audit.Outage {
+						time.Sleep(3 * transport.StreamAfter)
+					}
+					return errors.New("the disk is full")
+				})
+				s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute}, set)
+				got := newRaw(t, serve(t, s), tokens["Member"], version).call(t, first, "", nil)
+				if got.status != http.StatusOK ||
+					got.header.Get("Content-Type") != "application/json" ||
+					!strings.Contains(got.body, "internal error") {
+					t.Errorf("%s, %s: %s", version, first, got)
+				}
+			})
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 // Interceptors stand at the same place whichever door a message takes.
 func TestInterceptorsGetAllowedMessages(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
 		var mu sync.Mutex
 		var seen []string

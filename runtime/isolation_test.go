@@ -3,26 +3,19 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -181,216 +174,45 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 	}
 }
 
-func TestWhatAnIsolatedCallComesTo(t *testing.T) {
-	denied := &grant.Denied{Kind: grant.NetConnect, Resource: "x:1", Cause: grant.NoGrant,
-		Reason: "no grant holds it"}
-	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant,
-		Reason: "made up"}
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true},
-		grant.Permission{Type: grant.SystemCommand, Resource: "echo *", Unrestricted: true},
-		grant.Permission{Type: grant.NetConnect, Resource: "x", Unrestricted: true})
-	for name, test := range map[string]struct {
-		answer       string
-		err          error
-		want         string
-		status       audit.Failure
-		axis, logged string
-	}{
-		"a result": {`"fine"`, nil, `{"result":"fine"}`, "", "authentication", ""},
-		"its own error": {"", words("no such thing"), "!no such thing", audit.Errored,
-			"authentication", ""},
-		"a limit": {"", reached("memory"), "!the tool reached its limit on memory",
-			audit.Limited, audit.AxisLimit, ""},
-		"a refusal": {"", words(isolate.Refused(denied).Error()),
-			`!permission_denied: net.connect "x:1": no grant holds it`, audit.Errored,
-			audit.AxisGrant, ""},
-		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
-			audit.Crashed, "authentication", "/srv/secret"},
-		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Errored, "authentication",
-			""},
-		"one of another kind": {"", words(isolate.Refused(made).Error()),
-			`!{"Kind":"system.command"`, audit.Errored, "authentication", ""},
-	} {
-		sink, logged := &keeper{}, &journal{}
-		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p,
-			Roots: roots(t, map[string]string{"a": "A"}),
-			Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
-				return json.RawMessage(test.answer), test.err
-			}}}, apart(toolset.Tool{Name: "look", Allow: everyFamily}))
-		if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look",
-			`{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got,
-			test.want) {
-			t.Errorf("%s: %s", name, got)
-		}
-		events := sink.taken()
-		if e := events[len(events)-1]; len(e.Grants) != 3 {
-			t.Errorf("%s: it was allowed by %v", name, e.Grants)
-		} else if e.Failure != test.status || e.Axis != test.axis ||
-			!strings.Contains(logged.String(), test.logged) {
-			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
-		}
-	}
+// emissions are what a handler in a process of its own has sent, of which it takes as much as there
+// is room for.
+type emissions struct {
+	mu   sync.Mutex
+	all  []string
+	last int
+	room int
 }
 
-// folder is a sandbox that keeps workspaces.
-type folder struct {
-	box
-	at string
+func (s *emissions) send(emission json.RawMessage, last bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last {
+		s.last++
+	} else if s.room == 0 {
+		return false
+	} else {
+		s.room--
+	}
+	s.all = append(s.all, string(emission))
+	return true
 }
 
-func (f *folder) Folder() string { return f.at }
+func (s *emissions) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.all
+	s.all = nil
+	return all
+}
 
-func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"files/deep/ws", "files2"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(filepath.Join(dir, "files", "deep"),
-		filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := grant.OpenRoots(map[string]string{"files": filepath.Join(dir, "files")})
+// emitting is the context of a handler in a process of its own, which gets the wanted level.
+func emitting(t *testing.T, room int, wanted string) (context.Context, *emissions, func()) {
+	t.Helper()
+	s := &emissions{room: room}
+	ctx, end := notify.Emitting(context.Background(), s.send)
+	ctx, err := invoke.ChildContext(ctx, json.RawMessage(wanted), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer opened.Close()
-	for at, want := range map[string]string{"files": `in the root "files"`,
-		"files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "",
-		".": "", "none": "no such file"} {
-		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened,
-			Sandbox: &folder{at: filepath.Join(dir, at)}},
-			oneTool("a", func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Done(nil)
-			}))
-		if want == "" && err != nil || want != "" &&
-			(err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v", at, err)
-		}
-	}
-}
-
-func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
-	sink := &keeper{}
-	b := &box{enter: reached("rate")}
-	ran := false
-	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b},
-		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
-			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-				ran = true
-				return toolset.Done(nil)
-			}}}))
-	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran ||
-		got != "!the tool reached its limit on rate" {
-		t.Error(ran, got)
-	}
-	if e := sink.taken()[0]; e.Failure != audit.Limited || e.Missing != "rate" {
-		t.Errorf("%+v", e)
-	}
-}
-
-func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
-	b := &box{}
-	s := newServer(t, runtime.Options{Sandbox: b},
-		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
-			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				if ctx.Value(insideKey{}) == nil {
-					return toolset.Done(errors.New("it is not there"))
-				}
-				panic("while it is inside")
-			}}}))
-	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a",
-		`{}`); got != "!internal error" {
-		t.Error(got)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.inside != 0 {
-		t.Error("the call that panicked is inside for ever")
-	}
-}
-
-func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
-	for name, answer := range map[string]func(size int) (toolset.Result, error){
-		"a result": func(size int) (toolset.Result, error) {
-			return toolset.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
-		},
-		"a content": func(size int) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{
-				Content: []mcp.Content{&mcp.TextContent{
-					Text: strings.Repeat("x",
-						size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
-		},
-	} {
-		sink := &keeper{}
-		size := 2048
-		s := newServer(t, runtime.Options{Audit: sink},
-			toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
-				Limits: toolset.Limits{Output: 2048},
-				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-					return answer(size)
-				}}}))
-		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-		if got := callText(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
-			t.Errorf("%s at its limit: %s", name, got)
-		}
-		size++
-		if got := callText(t, session, "a",
-			`{}`); got != "!the tool reached its limit on output (2 KiB): request less" {
-			t.Errorf("%s beyond it: %.80s", name, got)
-		}
-		if e := sink.taken()[1]; e.Failure != audit.Limited || e.Missing != "output" {
-			t.Errorf("%s: %+v", name, e)
-		}
-	}
-}
-
-func TestConstraintsReachTheProcessOfACall(t *testing.T) {
-	one := capability.Constraint(`{"site":"x"}`)
-	var caller json.RawMessage
-	b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
-		caller = call.Caller
-		return json.RawMessage(`1`), nil
-	}}
-	tool := toolset.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`,
-		Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped(call.Isolated(capability.WithConstraints(ctx,
-				[]capability.Constraint{one})))
-		}}
-	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{tool}))
-	callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
-	ctx, err := invoke.ChildContext(t.Context(), caller, nil)
-	if got := capability.Constraints(ctx); err != nil || len(got) != 1 ||
-		string(got[0]) != string(one) {
-		t.Errorf("%s %v", got, err)
-	}
-}
-
-func TestProcessThatGetsNonsenseRunsNothing(t *testing.T) {
-	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`,
-		`{"bound":{"path":{"path":"docs/a"}}}`} {
-		if _, err := invoke.ChildContext(t.Context(), json.RawMessage(caller),
-			map[string]*os.File{}); err == nil {
-			t.Errorf("%s is inherited", caller)
-		}
-	}
-}
-
-func TestResultsOfAHelperAreJSON(t *testing.T) {
-	if text, err := isolate.Encoded(map[string]int{"a": 1}, nil); err != nil ||
-		string(text) != `{"a":1}` {
-		t.Errorf("%s, %v", text, err)
-	}
-	if _, err := isolate.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Error(err)
-	}
-	if _, err := isolate.Encoded(func() {}, nil); err == nil {
-		t.Error("a func is no JSON")
-	}
-	if err := isolate.Refused(nil); err != nil {
-		t.Error(err)
-	}
+	return ctx, s, end
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -175,6 +176,7 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 
 // TestNilResultIsAnEmptyAnswer: (nil, nil) ends a go-sdk process under 2026-07-28.
 func TestNilResultIsAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	for name, call := range map[string]func(context.Context, toolset.Call) (toolset.Result, error){
 		"native": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Native(nil, nil, nil)
@@ -199,6 +201,7 @@ func TestNilResultIsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSharedResultIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
 	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"},
 		Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
 	s := newServer(t, runtime.Options{},
@@ -227,6 +230,7 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 }
 
 func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range []string{"2025-06-18", "2025-11-25"} {
@@ -261,6 +265,7 @@ func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
 }
 
 func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for transport, session := range map[string]*mcp.ClientSession{
@@ -283,6 +288,7 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 }
 
 func TestPanicInSendingIsAnError(t *testing.T) {
+	t.Parallel()
 	got := make(chan error, 1)
 	s := newServer(t, runtime.Options{},
 		oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -300,6 +306,7 @@ func TestPanicInSendingIsAnError(t *testing.T) {
 }
 
 func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func() (mcp.Result, error){
 		"panics":          func() (mcp.Result, error) { panic("hunter2") },
 		"returns nothing": func() (mcp.Result, error) { return nil, nil },
@@ -353,6 +360,7 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 }
 
 func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -371,6 +379,7 @@ func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
 }
 
 func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		err  error
 		want string
@@ -394,74 +403,76 @@ func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
 }
 
 func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		heeds  bool
-		answer string
-	}{
-		{"a handler that heeds its context", true, "timed out after 500ms"},
-		{"a handler that does not", false, "timed out after 500ms"},
-	} {
-		var log journal
-		var events = make(chan audit.Event, 8)
-		stuck, ended := make(chan struct{}), make(chan error, 8)
-		s := newServer(t, runtime.Options{Logger: log.logger(),
-			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-				events <- e
-				return nil
-			})},
-			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
-				Timeout: 500 * time.Millisecond,
-				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-					<-ctx.Done()
-					ended <- ctx.Err()
-					if !test.heeds {
-						<-stuck
-					}
-					return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
-				}}}))
-		url := serve(t, s)
+	t.Parallel()
+	for name, heeds := range map[string]bool{"a handler that heeds its context": true,
+		"a handler that does not": false} {
 		for _, era := range eras {
-			start := time.Now()
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
-				&mcp.CallToolParams{Name: "slow"})
-			if err != nil || !res.IsError || text(res) != test.answer ||
-				time.Since(start) > 15*time.Second {
-				t.Errorf("%s, %s: %v %q", test.name, era, err, text(res))
-			}
-			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s, %s: the context ended with %v", test.name, era, err)
-			}
-			if e := <-events; e.Status != audit.Intent {
-				t.Errorf("%s, %s: recorded as %s before", test.name, era, e.Status)
-			}
-			if e := <-events; e.Failure != audit.Timeout {
-				t.Errorf("%s, %s: recorded as %s", test.name, era, e.Status)
-			}
-		}
-		close(stuck)
-		if reported := strings.Contains(log.String(),
-			"goroutine is still running"); reported == test.heeds {
-			t.Errorf("%s: reported %v:\n%s", test.name, reported, log.String())
+			synctest.Test(t, func(t *testing.T) {
+				var log journal
+				events := make(chan audit.Event, 8)
+				stuck, ended := make(chan struct{}), make(chan error, 8)
+				sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					events <- e
+					return nil
+				})
+				const limit = 10 * time.Second
+				s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink},
+					toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
+						Timeout: limit,
+						Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+							<-ctx.Done()
+							ended <- ctx.Err()
+							if !heeds {
+								<-stuck
+							}
+							return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
+						}}}))
+				client := connectHTTP(t, serve(t, s), tokens["Admin"], era)
+				start := time.Now()
+				res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "slow"})
+				if took := time.Since(start); err != nil || !res.IsError ||
+					text(res) != "timed out after 10s" || took < limit || took > limit+time.Second {
+					t.Errorf("%s, %s: after %v: %v %q", name, era, took, err, text(res))
+				}
+				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s, %s: the context ended with %v", name, era, err)
+				}
+				if e := <-events; e.Status != audit.Intent {
+					t.Errorf("%s, %s: recorded as %s before", name, era, e.Status)
+				}
+				if e := <-events; e.Failure != audit.Timeout {
+					t.Errorf("%s, %s: recorded as %s", name, era, e.Status)
+				}
+				close(stuck)
+				synctest.Wait()
+				if reported := strings.Contains(log.String(),
+					"goroutine is still running"); reported == heeds {
+					t.Errorf("%s: reported %v:\n%s", name, reported, log.String())
+				}
+			})
 		}
 	}
 }
 
 func TestLateSuccessIsStillAnAnswer(t *testing.T) {
-	s := newServer(t, runtime.Options{},
-		toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
-			Timeout: time.Millisecond,
-			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				<-ctx.Done()
-				return toolset.Structured(map[string]bool{"done": true}, nil)
-			}}}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
-		t.Errorf("%s", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, runtime.Options{},
+			toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
+				Timeout: time.Millisecond,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					<-ctx.Done()
+					return toolset.Structured(map[string]bool{"done": true}, nil)
+				}}}))
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
+			t.Errorf("%s", got)
+		}
+	})
 }
 
 func TestCancelledCallEndsTheHandlersContext(t *testing.T) {
+	t.Parallel()
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	s := newServer(t, runtime.Options{},
 		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {

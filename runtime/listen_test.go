@@ -72,15 +72,14 @@ func TestServeEndsAfterItsRunningCalls(t *testing.T) {
 			defer cancel()
 			url, ended := serving(t, ctx, newServer(t, runtime.Options{}, h.tools()))
 			c := newRaw(t, url+"/mcp", tokens["Member"], "2026-07-28")
-			ready := http.Client{Timeout: 20 * time.Second}
+			ready := http.Client{Timeout: time.Minute}
 			if got := statusOf(t, &ready, url+"/readyz"); got != 200 {
 				t.Fatal(got)
 			}
 			running := c.later(t, "hold")
 			<-h.started
 			end(t, cancel)
-			for statusOf(t, &ready, url+"/readyz") != 503 {
-				time.Sleep(time.Millisecond)
+			for statusOf(t, &ready, url+"/readyz") != 503 { // until the signal has arrived
 			}
 			if got := c.call(t, "hold", "", nil); got.status != 503 {
 				t.Errorf("a new call: %s", got)
@@ -118,8 +117,7 @@ func TestSecondSignalEndsServeAtOnce(t *testing.T) {
 		}()
 		<-h.started
 		toSelf(t, syscall.SIGTERM)
-		for statusOf(t, http.DefaultClient, url+"/readyz") != 503 {
-			time.Sleep(time.Millisecond)
+		for statusOf(t, http.DefaultClient, url+"/readyz") != 503 { // until the signal has arrived
 		}
 		toSelf(t, syscall.SIGINT)
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), "second interrupt") {
@@ -133,6 +131,7 @@ func TestSecondSignalEndsServeAtOnce(t *testing.T) {
 }
 
 func TestCallsAreCancelledAfterTheShutdownTimeout(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	ctx, cancel := context.WithCancel(t.Context())
 	url, ended := serving(t, ctx, newServer(t, runtime.Options{}, h.tools()),
@@ -150,6 +149,7 @@ func TestCallsAreCancelledAfterTheShutdownTimeout(t *testing.T) {
 }
 
 func TestListenErrors(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, newHeld().tools())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -178,6 +178,7 @@ func TestListenErrors(t *testing.T) {
 }
 
 func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newServer(t, runtime.Options{Path: "/tools"}, newHeld().tools())
 	urls, ended := make(chan string, 1), make(chan error, 1)
@@ -225,6 +226,7 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 
 // A client without a credential can fail any number of handshakes, so they are no warnings.
 func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	certText, keyText := certificate(t, 1)
@@ -256,10 +258,6 @@ func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for !strings.Contains(log.String(), "TLS handshake error") && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-	}
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, "TLS handshake error") {
 			if !strings.Contains(line, `"level":"DEBUG"`) {
@@ -272,6 +270,7 @@ func TestFailedHandshakesAreLoggedForDebugging(t *testing.T) {
 }
 
 func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	// replace renames: a server reads an old or a new file, never a part of one.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -201,16 +201,14 @@ func newPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *p
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, p) }()
+	go func() {
+		err := s.RunIO(context.Background(), in, out, p)
+		out.Close()
+		done <- err
+	}()
 	c := &pipe{toServer, bufio.NewScanner(fromServer)}
 	c.lines.Buffer(nil, 1<<21)
-	hang := time.AfterFunc(3*time.Minute, func() {
-		t.Error("the session over lines is still in use after 3 minutes")
-		toServer.Close()
-		fromServer.Close()
-	})
 	t.Cleanup(func() {
-		hang.Stop()
 		toServer.Close()
 		go func() {
 			for c.lines.Scan() { // what was still on its way
@@ -274,6 +272,16 @@ func everywhere(t *testing.T, s *runtime.Server,
 			test(t, "stdio", overPipe(t, s, principalOf("Member"), era))
 		})
 	}
+}
+
+// over is a client of a server over HTTP, or over pipes, for a bubble.
+func over(t *testing.T, s *runtime.Server, era string, http bool) *listener {
+	t.Helper()
+	if http {
+		return overHTTP(t, serve(t, s), tokens["Member"], era)
+	}
+	shutDown(t, s)
+	return overPipe(t, s, principalOf("Member"), era)
 }
 
 // lines is a log of JSON lines.
@@ -363,6 +371,7 @@ func without(m map[string]any, names ...string) map[string]any {
 
 // A client that does not read holds up no handler; what cannot be sent meanwhile is counted.
 func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, level, notice, filling string
 		messages                     int
@@ -407,15 +416,19 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 // An answer does not wait for ever behind what is said before it.
 func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
-		close(ended)
-	}}}, working(func(ctx context.Context) {
-		runtime.Logger(ctx).Info("hello")
-	}))
-	c := newPipe(t, s, principalOf("Member"), "2026-07-28")
-	c.write(
-		t,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}`)
-	<-ended // though nobody has read a line
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
+			close(ended)
+		}}}, working(func(ctx context.Context) {
+			runtime.Logger(ctx).Info("hello")
+		}))
+		shutDown(t, s)
+		c := newPipe(t, s, principalOf("Member"), "2026-07-28")
+		c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work",`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{},`+
+			`"io.modelcontextprotocol/logLevel":"info"}}}`)
+		<-ended // though nobody has read a line
+	})
 }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
+	t.Parallel()
 	for ttl, want := range map[time.Duration]int{0: 0, 1500 * time.Millisecond: 1500} {
 		for _, sdkOnly := range []bool{false, true} {
 			s := newServer(t, runtime.Options{ListTTL: ttl, SDKOnly: sdkOnly},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 )
 
 func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
+	t.Parallel()
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)},
 		offering(func(ctx context.Context) {
@@ -93,6 +95,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 // TestLogMessagesNameTheirRequest calls tools at each door and in an adopted server. One of these
 // sends log messages by go-sdk's session.
 func TestLogMessagesNameTheirRequest(t *testing.T) {
+	t.Parallel()
 	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		runtime.Logger(ctx).Info("m")
 		return toolset.Structured(map[string]any{"done": true}, nil)
@@ -151,6 +154,7 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 // TestLogMessagesToOtherSessionsNameNoTool has a handler of an adopted server that logs to every
 // session. A session that may not use its tool receives neither its name nor the id of its call.
 func TestLogMessagesToOtherSessionsNameNoTool(t *testing.T) {
+	t.Parallel()
 	old := existing()
 	old.AddTool(&mcp.Tool{Name: "broadcast", InputSchema: map[string]any{"type": "object"}},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -188,6 +192,7 @@ func TestLogMessagesToOtherSessionsNameNoTool(t *testing.T) {
 // TestLogMessagesOfARefusedCallNameNoTool has an audit sink that logs to the caller. For a hidden
 // tool, the caller receives what it receives for an unknown one, in every denial mode.
 func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
+	t.Parallel()
 	sink := audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
 		runtime.Logger(ctx).Info("recorded")
 		return nil
@@ -227,6 +232,7 @@ func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
 }
 
 func TestClientReceivesFromTheLevelOnThatItHasSet(t *testing.T) {
+	t.Parallel()
 	// At any level: those below and above the protocol's own as well.
 	all := []slog.Level{slog.LevelDebug - 10, slog.LevelDebug, slog.LevelDebug + 1, slog.LevelInfo,
 		mcp.LevelNotice, slog.LevelWarn, slog.LevelError,
@@ -259,6 +265,7 @@ func TestClientReceivesFromTheLevelOnThatItHasSet(t *testing.T) {
 }
 
 func TestLevelThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Error("m")
 	}))
@@ -294,6 +301,7 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 // With 2026-07-28 there is no level of a session: a client that sets one gets an error, and not
 // left to wait for messages.
 func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Error("m")
 	}))
@@ -314,6 +322,7 @@ func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 
 // A level is the session's own.
 func TestLevelOfASessionIsNoOthers(t *testing.T) {
+	t.Parallel()
 	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Info("m")
 	})))
@@ -330,6 +339,7 @@ func TestLevelOfASessionIsNoOthers(t *testing.T) {
 const strayToken = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
+	t.Parallel()
 	var log lines
 	filler := strings.Repeat("a ", 508)
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)},
@@ -365,6 +375,7 @@ func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
 }
 
 func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
+	t.Parallel()
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
 		working(func(ctx context.Context) {
@@ -419,6 +430,7 @@ func (v *talkative) Error() string {
 // What a value does when it is asked what it shows holds up nobody but who logs it: nothing is
 // locked then.
 func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
+	t.Parallel()
 	want := []string{"within", "beside", "asked", "within", "beside", "derived"}
 	says := func(t *testing.T, log *slog.Logger) {
 		done := make(chan struct{})
@@ -466,6 +478,7 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 // Of two members with one name most readers take the last, and some, encoding/json among them, take
 // those for one that differ in capitals.
 func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)},
 		working(func(ctx context.Context) {
 			l := runtime.Logger(ctx)
@@ -502,6 +515,7 @@ func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
 
 // RFC 3339 has no form for such times, and what is no JSON is not sent, nor is what comes after it.
 func TestMessagesOfAnyTimeAreSent(t *testing.T) {
+	t.Parallel()
 	late := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
 	say := func(log *slog.Logger) {
 		log.Info("late", "at", late, "in a list", []time.Time{late})
@@ -528,6 +542,7 @@ func TestMessagesOfAnyTimeAreSent(t *testing.T) {
 }
 
 func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
+	t.Parallel()
 	var log lines
 	var kept *slog.Logger
 	var reporter *runtime.ProgressReporter
@@ -575,6 +590,7 @@ func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
 }
 
 func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
+	t.Parallel()
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Anonymous: true},
 		toolsetOf([]toolset.Tool{{Name: "work", Input: `{"type":"object"}`,
@@ -593,6 +609,7 @@ func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
 // Loggers work wherever a request's context goes: in middleware, and in the handlers of a server
 // from before.
 func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
+	t.Parallel()
 	var log lines
 	speaking := func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -637,6 +654,7 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 
 // The owner of an adopted server may have a say in what is sent, and that may panic.
 func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
+	t.Parallel()
 	old := existing("old")
 	s := adopt(t, old, runtime.Options{}, nil, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Info("m")
@@ -684,6 +702,7 @@ func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
 
 // A handler may log from many goroutines, and each message is whole.
 func TestLogsOfOneHandlersGoroutinesAreWhole(t *testing.T) {
+	t.Parallel()
 	const goroutines, messages = 8, 25
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
@@ -734,6 +753,7 @@ func crowd() identity.Source {
 // Each of a hundred clients receives the messages of its own calls, on the answer to each, and
 // nothing of any other's; and the server's log has each line under the right ids.
 func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
+	t.Parallel()
 	const clients, calls, says = 100, 3, 4
 	var log lines
 	var all sync.WaitGroup // of handlers: they run at once, some of each client
@@ -745,7 +765,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 			for i := range says {
 				l.Info("m", "marker", marker, "i", i, "id", runtime.RequestID(ctx))
 				runtime.Progress(ctx).Report(float64(i+1), says, marker)
-				time.Sleep(time.Millisecond)
+				goruntime.Gosched()
 			}
 			return toolset.Structured(map[string]any{"marker": marker,
 				"id": runtime.RequestID(ctx)}, nil)

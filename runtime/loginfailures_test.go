@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -27,7 +28,7 @@ func failUntilRefused(t *testing.T, c *raw, method string,
 	for name, value := range further {
 		wrong[name] = value
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for failures < 1000 {
 		got := c.send(t, method, ping, wrong)
 		failures++
 		wait := got.header.Get("Retry-After")
@@ -56,8 +57,9 @@ func failures(events []audit.Event, address string) (count int) {
 
 // At both doors, and with each method and version.
 func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T) {
+	t.Parallel()
 	for _, sdkOnly := range []bool{false, true} {
-		t.Run(fmt.Sprintf("SDKOnly=%v", sdkOnly), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			var log journal
 			records := &keeper{}
 			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records,
@@ -124,6 +126,7 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 }
 
 func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
+	t.Parallel()
 	for anonymous, want := range map[bool]int{true: 0, false: 1} {
 		var log journal
 		c := &raw{url: serve(t, newServer(t, runtime.Options{Anonymous: anonymous,
@@ -137,101 +140,109 @@ func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
 
 // The answer to an unknown user is that to a wrong token, refused or not.
 func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
-	verify := func(_ context.Context, token string) (identity.Identity, error) {
-		switch token {
-		case "unknown":
-			return identity.Identity{}, fmt.Errorf("%w: no user of that name",
-				identity.ErrInvalidToken)
-		case "expired":
-			return identity.Identity{Principal: access.Principal{Subject: "ada"},
-				Expires: time.Now().Add(-time.Hour)}, nil
-		}
-		return identity.Identity{}, identity.ErrInvalidToken
-	}
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
-	c := &raw{url: serve(t, s)}
-	statuses := map[int]bool{}
-	for deadline := time.Now().Add(time.Minute); !statuses[429] && time.Now().Before(deadline); {
-		byStatus := map[int]string{} // the answers may be those of before and after a limit
-		for _, authorization := range []string{"Bearer unknown", "Bearer expired", "Bearer wrong",
-			"Bearer \x80", "Basic YTpi", "Bearer"} {
-			got := c.send(t, "POST", ping, map[string]string{"Authorization": authorization})
-			got.header.Del("Retry-After")
-			if before, ok := byStatus[got.status]; ok && before != got.String() {
-				t.Errorf("%q:\n%s\nand before\n%s", authorization, got, before)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		verify := func(_ context.Context, token string) (identity.Identity, error) {
+			switch token {
+			case "unknown":
+				return identity.Identity{}, fmt.Errorf("%w: no user of that name",
+					identity.ErrInvalidToken)
+			case "expired":
+				return identity.Identity{Principal: access.Principal{Subject: "ada"},
+					Expires: time.Now().Add(-time.Hour)}, nil
 			}
-			byStatus[got.status] = got.String()
-			statuses[got.status] = true
+			return identity.Identity{}, identity.ErrInvalidToken
 		}
-	}
-	if len(statuses) != 2 || !statuses[401] || !statuses[429] {
-		t.Errorf("statuses %v", statuses)
-	}
+		s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
+		c := &raw{url: serve(t, s)}
+		statuses := map[int]bool{}
+		for n := 0; !statuses[429] && n < 1000; n++ {
+			byStatus := map[int]string{} // the answers may be those of before and after a limit
+			for _, authorization := range []string{"Bearer unknown", "Bearer expired", "Bearer wrong",
+				"Bearer \x80", "Basic YTpi", "Bearer"} {
+				got := c.send(t, "POST", ping, map[string]string{"Authorization": authorization})
+				got.header.Del("Retry-After")
+				if before, ok := byStatus[got.status]; ok && before != got.String() {
+					t.Errorf("%q:\n%s\nand before\n%s", authorization, got, before)
+				}
+				byStatus[got.status] = got.String()
+				statuses[got.status] = true
+			}
+		}
+		if len(statuses) != 2 || !statuses[401] || !statuses[429] {
+			t.Errorf("statuses %v", statuses)
+		}
+	})
 }
 
 func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
-	records := &keeper{}
-	loopback := netip.MustParsePrefix("127.0.0.0/8")
-	behind := newServer(t, runtime.Options{Audit: records,
-		TrustedProxies: []netip.Prefix{loopback}},
-		directory(&desk{}))
-	c := &raw{url: serve(t, behind)}
-	forwarded := func(from string) map[string]string {
-		return map[string]string{"X-Forwarded-For": "198.51.100.66, " + from}
-	}
-	sent := failUntilRefused(t, c, "POST", forwarded("192.0.2.1"))
-	got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
-		"X-Forwarded-For": "192.0.2.1, 192.0.2.2"})
-	if got.status != http.StatusUnauthorized {
-		t.Errorf("another client of the proxy: %s", got)
-	}
-	if err := behind.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	events := records.taken()
-	if one, two, all := failures(events, "192.0.2.1"), failures(events, "192.0.2.2"),
-		failures(events, "198.51.100.66"); one != sent || two != 1 || all != 0 {
-		t.Errorf("%d of %d, %d, %d: %v", one, sent, two, all, events)
-	}
-
-	direct := newServer(t, runtime.Options{Audit: records}, directory(&desk{}))
-	c = &raw{url: serve(t, direct)}
-	for n := 0; ; n++ {
-		got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
-			"X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)})
-		if got.status == http.StatusTooManyRequests {
-			break
-		} else if n == 250 {
-			t.Fatal("a client chooses its address")
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		records := &keeper{}
+		loopback := netip.MustParsePrefix("127.0.0.0/8")
+		behind := newServer(t, runtime.Options{Audit: records,
+			TrustedProxies: []netip.Prefix{loopback}},
+			directory(&desk{}))
+		c := &raw{url: serve(t, behind)}
+		forwarded := func(from string) map[string]string {
+			return map[string]string{"X-Forwarded-For": "198.51.100.66, " + from}
 		}
-	}
+		sent := failUntilRefused(t, c, "POST", forwarded("192.0.2.1"))
+		got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
+			"X-Forwarded-For": "192.0.2.1, 192.0.2.2"})
+		if got.status != http.StatusUnauthorized {
+			t.Errorf("another client of the proxy: %s", got)
+		}
+		if err := behind.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		events := records.taken()
+		if one, two, all := failures(events, "192.0.2.1"), failures(events, "192.0.2.2"),
+			failures(events, "198.51.100.66"); one != sent || two != 1 || all != 0 {
+			t.Errorf("%d of %d, %d, %d: %v", one, sent, two, all, events)
+		}
+
+		direct := newServer(t, runtime.Options{Audit: records}, directory(&desk{}))
+		c = &raw{url: serve(t, direct)}
+		for n := 0; ; n++ {
+			got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
+				"X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)})
+			if got.status == http.StatusTooManyRequests {
+				break
+			} else if n == 250 {
+				t.Fatal("a client chooses its address")
+			}
+		}
+	})
 }
 
 // The sink fails or hangs: the client gets the same answers, in time.
 func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
-	hang := make(chan struct{})
-	defer close(hang)
-	for name, record := range map[string]func() error{
-		"fails":  func() error { return errors.New("the disk is full") },
-		"panics": func() error { panic("boom") },
-		"hangs":  func() error { <-hang; return nil },
+	t.Parallel()
+	for name, record := range map[string]func(hang chan struct{}) error{
+		"fails":  func(chan struct{}) error { return errors.New("the disk is full") },
+		"panics": func(chan struct{}) error { panic("boom") },
+		"hangs":  func(hang chan struct{}) error { <-hang; return nil },
 	} {
-		var log journal
-		s := newServer(t, runtime.Options{Logger: log.logger(), AuditTimeout: time.Millisecond,
-			Audit: audit.SinkFunc(func(context.Context, audit.Event) error { return record() })},
-			directory(&desk{}))
-		c := &raw{url: serve(t, s), token: tokens["Admin"]}
-		failUntilRefused(t, c, "POST", nil)
-		for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(),
-			"failed authentications could not be recorded"); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("a sink that %s: the log: %s", name, log.String())
+		synctest.Test(t, func(t *testing.T) {
+			hang := make(chan struct{})
+			defer close(hang)
+			var log journal
+			s := newServer(t, runtime.Options{Logger: log.logger(), AuditTimeout: time.Millisecond,
+				Audit: audit.SinkFunc(func(context.Context, audit.Event) error { return record(hang) })},
+				directory(&desk{}))
+			c := &raw{url: serve(t, s), token: tokens["Admin"]}
+			failUntilRefused(t, c, "POST", nil)
+			time.Sleep(time.Minute)
+			if !strings.Contains(log.String(), "failed authentications could not be recorded") {
+				t.Errorf("a sink that %s: the log: %s", name, log.String())
 			}
-		}
+		})
 	}
 }
 
 func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
+	t.Parallel()
 	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
 		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),

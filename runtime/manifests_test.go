@@ -13,6 +13,7 @@ import (
 )
 
 func TestManifestsAreThoseOfTheToolsets(t *testing.T) {
+	t.Parallel()
 	o := runtime.Options{Identity: users(), Logger: slog.New(slog.DiscardHandler)}
 	want := []runtime.Manifest{{Package: "example.com/team", Digest: "sha256:1"},
 		{Package: "example.com/library"}}

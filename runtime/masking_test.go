@@ -54,6 +54,7 @@ func fallible(tool func() (toolset.Result, error), other error) toolset.Toolset 
 // What is wrong with arguments names members before colons, which elsewhere are names of secrets.
 // It is said as it is.
 func TestProblemOfASecretArgumentIsReportedInFull(t *testing.T) {
+	t.Parallel()
 	malformed := func() error {
 		return decode.NewError([]decode.Problem{
 			{Pointer: "/password", Message: "must have at least 8 characters"},
@@ -87,6 +88,7 @@ func TestProblemOfASecretArgumentIsReportedInFull(t *testing.T) {
 
 // A JSON-RPC error that a handler chooses keeps its code, and its words and data but for secrets.
 func TestErrorsThatHandlersChooseAreMasked(t *testing.T) {
+	t.Parallel()
 	chosen := &jsonrpc.Error{Code: -32050, Message: "no entry with " + ghp,
 		Data: json.RawMessage(`{"big": 12345678901234567890, "api_key":"x1","list":["` + ghp +
 			`"]}`)}
@@ -129,6 +131,7 @@ func TestErrorsThatHandlersChooseAreMasked(t *testing.T) {
 // An error that a handler or an adopted server makes itself is masked, and the value, which it may
 // share, is not written to.
 func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
+	t.Parallel()
 	meta := func() mcp.Meta { return mcp.Meta{"of/key": "x1", "about": []any{ghp}} }
 	blob := base64.StdEncoding.EncodeToString([]byte("e " + redact.Mask))
 	made := func(failed bool) *mcp.CallToolResult {
@@ -185,6 +188,7 @@ func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
 // A name that looks like a secret is masked in the refusal of a tool that is hidden just as in that
 // of one that there is not.
 func TestRefusalsOfHiddenAndUnknownNamesAreMaskedAlike(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) {
 		return toolset.Done(nil)
 	}, nil))
@@ -202,6 +206,7 @@ func TestRefusalsOfHiddenAndUnknownNamesAreMaskedAlike(t *testing.T) {
 
 // What go-sdk refuses by itself repeats what it was sent, but for secrets.
 func TestRefusalsOfTheSDKAreMasked(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {

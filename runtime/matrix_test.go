@@ -42,6 +42,7 @@ var refusedWith = map[string]string{
 }
 
 func TestListAndCallAgreeForEveryRoleToolTransportAndEra(t *testing.T) {
+	t.Parallel()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, listAll := range []bool{false, true} {
 			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll},
@@ -127,6 +128,7 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 // TestForbiddenCallsOverRawHTTP: what a refusal that may be talked about looks like on the wire,
 // and that ListAll shows everything to everybody and lets nobody use more.
 func TestForbiddenCallsOverRawHTTP(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]runtime.Options{
 		"forbid":           {Denial: access.Forbid, Anonymous: true},
 		"list all":         {ListAll: true},

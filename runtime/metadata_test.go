@@ -50,6 +50,7 @@ func renamed() toolset.Toolset {
 }
 
 func TestMetadataIsListed(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{Anonymous: true,
 		Descriptions: map[string]string{"list_parts": "Replaced."}}, renamed())
 	url := serve(t, s)
@@ -81,6 +82,7 @@ func TestMetadataIsListed(t *testing.T) {
 }
 
 func TestVersionIsThatOfTheBuild(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "": ""} {
 		build := &debug.BuildInfo{Main: debug.Module{Version: version}}
 		if got := runtime.VersionOf(build); got != want {
@@ -92,6 +94,7 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 // An alias is callable exactly if its tool is, and answers as the tool does. If the tool is hidden,
 // the alias is unknown, byte for byte.
 func TestAliasIsItsTool(t *testing.T) {
+	t.Parallel()
 	for _, options := range []runtime.Options{{Anonymous: true},
 		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, SDKOnly: true}} {
 		sink, source := &keeper{}, &shelf{}
@@ -136,6 +139,7 @@ func TestAliasIsItsTool(t *testing.T) {
 }
 
 func TestAliasHasAClientsName(t *testing.T) {
+	t.Parallel()
 	tool := func(name string, aliases ...string) toolset.Tool {
 		return toolset.Tool{Name: name, Input: anyInput, Aliases: aliases,
 			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
@@ -161,6 +165,7 @@ func TestAliasHasAClientsName(t *testing.T) {
 }
 
 func TestCapabilitiesFollowTheCode(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		want string
 		set  toolset.Toolset
@@ -183,6 +188,7 @@ func TestCapabilitiesFollowTheCode(t *testing.T) {
 }
 
 func TestInstructionsNameNothingHidden(t *testing.T) {
+	t.Parallel()
 	var log journal
 	var seen []string
 	text := "Call `list_parts` first."
@@ -245,6 +251,7 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 }
 
 func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
+	t.Parallel()
 	const named = `Options.Instructions contains the tool "drop_part", which is hidden from ` +
 		`some callers`
 	for _, test := range []struct {
@@ -275,6 +282,7 @@ func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
 
 // The instructions of an adopted server are checked as those of Options are.
 func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
+	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"},
 		&mcp.ServerOptions{Instructions: "Call ruled_tool."})
 	addTool(server, "ruled_tool", "x")
@@ -319,6 +327,7 @@ func elicits(declared bool) toolset.Toolset {
 }
 
 func TestPlainHandlersElicit(t *testing.T) {
+	t.Parallel()
 	sink := &keeper{}
 	s := newServer(t, runtime.Options{Audit: sink}, elicits(true))
 	url := serve(t, s)
@@ -363,6 +372,7 @@ func TestPlainHandlersElicit(t *testing.T) {
 // Nothing that a client makes up is an answer: neither one that does not fit the form, nor one to
 // the first question with the second.
 func TestElicitedAnswersFitTheirForms(t *testing.T) {
+	t.Parallel()
 	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, elicits(true))), tokens["Member"],
 		"2026-07-28")
 	call := func(rest string) reply {

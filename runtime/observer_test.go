@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -73,7 +74,8 @@ func (o observation) Ended(out observe.Outcome) {
 
 // watched records the calls of an observer.
 type watched struct {
-	mu sync.Mutex
+	mu    sync.Mutex
+	ended *sync.Cond // of outcomes; nil before somebody waits
 	events
 }
 
@@ -93,7 +95,9 @@ func (w *watched) observer() observe.Observer {
 			return ctx, observation{ended: func(o observe.Outcome) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.outcomes = append(w.outcomes, o)
+				if w.outcomes = append(w.outcomes, o); w.ended != nil {
+					w.ended.Broadcast()
+				}
 			}}
 		},
 		away: func(status int) {
@@ -113,13 +117,14 @@ func (w *watched) observer() observe.Observer {
 // heard of it.
 func (w *watched) taken(t testing.TB, messages int) events {
 	t.Helper()
-	soon(t, fmt.Sprintf("the observer got %d messages", messages), func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.outcomes) >= messages
-	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ended == nil {
+		w.ended = sync.NewCond(&w.mu)
+	}
+	for len(w.outcomes) < messages {
+		w.ended.Wait()
+	}
 	got := w.events
 	w.events = events{}
 	return got
@@ -139,147 +144,151 @@ func outcome(o observe.Outcome) string {
 }
 
 func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
-	answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
-		return func(context.Context, toolset.Call) (toolset.Result,
-			error) {
-			return toolset.Done(err)
-		}
-	}
-	limit := func(name string) time.Duration {
-		if strings.HasSuffix(name, "long") {
-			return 50 * time.Millisecond
-		}
-		return time.Minute
-	}
-	tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result,
-		error)) toolset.Tool {
-		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: limit(name)}
-	}
-	apart := func(name string) toolset.Tool {
-		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." +
-			name, Timeout: limit(name),
-			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				return toolset.Wrapped(call.Isolated(ctx))
-			}}
-	}
-	inBox := &box{isolate: func(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
-		if call.Name == "example.com/odd.apart_long" {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		if call.Name == "example.com/odd.apart_fine" {
-			return json.RawMessage(`1`), nil
-		}
-		return nil, reached("memory")
-	}}
-	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox},
-		toolsetOf([]toolset.Tool{
-			tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))),
-			tool("limited", answering(reached("rate"))),
-			tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
-			tool("panics", func(context.Context, toolset.Call) (toolset.Result,
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
+			return func(context.Context, toolset.Call) (toolset.Result,
 				error) {
-				panic("hunter2")
-			}),
-			tool("long", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				<-ctx.Done()
-				return toolset.Done(ctx.Err())
-			}),
-			tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"),
-			apart("apart_long"), apart("apart_fine"),
-		}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin,
-			Denial: access.Forbid},
-			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge}),
-		library())
-	url := serve(t, s)
-	l := overHTTP(t, url, tokens["Member"], "2025-11-25")
-	stateless := overHTTP(t, url, tokens["Member"], "2026-07-28")
-	seen.taken(t, 2)
-	for _, test := range []struct{ method, name, params, want string }{
-		{"tools/call", "fine", `"name":"fine"`,
-			`tool fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "failing", `"name":"failing"`,
-			`tool failing failure=error axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "protocol", `"name":"protocol"`,
-			`tool protocol failure=error axis=authentication limit= isolated=false 0/0 code=-32001`},
-		{"tools/call", "limited", `"name":"limited"`,
-			`tool limited failure=limited axis=limit limit=rate isolated=false 0/0 code=0`},
-		{"tools/call", "panics", `"name":"panics"`,
-			`tool panics failure=crashed axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "long", `"name":"long"`,
-			`tool long failure=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
-		{"tools/call", "apart_fine", `"name":"apart_fine"`,
-			`tool apart_fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "apart", `"name":"apart"`,
-			`tool apart failure=limited axis=limit limit=memory isolated=true 0/0 code=0`},
-		{"tools/call", "apart_long", `"name":"apart_long"`,
-			`tool apart_long failure=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
-		{"tools/call", "boss", `"name":"boss"`,
-			`tool boss failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"tools/call", "told", `"name":"told"`,
-			`tool told failure=denied axis=role limit= isolated=false 0/0 code=0`},
-		{"tools/call", "scoped", `"name":"scoped"`,
-			`tool scoped failure=denied axis=scopes limit= isolated=false 0/0 code=0`},
-		{"tools/call", "hunter2", `"name":"hunter2"`,
-			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"tools/list", "", ``, ` failure= axis= limit= isolated=false 10/12 code=0`},
-		{"tools/list", "", `"cursor":"hunter2"`,
-			` failure=invalid axis= limit= isolated=false 10/12 code=-32602`},
-		{"prompts/list", "", ``, ` failure= axis= limit= isolated=false 2/4 code=0`},
-		{"resources/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
-		{"resources/templates/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
-		{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`,
-			`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
-		{"prompts/get", "rule", `"name":"rule"`,
-			`prompt rule failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"prompts/get", "hunter2", `"name":"hunter2"`,
-			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`,
-			`resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
-		{"resources/read", "lib://safe", `"uri":"lib://safe"`,
-			`resource lib://safe failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"resources/read", "hunter2:", `"uri":"hunter2:"`,
-			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"completion/complete", "",
-			`"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`,
-			`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
-		{"completion/complete", "",
-			`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
-		{"completion/complete", "",
-			`"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`,
-			` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"ping", "", ``, ` failure= axis= limit= isolated=false 0/0 code=0`},
-		{"resources/subscribe", "", `"uri":"lib://hall"`,
-			` failure=error axis= limit= isolated=false 0/0 code=-32601`},
-	} {
-		for _, l := range []*listener{l, stateless} {
-			if l == stateless && (test.method == "ping" || test.method == "resources/subscribe") {
-				continue // which go-sdk answers itself there
-			}
-			l.ask(t, test.method, test.name, test.params)
-			got := seen.taken(t, 1)
-			want := strings.TrimPrefix(test.want, " ")
-			if len(got.outcomes) != 1 || strings.TrimPrefix(outcome(got.outcomes[0]), " ") != want {
-				t.Errorf("%s %s of %s: %s, want %s", test.method, test.params, l.era,
-					outcome(got.outcomes[0]), want)
-			}
-			if m := got.messages[0]; m.Method != test.method &&
-				(m.Method != "" || test.method != "resources/subscribe") || m.Protocol != l.era ||
-				m.Transport != "http" {
-				t.Errorf("%s of %s: %+v", test.method, l.era, m)
-			}
-			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes),
-				"hunter2") {
-				t.Errorf("%s: the observer gets what the client made up: %+v", test.method,
-					got.messages)
+				return toolset.Done(err)
 			}
 		}
-	}
+		limit := func(name string) time.Duration {
+			if strings.HasSuffix(name, "long") {
+				return 50 * time.Millisecond
+			}
+			return time.Minute
+		}
+		tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result,
+			error)) toolset.Tool {
+			return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: limit(name)}
+		}
+		apart := func(name string) toolset.Tool {
+			return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." +
+				name, Timeout: limit(name),
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+					return toolset.Wrapped(call.Isolated(ctx))
+				}}
+		}
+		inBox := &box{isolate: func(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
+			if call.Name == "example.com/odd.apart_long" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			if call.Name == "example.com/odd.apart_fine" {
+				return json.RawMessage(`1`), nil
+			}
+			return nil, reached("memory")
+		}}
+		var seen watched
+		s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox},
+			toolsetOf([]toolset.Tool{
+				tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))),
+				tool("limited", answering(reached("rate"))),
+				tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
+				tool("panics", func(context.Context, toolset.Call) (toolset.Result,
+					error) {
+					panic("hunter2")
+				}),
+				tool("long", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					<-ctx.Done()
+					return toolset.Done(ctx.Err())
+				}),
+				tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"),
+				apart("apart_long"), apart("apart_fine"),
+			}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin,
+				Denial: access.Forbid},
+				access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge}),
+			library())
+		url := serve(t, s)
+		l := overHTTP(t, url, tokens["Member"], "2025-11-25")
+		stateless := overHTTP(t, url, tokens["Member"], "2026-07-28")
+		seen.taken(t, 2)
+		for _, test := range []struct{ method, name, params, want string }{
+			{"tools/call", "fine", `"name":"fine"`,
+				`tool fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
+			{"tools/call", "failing", `"name":"failing"`,
+				`tool failing failure=error axis=authentication limit= isolated=false 0/0 code=0`},
+			{"tools/call", "protocol", `"name":"protocol"`,
+				`tool protocol failure=error axis=authentication limit= isolated=false 0/0 code=-32001`},
+			{"tools/call", "limited", `"name":"limited"`,
+				`tool limited failure=limited axis=limit limit=rate isolated=false 0/0 code=0`},
+			{"tools/call", "panics", `"name":"panics"`,
+				`tool panics failure=crashed axis=authentication limit= isolated=false 0/0 code=0`},
+			{"tools/call", "long", `"name":"long"`,
+				`tool long failure=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
+			{"tools/call", "apart_fine", `"name":"apart_fine"`,
+				`tool apart_fine failure= axis=authentication limit= isolated=false 0/0 code=0`},
+			{"tools/call", "apart", `"name":"apart"`,
+				`tool apart failure=limited axis=limit limit=memory isolated=true 0/0 code=0`},
+			{"tools/call", "apart_long", `"name":"apart_long"`,
+				`tool apart_long failure=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
+			{"tools/call", "boss", `"name":"boss"`,
+				`tool boss failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			{"tools/call", "told", `"name":"told"`,
+				`tool told failure=denied axis=role limit= isolated=false 0/0 code=0`},
+			{"tools/call", "scoped", `"name":"scoped"`,
+				`tool scoped failure=denied axis=scopes limit= isolated=false 0/0 code=0`},
+			{"tools/call", "hunter2", `"name":"hunter2"`,
+				` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			{"tools/list", "", ``, ` failure= axis= limit= isolated=false 10/12 code=0`},
+			{"tools/list", "", `"cursor":"hunter2"`,
+				` failure=invalid axis= limit= isolated=false 10/12 code=-32602`},
+			{"prompts/list", "", ``, ` failure= axis= limit= isolated=false 2/4 code=0`},
+			{"resources/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
+			{"resources/templates/list", "", ``, ` failure= axis= limit= isolated=false 2/3 code=0`},
+			{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`,
+				`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
+			{"prompts/get", "rule", `"name":"rule"`,
+				`prompt rule failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			{"prompts/get", "hunter2", `"name":"hunter2"`,
+				` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`,
+				`resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
+			{"resources/read", "lib://safe", `"uri":"lib://safe"`,
+				`resource lib://safe failure=denied axis=role limit= isolated=false 0/0 code=-32602`},
+			{"resources/read", "hunter2:", `"uri":"hunter2:"`,
+				` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			{"completion/complete", "",
+				`"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`,
+				`prompt join failure= axis=authentication limit= isolated=false 0/0 code=0`},
+			{"completion/complete", "",
+				`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} failure= axis=role limit= isolated=false 0/0 code=0`},
+			{"completion/complete", "",
+				`"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`,
+				` failure=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+			{"ping", "", ``, ` failure= axis= limit= isolated=false 0/0 code=0`},
+			{"resources/subscribe", "", `"uri":"lib://hall"`,
+				` failure=error axis= limit= isolated=false 0/0 code=-32601`},
+		} {
+			for _, l := range []*listener{l, stateless} {
+				if l == stateless && (test.method == "ping" || test.method == "resources/subscribe") {
+					continue // which go-sdk answers itself there
+				}
+				l.ask(t, test.method, test.name, test.params)
+				got := seen.taken(t, 1)
+				want := strings.TrimPrefix(test.want, " ")
+				if len(got.outcomes) != 1 || strings.TrimPrefix(outcome(got.outcomes[0]), " ") != want {
+					t.Errorf("%s %s of %s: %s, want %s", test.method, test.params, l.era,
+						outcome(got.outcomes[0]), want)
+				}
+				if m := got.messages[0]; m.Method != test.method &&
+					(m.Method != "" || test.method != "resources/subscribe") || m.Protocol != l.era ||
+					m.Transport != "http" {
+					t.Errorf("%s of %s: %+v", test.method, l.era, m)
+				}
+				if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes),
+					"hunter2") {
+					t.Errorf("%s: the observer gets what the client made up: %+v", test.method,
+						got.messages)
+				}
+			}
+		}
+	})
 }
 
 // A client that goes away is no failure of the handler's.
 func TestObserverGetsThatACallWasCancelled(t *testing.T) {
+	t.Parallel()
 	begun, ended := make(chan struct{}, 1), make(chan observe.Outcome, 1)
 	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o observe.Outcome) {
 		if o.Name != "" {
@@ -316,6 +325,7 @@ func TestObserverGetsThatACallWasCancelled(t *testing.T) {
 
 // What a message asks for is named to the observer where the guard knows it, and only there.
 func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()},
 		working(func(context.Context) {})))
@@ -378,6 +388,7 @@ func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
 }
 
 func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	var identify atomic.Pointer[func() (identity.Identity, error)]
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
@@ -462,6 +473,7 @@ func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
 }
 
 func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
 		Logger: slog.New(
@@ -490,6 +502,7 @@ func (p panicking) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer(),
 		Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
@@ -505,6 +518,7 @@ func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 
 // An observer has no say: whatever it does, the request goes its way.
 func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
+	t.Parallel()
 	type bothered struct{ observe.Observation }
 	for name, observer := range map[string]watchers{
 		"panics at once": {began: func(context.Context, observe.Message) (context.Context,
@@ -558,6 +572,7 @@ func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 }
 
 func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
+	t.Parallel()
 	parent := func(digit string) string {
 		return "00-" + strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) + "-01"
 	}
@@ -638,6 +653,7 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 }
 
 func TestMessageOverStdioIsMarked(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	s := newServer(t, runtime.Options{Observer: seen.observer()}, directory(&desk{}))
 	for _, era := range eras {
@@ -654,6 +670,7 @@ func TestMessageOverStdioIsMarked(t *testing.T) {
 }
 
 func TestObserverGetsWhatWasKept(t *testing.T) {
+	t.Parallel()
 	var seen watched
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
@@ -673,6 +690,7 @@ func TestObserverGetsWhatWasKept(t *testing.T) {
 }
 
 func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
+	t.Parallel()
 	var none *nobody
 	var noTasks *task.Memory
 	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none,

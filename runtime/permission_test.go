@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,7 +20,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -323,81 +322,24 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
 		Unrestricted: true})
-	files := make(chan *os.File, 3)
-	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
-		"is late": func() { time.Sleep(3 * time.Second) }}
-	for name, end := range ends {
-		tool := reading
-		if name == "is late" {
-			tool.Timeout = time.Second // in which the file is opened
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
-			Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
-			f, err := grant.File(ctx, "path")
-			files <- f
-			end()
-			return "", err
-		}))
-		callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{"path":"docs/a"}`)
-		f := <-files
-		deadline := time.Now().Add(5 * time.Second)
-		for _, err := f.Stat(); err == nil; _, err = f.Stat() {
-			if time.Now().After(deadline) {
-				t.Fatalf("the handler %s, and its file is open", name)
+	for name, end := range map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
+		"is late": func() { <-time.After(time.Hour) }} {
+		synctest.Test(t, func(t *testing.T) {
+			files := make(chan *os.File, 1)
+			s := newServer(t, runtime.Options{Grants: p,
+				Roots: roots(t, map[string]string{"a": "A"})},
+				permitting(reading, func(ctx context.Context, _ named) (string, error) {
+					f, err := grant.File(ctx, "path")
+					files <- f
+					end()
+					return "", err
+				}))
+			callText(t, connectIO(t, s, principalOf("Member"), ""), "read", `{"path":"docs/a"}`)
+			time.Sleep(2 * time.Hour)
+			if _, err := (<-files).Stat(); err == nil {
+				t.Errorf("the handler %s, and its file is open", name)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-}
-
-func TestSourceThatFailsDenies(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	sink, logged := &keeper{}, &journal{}
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
-		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := callText(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
-		t.Fatal(got)
-	}
-	sink.taken()
-	p.fails(errors.New("the database is away"))
-	if got := callText(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
-		"again later" {
-		t.Error(got)
-	}
-	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
-		!strings.Contains(logged.String(), "the database is away") {
-		t.Errorf("%+v %s", e, logged)
-	}
-	// A grant that is no valid one denies as well.
-	p.fails(nil)
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}",
-		Unrestricted: true})
-	if got := callText(t, session, "read",
-		`{"path":"docs/a"}`); got != "!permission_denied: your grants could not be read: try "+
-		"again later" {
-		t.Error(got)
-	}
-}
-
-func TestSourceIsQueriedWithEachCallThatNeedsIt(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
-		Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
-	url := serve(t, s)
-	session := connectHTTP(t, url, tokens["Member"], "")
-	for range 5 {
-		callText(t, session, "read", `{"path":"docs/a"}`)
-	}
-	// nobody's grants are no question
-	callText(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`)
-	if got := p.questions(); got != 5 {
-		t.Errorf("asked %d times for 5 calls", got)
+		})
 	}
 }
 
@@ -440,42 +382,6 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	}
 }
 
-func TestToolThatIsNotRequestedAsItWasDeclaredIsRefused(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	for name, ask := range map[string][]toolset.Named{
-		"none": {},
-		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
-			Values: []string{"docs/a"}}},
-		"another kind": {{Argument: "path", Kinds: []string{grant.FileWrite},
-			Values: []string{"docs/a"}}},
-		"no kind": {{Argument: "path", Values: []string{"docs/a"}}},
-		"several values": {{Argument: "path", Kinds: []string{grant.FileRead},
-			Values: []string{"docs/a", "docs/b"}}},
-	} {
-		ran := false
-		tool := reading
-		tool.Input = `{"type":"object"}`
-		tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			if err := decode.Nothing(call.Arguments); err != nil {
-				return toolset.Result{}, err
-			}
-			_, err := call.Allow(ctx, ask...)
-			if err == nil {
-				ran = true
-			}
-			return toolset.Done(err)
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})},
-			toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
-		if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran ||
-			!strings.Contains(got, "run go generate") {
-			t.Errorf("%s: %v %s", name, ran, got)
-		}
-	}
-}
-
 func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
 	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path",
 		Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
@@ -506,7 +412,7 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
 			func(o *runtime.Options) { o.Sandbox = nil }},
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1,
-			Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+			Per: time.Minute}}}, func(o *runtime.Options) { o.Sandbox = nil }},
 		"nil *runtime_test.b": {toolset.Tool{},
 			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
 		"nil *runtime_test.p": {toolset.Tool{},
@@ -653,47 +559,25 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		"an error": {func() error { return errors.New("no") }, audit.Errored},
 		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
 			audit.Errored},
-		"no end in time": {func() error { time.Sleep(3 * time.Second); return nil },
+		"no end in time": {func() error { <-time.After(time.Hour); return nil },
 			audit.Timeout},
 	} {
-		sink := &keeper{}
-		tool := toolset.Tool{Name: "write",
-			Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
-		if end.status == audit.Timeout {
-			tool.Timeout = time.Second // in which the grants are decided on
-		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
-			permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
-		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
-			&mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
-		if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
-			e.Grants[0].Kind != grant.FileWrite {
-			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
-		}
-	}
-}
-
-func TestRefusedCallMakesNoFile(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**",
-		Unrestricted: true})
-	opened := roots(t, nil)
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened},
-		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
-			{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
-		}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
-	if got := callText(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy",
-		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got,
-		"!permission_denied: queue.push") {
-		t.Error(got)
-	}
-	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead,
-		Resource: "docs/**", Unrestricted: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new",
-		grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a refused call has made a file: %v", err)
+		synctest.Test(t, func(t *testing.T) {
+			sink := &keeper{}
+			tool := toolset.Tool{Name: "write",
+				Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+			s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
+				permitting(tool, func(context.Context, named) (string, error) {
+					return "", end.do()
+				}))
+			_, _ = connectIO(t, s, principalOf("Member"), "").CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "write",
+					Arguments: json.RawMessage(`{"path":"docs/a"}`)})
+			if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
+				e.Grants[0].Kind != grant.FileWrite {
+				t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
+			}
+			time.Sleep(2 * time.Hour)
+		})
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
 func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, offering(func(ctx context.Context) {
 		runtime.Progress(ctx).Report(1, 0, "half way")
 	}))
@@ -46,6 +48,7 @@ func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
 // The protocol has progress increase. What comes closer together than a client can show is left
 // out; the last never is.
 func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		p := runtime.Progress(ctx)
 		if p != runtime.Progress(ctx) {
@@ -98,6 +101,7 @@ func TestReporterThatIsNilDoesNothing(t *testing.T) {
 }
 
 func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		runtime.Progress(ctx).Report(1, 2, "password=t0psecret "+strings.Repeat("é", 2000))
 	}))
@@ -113,34 +117,39 @@ func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
 
 // Reports are sent while the call lasts, and no more often than a client can show.
 func TestProgressIsSentWhileTheCallLastsAndNotTooOften(t *testing.T) {
-	heardOf := make(chan struct{})
-	var took time.Duration
-	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
-		began := time.Now()
-		for i := range 100 {
-			runtime.Progress(ctx).Report(float64(i), 100, "")
-			time.Sleep(time.Millisecond)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		heardOf := make(chan struct{})
+		var took time.Duration
+		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+			began := time.Now()
+			for i := range 100 {
+				runtime.Progress(ctx).Report(float64(i), 100, "")
+				time.Sleep(time.Millisecond)
+			}
+			select {
+			case <-heardOf: // the last of them, which had to wait
+			case <-ctx.Done():
+				t.Error("the last report was not sent while the call lasted")
+			}
+			took = time.Since(began)
+		}))
+		shutDown(t, s)
+		c := newPipe(t, s, principalOf("Member"), "2025-11-25")
+		c.write(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work",`+
+			`"_meta":{"progressToken":1}}}`)
+		reports := 0
+		for c.lines.Scan() {
+			if reports++; parseMessage(t, c.lines.Text()).Params.Progress == 99 {
+				break
+			}
 		}
-		select {
-		case <-heardOf: // the last of them, which had to wait
-		case <-ctx.Done():
-			t.Error("the last report was not sent while the call lasted")
+		close(heardOf)
+		if more := c.until(t, 1); len(more) != 1 {
+			t.Errorf("%s", more)
 		}
-		took = time.Since(began)
-	}))
-	c := newPipe(t, s, principalOf("Member"), "2025-11-25")
-	c.write(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":1}}}`)
-	reports := 0
-	for c.lines.Scan() {
-		if reports++; parseMessage(t, c.lines.Text()).Params.Progress == 99 {
-			break
+		if most := 2 + int(took/(50*time.Millisecond)); reports > most || reports < 2 {
+			t.Errorf("%d reports in %s, at most %d", reports, took, most)
 		}
-	}
-	close(heardOf)
-	if more := c.until(t, 1); len(more) != 1 {
-		t.Errorf("%s", more)
-	}
-	if most := 2 + int(took/(50*time.Millisecond)); reports > most {
-		t.Errorf("%d reports in %s, at most %d", reports, took, most)
-	}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // raw is a client that compares bytes: it sends given bytes and keeps all that comes back.
@@ -45,7 +44,7 @@ var eventIDs = regexp.MustCompile(`event: prime\nid: \S+\ndata: \n\n|(?m:^id: \S
 // newRaw opens a session where the era has sessions.
 func newRaw(t testing.TB, url, token, era string) *raw {
 	t.Helper()
-	c := &raw{url: url, token: token, era: era, client: http.Client{Timeout: 20 * time.Second}}
+	c := &raw{url: url, token: token, era: era}
 	if era == "2026-07-28" {
 		return c
 	}

@@ -29,6 +29,7 @@ func asksReady(s *runtime.Server) func() (int, string) {
 }
 
 func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		var asked atomic.Int32
@@ -98,45 +99,44 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 
 // Whatever a check does, the answer comes, and the client learns nothing of it.
 func TestChecksThatMisbehaveAreFailures(t *testing.T) {
-	for name, test := range map[string]struct {
-		check func(context.Context) error
-		after time.Duration
-		why   string
-	}{
-		"panics": {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
-		"ends": {func(context.Context) error { goruntime.Goexit(); return nil }, 0,
-			"its goroutine ended"},
-		"is slow": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-			2 * time.Second, ""},
-		"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil },
-			2 * time.Second, "no response in time"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log lines
-				s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-					Readiness: map[string]func(context.Context) error{"odd": test.check}},
-					directory(&desk{}))
-				defer s.Shutdown(context.Background())
-				began := time.Now()
-				if status, body := asksReady(s)(); status != 503 || body != "not ready" ||
-					time.Since(began) != test.after {
-					t.Errorf("%d %q after %s", status, body, time.Since(began))
-				}
-				if all := log.of(t, "the server is not ready"); len(all) != 1 ||
-					all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string),
-					test.why) {
-					t.Errorf("%v", all)
-				}
-				time.Sleep(5 * time.Second)
-			})
-		})
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			check func(context.Context) error
+			after time.Duration
+			why   string
+		}{
+			"panics": {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
+			"ends": {func(context.Context) error { goruntime.Goexit(); return nil }, 0,
+				"its goroutine ended"},
+			"is slow": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+				2 * time.Second, ""},
+			"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil },
+				2 * time.Second, "no response in time"},
+		} {
+			var log lines
+			s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+				Readiness: map[string]func(context.Context) error{"odd": test.check}},
+				directory(&desk{}))
+			defer s.Shutdown(context.Background())
+			began := time.Now()
+			if status, body := asksReady(s)(); status != 503 || body != "not ready" ||
+				time.Since(began) != test.after {
+				t.Errorf("%s: %d %q after %s", name, status, body, time.Since(began))
+			}
+			if all := log.of(t, "the server is not ready"); len(all) != 1 ||
+				all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string), test.why) {
+				t.Errorf("%s: %v", name, all)
+			}
+			time.Sleep(5 * time.Second)
+		}
+	})
 }
 
 // A check that never returns keeps one goroutine, however often anybody asks, and counts again once
 // it has returned.
 func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked, others atomic.Int32
 		hold := make(chan struct{})
@@ -181,6 +181,7 @@ func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
 }
 
 func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
+	t.Parallel()
 	asked := false
 	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
 	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks},
@@ -219,6 +220,7 @@ func (s *readySink) Ready(context.Context) error {
 
 // TestAuditSinkIsACheckOfReadiness has no check by the author of the server.
 func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		sink, full := new(readySink), errors.New("no space left on device")

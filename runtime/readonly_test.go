@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -44,96 +43,6 @@ func depot() toolset.Toolset {
 
 var depotTools = []string{"drop", "edit", "look", "read", "shout"}
 
-// writesUnknown checks that each tool that may write is like an unknown one, and the list.
-func writesUnknown(t *testing.T, c *raw, about string, user string) {
-	t.Helper()
-	names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
-	want := []string{"look", "read"}
-	if user == "" {
-		want = want[:1]
-	}
-	if !slices.Equal(names, want) {
-		t.Errorf("%s: %v are listed", about, names)
-	}
-	for _, tool := range []string{"drop", "edit", "shout"} {
-		unknown := strings.Repeat("x", len(tool))
-		for _, rest := range []string{"", `,"arguments":{"a":1}`, `,"arguments":7`} {
-			hidden, other := c.call(t, tool, rest, nil), c.call(t, unknown, rest, nil)
-			other.body = strings.ReplaceAll(other.body, unknown, tool)
-			if hidden.String() != other.String() {
-				t.Errorf("%s, %s:\n%s\nan unknown tool:\n%s", about, tool, hidden, other)
-			}
-		}
-	}
-	if got := c.call(t, "look", "", nil); !strings.Contains(got.body, `"content"`) {
-		t.Errorf("%s: %s", about, got)
-	}
-}
-
-func TestReadOnlyToolsAreAllThatIsKnown(t *testing.T) {
-	for _, options := range []runtime.Options{{}, {Denial: access.Forbid}, {ListAll: true},
-		{SDKOnly: true}} {
-		options.Anonymous = true
-		about := fmt.Sprintf("denial %v, all %v, go-sdk %v", options.Denial, options.ListAll,
-			options.SDKOnly)
-		wish := serve(t, newServer(t, options, depot()))
-		options.ReadOnly = true
-		boundary := serve(t, newServer(t, options, depot()))
-		for _, era := range eras {
-			for _, user := range []string{"", "Viewer", "Admin"} {
-				if user == "" && options.ListAll {
-					continue // the list has all readonly tools
-				}
-				about := about + ", " + era + ", " + user
-				c := newRaw(t, boundary, tokens[user], era)
-				writesUnknown(t, c, about+", option", user)
-				c.url += "?readonly=false"
-				writesUnknown(t, c, about+", option that the client does not want", user)
-				// In a session each message has its own wish.
-				c = newRaw(t, wish, tokens[user], era)
-				for _, query := range []string{"?readonly=true", "?catalog=&readonly"} {
-					c.url = wish + query
-					writesUnknown(t, c, about+", "+query, user)
-				}
-				if c.url = wish + "?readonly=false"; user != "Admin" {
-					continue
-				}
-				names, _ := listedIn(t, c.ask(t, "tools/list", "", nil).body)
-				if !slices.Equal(names, depotTools) {
-					t.Errorf("%s: without the wish %v are listed", about, names)
-				}
-				if got := c.call(t, "shout", "", nil); !strings.Contains(got.body, "hoarse") {
-					t.Errorf("%s: without the wish: %s", about, got)
-				}
-			}
-		}
-	}
-}
-
-func TestReadOnlyLeavesPromptsAndIsRecorded(t *testing.T) {
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, depot())
-	c := newRaw(t, serve(t, s)+"?readonly=true", tokens["Admin"], "2026-07-28")
-	c.call(t, "edit", "", nil)
-	c.call(t, "none", "", nil)
-	events := sink.taken()
-	if len(events) != 2 || events[0].Missing != "the client requested only readonly tools" ||
-		events[0].Axis != string(access.AxisUnknown) || events[1].Missing != "" {
-		t.Errorf("%+v", events)
-	}
-	s = newServer(t, runtime.Options{ReadOnly: true}, depot())
-	for name, c := range map[string]*raw{"wish": c,
-		"option": newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")} {
-		got := c.ask(t, "prompts/get", `"name":"greet"`, map[string]string{"Mcp-Name": "greet"})
-		if !strings.Contains(got.body, "hello") {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-	if names := s.Table().Tools(); !slices.Equal(names, []string{"look", "read"}) {
-		t.Errorf("the server has %v", names)
-	}
-}
-
 func TestToolsetIsNarrowedInCode(t *testing.T) {
 	for name, test := range map[string]struct {
 		set  toolset.Toolset
@@ -161,6 +70,10 @@ func TestToolsetIsNarrowedInCode(t *testing.T) {
 		if strings.Join(names, " ") != test.want || len(got) != len(names) {
 			t.Errorf("%s: %v are listed, %v can be called, want %s", name, names, got, test.want)
 		}
+	}
+	narrow := newServer(t, runtime.Options{ReadOnly: true}, depot())
+	if names := narrow.Table().Tools(); !slices.Equal(names, []string{"look", "read"}) {
+		t.Errorf("the server has %v", names)
 	}
 	_, err := runtime.New(runtime.Options{Logger: quiet()},
 		depot().Without("rad").Only("look", "nonsense"))

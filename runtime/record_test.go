@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,6 +49,7 @@ func (k *keeper) taken() []audit.Event {
 }
 
 func TestEachCallAndEachListIsOneEvent(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, user string
 		ask        func(*testing.T, *raw) reply
@@ -119,6 +121,7 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 }
 
 func TestRecordsHoldNoValues(t *testing.T) {
+	t.Parallel()
 	sink := &keeper{}
 	s := newServer(t, runtime.Options{Audit: sink}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
@@ -143,6 +146,7 @@ func TestRecordsHoldNoValues(t *testing.T) {
 }
 
 func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, record := range map[string]func(context.Context, audit.Event) error{
 		"an error": func(context.Context, audit.Event) error {
 			return errors.New("disk full: hunter2")
@@ -172,77 +176,81 @@ func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 }
 
 func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
-	release := make(chan struct{})
-	s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context,
-		audit.Event) error {
-		<-release
-		return nil
-	})}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-	answered := make(chan reply, 1)
-	go func() { answered <- c.call(t, "get_all", "", nil) }()
-	select {
-	case got := <-answered:
-		t.Errorf("answered before its record stood: %s", got)
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(release)
-	if got := <-answered; !strings.Contains(got.body, "structuredContent") {
-		t.Errorf("%s", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context,
+			audit.Event) error {
+			<-release
+			return nil
+		})}, directory(&desk{}))
+		answered := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25").later(t, "get_all")
+		if synctest.Wait(); len(answered) > 0 {
+			t.Errorf("answered before its record stood: %s", <-answered)
+		}
+		close(release)
+		if got := <-answered; !strings.Contains(got.body, "structuredContent") {
+			t.Errorf("%s", got)
+		}
+	})
 }
 
 func TestSinkThatDoesNotComeBackRefusesInTime(t *testing.T) {
+	t.Parallel()
 	for _, heeds := range []bool{true, false} {
-		release := make(chan struct{})
-		var stuck, most atomic.Int32
-		sink := audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
-			now := stuck.Add(1)
-			defer stuck.Add(-1)
-			for {
-				if before := most.Load(); now <= before || most.CompareAndSwap(before, now) {
-					break
+		synctest.Test(t, func(t *testing.T) {
+			const limit = time.Minute
+			release := make(chan struct{})
+			var stuck, most atomic.Int32
+			sink := audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+				now := stuck.Add(1)
+				defer stuck.Add(-1)
+				for {
+					if before := most.Load(); now <= before || most.CompareAndSwap(before, now) {
+						break
+					}
 				}
-			}
-			if heeds {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-release:
-					return nil
+				if heeds {
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-release:
+						return nil
+					}
 				}
-			}
-			<-release
-			return nil
-		})
-		s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: 30 * time.Millisecond},
-			directory(&desk{}))
-		c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "internal error") ||
-			strings.Contains(got.body, "structuredContent") {
-			t.Errorf("%s", got)
-		}
-		guarded := runtime.Guarded(s)
-		var wg sync.WaitGroup
-		for range 400 {
-			wg.Go(func() {
-				_, err := guarded(context.Background(), "tools/list",
-					&mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Viewer"))})
-				if err == nil || !strings.Contains(err.Error(), "internal error") {
-					t.Errorf("answered without a record: %v", err)
-				}
+				<-release
+				return nil
 			})
-		}
-		wg.Wait()
-		if n := most.Load(); n > 256 {
-			t.Errorf("%d goroutines are stuck in the sink", n)
-		}
-		close(release)
-		deadline := time.Now().Add(10 * time.Second)
-		for !strings.Contains(c.call(t, "get_all", "", nil).body, "structuredContent") {
-			if time.Now().After(deadline) {
-				t.Fatal("the sink is back, and calls are refused")
+			s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: limit},
+				directory(&desk{}))
+			c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
+			start := time.Now()
+			got := c.call(t, "get_all", "", nil)
+			if !strings.Contains(got.body, "internal error") ||
+				strings.Contains(got.body, "structuredContent") || time.Since(start) > 2*limit {
+				t.Errorf("after %v: %s", time.Since(start), got)
 			}
-		}
+			guarded := runtime.Guarded(s)
+			var wg sync.WaitGroup
+			for range 400 {
+				wg.Go(func() {
+					_, err := guarded(context.Background(), "tools/list",
+						&mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Viewer"))})
+					if err == nil || !strings.Contains(err.Error(), "internal error") {
+						t.Errorf("answered without a record: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			if n := most.Load(); n > 256 {
+				t.Errorf("%d goroutines are stuck in the sink", n)
+			}
+			close(release)
+			time.Sleep(2 * limit) // the server tries the sink again
+			got = c.call(t, "get_all", "", nil)
+			if !strings.Contains(got.body, "structuredContent") {
+				t.Errorf("the sink is back, and calls are refused: %s", got)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 // A handler may know of its request what is no secret.
 func TestHandlerGetsItsRequestWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	var got runtime.RequestInfo
 	claims := map[string]any{"sub": "user-Member", "client_secret": "t0psecret",
 		"seen": []any{"PIN-1234", "x"}}

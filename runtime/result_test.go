@@ -13,6 +13,7 @@ import (
 )
 
 func TestResultsAreMarshalledOnceAndMendedBySchema(t *testing.T) {
+	t.Parallel()
 	const list = `{"type":"object","properties":{"result":{"type":"array","items":{"type":"string"}}},"required":["result"]}`
 	var noStrings []string
 	mine := map[string][]string{"tags": nil}
@@ -111,6 +112,7 @@ func marshalledText(t *testing.T, text string) string {
 }
 
 func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	s := newServer(t, runtime.Options{},
 		oneTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
@@ -128,6 +130,7 @@ func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 }
 
 func TestNativeHandlersErrorFlagIsKept(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, runtime.Options{},
 		oneTool("fail", func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Native(&mcp.CallToolResult{IsError: true,

@@ -48,7 +48,7 @@ func (c *raw) stream(t testing.TB, method, body, lastEventID string) *eventStrea
 	if lastEventID != "" {
 		req.Header.Set("Last-Event-Id", lastEventID)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Transport: c.client.Transport}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,21 +107,6 @@ func (s *eventStream) rest(t testing.TB) (all []streamEvent) {
 	}
 }
 
-// resume reconnects. go-sdk refuses it until it has noticed that the connection has ended.
-func (c *raw) resume(t testing.TB, lastEventID string) *eventStream {
-	t.Helper()
-	for range 200 {
-		s := c.stream(t, http.MethodGet, "", lastEventID)
-		if s.status != http.StatusConflict {
-			return s
-		}
-		s.drop()
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the stream stays in conflict")
-	return nil
-}
-
 // twoSteps is a toolset whose tool reports progress, waits, reports again and returns.
 func twoSteps(proceed chan struct{}) toolset.Toolset {
 	return oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
@@ -138,164 +123,6 @@ func twoSteps(proceed chan struct{}) toolset.Toolset {
 
 const workCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"work",` +
 	`"_meta":{"progressToken":"p"}}}`
-
-// A client whose connection drops in the middle of a call gets the rest, by either door, while the
-// call runs or after its end.
-func TestCallGoesOnAfterItsConnectionAndIsResumed(t *testing.T) {
-	for _, sdkOnly := range []bool{false, true} {
-		for _, era := range eras[:2] {
-			for _, late := range []bool{false, true} {
-				t.Run(fmt.Sprintf("sdk=%v/%s/late=%v", sdkOnly, era, late), func(t *testing.T) {
-					proceed := make(chan struct{})
-					s := newServer(t, runtime.Options{SDKOnly: sdkOnly}, twoSteps(proceed))
-					s.Linger()
-					c := newRaw(t, serve(t, s), tokens["Member"], era)
-					post := c.stream(t, http.MethodPost, workCall, "")
-					first := post.next(t)
-					prime := first
-					if era == "2025-11-25" {
-						if prime.name != "prime" || prime.data != "" || prime.id == "" {
-							t.Errorf("%+v comes first", prime)
-						}
-						first = post.next(t)
-					}
-					if !strings.Contains(first.data, "first") || first.id == "" {
-						t.Fatalf("%+v", first)
-					}
-					post.drop()
-					var get *eventStream
-					if late {
-						close(proceed)
-						waitForResponse(t, c, prime.id)
-						get = c.resume(t, first.id)
-					} else {
-						// go-sdk sends no header before the next event.
-						time.AfterFunc(200*time.Millisecond, func() { close(proceed) })
-						get = c.resume(t, first.id)
-					}
-					got := get.rest(t)
-					if len(got) != 2 || !strings.Contains(got[0].data, "second") ||
-						!strings.Contains(got[1].data, `"id":7,"result"`) {
-						t.Fatalf("%+v", got)
-					}
-					// Once more, from the beginning.
-					if again := c.resume(t, prime.id).rest(t); era == "2025-11-25" &&
-						(len(again) != 3 || again[0] != first || again[2] != got[1]) {
-						t.Errorf("%+v", again)
-					}
-					if e := c.resume(t, got[1].id).rest(t); len(e) != 0 {
-						t.Errorf("after the answer: %+v", e)
-					}
-					if got := c.send(t, http.MethodDelete, "", nil); got.status != 204 {
-						t.Fatal(got)
-					}
-					if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
-						t.Errorf("%d sessions and %d bytes are kept", sessions, bytes)
-					}
-				})
-			}
-		}
-	}
-}
-
-// waitForResponse waits until the events of a call contain its response.
-func waitForResponse(t testing.TB, c *raw, id string) {
-	t.Helper()
-	waitFor(t, func() bool {
-		s := c.resume(t, id)
-		defer s.drop()
-		for {
-			select {
-			case e, open := <-s.events:
-				if strings.Contains(e.data, `"result"`) {
-					return true
-				}
-				if !open {
-					return false
-				}
-			case <-time.After(50 * time.Millisecond):
-				return false
-			}
-		}
-	})
-}
-
-// A connection that the server takes for alive gives way to a new one. Its request ends, so that a
-// client has one that waits.
-func TestNewConnectionTakesTheStreamOver(t *testing.T) {
-	proceed := make(chan struct{})
-	s := newServer(t, runtime.Options{}, twoSteps(proceed))
-	s.Linger()
-	c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
-	post := c.stream(t, http.MethodPost, workCall, "")
-	prime := post.next(t)
-	post.next(t)
-	one := c.stream(t, http.MethodGet, "", prime.id)
-	one.next(t)
-	two := c.stream(t, http.MethodGet, "", prime.id)
-	two.next(t)
-	if got := one.rest(t); len(got) != 0 {
-		t.Errorf("the first GET gets %+v", got)
-	}
-	close(proceed)
-	if got := two.rest(t); len(got) != 2 {
-		t.Errorf("%+v", got)
-	}
-	if got := post.rest(t); len(got) != 0 {
-		t.Errorf("the POST gets %+v", got)
-	}
-}
-
-// Streams of another principal, of another session, and streams that do not exist are alike.
-func TestStreamsOfOthersAreUnknown(t *testing.T) {
-	for _, sdkOnly := range []bool{false, true} {
-		proceed := make(chan struct{})
-		s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Anonymous: true}, twoSteps(proceed))
-		s.Linger()
-		url := serve(t, s)
-		c := newRaw(t, url, tokens["Member"], "2025-11-25")
-		post := c.stream(t, http.MethodPost, workCall, "")
-		prime := post.next(t)
-		post.next(t)
-		get := func(of *raw, token, session, id string) string {
-			other := &raw{url: url, token: token, era: of.era, session: session}
-			return other.send(t, http.MethodGet, "", map[string]string{"Last-Event-Id": id}).String()
-		}
-		for _, running := range []bool{true, false} {
-			if !running {
-				close(proceed)
-				post.rest(t)
-			}
-			unknown := "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0"
-			// Another user with the ids of this session, against a session that does not exist.
-			for _, token := range []string{tokens["Admin"], ""} {
-				got, want := get(c, token, c.session, prime.id), get(c, token, "nowhere", unknown)
-				if got != want || !strings.HasPrefix(got, "404\n") {
-					t.Errorf("running=%v, token %q:\n%s\nan unknown session:\n%s", running, token, got,
-						want)
-				}
-			}
-			// The same user in another session, against a stream that does not exist.
-			own := newRaw(t, url, tokens["Member"], "2025-11-25")
-			got, want := get(own, own.token, own.session, prime.id),
-				get(own, own.token, own.session, unknown)
-			if got != want || !strings.HasPrefix(got, "400\n") {
-				t.Errorf("running=%v:\n%s\nan unknown stream:\n%s", running, got, want)
-			}
-			stale := strings.TrimSuffix(prime.id, "_0") + "_99"
-			if got := get(c, c.token, c.session, stale); got != want && !(sdkOnly && running) {
-				t.Errorf("running=%v, an event that does not exist:\n%s", running, got)
-			}
-			if got := get(c, c.token, c.session, "x"); !strings.HasPrefix(got, "400\n") {
-				t.Errorf("a malformed id: %s", got)
-			}
-		}
-		if got := c.send(t, http.MethodGet, "", map[string]string{"Last-Event-Id": prime.id,
-			"Accept": "application/json"}); got.status != 400 {
-			t.Errorf("without event streams: %s", got)
-		}
-	}
-}
 
 // breaking is an HTTP client whose first response with progress breaks after it.
 type breaking struct {
@@ -358,7 +185,6 @@ func TestStockClientResumesACall(t *testing.T) {
 			}
 			go func() {
 				<-b.broke
-				time.Sleep(50 * time.Millisecond)
 				close(proceed)
 			}()
 			params := &mcp.CallToolParams{Name: "work"}
@@ -377,34 +203,22 @@ func TestStockClientResumesACall(t *testing.T) {
 	}
 }
 
-// A session gets what was sent before its standalone stream, and what it missed between two.
-func TestStandaloneStreamIsResumed(t *testing.T) {
-	s := newServer(t, runtime.Options{}, updating())
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	for _, uri := range []string{"lib://hall", "lib://safe"} {
-		c.ask(t, "resources/subscribe", `"uri":"`+uri+`"`, nil)
+// The events of a call are kept until its session ends.
+func TestEventsEndWithTheirSession(t *testing.T) {
+	proceed := make(chan struct{})
+	close(proceed)
+	s := newServer(t, runtime.Options{}, twoSteps(proceed))
+	s.Linger()
+	c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
+	c.stream(t, http.MethodPost, workCall, "").rest(t)
+	if sessions, bytes := runtime.KeptEvents(s); sessions != 1 || bytes == 0 {
+		t.Errorf("%d sessions and %d bytes are kept", sessions, bytes)
 	}
-	update(t, s, "lib://hall")
-	get := c.stream(t, http.MethodGet, "", "")
-	e := get.next(t)
-	if !strings.Contains(e.data, "lib://hall") || e.id == "" {
-		t.Fatalf("%+v", e)
+	if got := c.send(t, http.MethodDelete, "", nil); got.status != 204 {
+		t.Fatal(got)
 	}
-	get.drop()
-	update(t, s, "lib://safe")
-	again := c.resume(t, e.id)
-	if e := again.next(t); !strings.Contains(e.data, "lib://safe") {
-		t.Errorf("%+v", e)
-	}
-	again.drop()
-	// A plain GET is a new stream.
-	var plain *eventStream
-	for plain = c.stream(t, http.MethodGet, "", ""); plain.status == http.StatusConflict; {
-		plain = c.stream(t, http.MethodGet, "", "")
-	}
-	update(t, s, "lib://safe")
-	if e := plain.next(t); !strings.Contains(e.data, "lib://safe") {
-		t.Errorf("%+v", e)
+	if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
+		t.Errorf("%d sessions and %d bytes are kept after the end", sessions, bytes)
 	}
 }
 

@@ -53,9 +53,8 @@ func TestClientThatNeverReadsIsLetGo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		log := runtime.Logger(ctx)
-		for range 40 { // more than the connection holds, and no faster than it is sent
+		for ctx.Err() == nil { // more than the connection holds
 			log.Info(strings.Repeat("x", 60<<10))
-			time.Sleep(2 * time.Millisecond)
 		}
 	}))
 	s.Hasten(100 * time.Millisecond)

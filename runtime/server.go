@@ -63,6 +63,7 @@ type Server struct {
 	bridge        *bridge.Bridge
 	transport     transport.Config
 	admin         access.Role  // the lowest role of admins
+	brief         bool         // the record of the start
 	beside        http.Handler // of Options.Admin, nil without it
 }
 
@@ -99,7 +100,7 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	}
 	server := mcp.NewServer(c.implementation(),
 		&mcp.ServerOptions{Capabilities: c.capabilities(opts.listsChange())})
-	return assemble(opts, c, server)
+	return assemble(opts, c, server, onTerminal(options.Logger))
 }
 
 // versionOf returns the version of the program's main module, empty for one that was built from
@@ -117,9 +118,9 @@ func (c *composed) implementation() *mcp.Implementation {
 		WebsiteURL: c.info.WebsiteURL, Icons: invoke.Icons(c.info.Icons)}
 }
 
-func assemble(opts Options, c composed, server *mcp.Server) (*Server, error) {
+func assemble(opts Options, c composed, server *mcp.Server, brief bool) (*Server, error) {
 	s := &Server{
-		opts: opts, composed: c, pool: worker.NewPool(), active: worker.NewGroup(),
+		opts: opts, composed: c, brief: brief, pool: worker.NewPool(), active: worker.NewGroup(),
 		observer: guard.NewObserver(opts.Observer, opts.Logger)}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.build(server); err != nil {

@@ -1,7 +1,6 @@
 package runtime_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
@@ -25,83 +22,9 @@ func opening(t *testing.T, url, token string) reply {
 // opensAgain waits until a session can be opened: its room is given back behind the answer.
 func opensAgain(t *testing.T, url, token string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		got := opening(t, url, token)
-		if got.status == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no session after one has ended: %s", got)
-		}
-	}
-}
-
-func TestSessionsOfOneUserAreBounded(t *testing.T) {
-	verify := func(_ context.Context, token string) (identity.Identity, error) {
-		subject, client, _ := strings.Cut(token, "/")
-		return identity.Identity{Principal: access.Principal{Subject: subject, Client: client,
-			Role: "Viewer"}}, nil
-	}
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify), Anonymous: true,
-		MaxSessions: 5, MaxUserSessions: 2}, directory(&desk{}))
-	url := serve(t, s)
-	for _, token := range []string{"", "ada/cli"} {
-		first := opening(t, url, token)
-		if second := opening(t, url, token); first.status != 200 || second.status != 200 {
-			t.Fatalf("%q: %s\n%s", token, first, second)
-		}
-		if token != "" {
-			token = "ada/another" // another client of the same user
-		}
-		got := opening(t, url, token)
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" ||
-			got.header.Get("Mcp-Session-Id") != "" {
-			t.Errorf("%q: %s", token, got)
-		}
-	}
-	// Another user has a share of its own, until the server is full.
-	if got := opening(t, url, "bob"); got.status != 200 {
-		t.Errorf("%s", got)
-	}
-	if got := opening(t, url, "bob"); got.status != http.StatusServiceUnavailable ||
-		got.header.Get("Retry-After") == "" {
-		t.Errorf("%s", got)
-	}
-	// Clients of the newest protocol need no session.
-	if got := newRaw(t, url, "bob", "2026-07-28").call(t, "get_all", "", nil); got.status != 200 {
-		t.Errorf("%s", got)
-	}
-}
-
-func TestRoomOfAnEndedSessionIsGivenBack(t *testing.T) {
-	s := newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: time.Hour},
-		directory(&desk{}))
-	url := serve(t, s)
-	for range 3 { // what opens no session keeps no room
-		c := &raw{url: url, token: tokens["Viewer"]}
-		c.send(t, "POST", ping, nil)
-		c.send(t, "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, nil)
-		c.send(t, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, nil)
-		c.send(t, "POST", "nonsense", nil)
-	}
-	opensAgain(t, url, tokens["Viewer"])
-	if got := opening(t, url, tokens["Viewer"]); got.status != http.StatusTooManyRequests {
-		t.Errorf("%s", got)
-	}
-
-	s = newServer(t, runtime.Options{MaxSessions: 1}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-	if got := c.send(t, "DELETE", "", nil); got.status != http.StatusNoContent {
-		t.Fatalf("%s", got)
-	}
-	opensAgain(t, c.url, c.token)
-
-	s = newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: 50 * time.Millisecond},
-		directory(&desk{}))
-	url = serve(t, s)
-	opensAgain(t, url, tokens["Viewer"])
-	opensAgain(t, url, tokens["Viewer"]) // the first has idled out
+	soon(t, "a session opens", func() bool {
+		return opening(t, url, token).status == http.StatusOK
+	})
 }
 
 func TestHandshakesAreBounded(t *testing.T) {

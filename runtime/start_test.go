@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +21,7 @@ func good(name string) toolset.Tool {
 }
 
 func TestNewNamesTheSettingAndTheCure(t *testing.T) {
+	t.Parallel()
 	generated := func(change func(*toolset.Generated)) toolset.Toolset {
 		g := toolset.Generated{Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
 			Table: access.Table{Roles: access.DefaultRoles(),
@@ -192,6 +194,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 type nilSource struct{ identity.Source }
 
 func TestNewReportsEverythingAtOnce(t *testing.T) {
+	t.Parallel()
 	_, err := runtime.New(runtime.Options{Logger: quiet(), PageSize: -1, Denial: 9},
 		toolset.NewToolset(toolset.Generated{
 			Package: "example.com/p", Receivers: []any{nil}, Tools: []toolset.Tool{{Name: "a b"}},
@@ -207,6 +210,7 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 }
 
 func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
+	t.Parallel()
 	tools := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/debug", Server: toolset.ServerInfo{Name: "debug"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "low", MinRole: access.Lowest},
@@ -239,6 +243,7 @@ func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
 }
 
 func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
+	t.Parallel()
 	var log journal
 	newServer(t, runtime.Options{Logger: log.logger()},
 		toolsetOf([]toolset.Tool{good("a"), good("b")},
@@ -251,6 +256,7 @@ func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
 }
 
 func TestToolsDenialOverridesTheServers(t *testing.T) {
+	t.Parallel()
 	set := toolsetOf([]toolset.Tool{good("told"), good("hidden"), good("plain")},
 		access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
 		access.Rule{Tool: "hidden", MinRole: admin, Denial: access.Conceal},
@@ -277,6 +283,7 @@ func TestToolsDenialOverridesTheServers(t *testing.T) {
 }
 
 func TestScopesAreEnforced(t *testing.T) {
+	t.Parallel()
 	set := toolsetOf([]toolset.Tool{good("both"), good("one")},
 		access.Rule{Tool: "both", MinRole: member, Scopes: []string{"read", "write"}},
 		access.Rule{Tool: "one", Scopes: []string{"read"}})
@@ -301,17 +308,19 @@ func TestScopesAreEnforced(t *testing.T) {
 }
 
 func TestZeroTimeoutIsTheDefault(t *testing.T) {
-	got := make(chan time.Duration, 1)
-	s := newServer(t, runtime.Options{},
-		oneTool("look", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			deadline, _ := ctx.Deadline()
-			got <- time.Until(deadline)
-			return toolset.Done(nil)
-		}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	c.call(t, "look", "", nil)
-	if left := <-got; left > runtime.DefaultTimeout ||
-		left < runtime.DefaultTimeout-10*time.Second {
-		t.Errorf("%s left", left)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan time.Duration, 1)
+		s := newServer(t, runtime.Options{},
+			oneTool("look", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				deadline, _ := ctx.Deadline()
+				got <- time.Until(deadline)
+				return toolset.Done(nil)
+			}))
+		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+		c.call(t, "look", "", nil)
+		if left := <-got; left != runtime.DefaultTimeout {
+			t.Errorf("%s left", left)
+		}
+	})
 }

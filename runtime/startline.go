@@ -6,10 +6,22 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 )
 
-// logStart logs once how a server is configured.
+// onTerminal reports whether the default logger writes to a terminal, and the program chose no
+// other one. A person reads the record of the start there.
+func onTerminal(chosen *slog.Logger) bool {
+	if chosen != nil {
+		return false
+	}
+	file, err := os.Stderr.Stat()
+	return err == nil && file.Mode()&os.ModeCharDevice != 0
+}
+
+// logStart logs once how a server is configured. A brief record has the settings that a person
+// looks for, in at most 200 bytes on most servers.
 func (s *Server) logStart() {
 	o := s.opts
 	kind := func(v any) string {
@@ -28,29 +40,33 @@ func (s *Server) logStart() {
 		digests = append(digests, m.String())
 	}
 	tools, prompts, resources := s.lists.Totals()
-	o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "MCP server",
+	record := []slog.Attr{
 		slog.String("name", s.info.Name), slog.String("version", s.info.Version),
-		list("packages", s.packages), list("manifests", digests), slog.Int("tools", tools),
-		slog.Int("prompts", prompts), slog.Int("resources", resources), list("roles", roles),
-		slog.String("admin_role", roles[s.admin-1]), slog.Bool("admin", o.Admin != nil),
+		slog.Int("tools", tools), slog.Int("prompts", prompts), slog.Int("resources", resources),
 		slog.String("identity", kind(o.Identity)), slog.Bool("anonymous", o.Anonymous),
-		slog.String("audit", kind(o.Audit)), slog.String("audit_intent", string(o.AuditIntent)),
-		slog.String("denial", o.Denial.String()),
-		slog.Bool("list_all", o.ListAll), slog.Bool("permission_aware", o.PermissionAware),
-		slog.String("capabilities", kind(o.Capabilities)),
-		slog.String("catalogs", kind(o.Catalogs)),
-		slog.Bool("catalog_strict", o.CatalogStrict), slog.Bool("read_only", o.ReadOnly),
-		slog.String("grants", kind(o.Grants)),
-		list("roots", o.Roots.Names()), slog.String("sandbox", kind(o.Sandbox)),
-		slog.Int("middleware", len(o.Middleware)),
-		list("readiness", slices.Sorted(maps.Keys(o.Readiness))),
-		slog.String("observer", kind(o.Observer)),
-		slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),
-		slog.Bool("adopted", s.Adopted()), slog.String("path", o.Path),
-		list("allowed_origins", o.AllowedOrigins),
-		list("allowed_hosts", o.AllowedHosts),
-		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.TrustedProxies...)),
-		slog.Int64("max_body_bytes", o.MaxBodyBytes),
-		slog.Int("max_connections", o.MaxSessions),
-		slog.String("idle_timeout", o.SessionTimeout.String()))
+		slog.String("audit", kind(o.Audit)), slog.String("denial", o.Denial.String())}
+	if !s.brief {
+		record = append(record, list("packages", s.packages), list("manifests", digests),
+			list("roles", roles), slog.String("admin_role", roles[s.admin-1]),
+			slog.Bool("admin", o.Admin != nil),
+			slog.String("audit_intent", string(o.AuditIntent)),
+			slog.Bool("list_all", o.ListAll), slog.Bool("permission_aware", o.PermissionAware),
+			slog.String("capabilities", kind(o.Capabilities)),
+			slog.String("catalogs", kind(o.Catalogs)),
+			slog.Bool("catalog_strict", o.CatalogStrict), slog.Bool("read_only", o.ReadOnly),
+			slog.String("grants", kind(o.Grants)),
+			list("roots", o.Roots.Names()), slog.String("sandbox", kind(o.Sandbox)),
+			slog.Int("middleware", len(o.Middleware)),
+			list("readiness", slices.Sorted(maps.Keys(o.Readiness))),
+			slog.String("observer", kind(o.Observer)),
+			slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),
+			slog.Bool("adopted", s.Adopted()), slog.String("path", o.Path),
+			list("allowed_origins", o.AllowedOrigins),
+			list("allowed_hosts", o.AllowedHosts),
+			slog.Any("trusted_proxies", append([]netip.Prefix{}, o.TrustedProxies...)),
+			slog.Int64("max_body_bytes", o.MaxBodyBytes),
+			slog.Int("max_connections", o.MaxSessions),
+			slog.String("idle_timeout", o.SessionTimeout.String()))
+	}
+	o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "MCP server", record...)
 }

@@ -2,9 +2,12 @@ package runtime_test
 
 import (
 	"context"
+	stdlog "log"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -27,6 +30,7 @@ func (s leaky) LogValue() slog.Value         { return slog.StringValue(s.Secret)
 func (s leaky) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
 
 func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	var log lines
 	_, err := runtime.New(runtime.Options{
 		Identity: leaky{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
@@ -80,6 +84,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 func nothingToCheck(context.Context) error { return nil }
 
 func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
+	t.Parallel()
 	var log lines
 	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(),
 		AdminRole: "King"}, directory(&desk{})); err == nil {
@@ -87,5 +92,49 @@ func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
 	}
 	if all := log.of(t, "MCP server"); all != nil {
 		t.Errorf("%v", all)
+	}
+}
+
+// TestStartIsAShortLineOnATerminal replaces the standard error of the process, so it runs alone.
+func TestStartIsAShortLineOnATerminal(t *testing.T) {
+	terminal, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device as well
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	t.Cleanup(func() {
+		os.Stderr = stderr
+		stdlog.SetOutput(stderr)
+		_, _ = terminal.Close(), file.Close()
+	})
+	start := func(to *os.File, chosen *slog.Logger) string {
+		t.Helper()
+		var text strings.Builder
+		os.Stderr = to
+		stdlog.SetOutput(&text)
+		_, err := runtime.New(runtime.Options{Identity: users(), Anonymous: true, Logger: chosen},
+			directory(&desk{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	line := start(terminal, nil)
+	if len(line) > 200 || !strings.HasSuffix(line, " INFO MCP server name=team version=1.0.0 "+
+		"tools=6 prompts=0 resources=0 identity=identity.bearer anonymous=true audit=none "+
+		"denial=conceal\n") {
+		t.Errorf("%d bytes: %s", len(line), line)
+	}
+	if line := start(file, nil); !strings.Contains(line, " idle_timeout=") {
+		t.Errorf("in a file, the line is short: %s", line)
+	}
+	var log lines
+	start(terminal, log.at(slog.LevelInfo))
+	if all := log.of(t, "MCP server"); len(all) != 1 || all[0]["idle_timeout"] == nil {
+		t.Errorf("in a logger of the program, the record is short: %v", all)
 	}
 }

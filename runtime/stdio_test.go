@@ -193,15 +193,6 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 	}
 }
 
-func TestStdioWithoutAPrincipalIsAnonymousAndNotAdmin(t *testing.T) {
-	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
-	session := connectIO(t, s, access.Principal{}, "2025-11-25")
-	list, err := session.ListTools(context.Background(), nil)
-	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "get_public_info" {
-		t.Errorf("%v, %v", list, err)
-	}
-}
-
 func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
 	s := newServer(t, runtime.Options{MaxBodyBytes: 2000}, directory(&desk{}))
 	in, toServer := io.Pipe()

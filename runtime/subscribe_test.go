@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,9 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -77,22 +74,6 @@ func webTo(url string) func(*subscriber) mcp.Transport {
 	}
 }
 
-func pipedTo(t testing.TB, s *runtime.Server, p access.Principal) func(*subscriber) mcp.Transport {
-	return func(*subscriber) mcp.Transport {
-		serverIn, clientOut := io.Pipe()
-		clientIn, serverOut := io.Pipe()
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = s.RunIO(ctx, serverIn, serverOut, p)
-			_ = serverOut.Close()
-		}()
-		t.Cleanup(func() { cancel(); <-ended })
-		return &mcp.IOTransport{Reader: clientIn, Writer: clientOut}
-	}
-}
-
 func (c *subscriber) subscribe(uri string) error {
 	return c.Subscribe(context.Background(), &mcp.SubscribeParams{URI: uri})
 }
@@ -108,21 +89,6 @@ func (c *subscriber) next(t testing.TB) string {
 	}
 }
 
-// until returns the URIs of the updates before one of the barrier, to which the client has
-// subscribed.
-func (c *subscriber) until(t testing.TB, s *runtime.Server, barrier string) (got []string) {
-	t.Helper()
-	update(t, s, barrier)
-	for {
-		uri := c.next(t)
-		if uri == barrier {
-			slices.Sort(got)
-			return got
-		}
-		got = append(got, uri)
-	}
-}
-
 func update(t testing.TB, s *runtime.Server, uri string) {
 	t.Helper()
 	if err := s.ResourceUpdated(t.Context(), uri); err != nil {
@@ -130,251 +96,9 @@ func update(t testing.TB, s *runtime.Server, uri string) {
 	}
 }
 
-// ready waits until the client receives notifications: its stream opens by itself.
-func (c *subscriber) ready(t testing.TB, s *runtime.Server, uri string) {
-	t.Helper()
-	for range 400 {
-		update(t, s, uri)
-		select {
-		case <-c.updated:
-			for { // what is still on its way
-				select {
-				case <-c.updated:
-				case <-time.After(100 * time.Millisecond):
-					return
-				}
-			}
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatal("the client receives nothing")
-}
-
 func waitForSubscriptions(t testing.TB, s *runtime.Server, want int) {
 	t.Helper()
-	for range 400 {
-		if runtime.Subscriptions(s) == want {
-			return
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
-	t.Fatalf("%d subscriptions, want %d", runtime.Subscriptions(s), want)
-}
-
-func TestSubscriptionsGoByTheRuleOfEachResource(t *testing.T) {
-	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
-		s := newServer(t, runtime.Options{Anonymous: true, Denial: denial}, updating())
-		url := serve(t, s)
-		for _, era := range eras {
-			for column, user := range callers {
-				p := principalOf(user)
-				if p.Role == "viewer" {
-					p.Role = ""
-				}
-				for name, transport := range map[string]func(*subscriber) mcp.Transport{
-					"http": webTo(url), "stdio": pipedTo(t, s, p)} {
-					t.Run(fmt.Sprintf("%v/%s/%s/%s", denial, era, user, name), func(t *testing.T) {
-						waitForSubscriptions(t, s, 0)
-						c := subscribing(t, transport, tokens[user], era)
-						var want []string
-						for _, r := range expectedResources {
-							err := c.subscribe(r.read)
-							if may := r.who[column] == 'y' && r.uri != "lib://pages/{n}"; may {
-								want = append(want, r.read)
-								if err != nil {
-									t.Errorf("%s: %v", r.read, err)
-								}
-							} else if era != "2026-07-28" && err == nil {
-								t.Errorf("%s: no error", r.read)
-							}
-						}
-						waitForSubscriptions(t, s, len(want))
-						c.ready(t, s, "lib://hall")
-						for _, r := range expectedResources {
-							if r.uri != "lib://hall" && r.uri != "lib://pages/{n}" {
-								update(t, s, r.read)
-							}
-						}
-						var got []string
-						for len(got) < len(want)-1 {
-							got = append(got, c.next(t))
-						}
-						got = append(got, c.until(t, s, "lib://hall")...)
-						got = append(got, "lib://hall")
-						slices.Sort(got)
-						slices.Sort(want)
-						if !slices.Equal(got, want) {
-							t.Errorf("updates of %v, want %v", got, want)
-						}
-						// Each resource once, by another URI of its template nothing.
-						if column >= 3 {
-							update(t, s, "lib://books/other")
-							if got := c.until(t, s, "lib://hall"); len(got) > 0 {
-								t.Errorf("updates of %v", got)
-							}
-						}
-						if err := c.Unsubscribe(t.Context(),
-							&mcp.UnsubscribeParams{URI: "lib://hall"}); err != nil {
-							t.Error(err)
-						}
-						waitForSubscriptions(t, s, len(want)-1)
-						if err := c.Close(); err != nil {
-							t.Error(err)
-						}
-						waitForSubscriptions(t, s, 0)
-					})
-				}
-			}
-		}
-	}
-}
-
-// A hidden resource, one that does not exist and, in the acknowledgement, one without updates are
-// alike, byte for byte.
-func TestSubscribingToAHiddenResourceIsByteForByteAnUnknownOne(t *testing.T) {
-	s := newServer(t, runtime.Options{Anonymous: true}, updating())
-	url := serve(t, s)
-	compared := 0
-	for _, era := range eras {
-		for column, user := range callers {
-			c := newRaw(t, url, tokens[user], era)
-			for _, r := range expectedResources {
-				if r.who[column] == 'y' && (era != "2026-07-28" || r.uri != "lib://pages/{n}") {
-					continue
-				}
-				compared++
-				unknown := "bil" + r.read[len("lib"):]
-				if era == "2026-07-28" {
-					listen := func(uri string) string {
-						return c.ask(t, "subscriptions/listen", `"notifications":{"resourceSubscriptions":["`+
-							uri+`"]}`, nil).String()
-					}
-					got, other := listen(r.read), listen(unknown)
-					if got != other || !strings.Contains(got, `"notifications":{}`) {
-						t.Errorf("%q, %s:\n%s\nan unknown one:\n%s", user, r.read, got, other)
-					}
-					continue
-				}
-				for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
-					ask := func(uri string) string {
-						return c.ask(t, method, `"uri":"`+uri+`"`, nil).String()
-					}
-					got, other := ask(r.read), strings.ReplaceAll(ask(unknown), unknown, r.read)
-					if got != other {
-						t.Errorf("%s, %q, %s %s:\n%s\nan unknown one:\n%s", era, user, method, r.read,
-							got, other)
-					}
-					if strings.Contains(got, "Resource not found") != (method == "resources/subscribe") {
-						t.Errorf("%s %s: %s", method, r.read, got)
-					}
-				}
-			}
-		}
-	}
-	if compared < 40 {
-		t.Errorf("compared %d pairs only", compared)
-	}
-	waitForSubscriptions(t, s, 0)
-}
-
-// The capability follows the code, for every caller.
-func TestCapabilityOfSubscriptionsFollowsTheCode(t *testing.T) {
-	for want, set := range map[bool]toolset.Toolset{true: updating(), false: library()} {
-		url := serve(t, newServer(t, runtime.Options{Anonymous: true, ReadOnly: true}, set))
-		for _, era := range eras {
-			for _, user := range callers {
-				session := connectHTTP(t, url, tokens[user], era)
-				if got := session.InitializeResult().Capabilities.Resources.Subscribe; got != want {
-					t.Errorf("%s, %q: %v, want %v", era, user, got, want)
-				}
-			}
-		}
-	}
-}
-
-// What decides is the permission at the time of the notification.
-func TestRevokedPermissionEndsNotificationsOfUpdates(t *testing.T) {
-	for _, era := range eras {
-		h := newHost(nil)
-		h.set("ada", "dcim.view_device", "dcim.view_site")
-		g := stockGenerated()
-		for i := range g.Resources {
-			g.Resources[i].Subscribe = true
-		}
-		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
-			Identity: hosted()}, toolset.NewToolset(g))
-		c := subscribing(t, webTo(serve(t, s)), "ada_Viewer", era)
-		for _, uri := range []string{"dcim://devices", "dcim://sites/1"} {
-			if err := c.subscribe(uri); err != nil {
-				t.Fatal(err)
-			}
-		}
-		waitForSubscriptions(t, s, 2)
-		c.ready(t, s, "dcim://sites/1")
-		c.ready(t, s, "dcim://devices")
-		h.set("ada", "dcim.view_site")
-		update(t, s, "dcim://devices")
-		if got := c.until(t, s, "dcim://sites/1"); len(got) > 0 {
-			t.Errorf("%s: updates of %v without a permission", era, got)
-		}
-		// While the host fails nothing is sent, and afterwards what waits.
-		h.set("ada", "dcim.view_device", "dcim.view_site")
-		h.failing(func(context.Context) error { return errors.New("down") })
-		update(t, s, "dcim://devices")
-		select {
-		case uri := <-c.updated:
-			t.Errorf("%s: an update of %s while the host is down", era, uri)
-		case <-time.After(100 * time.Millisecond):
-		}
-		h.failing(nil)
-		if got := c.next(t); got != "dcim://devices" {
-			t.Errorf("%s: %s", era, got)
-		}
-	}
-}
-
-// A session has the caller of its last message.
-func TestUpdatesGoToTheCallerOfTheLastMessage(t *testing.T) {
-	s := newServer(t, runtime.Options{Identity: hosted()}, updating())
-	c := subscribing(t, webTo(serve(t, s)), "ada_Admin", "2025-11-25")
-	for _, uri := range []string{"lib://safe", "lib://hall"} {
-		if err := c.subscribe(uri); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.ready(t, s, "lib://hall")
-	for _, role := range []string{"Viewer", "Admin"} {
-		c.token.Store("ada_" + role)
-		if err := c.Ping(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		update(t, s, "lib://safe")
-		got := c.until(t, s, "lib://hall")
-		if want := role == "Admin"; (len(got) == 1) != want {
-			t.Errorf("%s: updates of %v", role, got)
-		}
-	}
-}
-
-// After the end of the credential nothing is sent. The next message with a credential gets what a
-// session has missed.
-func TestNoUpdateIsSentOnceTheCredentialHasEnded(t *testing.T) {
-	s := newServer(t, runtime.Options{Identity: shortLived()}, updating())
-	c := subscribing(t, webTo(serve(t, s)), "one", "2025-11-25")
-	start := time.Now()
-	if err := c.subscribe("lib://hall"); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(time.Until(start.Add(credentialLife + 50*time.Millisecond)))
-	update(t, s, "lib://hall")
-	select {
-	case uri := <-c.updated:
-		t.Errorf("an update of %s", uri)
-	case <-time.After(200 * time.Millisecond):
-	}
-	if n := runtime.Subscriptions(s); n != 1 {
-		t.Errorf("%d subscriptions", n)
-	}
+	soon(t, "subscriptions", func() bool { return runtime.Subscriptions(s) == want })
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
@@ -501,89 +225,6 @@ func listenTo(t testing.TB, url, token string, uris ...string) *rawListener {
 	return l
 }
 
-// An adopted server subscribes by its handlers, after the guard's decision. Its own notifications
-// go to those who may read the resource.
-func TestAdoptedServersHaveTheirOwnSubscriptions(t *testing.T) {
-	var handled atomic.Int64
-	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, &mcp.ServerOptions{
-		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
-			if handled.Add(1); r.Params.URI == "file:///b" {
-				return errors.New("not this one")
-			}
-			return nil
-		},
-		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error {
-			handled.Add(-1)
-			return nil
-		}})
-	for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
-		server.AddResource(&mcp.Resource{Name: uri, URI: uri},
-			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				return &mcp.ReadResourceResult{}, nil
-			})
-	}
-	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{
-		"a": {Resource: "file:///a", MinRole: member}, "b": {Resource: "file:///b", MinRole: viewer},
-	}, updating())
-	url := serve(t, s)
-	for _, era := range eras {
-		for _, user := range []string{"Viewer", "Member"} {
-			handled.Store(0)
-			c := subscribing(t, webTo(url), tokens[user], era)
-			var subscribed []string
-			for _, uri := range []string{"lib://hall", "file:///a", "file:///b", "file:///c"} {
-				if err := c.subscribe(uri); err == nil {
-					subscribed = append(subscribed, uri)
-				}
-			}
-			want := map[string]int{"Viewer": 1, "Member": 2}[user]
-			waitForSubscriptions(t, s, want)
-			if n := int(handled.Load()); n != want { // file:///b always, file:///a for a member
-				t.Errorf("%s, %s: the handler has run %d times", era, user, n)
-			}
-			if era != "2026-07-28" && len(subscribed) != want {
-				t.Errorf("%s, %s: subscribed to %v", era, user, subscribed)
-			}
-			c.ready(t, s, "lib://hall")
-			for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
-				if err := server.ResourceUpdated(t.Context(),
-					&mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var got []string
-			if user == "Member" {
-				got = append(got, c.next(t))
-			}
-			if got = append(got, c.until(t, s, "lib://hall")...); len(got) != want-1 || want == 2 &&
-				got[0] != "file:///a" {
-				t.Errorf("%s, %s: updates of %v", era, user, got)
-			}
-			if user == "Member" {
-				before := handled.Load()
-				if err := c.Unsubscribe(t.Context(),
-					&mcp.UnsubscribeParams{URI: "file:///a"}); err != nil {
-					t.Error(err)
-				}
-				waitForSubscriptions(t, s, 1)
-				for range 400 {
-					if handled.Load() == before-1 {
-						break
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-				if handled.Load() != before-1 {
-					t.Errorf("%s: the handler did not unsubscribe", era)
-				}
-			}
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-			waitForSubscriptions(t, s, 0)
-		}
-	}
-}
-
 // relay is a ResourceUpdates between servers of one process.
 type relay struct {
 	mu        sync.Mutex
@@ -655,37 +296,7 @@ func TestUpdatesReachTheClientsOfAllReplicas(t *testing.T) {
 
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
-	for range 400 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("it does not hold")
-}
-
-// A subscription that the sink does not record is refused.
-func TestSubscriptionWithoutItsRecordIsRefused(t *testing.T) {
-	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-		if e.Type == audit.Subscription {
-			return errors.New("full")
-		}
-		return nil
-	})
-	s := newServer(t, runtime.Options{Audit: sink, Identity: identity.Source(users())}, updating())
-	url := serve(t, s)
-	old, stateless := newRaw(t, url, tokens["Admin"], "2025-11-25"),
-		newRaw(t, url, tokens["Admin"], "2026-07-28")
-	for _, got := range []reply{
-		old.ask(t, "resources/subscribe", `"uri":"lib://hall"`, nil),
-		stateless.ask(t, "subscriptions/listen",
-			`"notifications":{"resourceSubscriptions":["lib://hall"]}`, nil),
-	} {
-		if !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "acknowledged") {
-			t.Errorf("%s", got)
-		}
-	}
-	waitForSubscriptions(t, s, 0)
+	soon(t, "it holds", holds)
 }
 
 // Another user, and another session of the same user, cannot end a subscription.

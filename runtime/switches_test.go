@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +24,7 @@ import (
 
 // A tool that is switched off answers as one that never was, to everybody, however refusals look.
 func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
+	t.Parallel()
 	for _, options := range []runtime.Options{{Anonymous: true},
 		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge},
 		{Anonymous: true, ListAll: true}} {
@@ -56,86 +58,95 @@ func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
 }
 
 func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
-	source, sink := &shelf{}, &kept{}
-	s := newServer(t, runtime.Options{Catalogs: source, Audit: sink}, directory(&desk{}))
-	session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
-	call := func() error {
-		_, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_all"})
-		return err
-	}
-	for range 3 {
-		source.turnOff("get_all")
-		soon(t, "the tool is off", func() bool {
-			return !slices.Contains(mcptest.Tools(t, session), "get_all")
-		})
-		if err := call(); err == nil || !strings.Contains(err.Error(), "unknown tool") {
-			t.Errorf("%v", err)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, sink := &shelf{}, &kept{}
+		s := newServer(t, runtime.Options{Catalogs: source, Audit: sink}, directory(&desk{}))
+		session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
+		call := func() error {
+			_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_all"})
+			return err
 		}
-		source.turnOff()
-		soon(t, "the tool is on", func() bool {
-			return slices.Equal(mcptest.Tools(t, session), all)
-		})
-		if err := call(); err != nil {
-			t.Error(err)
-		}
-	}
-	refused := 0
-	for _, e := range sink.events() {
-		if e.Type == audit.ToolCalled && e.Failure == audit.Denied {
-			refused++
-			if e.Axis != string(access.AxisUnknown) || e.Missing != "the tool is switched off" {
-				t.Errorf("%+v", e)
+		for range 3 {
+			source.turnOff("get_all")
+			synctest.Wait()
+			if slices.Contains(mcptest.Tools(t, session), "get_all") {
+				t.Error("the tool is on")
+			}
+			if err := call(); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+				t.Errorf("%v", err)
+			}
+			source.turnOff()
+			synctest.Wait()
+			if got := mcptest.Tools(t, session); !slices.Equal(got, all) {
+				t.Errorf("listed are %q", got)
+			}
+			if err := call(); err != nil {
+				t.Error(err)
 			}
 		}
-	}
-	if refused != 3 {
-		t.Errorf("%d refusals are recorded", refused)
-	}
+		refused := 0
+		for _, e := range sink.events() {
+			if e.Type == audit.ToolCalled && e.Failure == audit.Denied {
+				refused++
+				if e.Axis != string(access.AxisUnknown) || e.Missing != "the tool is switched off" {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		if refused != 3 {
+			t.Errorf("%d refusals are recorded", refused)
+		}
+	})
 }
 
 // The tool is decided again where go-sdk calls a handler behind the guard's back.
 func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras[1:] {
-		source := &shelf{}
-		runs := 0
-		tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`,
-			Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
-				runs++
-				if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
-					return toolset.Done(nil)
-				}
-				return toolset.Native(&mcp.CallToolResult{
-					InputRequests: mcp.InputRequestMap{
-						"ok": &mcp.ElicitParams{
-							Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}},
-					nil, nil)
-			}}
-		s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
-		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
-			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
-				error) {
-				source.turnOff("ask")
-				soon(t, "the tool is off", func() bool {
-					return len(s.Visible(principalOf("Admin"))) == 0
-				})
-				return &mcp.ElicitResult{Action: "accept"}, nil
-			},
+		synctest.Test(t, func(t *testing.T) {
+			source := &shelf{}
+			runs := 0
+			tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`,
+				Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+					runs++
+					if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
+						return toolset.Done(nil)
+					}
+					return toolset.Native(&mcp.CallToolResult{
+						InputRequests: mcp.InputRequestMap{
+							"ok": &mcp.ElicitParams{
+								Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}},
+						nil, nil)
+				}}
+			s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
+			client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
+					error) {
+					source.turnOff("ask")
+					if synctest.Wait(); len(s.Visible(principalOf("Admin"))) > 0 {
+						t.Error("the tool is on")
+					}
+					return &mcp.ElicitResult{Action: "accept"}, nil
+				},
+			})
+			session, err := client.Connect(context.Background(),
+				&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Admin"),
+					MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"})
+			if err == nil || !strings.Contains(err.Error(), "unknown tool") || runs != 1 {
+				t.Errorf("%s: %v after %d runs", era, err, runs)
+			}
+			_ = session.Close()
 		})
-		session, err := client.Connect(context.Background(),
-			&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Admin"),
-				MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"})
-		if err == nil || !strings.Contains(err.Error(), "unknown tool") || runs != 1 {
-			t.Errorf("%s: %v after %d runs", era, err, runs)
-		}
-		_ = session.Close()
 	}
 }
 
 func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
+	t.Parallel()
 	source := &shelf{}
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	for range 100 {
@@ -166,147 +177,128 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 
 func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	t.Parallel()
-	source, log := &shelf{off: []string{"create"}}, &journal{}
-	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	source.failing(func(context.Context) error { return errors.New("away") })
-	source.turnOff("create", "update")
-	soon(t, "it is logged", func() bool {
-		return strings.Contains(log.String(), "cannot read which tools are switched off")
-	})
-	if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") ||
-		!slices.Contains(got, "update") {
-		t.Errorf("%v", got)
-	}
-	source.failing(nil)
-	soon(t, "the switches are read once the source answers", func() bool {
-		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
+	synctest.Test(t, func(t *testing.T) {
+		source, log := &shelf{off: []string{"create"}}, &journal{}
+		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+			directory(&desk{}))
+		shutDown(t, s)
+		synctest.Wait()
+		source.failing(func(context.Context) error { return errors.New("away") })
+		source.turnOff("create", "update")
+		synctest.Wait()
+		if !strings.Contains(log.String(), "cannot read which tools are switched off") {
+			t.Errorf("%s", log)
+		}
+		if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") ||
+			!slices.Contains(got, "update") {
+			t.Errorf("%v", got)
+		}
+		source.failing(nil)
+		time.Sleep(time.Minute) // the server tries again
+		if slices.Contains(s.Visible(principalOf("Admin")), "update") {
+			t.Error("the switches are not read once the source answers")
+		}
 	})
 }
 
 func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	t.Parallel()
-	source, log := &shelf{}, &journal{}
-	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	receives := func(n int) bool {
-		source.mu.Lock()
-		defer source.mu.Unlock()
-		return len(source.channels) == n
-	}
-	soon(t, "the server listens", func() bool { return receives(1) })
-	source.silence()
-	soon(t, "the server listens again", func() bool { return receives(1) })
-	source.turnOff("update")
-	soon(t, "the change is heard", func() bool {
-		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
+	synctest.Test(t, func(t *testing.T) {
+		source, log := &shelf{}, &journal{}
+		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+			directory(&desk{}))
+		shutDown(t, s)
+		subscribers := func() int {
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			return len(source.channels)
+		}
+		if synctest.Wait(); subscribers() != 1 {
+			t.Fatal("the server does not subscribe")
+		}
+		source.silence()
+		if time.Sleep(time.Minute); subscribers() != 1 {
+			t.Fatal("the server does not subscribe again")
+		}
+		source.turnOff("update")
+		if synctest.Wait(); slices.Contains(s.Visible(principalOf("Admin")), "update") {
+			t.Error("the change is not noticed")
+		}
+		if !strings.Contains(log.String(),
+			"the source of catalogs stopped reporting changes; the server subscribes again") {
+			t.Error(log)
+		}
 	})
-	if !strings.Contains(log.String(),
-		"the source of catalogs stopped reporting changes; the server subscribes again") {
-		t.Error(log)
-	}
 }
 
-// quietFor is how long a client that must hear nothing is listened to.
-const quietFor = 300 * time.Millisecond
-
-func (c *watchClient) silent(t testing.TB, who string) {
+// notifiedAre checks which clients were notified that their tools have changed.
+func notifiedAre(t *testing.T, clients map[string]*watchClient, after string, want ...string) {
 	t.Helper()
-	select {
-	case kind := <-c.kinds:
-		t.Errorf("%s was told that %s have changed", who, kind)
-	case <-time.After(quietFor):
-	}
-}
-
-// receives waits until a client receives notifications, by a switch that concerns it.
-func (c *watchClient) receives(t testing.TB, source *shelf, tool string) {
-	t.Helper()
-	for n := range 400 {
-		if n%2 == 0 {
-			source.turnOff(tool)
-		} else {
-			source.turnOff()
+	for who, c := range clients {
+		wanted := []string(nil)
+		if slices.Contains(want, who) {
+			wanted = []string{"tools"}
 		}
-		select {
-		case <-c.kinds:
-			source.turnOff()
-			c.drain()
-			return
-		case <-time.After(50 * time.Millisecond):
+		if got := c.notified(); !slices.Equal(got, wanted) {
+			t.Errorf("after %s, %s is notified of %q", after, who, got)
 		}
 	}
-	t.Fatal("the client receives nothing")
 }
 
 func TestSessionsThatASwitchConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
-		source := &shelf{}
-		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()},
-			directory(&desk{}))
-		endpoint := serve(t, s)
-		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era),
-			listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
-		for _, c := range []*watchClient{admin, viewer, nobody} {
-			c.receives(t, source, "get_public_info")
-		}
-		for _, c := range []*watchClient{admin, viewer, nobody} {
-			c.drain()
-		}
-		source.turnOff("update")
-		if got := admin.next(t); got != "tools" {
-			t.Errorf("%s: the admin was told of %s", era, got)
-		}
-		viewer.silent(t, era+": a viewer, who never saw update,")
-		source.turnOff("update", "get_all")
-		admin.next(t)
-		viewer.next(t)
-		nobody.silent(t, era+": somebody anonymous, who never saw either,")
-		source.turnOff("update", "get_all", "no_such_tool") // nothing changes
-		admin.silent(t, era+": the admin")
+		synctest.Test(t, func(t *testing.T) {
+			source := &shelf{}
+			s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true,
+				Identity: bothWays()}, directory(&desk{}))
+			endpoint := serve(t, s)
+			clients := map[string]*watchClient{
+				"an admin":          listening(t, s, endpoint, "token-admin", era),
+				"a viewer":          listening(t, s, endpoint, "token-viewer", era),
+				"an anonymous user": listening(t, s, endpoint, "", era)}
+			notifiedAre(t, clients, era+": the start")
+			source.turnOff("get_public_info")
+			notifiedAre(t, clients, era+": a public tool is off", "an admin", "a viewer",
+				"an anonymous user")
+			source.turnOff()
+			notifiedAre(t, clients, era+": it is on again", "an admin", "a viewer",
+				"an anonymous user")
+			source.turnOff("update")
+			notifiedAre(t, clients, era+": update is off", "an admin")
+			source.turnOff("update", "get_all")
+			notifiedAre(t, clients, era+": get_all is off too", "an admin", "a viewer")
+			source.turnOff("update", "get_all", "no_such_tool")
+			notifiedAre(t, clients, era+": an unknown tool is off too")
+		})
 	}
 }
 
 func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
-		source := kits()
-		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
-			directory(&desk{}))
-		endpoint := serve(t, s)
-		reader, writer := listening(t, s, endpoint+"?catalog=reading", "token-admin", era),
-			listening(t, s, endpoint+"?catalog=writing", "token-admin", era)
-		whole, viewer := listening(t, s, endpoint, "token-admin", era),
-			listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)
-		everybody := map[string]*watchClient{"reader": reader, "writer": writer, "whole": whole,
-			"viewer": viewer}
-		for who, c := range everybody {
-			c.receives(t, source, map[string]string{"reader": "get_all", "writer": "create",
-				"whole": "create", "viewer": "get_all"}[who])
-		}
-		for _, c := range everybody {
-			c.drain()
-		}
-		// A tool that readers see, if they are admins.
-		source.put("1", shelved{name: "reading", tools: []string{"get_all", "get_by_id", "update"}})
-		if got := reader.next(t); got != "tools" {
-			t.Errorf("%s: the reader was told of %s", era, got)
-		}
-		for _, who := range []string{"writer", "whole", "viewer"} {
-			everybody[who].silent(t, era+": "+who)
-		}
-		source.put("1", shelved{}) // the catalog is gone: the whole list is theirs
-		reader.next(t)
-		viewer.next(t)
-		source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
-		reader.next(t)
-		viewer.next(t)
-		whole.silent(t, era+": whole")
-		writer.silent(t, era+": writer")
-		// A tool that is off in one catalog alone.
-		source.turnOff("create")
-		writer.next(t)
-		whole.next(t)
-		reader.silent(t, era+": reader")
+		synctest.Test(t, func(t *testing.T) {
+			source := kits()
+			s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+				directory(&desk{}))
+			endpoint := serve(t, s)
+			clients := map[string]*watchClient{
+				"reader": listening(t, s, endpoint+"?catalog=reading", "token-admin", era),
+				"writer": listening(t, s, endpoint+"?catalog=writing", "token-admin", era),
+				"whole":  listening(t, s, endpoint, "token-admin", era),
+				"viewer": listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)}
+			notifiedAre(t, clients, era+": the start")
+			source.put("1", shelved{name: "reading",
+				tools: []string{"get_all", "get_by_id", "update"}})
+			notifiedAre(t, clients, era+": a tool that readers see, if they are admins", "reader")
+			source.put("1", shelved{})
+			notifiedAre(t, clients, era+": the catalog is gone, and the list is whole", "reader",
+				"viewer")
+			source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
+			notifiedAre(t, clients, era+": the catalog is back", "reader", "viewer")
+			source.turnOff("create")
+			notifiedAre(t, clients, era+": a tool is off that one catalog has", "writer", "whole")
+		})
 	}
 }
 
@@ -314,21 +306,28 @@ func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 // does not answer.
 func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
 	t.Parallel()
-	source := kits()
-	s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
-	reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
-	reader.receives(t, source, "get_all")
-	reader.drain()
-	source.failing(func(context.Context) error { return errors.New("away") })
-	source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
-	reader.silent(t, "the reader")
-	source.failing(nil)
-	if got := reader.next(t); got != "tools" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		source := kits()
+		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+			directory(&desk{}))
+		reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
+		reader.notified()
+		source.failing(func(context.Context) error { return errors.New("away") })
+		source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
+		time.Sleep(10 * time.Minute)
+		if got := reader.notified(); got != nil {
+			t.Errorf("%q have changed while the source does not answer", got)
+		}
+		source.failing(nil)
+		time.Sleep(time.Minute) // the server tries again
+		if got := reader.notified(); !slices.Equal(got, []string{"tools"}) {
+			t.Errorf("%q have changed", got)
+		}
+	})
 }
 
 func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
+	t.Parallel()
 	source := &shelf{off: []string{"update"}}
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	e := s.Explain(context.Background(), principalOf("Admin"), "update")
@@ -346,34 +345,30 @@ var _ catalog.Source = (*shelf)(nil)
 // What changes while no credential of a session is valid is notified once there is one again.
 func TestChangeBetweenTwoTokensIsSent(t *testing.T) {
 	t.Parallel()
-	source := &shelf{}
-	var ends atomic.Int64 // of the first token, in Unix milliseconds
-	ends.Store(time.Now().Add(time.Hour).UnixMilli())
-	s := newServer(t, runtime.Options{Catalogs: source,
-		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-			id := identity.Identity{Principal: principalOf("Admin"),
-				Expires: time.Now().Add(time.Hour)}
-			if token == "first" {
-				id.Expires = time.UnixMilli(ends.Load())
-			}
-			return id, nil
-		})}, directory(&desk{}))
-	// whose stream opens with a token that goes on holding
-	c := listening(t, s, serve(t, s), "second", "2025-11-25")
-	c.receives(t, source, "create")
-	c.drain()
-	soonEnds := time.Now().Add(300 * time.Millisecond)
-	ends.Store(soonEnds.UnixMilli())
-	c.token.Store("first")
-	mcptest.Tools(t, c.ClientSession)
-	time.Sleep(time.Until(soonEnds) + 50*time.Millisecond)
-	source.turnOff("get_all")
-	c.silent(t, "a session whose credential has ended")
-	c.token.Store("second")
-	mcptest.Tools(t, c.ClientSession)
-	if got := c.next(t); got != "tools" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		source, life := &shelf{}, map[string]time.Duration{"first": time.Minute, "second": time.Hour}
+		s := newServer(t, runtime.Options{Catalogs: source,
+			Identity: identity.Bearer(func(_ context.Context,
+				token string) (identity.Identity, error) {
+				return identity.Identity{Principal: principalOf("Admin"),
+					Expires: time.Now().Add(life[token])}, nil
+			})}, directory(&desk{}))
+		// whose stream opens with a token that goes on holding
+		c := listening(t, s, serve(t, s), "second", "2025-11-25")
+		c.notified()
+		c.token.Store("first")
+		mcptest.Tools(t, c.ClientSession)
+		time.Sleep(life["first"])
+		source.turnOff("get_all")
+		if got := c.notified(); got != nil {
+			t.Errorf("a session whose credential has ended is notified of %q", got)
+		}
+		c.token.Store("second")
+		mcptest.Tools(t, c.ClientSession)
+		if got := c.notified(); !slices.Equal(got, []string{"tools"}) {
+			t.Errorf("%q have changed", got)
+		}
+	})
 }
 
 // counted counts the questions for catalogs.
@@ -390,45 +385,44 @@ func (a *counted) Catalog(ctx context.Context, p access.Principal,
 
 func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
 	t.Parallel()
-	source := &counted{shelf: kits()}
-	s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()},
-		directory(&desk{}))
-	endpoint := serve(t, s)
-	const sessions, changes = 10, 100
-	for range sessions {
-		newRaw(t, endpoint, "", "2025-11-25").ask(t, "tools/list", `"catalog":"reading"`, nil)
-	}
-	time.Sleep(300 * time.Millisecond) // what each list has asked for
-	before, began := source.n.Load(), time.Now()
-	for n := range changes {
-		source.put("9", shelved{name: fmt.Sprint("of somebody ", n), owner: "else"})
-	}
-	took := time.Since(began)
-	time.Sleep(600 * time.Millisecond)
-	if asked, most := source.n.Load()-before,
-		int64(sessions*(3+took/(200*time.Millisecond))); asked == 0 || asked > most {
-		t.Errorf("%d changes in %v led to %d questions for %d sessions, more than %d", changes,
-			took, asked, sessions, most)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		source := &counted{shelf: kits()}
+		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true,
+			Identity: bothWays()}, directory(&desk{}))
+		endpoint := serve(t, s)
+		const sessions = 10
+		for range sessions {
+			newRaw(t, endpoint, "", "2025-11-25").ask(t, "tools/list", `"catalog":"reading"`, nil)
+		}
+		time.Sleep(time.Minute) // for the queries of these lists
+		before := source.n.Load()
+		for n := range 100 {
+			source.put("9", shelved{name: fmt.Sprint("of somebody ", n), owner: "else"})
+		}
+		time.Sleep(time.Minute)
+		if queries := source.n.Load() - before; queries == 0 || queries > 3*sessions {
+			t.Errorf("100 changes at once lead to %d queries for %d sessions", queries, sessions)
+		}
+	})
 }
 
 func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
-	source, log := kits(), &journal{}
-	newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	soon(t, "the server listens", func() bool {
-		source.mu.Lock()
-		defer source.mu.Unlock()
-		return len(source.channels) == 1
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, log := kits(), &journal{}
+		shutDown(t, newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+			directory(&desk{})))
+		synctest.Wait()
+		source.send(catalog.Change{Deaf: true})
+		source.send(catalog.Change{Tools: true, Catalogs: true})
+		source.send(catalog.Change{Tools: true})
+		synctest.Wait()
+		const lost, found = "the source of catalogs and switches lost its connection; " +
+			"it reconnects, and the server uses the last state",
+			"the source of catalogs and switches is connected again"
+		if text := log.String(); strings.Count(text, lost) != 1 ||
+			strings.Count(text, found) != 1 {
+			t.Error(text)
+		}
 	})
-	source.send(catalog.Change{Deaf: true})
-	source.send(catalog.Change{Tools: true, Catalogs: true})
-	source.send(catalog.Change{Tools: true})
-	soon(t, "the return is logged", func() bool {
-		return strings.Contains(log.String(), "the source of catalogs and switches is connected again")
-	})
-	if text := log.String(); strings.Count(text, "the source of catalogs and switches lost its "+
-		"connection; it reconnects, and the server uses the last state") != 1 ||
-		strings.Count(text, "the source of catalogs and switches is connected again") != 1 {
-		t.Error(text)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 // TestTableOfAServerIsACopy changes all that the table of a server reaches.
 func TestTableOfAServerIsACopy(t *testing.T) {
+	t.Parallel()
 	tool := func(name string) toolset.Tool {
 		return toolset.Tool{Name: name, Input: `{"type":"object"}`,
 			Call: func(context.Context, toolset.Call) (toolset.Result, error) {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -92,7 +93,7 @@ func (j *job) toolset() toolset.Toolset {
 	}
 	tools := []toolset.Tool{
 		{Name: "slow", Task: toolset.TaskOptional, Call: slow, Timeout: time.Minute},
-		{Name: "hasty", Task: toolset.TaskOptional, Call: slow, Timeout: 50 * time.Millisecond},
+		{Name: "hasty", Task: toolset.TaskOptional, Call: slow, Timeout: 5 * time.Second},
 		{Name: "only", Task: toolset.TaskRequired, Call: slow, Timeout: time.Minute},
 		{Name: "secret", Task: toolset.TaskRequired, Call: slow, Timeout: time.Minute},
 		{Name: "ask", Task: toolset.TaskOptional, Call: ask, Elicits: true},
@@ -137,8 +138,7 @@ const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-2
 type tasksClient struct{ raw }
 
 func newTasks(url, token string) *tasksClient {
-	return &tasksClient{raw{url: url, token: token, era: "2026-07-28",
-		client: http.Client{Timeout: 20 * time.Second}}}
+	return &tasksClient{raw{url: url, token: token, era: "2026-07-28"}}
 }
 
 func (c *tasksClient) do(t testing.TB, method, name, params string) reply {
@@ -164,18 +164,21 @@ func (c *tasksClient) start(t testing.TB, tool, rest string) taskReply {
 	return got
 }
 
-// until reads a task until it has a status.
-func (c *tasksClient) until(t testing.TB, id, status string) taskReply {
+// await reads a task until it has a status. It is for bubbles.
+func (c *tasksClient) await(t testing.TB, id, status string) taskReply {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for range 1000 {
 		got := parseTask(t, c.task(t, "tasks/get", id, ""))
 		if got.Status == status {
 			return got
 		}
-		if got.Status != "working" && got.Status != "input_required" || time.Now().After(end) {
+		if got.Status != "working" && got.Status != "input_required" {
 			t.Fatalf("want %s: %+v", status, got)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatalf("it is not %s", status)
+	return taskReply{}
 }
 
 type taskReply struct {
@@ -202,168 +205,175 @@ func parseTask(t testing.TB, r reply) taskReply {
 }
 
 func TestTaskIsReadUntilItHasItsResult(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{})
-	c := newTasks(url, "ada/ide/Member")
-	started := c.start(t, "slow", "")
-	if started.TTL != (time.Minute + runtime.DefaultTaskTTL).Milliseconds() {
-		t.Errorf("ttlMs %d", started.TTL)
-	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{})
+		c := newTasks(url, "ada/ide/Member")
+		started := c.start(t, "slow", "")
+		if started.TTL != (time.Minute + runtime.DefaultTaskTTL).Milliseconds() {
+			t.Errorf("ttlMs %d", started.TTL)
+		}
+		time.Sleep(2 * time.Second) // progress is stored once a second
 		got := parseTask(t, c.task(t, "tasks/get", started.ID, ""))
-		if got.Message == "3 of 10: copying for true <***MASKED***>" && got.Type == "complete" &&
-			got.Result == nil {
-			break
+		if got.Message != "3 of 10: copying for true <***MASKED***>" || got.Type != "complete" ||
+			got.Result != nil {
+			t.Errorf("no progress: %+v", got)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("no progress: %+v", got)
+		close(j.release)
+		got = c.await(t, started.ID, "completed")
+		if want := `true <ada/ide/Member>`; !strings.Contains(string(got.Result), want) ||
+			!strings.Contains(string(got.Result), `"resultType":"complete"`) {
+			t.Errorf("the result %s lacks %s", got.Result, want)
 		}
-	}
-	close(j.release)
-	got := c.until(t, started.ID, "completed")
-	if want := `true <ada/ide/Member>`; !strings.Contains(string(got.Result), want) ||
-		!strings.Contains(string(got.Result), `"resultType":"complete"`) {
-		t.Errorf("the result %s lacks %s", got.Result, want)
-	}
-	failed := c.until(t, c.start(t, "fail", "").ID, "failed")
-	const masked = "broken true <***MASKED***>"
-	if string(failed.Error) != `{"code":-32050,"message":"`+masked+`"}` || failed.Result != nil ||
-		failed.Message != masked {
-		t.Errorf("%+v", failed)
-	}
+		failed := c.await(t, c.start(t, "fail", "").ID, "failed")
+		const masked = "broken true <***MASKED***>"
+		if string(failed.Error) != `{"code":-32050,"message":"`+masked+`"}` || failed.Result != nil ||
+			failed.Message != masked {
+			t.Errorf("%+v", failed)
+		}
+	})
 }
 
 func TestHandlersTimeLimitHoldsForTasks(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{})
-	c := newTasks(url, "ada/ide/Member")
-	got := c.until(t, c.start(t, "hasty", "").ID, "completed")
-	if !strings.Contains(string(got.Result), "timed out after 50ms") ||
-		!strings.Contains(string(got.Result), `"isError":true`) {
-		t.Errorf("%s", got.Result)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{})
+		c := newTasks(url, "ada/ide/Member")
+		got := c.await(t, c.start(t, "hasty", "").ID, "completed")
+		if !strings.Contains(string(got.Result), "timed out after 5s") ||
+			!strings.Contains(string(got.Result), `"isError":true`) {
+			t.Errorf("%s", got.Result)
+		}
+	})
 }
 
 func TestCancelledTaskStopsItsHandler(t *testing.T) {
-	j, sink := newJob(), &keeper{}
-	_, url := taskServer(t, j, runtime.Options{Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	ctx := <-j.started
-	for range 2 { // the second one has no effect
-		got := c.task(t, "tasks/cancel", id, "")
-		if got.status != http.StatusOK || !strings.Contains(got.body, `"resultType":"complete"`) ||
-			strings.Contains(got.body, "taskId") {
-			t.Error(got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, sink := newJob(), &keeper{}
+		_, url := taskServer(t, j, runtime.Options{Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		ctx := <-j.started
+		for range 2 { // the second one has no effect
+			got := c.task(t, "tasks/cancel", id, "")
+			if got.status != http.StatusOK || !strings.Contains(got.body, `"resultType":"complete"`) ||
+				strings.Contains(got.body, "taskId") {
+				t.Error(got)
+			}
 		}
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(10 * time.Second):
-		t.Error("the handler's context goes on")
-	}
-	c.until(t, id, "cancelled")
-	var kinds []string
-	for end := time.Now().Add(5 * time.Second); len(kinds) < 4 && time.Now().Before(end); {
+		if synctest.Wait(); ctx.Err() == nil {
+			t.Error("the handler's context goes on")
+		}
+		c.await(t, id, "cancelled")
+		var kinds []string
 		for _, e := range sink.taken() {
 			kinds = append(kinds, fmt.Sprintf("%s %s/%s %s", e.Type, e.Status, e.Failure, e.Axis))
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	slices.Sort(kinds)
-	want := []string{"task_cancel success/ ", "task_cancel success/ ",
-		"task_ended failed/error cancelled", "tool_called success/ role"}
-	if !slices.Equal(kinds, want) {
-		t.Errorf("events %q", kinds)
-	}
+		slices.Sort(kinds)
+		want := []string{"task_cancel success/ ", "task_cancel success/ ",
+			"task_ended failed/error cancelled", "tool_called success/ role"}
+		if !slices.Equal(kinds, want) {
+			t.Errorf("events %q", kinds)
+		}
+	})
 }
 
 // TestTasksOfOthersAreUnknown compares all callers that are not the owner, by all methods and for
 // tasks of all statuses, with an id that never existed.
 func TestTasksOfOthersAreUnknown(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{})
-	owner := newTasks(url, "ada/ide/Admin")
-	ids := map[string]string{}
-	for _, tool := range []string{"slow", "only", "secret", "ask", "fail", "open"} {
-		ids[tool] = owner.start(t, tool, "").ID
-	}
-	owner.until(t, ids["ask"], "input_required")
-	owner.until(t, ids["fail"], "failed")
-	methods := map[string]string{"tasks/get": "", "tasks/cancel": "",
-		"tasks/update": `,"inputResponses":{"1.who":{"action":"decline"}}`}
-	never := strings.Repeat("a", 26)
-	for _, caller := range []string{"", "eve/ide/Admin", "eve/web/Admin", "ada/web/Admin",
-		"ada//Admin", "eve/ide/Member", "ada/ide/Viewer", "ada/ide/Nobody", "ada/ide/Member"} {
-		c := newTasks(url, caller)
-		for method, rest := range methods {
-			unknown := c.task(t, method, never, rest)
-			if !strings.Contains(unknown.body, `"code":-32602,"message":"unknown task"`) {
-				t.Fatalf("%s of nothing by %q: %s", method, caller, unknown)
-			}
-			for tool, id := range ids {
-				// The same user and client loses only the tools that its role may not use.
-				lost := tool == "secret" || tool != "open" && !strings.HasSuffix(caller, "/Member")
-				if strings.HasPrefix(caller, "ada/ide/") && !lost {
-					continue
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{})
+		owner := newTasks(url, "ada/ide/Admin")
+		ids := map[string]string{}
+		for _, tool := range []string{"slow", "only", "secret", "ask", "fail", "open"} {
+			ids[tool] = owner.start(t, tool, "").ID
+		}
+		owner.await(t, ids["ask"], "input_required")
+		owner.await(t, ids["fail"], "failed")
+		methods := map[string]string{"tasks/get": "", "tasks/cancel": "",
+			"tasks/update": `,"inputResponses":{"1.who":{"action":"decline"}}`}
+		never := strings.Repeat("a", 26)
+		for _, caller := range []string{"", "eve/ide/Admin", "eve/web/Admin", "ada/web/Admin",
+			"ada//Admin", "eve/ide/Member", "ada/ide/Viewer", "ada/ide/Nobody", "ada/ide/Member"} {
+			c := newTasks(url, caller)
+			for method, rest := range methods {
+				unknown := c.task(t, method, never, rest)
+				if !strings.Contains(unknown.body, `"code":-32602,"message":"unknown task"`) {
+					t.Fatalf("%s of nothing by %q: %s", method, caller, unknown)
 				}
-				if got := c.task(t, method, id, rest); got.String() != unknown.String() {
-					t.Errorf("%s of a task of %s by %q:\n%s\nwant\n%s", method, tool, caller, got,
-						unknown)
+				for tool, id := range ids {
+					// The same user and client loses only the tools that its role may not use.
+					lost := tool == "secret" || tool != "open" && !strings.HasSuffix(caller, "/Member")
+					if strings.HasPrefix(caller, "ada/ide/") && !lost {
+						continue
+					}
+					if got := c.task(t, method, id, rest); got.String() != unknown.String() {
+						t.Errorf("%s of a task of %s by %q:\n%s\nwant\n%s", method, tool, caller, got,
+							unknown)
+					}
 				}
 			}
 		}
-	}
-	for tool, status := range map[string]string{"slow": "working", "only": "working",
-		"secret": "working", "ask": "input_required", "fail": "failed", "open": "working"} {
-		owner.until(t, ids[tool], status)
-	}
-	anonymous := newTasks(url, "")
-	id := anonymous.start(t, "open", "").ID
-	anonymous.until(t, id, "working")
-	if got := owner.task(t, "tasks/get", id, ""); !strings.Contains(got.body, "unknown task") {
-		t.Errorf("a user reads a task of an anonymous caller: %s", got)
-	}
-	close(j.release)
+		for tool, status := range map[string]string{"slow": "working", "only": "working",
+			"secret": "working", "ask": "input_required", "fail": "failed", "open": "working"} {
+			owner.await(t, ids[tool], status)
+		}
+		anonymous := newTasks(url, "")
+		id := anonymous.start(t, "open", "").ID
+		anonymous.await(t, id, "working")
+		if got := owner.task(t, "tasks/get", id, ""); !strings.Contains(got.body, "unknown task") {
+			t.Errorf("a user reads a task of an anonymous caller: %s", got)
+		}
+		close(j.release)
+	})
 }
 
 func TestClientWithoutTasksWaitsForTheResult(t *testing.T) {
-	j := newJob()
-	close(j.release)
-	_, url := taskServer(t, j, runtime.Options{})
-	for _, era := range eras {
-		c := newRaw(t, url, "ada/ide/Member", era)
-		if got := c.call(t, "slow", "", nil); !strings.Contains(got.body, `"content"`) ||
-			strings.Contains(got.body, "taskId") {
-			t.Errorf("%s: %s", era, got)
-		}
-		got := c.call(t, "only", "", nil)
-		hidden, unknown := c.call(t, "secret", "", nil), c.call(t, "secrex", "", nil)
-		if strings.ReplaceAll(hidden.String(), "secret", "secrex") != unknown.String() {
-			t.Errorf("%s: a hidden tool of tasks: %s", era, hidden)
-		}
-		update := c.ask(t, "tasks/get", `"taskId":"x"`, map[string]string{"Mcp-Name": "x"})
-		if era != "2026-07-28" {
-			if !strings.Contains(got.body, `"isError":true`) ||
-				!strings.Contains(got.body, "io.modelcontextprotocol/tasks") {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		close(j.release)
+		_, url := taskServer(t, j, runtime.Options{})
+		for _, era := range eras {
+			c := newRaw(t, url, "ada/ide/Member", era)
+			if got := c.call(t, "slow", "", nil); !strings.Contains(got.body, `"content"`) ||
+				strings.Contains(got.body, "taskId") {
 				t.Errorf("%s: %s", era, got)
 			}
-			if list := c.ask(t, "tasks/got", "", nil); strings.ReplaceAll(update.String(),
-				"tasks/get", "tasks/got") != list.String() {
-				t.Errorf("%s: %s, and an unknown method %s", era, update, list)
+			got := c.call(t, "only", "", nil)
+			hidden, unknown := c.call(t, "secret", "", nil), c.call(t, "secrex", "", nil)
+			if strings.ReplaceAll(hidden.String(), "secret", "secrex") != unknown.String() {
+				t.Errorf("%s: a hidden tool of tasks: %s", era, hidden)
 			}
-			continue
-		}
-		for _, got := range []reply{got, update} {
-			if got.status != http.StatusBadRequest || !strings.Contains(got.body, `-32021`) ||
-				!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":`+
-					`{"io.modelcontextprotocol/tasks":{}}}}`) {
-				t.Errorf("%s: %s", era, got)
+			update := c.ask(t, "tasks/get", `"taskId":"x"`, map[string]string{"Mcp-Name": "x"})
+			if era != "2026-07-28" {
+				if !strings.Contains(got.body, `"isError":true`) ||
+					!strings.Contains(got.body, "io.modelcontextprotocol/tasks") {
+					t.Errorf("%s: %s", era, got)
+				}
+				if list := c.ask(t, "tasks/got", "", nil); strings.ReplaceAll(update.String(),
+					"tasks/get", "tasks/got") != list.String() {
+					t.Errorf("%s: %s, and an unknown method %s", era, update, list)
+				}
+				continue
+			}
+			for _, got := range []reply{got, update} {
+				if got.status != http.StatusBadRequest || !strings.Contains(got.body, `-32021`) ||
+					!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":`+
+						`{"io.modelcontextprotocol/tasks":{}}}}`) {
+					t.Errorf("%s: %s", era, got)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
+	t.Parallel()
 	j := newJob()
 	const declared = `"extensions":{"io.modelcontextprotocol/tasks":{}}`
 	for name, test := range map[string]struct {
@@ -401,17 +411,20 @@ func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
 }
 
 func TestMcpNameHasToBeTheTask(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	for _, name := range []string{"", "other", strings.ToUpper(id)} {
-		for _, of := range []string{id, "unknown"} {
-			got := c.do(t, "tasks/get", name, `"taskId":"`+of+`"`)
-			if got.status != http.StatusBadRequest || !strings.Contains(got.body, "-32020") {
-				t.Errorf("%q for %q: %s", name, of, got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		for _, name := range []string{"", "other", strings.ToUpper(id)} {
+			for _, of := range []string{id, "unknown"} {
+				got := c.do(t, "tasks/get", name, `"taskId":"`+of+`"`)
+				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "-32020") {
+					t.Errorf("%q for %q: %s", name, of, got)
+				}
 			}
 		}
-	}
+	})
 }
 
 func answer(key, name string) string {
@@ -419,218 +432,239 @@ func answer(key, name string) string {
 }
 
 func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
-	sink := &keeper{}
-	_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "ask", "").ID
-	got := c.until(t, id, "input_required")
-	if len(got.Requests) != 1 || !strings.Contains(string(got.Requests["1.who"]), "Your name?") {
-		t.Fatalf("%+v", got)
-	}
-	for _, rest := range []string{``, `,"inputResponses":7`, `,"inputResponses":{"1.who":7}`,
-		`,"inputResponses":{"1.who":{"action":"accept","content":{"name":7}}}`,
-		`,"inputResponses":{"1.who":{"roots":[]}}`} {
-		if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusBadRequest ||
-			!strings.Contains(got.body, "-32602") {
-			t.Errorf("%s: %s", rest, got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := &keeper{}
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "ask", "").ID
+		got := c.await(t, id, "input_required")
+		if len(got.Requests) != 1 || !strings.Contains(string(got.Requests["1.who"]), "Your name?") {
+			t.Fatalf("%+v", got)
 		}
-	}
-	for _, rest := range []string{`,"inputResponses":{}`, answer("2.who", "x"), answer("who", "x"),
-		`,"inputResponses":{"x":{"odd":[1]}}`} {
-		if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusOK {
-			t.Errorf("%s: %s", rest, got)
-		}
-	}
-	c.until(t, id, "input_required")
-	if got := c.task(t, "tasks/update", id, answer("1.who", "Ada")); got.status != http.StatusOK {
-		t.Fatal(got)
-	}
-	for got.Requests["2.pet"] == nil {
-		got = c.until(t, id, "input_required")
-	}
-	if len(got.Requests) != 1 {
-		t.Errorf("%+v", got)
-	}
-	// A late answer to the first question is ignored.
-	c.task(t, "tasks/update", id, answer("1.who", "Eve"))
-	c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
-	done := c.until(t, id, "completed")
-	if !strings.Contains(string(done.Result), "Ada+Cat") {
-		t.Errorf("%s", done.Result)
-	}
-	events := map[audit.Type]int{}
-	var call, ended string
-	for _, e := range sink.taken() {
-		events[e.Type]++
-		switch e.Type {
-		case audit.ToolCalled:
-			call = e.RequestID
-		case audit.TaskEnded:
-			if ended = e.RequestID; e.Failure != "" || e.Tool != "ask" || e.Principal != "ada" {
-				t.Errorf("%+v", e)
-			}
-		case audit.TaskUpdate:
-			if e.Failure == "" && e.Object != "task of request "+call {
-				t.Errorf("%+v", e)
+		for _, rest := range []string{``, `,"inputResponses":7`, `,"inputResponses":{"1.who":7}`,
+			`,"inputResponses":{"1.who":{"action":"accept","content":{"name":7}}}`,
+			`,"inputResponses":{"1.who":{"roots":[]}}`} {
+			if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusBadRequest ||
+				!strings.Contains(got.body, "-32602") {
+				t.Errorf("%s: %s", rest, got)
 			}
 		}
-	}
-	if events[audit.TaskAsked] != 2 || events[audit.ToolCalled] != 1 || events[audit.TaskEnded] != 1 ||
-		call != ended || events[audit.TaskUpdate] != 12 {
-		t.Errorf("%v, %s, %s", events, call, ended)
-	}
+		for _, rest := range []string{`,"inputResponses":{}`, answer("2.who", "x"), answer("who", "x"),
+			`,"inputResponses":{"x":{"odd":[1]}}`} {
+			if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusOK {
+				t.Errorf("%s: %s", rest, got)
+			}
+		}
+		c.await(t, id, "input_required")
+		if got := c.task(t, "tasks/update", id, answer("1.who", "Ada")); got.status != http.StatusOK {
+			t.Fatal(got)
+		}
+		for got.Requests["2.pet"] == nil {
+			got = c.await(t, id, "input_required")
+		}
+		if len(got.Requests) != 1 {
+			t.Errorf("%+v", got)
+		}
+		// A late answer to the first question is ignored.
+		c.task(t, "tasks/update", id, answer("1.who", "Eve"))
+		c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
+		done := c.await(t, id, "completed")
+		if !strings.Contains(string(done.Result), "Ada+Cat") {
+			t.Errorf("%s", done.Result)
+		}
+		events := map[audit.Type]int{}
+		var call, ended string
+		for _, e := range sink.taken() {
+			events[e.Type]++
+			switch e.Type {
+			case audit.ToolCalled:
+				call = e.RequestID
+			case audit.TaskEnded:
+				if ended = e.RequestID; e.Failure != "" || e.Tool != "ask" || e.Principal != "ada" {
+					t.Errorf("%+v", e)
+				}
+			case audit.TaskUpdate:
+				if e.Failure == "" && e.Object != "task of request "+call {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		if events[audit.TaskAsked] != 2 || events[audit.ToolCalled] != 1 ||
+			events[audit.TaskEnded] != 1 ||
+			call != ended || events[audit.TaskUpdate] != 12 {
+			t.Errorf("%v, %s, %s", events, call, ended)
+		}
+	})
 }
 
 func TestTaskBeginsWithTheFirstAnswer(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{})
-	c := newTasks(url, "ada/ide/Member")
-	first := c.do(t, "tools/call", "late", `"name":"late"`)
-	var asked struct {
-		Result struct {
-			Type  string `json:"resultType"`
-			State string `json:"requestState"`
-		} `json:"result"`
-	}
-	if err := json.Unmarshal([]byte(first.body), &asked); err != nil ||
-		asked.Result.Type != "input_required" || strings.Contains(first.body, "taskId") {
-		t.Fatalf("%v: %s", err, first)
-	}
-	id := c.start(t, "late", answer("who", "Ada")+`,"requestState":"`+asked.Result.State+`"`).ID
-	c.until(t, id, "input_required")
-	c.task(t, "tasks/update", id, answer("1.pet", "Cat"))
-	if got := c.until(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
-		t.Errorf("%s", got.Result)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{})
+		c := newTasks(url, "ada/ide/Member")
+		first := c.do(t, "tools/call", "late", `"name":"late"`)
+		var asked struct {
+			Result struct {
+				Type  string `json:"resultType"`
+				State string `json:"requestState"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal([]byte(first.body), &asked); err != nil ||
+			asked.Result.Type != "input_required" || strings.Contains(first.body, "taskId") {
+			t.Fatalf("%v: %s", err, first)
+		}
+		id := c.start(t, "late", answer("who", "Ada")+`,"requestState":"`+asked.Result.State+`"`).ID
+		c.await(t, id, "input_required")
+		c.task(t, "tasks/update", id, answer("1.pet", "Cat"))
+		if got := c.await(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
+			t.Errorf("%s", got.Result)
+		}
+	})
 }
 
 func TestTasksAreBounded(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{MaxTasks: 3, MaxUserTasks: 2})
-	for _, step := range []struct {
-		token string
-		full  bool
-	}{{"ada/ide/Member", false}, {"ada/web/Member", false}, {"ada/ide/Member", true},
-		{"eve/ide/Member", false}, {"bob/ide/Member", true}} {
-		c := newTasks(url, step.token)
-		got := c.do(t, "tools/call", "only", `"name":"only"`)
-		if strings.Contains(got.body, `too many tasks`) != step.full ||
-			strings.Contains(got.body, `"isError":true`) != step.full {
-			t.Errorf("%s: %s", step.token, got)
-		}
-		if step.full { // the tasks of others refuse no call of a tool that runs without
-			got := c.do(t, "tools/call", "hasty", `"name":"hasty"`)
-			if !strings.Contains(got.body, "timed out after 50ms") || strings.Contains(got.body, "taskId") {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{MaxTasks: 3, MaxUserTasks: 2})
+		for _, step := range []struct {
+			token string
+			full  bool
+		}{{"ada/ide/Member", false}, {"ada/web/Member", false}, {"ada/ide/Member", true},
+			{"eve/ide/Member", false}, {"bob/ide/Member", true}} {
+			c := newTasks(url, step.token)
+			got := c.do(t, "tools/call", "only", `"name":"only"`)
+			if strings.Contains(got.body, `too many tasks`) != step.full ||
+				strings.Contains(got.body, `"isError":true`) != step.full {
 				t.Errorf("%s: %s", step.token, got)
 			}
+			if step.full { // the tasks of others refuse no call of a tool that runs without
+				got := c.do(t, "tools/call", "hasty", `"name":"hasty"`)
+				if !strings.Contains(got.body, "timed out after 5s") || strings.Contains(got.body, "taskId") {
+					t.Errorf("%s: %s", step.token, got)
+				}
+			}
 		}
-	}
-	c := newTasks(url, "ada/ide/Member")
-	big := c.do(t, "tools/call", "slow",
-		`"name":"slow","arguments":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
-	if !strings.Contains(big.body, "too large for a task") {
-		t.Errorf("%.300s", big)
-	}
+		c := newTasks(url, "ada/ide/Member")
+		big := c.do(t, "tools/call", "slow",
+			`"name":"slow","arguments":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+		if !strings.Contains(big.body, "too large for a task") {
+			t.Errorf("%.300s", big)
+		}
+	})
 }
 
 func TestTaskIsUnknownAfterItsTimeToLive(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{TaskTTL: 2 * time.Second})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "hasty", "").ID
-	c.until(t, id, "completed")
-	time.Sleep(2100 * time.Millisecond)
-	if got, never := c.task(t, "tasks/get", id, ""), c.task(t, "tasks/get", "x",
-		""); got.String() != never.String() {
-		t.Error(got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{TaskTTL: 2 * time.Second})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "hasty", "").ID
+		c.await(t, id, "completed")
+		time.Sleep(2100 * time.Millisecond)
+		if got, never := c.task(t, "tasks/get", id, ""), c.task(t, "tasks/get", "x",
+			""); got.String() != never.String() {
+			t.Error(got)
+		}
+	})
 }
 
 // TestTaskEndsWithTheCredentialOfItsCaller also reads the task with a newer credential, which lets
 // it go on.
 func TestTaskEndsWithTheCredentialOfItsCaller(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{})
-	until := func(d time.Duration) string {
-		return fmt.Sprintf("ada/ide/Member/%d", time.Now().Add(d).UnixMilli())
-	}
-	short := newTasks(url, until(1500*time.Millisecond))
-	left, kept := short.start(t, "slow", "").ID, short.start(t, "slow", "").ID
-	first, second := <-j.started, <-j.started
-	newer := newTasks(url, until(time.Hour))
-	newer.until(t, kept, "working")
-	select {
-	case <-first.Done():
-	case <-second.Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the run goes on without a credential")
-	}
-	time.Sleep(1500 * time.Millisecond)
-	if got := parseTask(t, newer.task(t, "tasks/get", left, "")); got.Status != "failed" ||
-		!strings.Contains(string(got.Error), "credential has expired") {
-		t.Errorf("%+v", got)
-	}
-	close(j.release)
-	got := newer.until(t, kept, "completed")
-	// The value of the call has ended with the call's credential.
-	if !strings.Contains(string(got.Result), `false <>`) {
-		t.Errorf("%s", got.Result)
-	}
-	for _, ctx := range []context.Context{first, second} {
-		if text := valueIn(ctx); text != "false <>" {
-			t.Errorf("the value after the task: %s", text)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{})
+		until := func(d time.Duration) string {
+			return fmt.Sprintf("ada/ide/Member/%d", time.Now().Add(d).UnixMilli())
 		}
-	}
+		short := newTasks(url, until(1500*time.Millisecond))
+		left, kept := short.start(t, "slow", "").ID, short.start(t, "slow", "").ID
+		first, second := <-j.started, <-j.started
+		newer := newTasks(url, until(time.Hour))
+		newer.await(t, kept, "working")
+		select {
+		case <-first.Done():
+		case <-second.Done():
+		case <-time.After(10 * time.Second):
+			t.Fatal("the run goes on without a credential")
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if got := parseTask(t, newer.task(t, "tasks/get", left, "")); got.Status != "failed" ||
+			!strings.Contains(string(got.Error), "credential has expired") {
+			t.Errorf("%+v", got)
+		}
+		close(j.release)
+		got := newer.await(t, kept, "completed")
+		// The value of the call has ended with the call's credential.
+		if !strings.Contains(string(got.Result), `false <>`) {
+			t.Errorf("%s", got.Result)
+		}
+		for _, ctx := range []context.Context{first, second} {
+			if text := valueIn(ctx); text != "false <>" {
+				t.Errorf("the value after the task: %s", text)
+			}
+		}
+	})
 }
 
 // A run keeps the role and scopes of its call: a newer credential with others, also fewer ones,
 // lets no run go on with the old ones.
 func TestNewerCredentialOfAnotherRoleExtendsNothing(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{})
-	token := func(role string, d time.Duration) *tasksClient {
-		return newTasks(url, fmt.Sprintf("ada/ide/%s/%d", role, time.Now().Add(d).UnixMilli()))
-	}
-	id := token("Admin", 1500*time.Millisecond).start(t, "slow", "").ID
-	ctx := <-j.started
-	newer := token("Member", time.Hour)
-	newer.until(t, id, "working")
-	select {
-	case <-ctx.Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the run goes on with the role of a credential that has ended")
-	}
-	if got := newer.until(t, id, "failed"); !strings.Contains(string(got.Error),
-		"credential has expired") {
-		t.Errorf("%+v", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{})
+		token := func(role string, d time.Duration) *tasksClient {
+			return newTasks(url, fmt.Sprintf("ada/ide/%s/%d", role, time.Now().Add(d).UnixMilli()))
+		}
+		id := token("Admin", 1500*time.Millisecond).start(t, "slow", "").ID
+		ctx := <-j.started
+		newer := token("Member", time.Hour)
+		newer.await(t, id, "working")
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Second):
+			t.Fatal("the run goes on with the role of a credential that has ended")
+		}
+		if got := newer.await(t, id, "failed"); !strings.Contains(string(got.Error),
+			"credential has expired") {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 func TestShutdownFailsTasks(t *testing.T) {
-	j, store := newJob(), task.NewMemory()
-	for _, own := range []task.Store{nil, store} {
-		s, url := taskServer(t, j, runtime.Options{Tasks: own})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		ctx := <-j.started
-		end, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		began := time.Now()
-		err := s.Shutdown(end)
-		cancel()
-		if own == nil && err != nil || own != nil && time.Since(began) < 250*time.Millisecond {
-			t.Errorf("%v after %s", err, time.Since(began))
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(5 * time.Second):
-			t.Fatal("the handler goes on")
-		}
-		if own != nil {
-			_, next := taskServer(t, j, runtime.Options{Tasks: own})
-			got := newTasks(next, "ada/ide/Member").until(t, id, "failed")
-			if !strings.Contains(string(got.Error), "shutting down") {
-				t.Errorf("%+v", got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, store := newJob(), task.NewMemory()
+		for _, own := range []task.Store{nil, store} {
+			s, url := taskServer(t, j, runtime.Options{Tasks: own})
+			c := newTasks(url, "ada/ide/Member")
+			id := c.start(t, "slow", "").ID
+			ctx := <-j.started
+			const grace = 10 * time.Second
+			end, cancel := context.WithTimeout(t.Context(), grace)
+			began := time.Now()
+			err := s.Shutdown(end)
+			cancel()
+			if own == nil && err != nil || own != nil && time.Since(began) < grace-time.Second {
+				t.Errorf("%v after %s", err, time.Since(began))
+			}
+			if synctest.Wait(); ctx.Err() == nil {
+				t.Error("the handler goes on")
+			}
+			if own != nil {
+				_, next := taskServer(t, j, runtime.Options{Tasks: own})
+				got := newTasks(next, "ada/ide/Member").await(t, id, "failed")
+				if !strings.Contains(string(got.Error), "shutting down") {
+					t.Errorf("%+v", got)
+				}
 			}
 		}
-	}
+	})
 }
 
 // failingOn is a sink that fails for events of a type that are no intents, until it is repaired.
@@ -648,29 +682,33 @@ func (f *failingOn) Record(ctx context.Context, e audit.Event) error {
 }
 
 func TestTaskStartsOnceItsCallIsRecorded(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.ToolCalled}})
-	c := newTasks(url, "ada/ide/Member")
-	if got := c.do(t, "tools/call", "slow", `"name":"slow"`); !strings.Contains(got.body,
-		"-32603") || strings.Contains(got.body, "taskId") {
-		t.Error(got)
-	}
-	select {
-	case <-j.started:
-		t.Error("the handler has started without a record")
-	case <-time.After(300 * time.Millisecond):
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.ToolCalled}})
+		c := newTasks(url, "ada/ide/Member")
+		if got := c.do(t, "tools/call", "slow", `"name":"slow"`); !strings.Contains(got.body,
+			"-32603") || strings.Contains(got.body, "taskId") {
+			t.Error(got)
+		}
+		if time.Sleep(time.Minute); len(j.started) > 0 {
+			t.Error("the handler has started without a record")
+		}
+	})
 }
 
 func TestResultOfATaskThatCannotBeRecordedIsWithheld(t *testing.T) {
-	j := newJob()
-	close(j.release)
-	_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskEnded}})
-	c := newTasks(url, "ada/ide/Member")
-	got := c.until(t, c.start(t, "slow", "").ID, "failed")
-	if string(got.Error) != `{"code":-32603,"message":"internal error"}` {
-		t.Errorf("%+v", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		close(j.release)
+		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskEnded}})
+		c := newTasks(url, "ada/ide/Member")
+		got := c.await(t, c.start(t, "slow", "").ID, "failed")
+		if string(got.Error) != `{"code":-32603,"message":"internal error"}` {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 // askingReader is a tool that reads a file by a grant and then asks. first runs before it asks.
@@ -688,95 +726,107 @@ func askingReader(tool toolset.Tool, first func()) toolset.Toolset {
 }
 
 func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
-	p, sink := &purse{}, &keeper{}
-	allowed := grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}
-	p.put(client("Member"), allowed)
-	options := runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
-		Audit: sink}
-	url := serve(t, newServer(t, options,
-		askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})))
-	c := newTasks(url, tokens["Member"])
-	const arguments = `,"arguments":{"path":"docs/a.md"}`
-	id := c.start(t, "read", arguments).ID
-	c.until(t, id, "input_required") // the record is there before
-	events := sink.taken()
-	if e := events[len(events)-1]; e.Type != audit.TaskAsked || len(e.Grants) != 1 ||
-		e.Grants[0].Grant != "1.0" || e.Failure != "" || e.RequestID != events[0].RequestID {
-		t.Errorf("%+v", e)
-	}
-	// The second run of a call with answers that nobody asked for has another grant.
-	url = serve(t, newServer(t, options,
-		askingReader(toolset.Tool{Unsolicited: true}, func() { p.put(client("Member"), allowed) })))
-	got := newRaw(t, url, tokens["Member"], "2026-07-28").call(t, "read", arguments+
-		`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`, nil)
-	if !strings.Contains(got.body, "AAda") {
-		t.Fatal(got)
-	}
-	events = sink.taken()
-	if e := events[len(events)-1]; len(e.Grants) != 2 || e.Grants[0].Grant != "1.0" ||
-		e.Grants[1].Grant != "2.0" {
-		t.Errorf("%+v", e)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, sink := &purse{}, &keeper{}
+		allowed := grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}
+		p.put(client("Member"), allowed)
+		options := runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
+			Audit: sink}
+		url := serve(t, newServer(t, options,
+			askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})))
+		c := newTasks(url, tokens["Member"])
+		const arguments = `,"arguments":{"path":"docs/a.md"}`
+		id := c.start(t, "read", arguments).ID
+		c.await(t, id, "input_required") // the record is there before
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Type != audit.TaskAsked || len(e.Grants) != 1 ||
+			e.Grants[0].Grant != "1.0" || e.Failure != "" || e.RequestID != events[0].RequestID {
+			t.Errorf("%+v", e)
+		}
+		// The second run of a call with answers that nobody asked for has another grant.
+		url = serve(t, newServer(t, options,
+			askingReader(toolset.Tool{Unsolicited: true}, func() { p.put(client("Member"), allowed) })))
+		got := newRaw(t, url, tokens["Member"], "2026-07-28").call(t, "read", arguments+
+			`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`, nil)
+		if !strings.Contains(got.body, "AAda") {
+			t.Fatal(got)
+		}
+		events = sink.taken()
+		if e := events[len(events)-1]; len(e.Grants) != 2 || e.Grants[0].Grant != "1.0" ||
+			e.Grants[1].Grant != "2.0" {
+			t.Errorf("%+v", e)
+		}
+	})
 }
 
 func TestQuestionsThatCannotBeRecordedAreWithheld(t *testing.T) {
-	sink := &failingOn{kind: audit.TaskAsked}
-	_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	got := c.until(t, c.start(t, "ask", "").ID, "failed")
-	if string(got.Error) != `{"code":-32603,"message":"internal error"}` || got.Requests != nil {
-		t.Errorf("%+v", got)
-	}
-	events := sink.taken()
-	if !slices.ContainsFunc(events, func(e audit.Event) bool {
-		return e.Type == audit.TaskEnded && e.Failure == audit.Crashed
-	}) {
-		t.Errorf("%+v", events)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := &failingOn{kind: audit.TaskAsked}
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		got := c.await(t, c.start(t, "ask", "").ID, "failed")
+		if string(got.Error) != `{"code":-32603,"message":"internal error"}` || got.Requests != nil {
+			t.Errorf("%+v", got)
+		}
+		events := sink.taken()
+		if !slices.ContainsFunc(events, func(e audit.Event) bool {
+			return e.Type == audit.TaskEnded && e.Failure == audit.Crashed
+		}) {
+			t.Errorf("%+v", events)
+		}
+	})
 }
 
 func TestTaskIsCancelledOnceThatIsRecorded(t *testing.T) {
-	j := newJob()
-	_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskCancel}})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	ctx := <-j.started
-	if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, "-32603") {
-		t.Error(got)
-	}
-	if c.until(t, id, "working"); ctx.Err() != nil {
-		t.Error("the run has ended without a record")
-	}
-	close(j.release)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskCancel}})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		ctx := <-j.started
+		if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, "-32603") {
+			t.Error(got)
+		}
+		if c.await(t, id, "working"); ctx.Err() != nil {
+			t.Error("the run has ended without a record")
+		}
+		close(j.release)
+	})
 }
 
 // TestAnswersThatCannotBeRecordedAreNotKept looks at the store too: another replica must not start
 // a run with them.
 func TestAnswersThatCannotBeRecordedAreNotKept(t *testing.T) {
-	store, sink := &created{Store: task.NewMemory()}, &failingOn{kind: audit.TaskUpdate}
-	_, url := taskServer(t, newJob(), runtime.Options{Tasks: store, Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "ask", "").ID
-	c.until(t, id, "input_required")
-	if got := c.task(t, "tasks/update", id, answer("1.who", "Eve")); !strings.Contains(got.body,
-		"-32603") {
-		t.Error(got)
-	}
-	r, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
-	if err != nil || r.Status != task.InputRequired || r.Answers != nil || r.Run != "" {
-		t.Errorf("%v %+v", err, r)
-	}
-	sink.repaired.Store(true)
-	soon(t, "the answer is taken", func() bool {
-		return c.task(t, "tasks/update", id, answer("1.who", "Ada")).status == http.StatusOK
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, sink := &created{Store: task.NewMemory()}, &failingOn{kind: audit.TaskUpdate}
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store, Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "ask", "").ID
+		c.await(t, id, "input_required")
+		if got := c.task(t, "tasks/update", id, answer("1.who", "Eve")); !strings.Contains(got.body,
+			"-32603") {
+			t.Error(got)
+		}
+		r, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
+		if err != nil || r.Status != task.InputRequired || r.Answers != nil || r.Run != "" {
+			t.Errorf("%v %+v", err, r)
+		}
+		sink.repaired.Store(true)
+		time.Sleep(time.Minute) // the server tries the sink again
+		c.task(t, "tasks/update", id, answer("1.who", "Ada"))
+		synctest.Wait()
+		if got := c.await(t, id, "input_required"); got.Requests["2.pet"] == nil {
+			t.Errorf("%+v", got)
+		}
+		c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
+		if got := c.await(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
+			t.Errorf("%s", got.Result)
+		}
 	})
-	for got := c.until(t, id, "input_required"); got.Requests["2.pet"] == nil; {
-		got = c.until(t, id, "input_required")
-	}
-	c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
-	if got := c.until(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
-		t.Errorf("%s", got.Result)
-	}
 }
 
 // readonly is a store that takes no changes.
@@ -792,34 +842,37 @@ func (r readonly) Change(context.Context, task.Owner, string,
 
 // The event of a change is durable before the change, so that a second one has its failure.
 func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
-	for _, test := range []struct {
-		err  error
-		body string
-		want audit.Failure
-	}{
-		{errors.New("read only: secret.example"), `"code":-32603,"message":"internal error"`,
-			audit.Errored},
-		{task.ErrFull, `"code":-32602,"message":"the server has no room for the task"`,
-			audit.Limited},
-		{task.ErrUnknown, `"code":-32602,"message":"unknown task"`, audit.Denied},
-	} {
-		j, sink := newJob(), &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Audit: sink,
-			Tasks: readonly{task.NewMemory(), test.err}})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
-			t.Error(got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			err  error
+			body string
+			want audit.Failure
+		}{
+			{errors.New("read only: secret.example"), `"code":-32603,"message":"internal error"`,
+				audit.Errored},
+			{task.ErrFull, `"code":-32602,"message":"the server has no room for the task"`,
+				audit.Limited},
+			{task.ErrUnknown, `"code":-32602,"message":"unknown task"`, audit.Denied},
+		} {
+			j, sink := newJob(), &keeper{}
+			_, url := taskServer(t, j, runtime.Options{Audit: sink,
+				Tasks: readonly{task.NewMemory(), test.err}})
+			c := newTasks(url, "ada/ide/Member")
+			id := c.start(t, "slow", "").ID
+			if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
+				t.Error(got)
+			}
+			events := sink.taken()
+			i := slices.IndexFunc(events, func(e audit.Event) bool { return e.Failure != "" })
+			if i < 0 || events[i].Type != audit.TaskCancel || events[i].Failure != test.want ||
+				events[i-1].Type != audit.TaskCancel ||
+				events[i].Object != "task of request "+events[0].RequestID {
+				t.Errorf("%v: %+v", test.err, events)
+			}
+			close(j.release)
 		}
-		events := sink.taken()
-		i := slices.IndexFunc(events, func(e audit.Event) bool { return e.Failure != "" })
-		if i < 0 || events[i].Type != audit.TaskCancel || events[i].Failure != test.want ||
-			events[i-1].Type != audit.TaskCancel ||
-			events[i].Object != "task of request "+events[0].RequestID {
-			t.Errorf("%v: %+v", test.err, events)
-		}
-		close(j.release)
-	}
+	})
 }
 
 // hastyStore cancels each task before its run can start.
@@ -837,77 +890,86 @@ func (h hastyStore) Create(ctx context.Context, r task.Record, l task.Limits) er
 }
 
 func TestHandlerOfACancelledTaskDoesNotStart(t *testing.T) {
-	j, sink := newJob(), &keeper{}
-	s, url := taskServer(t, j, runtime.Options{Tasks: hastyStore{task.NewMemory()}, Audit: sink})
-	newTasks(url, "ada/ide/Member").start(t, "slow", "")
-	if err := s.Shutdown(t.Context()); err != nil { // waits for the run
-		t.Error(err)
-	}
-	if len(j.started) > 0 {
-		t.Error("the handler has run")
-	}
-	events := sink.taken()
-	if len(events) != 2 || events[1].Type != audit.TaskEnded ||
-		events[1].Axis != audit.AxisCancelled || events[1].Failure != audit.Errored {
-		t.Errorf("%+v", events)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, sink := newJob(), &keeper{}
+		s, url := taskServer(t, j, runtime.Options{Tasks: hastyStore{task.NewMemory()}, Audit: sink})
+		newTasks(url, "ada/ide/Member").start(t, "slow", "")
+		if err := s.Shutdown(t.Context()); err != nil { // waits for the run
+			t.Error(err)
+		}
+		if len(j.started) > 0 {
+			t.Error("the handler has run")
+		}
+		events := sink.taken()
+		if len(events) != 2 || events[1].Type != audit.TaskEnded ||
+			events[1].Axis != audit.AxisCancelled || events[1].Failure != audit.Errored {
+			t.Errorf("%+v", events)
+		}
+	})
 }
 
 // TestEndOfALostTaskIsRecordedOnce: a replica that has lost its task, because it could not renew
 // the lease, leaves the record to the replica that has ended the task.
 func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
-	for _, tool := range []string{"slow", "ask"} {
-		j, store, sink := newJob(), &created{Store: task.NewMemory()}, &keeper{}
-		begun := make(chan struct{})
-		s, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink,
-			Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
-				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-					close(begun)
-					<-j.release
-					return next(ctx, m)
-				}
-			}}})
-		newTasks(url, "ada/ide/Member").start(t, tool, "")
-		<-begun
-		if _, err := store.Change(t.Context(), store.made.Owner, store.made.ID,
-			func(r *task.Record) error {
-				r.Status, r.Run = task.Failed, ""
-				return nil
-			}); err != nil {
-			t.Fatal(err)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, tool := range []string{"slow", "ask"} {
+			j, store, sink := newJob(), &created{Store: task.NewMemory()}, &keeper{}
+			begun := make(chan struct{})
+			s, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink,
+				Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
+					return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+						close(begun)
+						<-j.release
+						return next(ctx, m)
+					}
+				}}})
+			newTasks(url, "ada/ide/Member").start(t, tool, "")
+			<-begun
+			if _, err := store.Change(t.Context(), store.made.Owner, store.made.ID,
+				func(r *task.Record) error {
+					r.Status, r.Run = task.Failed, ""
+					return nil
+				}); err != nil {
+				t.Fatal(err)
+			}
+			close(j.release)
+			if err := s.Shutdown(t.Context()); err != nil { // waits for the run
+				t.Error(err)
+			}
+			if events := sink.taken(); len(events) != 1 || events[0].Type != audit.ToolCalled {
+				t.Errorf("%s: %+v", tool, events)
+			}
 		}
-		close(j.release)
-		if err := s.Shutdown(t.Context()); err != nil { // waits for the run
-			t.Error(err)
-		}
-		if events := sink.taken(); len(events) != 1 || events[0].Type != audit.ToolCalled {
-			t.Errorf("%s: %+v", tool, events)
-		}
-	}
+	})
 }
 
 func TestEventReportsAResultThatIsTooLarge(t *testing.T) {
-	g := newJob().toolset().Generated()
-	for i := range g.Tools {
-		if g.Tools[i].Name == "fail" {
-			g.Tools[i].Call = func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Structured(map[string]string{"x": strings.Repeat("x", 1<<20)}, nil)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newJob().toolset().Generated()
+		for i := range g.Tools {
+			if g.Tools[i].Name == "fail" {
+				g.Tools[i].Call = func(context.Context, toolset.Call) (toolset.Result, error) {
+					return toolset.Structured(map[string]string{"x": strings.Repeat("x", 1<<20)}, nil)
+				}
 			}
 		}
-	}
-	sink := &keeper{}
-	url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
-		toolset.NewToolset(g)))
-	c := newTasks(url, "ada/ide/Member")
-	got := c.until(t, c.start(t, "fail", "").ID, "failed")
-	if !strings.Contains(got.Message, "larger than 1 MiB") {
-		t.Errorf("%+v", got)
-	}
-	events := sink.taken()
-	if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Limited ||
-		e.Missing != "task size" {
-		t.Errorf("%+v", e)
-	}
+		sink := &keeper{}
+		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
+			toolset.NewToolset(g)))
+		c := newTasks(url, "ada/ide/Member")
+		got := c.await(t, c.start(t, "fail", "").ID, "failed")
+		if !strings.Contains(got.Message, "larger than 1 MiB") {
+			t.Errorf("%+v", got)
+		}
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Limited ||
+			e.Missing != "task size" {
+			t.Errorf("%+v", e)
+		}
+	})
 }
 
 // panickingAt is a log handler that panics at one message.
@@ -929,30 +991,36 @@ func (p panickingAt) WithGroup(string) slog.Handler { return p }
 
 // The program's log handler may panic after a task was created, and before its run starts.
 func TestTaskWhoseRequestPanicsEnds(t *testing.T) {
-	j, store := newJob(), &created{Store: task.NewMemory()}
-	_, url := taskServer(t, j, runtime.Options{Tasks: store,
-		Audit: &failingOn{kind: audit.ToolCalled}, Logger: slog.New(panickingAt{quiet().Handler(),
-			"the outcome of a call could not be recorded; the call has run, and the server " +
-				"withholds its response"})})
-	if got := newTasks(url, "ada/ide/Member").do(t, "tools/call", "slow",
-		`"name":"slow"`); !strings.Contains(got.body, "-32603") {
-		t.Error(got)
-	}
-	r, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
-	if err != nil || r.Status != task.Failed || r.Run != "" {
-		t.Errorf("%v %+v", err, r)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, store := newJob(), &created{Store: task.NewMemory()}
+		_, url := taskServer(t, j, runtime.Options{Tasks: store,
+			Audit: &failingOn{kind: audit.ToolCalled}, Logger: slog.New(panickingAt{quiet().Handler(),
+				"the outcome of a call could not be recorded; the call has run, and the server " +
+					"withholds its response"})})
+		if got := newTasks(url, "ada/ide/Member").do(t, "tools/call", "slow",
+			`"name":"slow"`); !strings.Contains(got.body, "-32603") {
+			t.Error(got)
+		}
+		r, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
+		if err != nil || r.Status != task.Failed || r.Run != "" {
+			t.Errorf("%v %+v", err, r)
+		}
+	})
 }
 
 // The program's log handler runs on the goroutine of a run, which nothing else recovers.
 func TestLogHandlerThatPanicsEndsNoTask(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{
-		Logger: slog.New(panickingAt{quiet().Handler(), "call failed"})})
-	c := newTasks(url, "ada/ide/Member")
-	if got := c.until(t, c.start(t, "fail", "").ID, "failed"); !strings.Contains(got.Message,
-		"broken") {
-		t.Errorf("%+v", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{
+			Logger: slog.New(panickingAt{quiet().Handler(), "call failed"})})
+		c := newTasks(url, "ada/ide/Member")
+		if got := c.await(t, c.start(t, "fail", "").ID, "failed"); !strings.Contains(got.Message,
+			"broken") {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 // created is a store that keeps the newest of its tasks.
@@ -969,118 +1037,129 @@ func (c *created) Create(ctx context.Context, r task.Record, l task.Limits) erro
 // TestSessionOfATask: the session of a handler of go-sdk's shape takes progress, and reaches no
 // client.
 func TestSessionOfATask(t *testing.T) {
-	g := newJob().toolset().Generated()
-	release := make(chan struct{})
-	for i := range g.Tools {
-		if g.Tools[i].Name != "fail" {
-			continue
-		}
-		g.Tools[i].SDK = true
-		g.Tools[i].Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
-			session := toolset.Request[mcp.CallToolRequest](c).Session
-			client := session.InitializeParams()
-			if client.ProtocolVersion != "2026-07-28" || client.Capabilities.Elicitation == nil ||
-				session.ID() != "" {
-				t.Errorf("%q %+v", session.ID(), client)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newJob().toolset().Generated()
+		release := make(chan struct{})
+		for i := range g.Tools {
+			if g.Tools[i].Name != "fail" {
+				continue
 			}
-			for done := range 2 {
-				if err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-					Progress: float64(done + 1), Message: valueIn(ctx)}); err != nil {
-					t.Error(err)
+			g.Tools[i].SDK = true
+			g.Tools[i].Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+				session := toolset.Request[mcp.CallToolRequest](c).Session
+				client := session.InitializeParams()
+				if client.ProtocolVersion != "2026-07-28" || client.Capabilities.Elicitation == nil ||
+					session.ID() != "" {
+					t.Errorf("%q %+v", session.ID(), client)
 				}
-			}
-			<-release
-			var all error
-			//lint:ignore SA1019 calls that need a client
-			_, roots := session.ListRoots(ctx, nil)
-			_, form := session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
-			for _, err := range []error{roots, form, session.Ping(ctx, nil)} {
-				if err == nil {
-					t.Error("a request has reached the client")
+				for done := range 2 {
+					if err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+						Progress: float64(done + 1), Message: valueIn(ctx)}); err != nil {
+						t.Error(err)
+					}
 				}
-				all = errors.Join(all, err)
+				<-release
+				var all error
+				//lint:ignore SA1019 calls that need a client
+				_, roots := session.ListRoots(ctx, nil)
+				_, form := session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
+				for _, err := range []error{roots, form, session.Ping(ctx, nil)} {
+					if err == nil {
+						t.Error("a request has reached the client")
+					}
+					all = errors.Join(all, err)
+				}
+				return toolset.Result{}, all
 			}
-			return toolset.Result{}, all
 		}
-	}
-	sink := &keeper{}
-	url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
-		toolset.NewToolset(g)))
-	c := newTasks(url, "ada/ide/Member")
-	started := c.do(t, "tools/call", "fail", `"name":"fail"`) // a stream, by go-sdk
-	_, started.body, _ = strings.Cut(started.body, "data: ")
-	id := parseTask(t, started).ID
-	soon(t, "the progress is its message", func() bool {
-		return parseTask(t, c.task(t, "tasks/get", id, "")).Message == "2: true <***MASKED***>"
+		sink := &keeper{}
+		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
+			toolset.NewToolset(g)))
+		c := newTasks(url, "ada/ide/Member")
+		started := c.do(t, "tools/call", "fail", `"name":"fail"`) // a stream, by go-sdk
+		_, started.body, _ = strings.Cut(started.body, "data: ")
+		id := parseTask(t, started).ID
+		time.Sleep(2 * time.Second) // progress is stored once a second
+		progress := parseTask(t, c.task(t, "tasks/get", id, ""))
+		if progress.Message != "2: true <***MASKED***>" {
+			t.Errorf("%+v", progress)
+		}
+		close(release)
+		got := c.await(t, id, "completed")
+		for _, want := range []string{`roots/list`, `elicitation/create`, `InputRequests`,
+			`no connection to its client`, `"isError":true`} {
+			if !strings.Contains(string(got.Result), want) {
+				t.Errorf("%s lacks %s", got.Result, want)
+			}
+		}
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored {
+			t.Errorf("%+v", e)
+		}
 	})
-	close(release)
-	got := c.until(t, id, "completed")
-	for _, want := range []string{`roots/list`, `elicitation/create`, `InputRequests`,
-		`no connection to its client`, `"isError":true`} {
-		if !strings.Contains(string(got.Result), want) {
-			t.Errorf("%s lacks %s", got.Result, want)
-		}
-	}
-	events := sink.taken()
-	if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored {
-		t.Errorf("%+v", e)
-	}
 }
 
 // TestAdoptedServerHasNoTasks: a tool of a toolset runs without one, and the extension is unknown.
 func TestAdoptedServerHasNoTasks(t *testing.T) {
-	j := newJob()
-	close(j.release)
-	options := runtime.Options{Identity: taskUsers(), Logger: quiet()}
-	if _, err := runtime.Adopt(existing("own"), options, nil, j.toolset()); err == nil ||
-		!strings.Contains(err.Error(), `tool "only" runs as a task only`) {
-		t.Error(err)
-	}
-	s, err := runtime.Adopt(existing("own"), options,
-		map[string]access.Rule{"own": {Authenticated: true}}, j.toolset().Without("only", "secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newTasks(serve(t, s), "ada/ide/Member")
-	for _, tool := range []string{"slow", "own"} {
-		if got := c.do(t, "tools/call", tool, `"name":"`+tool+`"`); !strings.Contains(got.body,
-			`"resultType":"complete"`) || strings.Contains(got.body, "taskId") {
-			t.Errorf("%s: %s", tool, got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		close(j.release)
+		options := runtime.Options{Identity: taskUsers(), Logger: quiet()}
+		if _, err := runtime.Adopt(existing("own"), options, nil, j.toolset()); err == nil ||
+			!strings.Contains(err.Error(), `tool "only" runs as a task only`) {
+			t.Error(err)
 		}
-	}
-	if got := c.do(t, "server/discover", "", `"x":1`); strings.Contains(got.body, "tasks") {
-		t.Error(got)
-	}
-	a, b := c.task(t, "tasks/get", "x", ""), c.do(t, "tasks/got", "x", `"taskId":"x"`)
-	if strings.ReplaceAll(a.String(), "tasks/get", "tasks/got") != b.String() {
-		t.Errorf("tasks/get is known: %s", a)
-	}
+		s, err := runtime.Adopt(existing("own"), options,
+			map[string]access.Rule{"own": {Authenticated: true}}, j.toolset().Without("only", "secret"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newTasks(serve(t, s), "ada/ide/Member")
+		for _, tool := range []string{"slow", "own"} {
+			if got := c.do(t, "tools/call", tool, `"name":"`+tool+`"`); !strings.Contains(got.body,
+				`"resultType":"complete"`) || strings.Contains(got.body, "taskId") {
+				t.Errorf("%s: %s", tool, got)
+			}
+		}
+		if got := c.do(t, "server/discover", "", `"x":1`); strings.Contains(got.body, "tasks") {
+			t.Error(got)
+		}
+		a, b := c.task(t, "tasks/get", "x", ""), c.do(t, "tasks/got", "x", `"taskId":"x"`)
+		if strings.ReplaceAll(a.String(), "tasks/get", "tasks/got") != b.String() {
+			t.Errorf("tasks/get is known: %s", a)
+		}
+	})
 }
 
 func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
-	j := newJob()
-	close(j.release)
-	var mu sync.Mutex
-	var got []string
-	_, url := taskServer(t, j, runtime.Options{Interceptors: []intercept.Middleware{
-		func(next intercept.Next) intercept.Next {
-			return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-				res, err := next(ctx, m)
-				mu.Lock()
-				defer mu.Unlock()
-				got = append(got, fmt.Sprintf("%s %v", m.Method, err))
-				if r, ok := res.(*mcp.CallToolResult); ok {
-					r.Content = []mcp.Content{&mcp.TextContent{Text: "changed"}}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		close(j.release)
+		var mu sync.Mutex
+		var got []string
+		_, url := taskServer(t, j, runtime.Options{Interceptors: []intercept.Middleware{
+			func(next intercept.Next) intercept.Next {
+				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+					res, err := next(ctx, m)
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, fmt.Sprintf("%s %v", m.Method, err))
+					if r, ok := res.(*mcp.CallToolResult); ok {
+						r.Content = []mcp.Content{&mcp.TextContent{Text: "changed"}}
+					}
+					return res, err
 				}
-				return res, err
-			}
-		}}})
-	c := newTasks(url, "ada/ide/Member")
-	done := c.until(t, c.start(t, "slow", "").ID, "completed")
-	if !strings.Contains(string(done.Result), "changed") || len(got) != 1 ||
-		got[0] != "tools/call <nil>" {
-		t.Errorf("%q: %s", got, done.Result)
-	}
+			}}})
+		c := newTasks(url, "ada/ide/Member")
+		done := c.await(t, c.start(t, "slow", "").ID, "completed")
+		if !strings.Contains(string(done.Result), "changed") || len(got) != 1 ||
+			got[0] != "tools/call <nil>" {
+			t.Errorf("%q: %s", got, done.Result)
+		}
+	})
 }
 
 // unavailable is a store whose database is gone.
@@ -1095,15 +1174,18 @@ func (unavailable) Get(context.Context, task.Owner, string) (task.Record, error)
 }
 
 func TestTasksWithoutTheirStoreAreInternalErrors(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{Tasks: unavailable{}})
-	c := newTasks(url, "ada/ide/Member")
-	for _, got := range []reply{c.do(t, "tools/call", "slow", `"name":"slow"`),
-		c.task(t, "tasks/get", "x", ""), c.task(t, "tasks/cancel", "x", ""),
-		c.task(t, "tasks/update", "x", `,"inputResponses":{}`)} {
-		if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
-			t.Error(got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: unavailable{}})
+		c := newTasks(url, "ada/ide/Member")
+		for _, got := range []reply{c.do(t, "tools/call", "slow", `"name":"slow"`),
+			c.task(t, "tasks/get", "x", ""), c.task(t, "tasks/cancel", "x", ""),
+			c.task(t, "tasks/update", "x", `,"inputResponses":{}`)} {
+			if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
+				t.Error(got)
+			}
 		}
-	}
+	})
 }
 
 // crashing is a store whose driver panics.
@@ -1116,89 +1198,96 @@ func (crashing) Get(context.Context, task.Owner, string) (task.Record, error) {
 }
 
 func TestRequestOfATaskWhoseStorePanicsIsRecorded(t *testing.T) {
-	sink := &keeper{}
-	_, url := taskServer(t, newJob(), runtime.Options{Tasks: crashing{}, Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	for want, send := range map[audit.Type]func() reply{
-		audit.ToolCalled: func() reply { return c.do(t, "tools/call", "slow", `"name":"slow"`) },
-		audit.TaskCancel: func() reply { return c.task(t, "tasks/cancel", "x", "") },
-		audit.TaskUpdate: func() reply { return c.task(t, "tasks/update", "x", `,"inputResponses":{}`) },
-	} {
-		if got := send(); !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
-			t.Error(got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := &keeper{}
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: crashing{}, Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		for want, send := range map[audit.Type]func() reply{
+			audit.ToolCalled: func() reply { return c.do(t, "tools/call", "slow", `"name":"slow"`) },
+			audit.TaskCancel: func() reply { return c.task(t, "tasks/cancel", "x", "") },
+			audit.TaskUpdate: func() reply { return c.task(t, "tasks/update", "x", `,"inputResponses":{}`) },
+		} {
+			if got := send(); !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
+				t.Error(got)
+			}
+			events := sink.taken()
+			if n := len(events); n == 0 || events[n-1].Type != want ||
+				events[n-1].Failure != audit.Errored {
+				t.Errorf("%s: %+v", want, events)
+			}
 		}
-		events := sink.taken()
-		if n := len(events); n == 0 || events[n-1].Type != want ||
-			events[n-1].Failure != audit.Errored {
-			t.Errorf("%s: %+v", want, events)
-		}
-	}
+	})
 }
 
 func TestTasksOnStdio(t *testing.T) {
-	j := newJob()
-	s := newServer(t, runtime.Options{Identity: taskUsers()}, j.toolset())
-	in, write := io.Pipe()
-	read, out := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- s.RunIO(t.Context(), in, out, access.Principal{Subject: "ada", Role: "Member"})
-	}()
-	lines := bufio.NewReader(read)
-	send := func(method, params string) taskReply {
-		t.Helper()
-		if _, err := fmt.Fprintf(write, `{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s,%s}}`+"\n",
-			method, tasksMeta, params); err != nil {
-			t.Fatal(err)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob()
+		s := newServer(t, runtime.Options{Identity: taskUsers()}, j.toolset())
+		shutDown(t, s)
+		in, write := io.Pipe()
+		read, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- s.RunIO(t.Context(), in, out, access.Principal{Subject: "ada", Role: "Member"})
+		}()
+		lines := bufio.NewReader(read)
+		send := func(method, params string) taskReply {
+			t.Helper()
+			if _, err := fmt.Fprintf(write, `{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s,%s}}`+"\n",
+				method, tasksMeta, params); err != nil {
+				t.Fatal(err)
+			}
+			text, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			return parseTask(t, reply{status: http.StatusOK, body: text})
 		}
-		text, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
+		id := send("tools/call", `"name":"slow"`).ID // the first message passes through go-sdk
+		other := send("tools/call", `"name":"slow"`).ID
+		close(j.release)
+		for _, id := range []string{id, other} {
+			for send("tasks/get", `"taskId":"`+id+`"`).Status != "completed" {
+				time.Sleep(10 * time.Millisecond)
+			}
 		}
-		return parseTask(t, reply{status: http.StatusOK, body: text})
-	}
-	id := send("tools/call", `"name":"slow"`).ID // the first message passes through go-sdk
-	other := send("tools/call", `"name":"slow"`).ID
-	close(j.release)
-	for _, id := range []string{id, other} {
-		for send("tasks/get", `"taskId":"`+id+`"`).Status != "completed" {
-			time.Sleep(10 * time.Millisecond)
+		if err := errors.Join(write.Close(), <-ended); err != nil {
+			t.Error(err)
 		}
-	}
-	if err := errors.Join(write.Close(), <-ended); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 // TestTaskOfARevokedToolIsUnknown also waits until the run has ended, which is recorded.
 func TestTaskOfARevokedToolIsUnknown(t *testing.T) {
-	j, source, sink := newJob(), &shelf{}, &keeper{}
-	_, url := taskServer(t, j, runtime.Options{Catalogs: source, Audit: sink})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	ctx := <-j.started
-	never := c.task(t, "tasks/get", "x", "")
-	source.turnOff("slow")
-	soon(t, "the task is unknown", func() bool {
-		return c.task(t, "tasks/get", id, "").String() == never.String()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, source, sink := newJob(), &shelf{}, &keeper{}
+		_, url := taskServer(t, j, runtime.Options{Catalogs: source, Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		ctx := <-j.started
+		never := c.task(t, "tasks/get", "x", "")
+		source.turnOff("slow")
+		synctest.Wait()
+		if got := c.task(t, "tasks/get", id, ""); got.String() != never.String() {
+			t.Errorf("the task of a tool that is off: %s", got)
+		}
+		if time.Sleep(20 * time.Second); ctx.Err() == nil {
+			t.Error("the handler goes on")
+		}
+		source.turnOff()
+		synctest.Wait()
+		if got := c.await(t, id, "failed"); !strings.Contains(got.Message, "permission was revoked") {
+			t.Errorf("%+v", got)
+		}
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored ||
+			!strings.Contains(e.Missing, "revoked") {
+			t.Errorf("%+v", e)
+		}
 	})
-	select {
-	case <-ctx.Done():
-	case <-time.After(20 * time.Second):
-		t.Fatal("the handler goes on")
-	}
-	source.turnOff()
-	soon(t, "the tool is on", func() bool {
-		return c.task(t, "tasks/get", id, "").String() != never.String()
-	})
-	if got := c.until(t, id, "failed"); !strings.Contains(got.Message, "permission was revoked") {
-		t.Errorf("%+v", got)
-	}
-	events := sink.taken()
-	if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored ||
-		!strings.Contains(e.Missing, "revoked") {
-		t.Errorf("%+v", e)
-	}
 }
 
 // counting counts the calls of a store.
@@ -1221,49 +1310,55 @@ func (c *counting) Change(ctx context.Context, o task.Owner, id string,
 // TestNoTaskIsSubscribedTo: notifications of tasks are optional, so that the acknowledgement leaves
 // out all ids. Only a client that does not declare the extension is refused.
 func TestNoTaskIsSubscribedTo(t *testing.T) {
-	_, url := taskServer(t, newJob(), runtime.Options{})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	without := newRaw(t, url, "ada/ide/Member", "2026-07-28")
-	for _, of := range []string{id, strings.Repeat("a", 26)} {
-		listen := `"notifications":{"taskIds":["` + of + `"]}`
-		if got := c.do(t, "subscriptions/listen", "", listen); got.status != http.StatusOK ||
-			!strings.Contains(got.body, `"notifications":{}`) || strings.Contains(got.body, of) {
-			t.Error(got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, url := taskServer(t, newJob(), runtime.Options{})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		without := newRaw(t, url, "ada/ide/Member", "2026-07-28")
+		for _, of := range []string{id, strings.Repeat("a", 26)} {
+			listen := `"notifications":{"taskIds":["` + of + `"]}`
+			if got := c.do(t, "subscriptions/listen", "", listen); got.status != http.StatusOK ||
+				!strings.Contains(got.body, `"notifications":{}`) || strings.Contains(got.body, of) {
+				t.Error(got)
+			}
+			if got := without.ask(t, "subscriptions/listen", listen,
+				nil); got.status != http.StatusBadRequest || !strings.Contains(got.body, `"code":-32021`) ||
+				!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":{`+
+					`"io.modelcontextprotocol/tasks":{}}}}`) {
+				t.Error(got)
+			}
+			old := newRaw(t, url, "ada/ide/Member", "2025-11-25")
+			got := old.ask(t, "subscriptions/listen", listen, nil)
+			if strings.Contains(got.body, "-32021") || strings.Contains(got.body, of) {
+				t.Error(got)
+			}
 		}
-		if got := without.ask(t, "subscriptions/listen", listen,
-			nil); got.status != http.StatusBadRequest || !strings.Contains(got.body, `"code":-32021`) ||
-			!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":{`+
-				`"io.modelcontextprotocol/tasks":{}}}}`) {
-			t.Error(got)
-		}
-		old := newRaw(t, url, "ada/ide/Member", "2025-11-25")
-		if got := old.ask(t, "subscriptions/listen", listen, nil); strings.Contains(got.body, "-32021") ||
-			strings.Contains(got.body, of) {
-			t.Error(got)
-		}
-	}
+	})
 }
 
 // TestUnknownTasksAreLookedUpAlike compares what an answer costs: one look by owner and id, which
 // finds no row for an id of somebody else.
 func TestUnknownTasksAreLookedUpAlike(t *testing.T) {
-	store := &counting{Store: task.NewMemory()}
-	_, url := taskServer(t, newJob(), runtime.Options{Tasks: store})
-	owner := newTasks(url, "ada/ide/Member")
-	id := owner.start(t, "ask", "").ID
-	owner.until(t, id, "input_required") // nothing runs, so nothing else reads the store
-	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		for caller, of := range map[string]string{"ada/ide/Member": "never", "eve/ide/Admin": id,
-			"ada/web/Admin": id, "": id, "ada/ide/Viewer": id} {
-			gets, changes := store.gets.Load(), store.changes.Load()
-			got := newTasks(url, caller).task(t, method, of, answer("1.who", "Eve"))
-			if gets, changes = store.gets.Load()-gets, store.changes.Load()-changes; gets != 1 ||
-				changes != 0 || !strings.Contains(got.body, "unknown task") {
-				t.Errorf("%s by %q: %d reads, %d changes: %s", method, caller, gets, changes, got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &counting{Store: task.NewMemory()}
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store})
+		owner := newTasks(url, "ada/ide/Member")
+		id := owner.start(t, "ask", "").ID
+		owner.await(t, id, "input_required") // nothing runs, so nothing else reads the store
+		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+			for caller, of := range map[string]string{"ada/ide/Member": "never", "eve/ide/Admin": id,
+				"ada/web/Admin": id, "": id, "ada/ide/Viewer": id} {
+				gets, changes := store.gets.Load(), store.changes.Load()
+				got := newTasks(url, caller).task(t, method, of, answer("1.who", "Eve"))
+				if gets, changes = store.gets.Load()-gets, store.changes.Load()-changes; gets != 1 ||
+					changes != 0 || !strings.Contains(got.body, "unknown task") {
+					t.Errorf("%s by %q: %d reads, %d changes: %s", method, caller, gets, changes, got)
+				}
 			}
 		}
-	}
+	})
 }
 
 // dead is a store in which the run of each task has died.
@@ -1298,64 +1393,74 @@ func (r *peeking) Record(ctx context.Context, e audit.Event) error {
 
 // The request that finds a dead task records its end, and may have a value for a handler.
 func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
-	sink := &peeking{found: map[audit.Type]string{}}
-	_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{task.NewMemory()}})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "slow", "").ID
-	c.task(t, "tasks/update", id, `,"inputResponses":{}`)
-	sink.mu.Lock()
-	defer sink.mu.Unlock()
-	for _, kind := range []audit.Type{audit.ToolCalled, audit.TaskEnded, audit.TaskUpdate} {
-		if got := sink.found[kind]; got != "false <>" {
-			t.Errorf("%s: %q", kind, got)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := &peeking{found: map[audit.Type]string{}}
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{task.NewMemory()}})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		c.task(t, "tasks/update", id, `,"inputResponses":{}`)
+		sink.mu.Lock()
+		defer sink.mu.Unlock()
+		for _, kind := range []audit.Type{audit.ToolCalled, audit.TaskEnded, audit.TaskUpdate} {
+			if got := sink.found[kind]; got != "false <>" {
+				t.Errorf("%s: %q", kind, got)
+			}
 		}
-	}
+	})
 }
 
 // The run of a task gets the answers that came with its call, as a call without a task does.
 func TestTasksTakeUnsolicitedAnswers(t *testing.T) {
-	g := newJob().toolset().Generated()
-	for i := range g.Tools {
-		g.Tools[i].Unsolicited = g.Tools[i].Name == "ask"
-	}
-	url := serve(t, newServer(t, runtime.Options{Identity: taskUsers()}, toolset.NewToolset(g)))
-	c := newTasks(url, "ada/ide/Member")
-	for _, form := range []struct{ content, want string }{
-		{`{"name":"Ada"}`, "Your pet?"}, {`{}`, "Your name?"}} {
-		id := c.start(t, "ask", `,"inputResponses":{"who":{"action":"accept","content":`+
-			form.content+`}}`).ID
-		if got := c.until(t, id, "input_required"); !strings.Contains(fmt.Sprintf("%s", got.Requests),
-			form.want) {
-			t.Errorf("%s: %s", form.content, got.Requests)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newJob().toolset().Generated()
+		for i := range g.Tools {
+			g.Tools[i].Unsolicited = g.Tools[i].Name == "ask"
 		}
-	}
+		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers()}, toolset.NewToolset(g)))
+		c := newTasks(url, "ada/ide/Member")
+		for _, form := range []struct{ content, want string }{
+			{`{"name":"Ada"}`, "Your pet?"}, {`{}`, "Your name?"}} {
+			id := c.start(t, "ask", `,"inputResponses":{"who":{"action":"accept","content":`+
+				form.content+`}}`).ID
+			if got := c.await(t, id, "input_required"); !strings.Contains(fmt.Sprintf("%s", got.Requests),
+				form.want) {
+				t.Errorf("%s: %s", form.content, got.Requests)
+			}
+		}
+	})
 }
 
 // A reader of the log, of the audit or of the store learns no id by which it could reach a task.
 func TestNoLogEventOrRecordHasTheIDOfATask(t *testing.T) {
-	var log journal
-	sink, store := &keeper{}, &created{Store: task.NewMemory()}
-	_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(), Tasks: store})
-	c := newTasks(url, "ada/ide/Member")
-	id := c.start(t, "ask", "").ID
-	c.until(t, id, "input_required")
-	for _, caller := range []*tasksClient{c, newTasks(url, "eve/ide/Member")} {
-		caller.do(t, "tasks/get", "other", `"taskId":"`+id+`"`)
-		caller.task(t, "tasks/got", id, "")
-		caller.task(t, "tasks/update", id, answer("1.who", "Ada")+`,"x":"`+id+`"`)
-		caller.task(t, "tasks/cancel", id, "")
-	}
-	record, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
-	if err != nil || record.Status != task.Cancelled {
-		t.Errorf("%v %+v", err, record)
-	}
-	events := fmt.Sprintf("%+v", sink.taken())
-	if !strings.Contains(events, "task_cancel") || !strings.Contains(log.String(), "task_cancel") {
-		t.Fatal(events, log.String())
-	}
-	for _, text := range []string{events, log.String(), fmt.Sprintf("%+v", record)} {
-		if strings.Contains(text, id) {
-			t.Errorf("the id %s is in %s", id, text)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		sink, store := &keeper{}, &created{Store: task.NewMemory()}
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(),
+			Tasks: store})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "ask", "").ID
+		c.await(t, id, "input_required")
+		for _, caller := range []*tasksClient{c, newTasks(url, "eve/ide/Member")} {
+			caller.do(t, "tasks/get", "other", `"taskId":"`+id+`"`)
+			caller.task(t, "tasks/got", id, "")
+			caller.task(t, "tasks/update", id, answer("1.who", "Ada")+`,"x":"`+id+`"`)
+			caller.task(t, "tasks/cancel", id, "")
 		}
-	}
+		record, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
+		if err != nil || record.Status != task.Cancelled {
+			t.Errorf("%v %+v", err, record)
+		}
+		events := fmt.Sprintf("%+v", sink.taken())
+		if !strings.Contains(events, "task_cancel") || !strings.Contains(log.String(), "task_cancel") {
+			t.Fatal(events, log.String())
+		}
+		for _, text := range []string{events, log.String(), fmt.Sprintf("%+v", record)} {
+			if strings.Contains(text, id) {
+				t.Errorf("the id %s is in %s", id, text)
+			}
+		}
+	})
 }

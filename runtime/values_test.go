@@ -1,12 +1,9 @@
 package runtime_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,7 +13,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
@@ -42,16 +38,6 @@ var crewTools = []ruled{
 		map[string]string{"fast": "nnyyyy", "deep": "nnnnyy"}, "deep", 1},
 	{"wipe", "what", []string{"one", "all"},
 		map[string]string{"one": "nnnnyy", "all": "nnnnny"}, "one", 0},
-}
-
-// sendable returns the values that the caller of a column may send, in the order of the enum.
-func (r ruled) sendable(column int) (values []string) {
-	for _, value := range r.values {
-		if r.may[value][column] == 'y' {
-			values = append(values, value)
-		}
-	}
-	return values
 }
 
 // schema is the input schema as mcpgen generates it for an enum of some values.
@@ -146,185 +132,6 @@ func crew() toolset.Toolset {
 		}
 	}
 	return toolset.NewToolset(g)
-}
-
-func TestRulesOfValuesHoldForEveryRoleValueTransportAndDoor(t *testing.T) {
-	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
-		for _, sdkOnly := range []bool{false, true} {
-			options := runtime.Options{Anonymous: true, Denial: denial, SDKOnly: sdkOnly}
-			s := newServer(t, options, crew())
-			url := serve(t, s)
-			for _, era := range []string{"2025-11-25", "2026-07-28"} {
-				for column, user := range callers {
-					name := fmt.Sprintf("%v/sdk=%v/%s/%s", denial, sdkOnly, era, user)
-					t.Run(name+"/http", func(t *testing.T) {
-						checkValues(t, connectHTTP(t, url, tokens[user], era), column, denial)
-					})
-					p := principalOf(user)
-					if p.Role == "viewer" {
-						p.Role = "" // on stdio a role that nobody knows is an error at start
-					}
-					t.Run(name+"/stdio", func(t *testing.T) {
-						checkValues(t, connectIO(t, s, p, era), column, denial)
-					})
-				}
-			}
-		}
-	}
-}
-
-func checkValues(t *testing.T, session *mcp.ClientSession, column int, denial access.Denial) {
-	t.Helper()
-	ctx := context.Background()
-	list, err := session.ListTools(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]any{}
-	for _, tool := range list.Tools {
-		listed[tool.Name] = tool.InputSchema
-	}
-	call := func(tool string, arguments map[string]any) (string, bool) {
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
-		if err != nil {
-			return err.Error(), false
-		}
-		return text(res), !res.IsError
-	}
-	for _, r := range crewTools {
-		sendable := r.sendable(column)
-		if schema, has := listed[r.name]; has != (len(sendable) > 0) {
-			t.Errorf("%s: listed %v, and %v can be sent", r.name, has, sendable)
-		} else if has {
-			var want any
-			_ = json.Unmarshal([]byte(r.schema(sendable)), &want)
-			if fmt.Sprint(schema) != fmt.Sprint(want) {
-				t.Errorf("%s: schema %v, want %v", r.name, schema, want)
-			}
-		}
-		for _, value := range append(slices.Clone(r.values), "unknown", "") {
-			arguments := map[string]any{"note": "x", r.argument: value}
-			sent := value
-			if value == "" { // an absent argument is its default
-				delete(arguments, r.argument)
-				sent = r.standard
-			}
-			got, ok := call(r.name, arguments)
-			if ok != slices.Contains(sendable, sent) {
-				t.Errorf("%s %v: %v %s", r.name, arguments, ok, got)
-			}
-			switch {
-			case ok && got != fmt.Sprintf(`{"did":%q}`, sent):
-				t.Errorf("%s %v: %s", r.name, arguments, got)
-			case ok:
-			case len(sendable) > 0 && value == "":
-				if want := "/" + r.argument + ": is required"; !strings.Contains(got, want) {
-					t.Errorf("%s %v: %s, want %q", r.name, arguments, got, want)
-				}
-			case len(sendable) > 0:
-				arguments[r.argument] = "nothing"
-				unknown, _ := call(r.name, arguments)
-				if want := strings.ReplaceAll(unknown, "nothing", value); got != want {
-					t.Errorf("%s %v: %s, and an unknown value %s", r.name, arguments, got, want)
-				}
-				for _, other := range r.values {
-					if !slices.Contains(sendable, other) && other != value &&
-						strings.Contains(got, other) {
-						t.Errorf("%s %v: the error names %s: %s", r.name, arguments, other, got)
-					}
-				}
-			case denial == access.Forbid:
-				if !strings.Contains(got, "403 Forbidden") {
-					t.Errorf("%s %v: %s", r.name, arguments, got)
-				}
-			default:
-				unknown, _ := call("elsewhere", arguments)
-				if want := strings.ReplaceAll(unknown, "elsewhere", r.name); got != want {
-					t.Errorf("%s %v: %s, and an unknown tool %s", r.name, arguments, got, want)
-				}
-			}
-		}
-	}
-}
-
-// responseTo returns all of an HTTP response but its date.
-func responseTo(t *testing.T, url, user, body string) string {
-	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"Content-Type": "application/json",
-		"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-		"Mcp-Method": "tools/call", "Mcp-Name": "manage"} {
-		r.Header.Set(name, value)
-	}
-	res, err := clientOf(user).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	var b bytes.Buffer
-	if _, err := io.Copy(&b, res.Body); err != nil {
-		t.Fatal(err)
-	}
-	res.Header.Del("Date")
-	return fmt.Sprintln(res.Status, res.Header, b.String())
-}
-
-// A value that the caller may not send gets the bytes, the status and the headers of a value that
-// does not exist, whatever else the arguments are; only the audit tells them apart.
-func TestHiddenValueIsByteForByteAnUnknownValue(t *testing.T) {
-	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
-		for _, sdkOnly := range []bool{false, true} {
-			k, lines := &keeper{}, &bytes.Buffer{}
-			s := newServer(t, runtime.Options{Denial: denial, SDKOnly: sdkOnly, Audit: k,
-				LenientArguments: denial == access.Forbid,
-				Logger:           slog.New(slog.NewTextHandler(lines, nil))}, crew())
-			lines.Reset() // what is logged at start
-			url := serve(t, s)
-			for i, form := range []string{
-				`{"note":"x","action":"%s"}`, `{"action":"%s"}`, `{"note":"long","action":"%s"}`,
-				`{"other":1,"action":"%s","note":null}`, `{"action":["%s"],"note":"x"}`,
-				`{"action":"%s","action":"%[1]s","note":"x"}`, `{"note":"x","action":"%s"`,
-			} {
-				send := func(value string) string {
-					return responseTo(t, url, "Member", fmt.Sprintf(
-						`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"manage",`+
-							`"arguments":%s,"_meta":{`+
-							`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-							`"io.modelcontextprotocol/clientCapabilities":{},`+
-							`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}}`,
-						fmt.Sprintf(form, value)))
-				}
-				hidden, unknown := send("delete"), send("zzzzzz")
-				if hidden != strings.ReplaceAll(unknown, "zzzzzz", "delete") {
-					t.Errorf("%v, sdk=%v: %s\nhidden:  %s\nunknown: %s",
-						denial, sdkOnly, form, hidden, unknown)
-				}
-				if i == 0 && !strings.Contains(hidden,
-					`\"delete\" is not one of \"list\", \"add\"`) {
-					t.Errorf("no error about the value: %s", hidden)
-				}
-			}
-			if lines.Len() > 0 {
-				t.Errorf("a value is logged, which takes time: %s", lines)
-			}
-			events := k.taken()
-			if len(events) < 2 {
-				t.Fatalf("%d events", len(events))
-			}
-			for i, want := range []audit.Event{
-				{Failure: audit.Denied, Axis: "values", Missing: "action=delete needs role Admin"},
-				{Failure: audit.Invalid, Axis: audit.AxisArguments},
-			} {
-				e := events[i]
-				if e.Failure != want.Failure || e.Axis != want.Axis || e.Missing != want.Missing {
-					t.Errorf("event %d: %s %s %q", i, e.Failure, e.Axis, e.Missing)
-				}
-			}
-		}
-	}
 }
 
 // Pages, catalogs, the list beside MCP and Explain know the values of their caller.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -272,22 +274,28 @@ func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
 // A role alone lets nobody in where the host has a say and does not say it: it may not know the
 // caller any more.
 func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
 	for name, fail := range map[string]func(context.Context) error{
-		"an error": func(context.Context) error {
-			return errors.New("hunter2")
-		}, "hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"an error": func(context.Context) error { return errors.New("hunter2") },
+		"hangs":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
-		h.failing(fail)
-		s := aware(t, h, runtime.Options{Admin: desktop, CapabilityTimeout: 100 * time.Millisecond})
-		base := strings.TrimSuffix(serve(t, s), "/mcp")
-		for _, token := range []string{"ada_Admin", "gone_Admin"} {
-			if status, _, body := get(t, base+"/api/v1/x", "Authorization", "Bearer "+
-				token); status != 503 || strings.Contains(body, "hunter2") {
-				t.Errorf("%s, %s: %d %s", name, token, status, body)
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			s := aware(t, h, runtime.Options{Admin: desktop})
+			h.failing(fail)
+			for _, token := range []string{"ada_Admin", "gone_Admin"} {
+				w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/x", nil)
+				r.Host = "localhost"
+				r.Header.Set("Authorization", "Bearer "+token)
+				s.Handler().ServeHTTP(w, r)
+				if w.Code != 503 || strings.Contains(w.Body.String(), "hunter2") {
+					t.Errorf("%s, %s: %d %s", name, token, w.Code, w.Body)
+				}
 			}
-		}
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

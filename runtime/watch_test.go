@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -90,148 +91,140 @@ func (c *watchClient) next(t testing.TB) string {
 	}
 }
 
-// ready waits until a client receives notifications: its stream opens by itself, some time after
-// the session.
-func (c *watchClient) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
-	permissions ...string) {
-	t.Helper()
-	for n := range 400 {
-		with := permissions
-		if n%2 == 0 {
-			with = append(slices.Clone(permissions), "billing.export")
-		}
-		h.set(user, with...)
-		s.InvalidateCapabilities(runtime.OfUser(user))
-		select {
-		case <-c.kinds:
-			h.set(user, permissions...)
-			s.InvalidateCapabilities(runtime.OfUser(user))
-			// What is still on its way is heard before the list that follows it.
-			for len(mcptest.Tools(t, c.ClientSession)) == 0 {
-			}
-			c.drain()
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
+// notified returns the kinds of lists that the client was notified of since the last time, sorted.
+// It is for bubbles: the second is longer than anything that is under way.
+func (c *watchClient) notified() (kinds []string) {
+	time.Sleep(time.Second)
+	for len(c.kinds) > 0 {
+		kinds = append(kinds, <-c.kinds)
 	}
-	t.Fatal("the client receives nothing")
-}
-
-func (c *watchClient) drain() {
-	for {
-		select {
-		case <-c.kinds:
-		case <-time.After(100 * time.Millisecond):
-			return
-		}
-	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 func TestOnlySessionsWhoseSurfaceChangedAreNotified(t *testing.T) {
-	for _, era := range eras {
-		for _, transport := range []string{"http", "stdio"} {
-			t.Run(era+"/"+transport, func(t *testing.T) {
-				h := newHost(nil)
-				h.set("ada", "dcim.view_device")
-				h.set("bob", "dcim.view_device")
-				s := aware(t, h, runtime.Options{})
-				url := ""
-				if transport == "http" {
-					url = serve(t, s)
+	t.Parallel()
+	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			h.set("bob", "dcim.view_device")
+			s, url := awareServer(t, h, overHTTP, runtime.Options{})
+			ada, bob := listening(t, s, url, "ada_Viewer", era),
+				listening(t, s, url, "bob_Viewer", era)
+			check := func(after string, wantAda, wantBob []string) {
+				t.Helper()
+				if got := ada.notified(); !slices.Equal(got, wantAda) {
+					t.Errorf("after %s, ada is notified of %q", after, got)
 				}
-				ada, bob := listening(t, s, url, "ada_Viewer", era),
-					listening(t, s, url, "bob_Viewer", era)
-				ada.ready(t, s, h, "ada", "dcim.view_device")
-				bob.ready(t, s, h, "bob", "dcim.view_device")
-				// Something that ada's role hides all the same: no notification.
-				h.set("ada", "dcim.view_device", "dcim.change_device")
-				s.InvalidateCapabilities(nil)
-				mcptest.Tools(t, ada.ClientSession)
-				// A tool more: tools alone.
-				h.set("ada", "dcim.view_device", "dcim.change_device", "billing.export")
-				s.InvalidateCapabilities(nil)
-				if got := ada.next(t); got != "tools" {
-					t.Errorf("%s has changed", got)
+				if got := bob.notified(); !slices.Equal(got, wantBob) {
+					t.Errorf("after %s, bob is notified of %q", after, got)
 				}
-				// All is lost: tools, prompts and resources, each once.
-				h.set("ada")
-				s.InvalidateCapabilities(runtime.OfUser("ada"))
-				got := []string{ada.next(t), ada.next(t), ada.next(t)}
-				slices.Sort(got)
-				if want := []string{"prompts", "resources", "tools"}; !slices.Equal(got, want) {
-					t.Errorf("%v have changed", got)
-				}
-				// The first notification to bob is about bob.
-				h.set("bob", "dcim.view_device", "dcim.view_site")
-				s.InvalidateCapabilities(nil)
-				if got := bob.next(t); got != "resources" {
-					t.Errorf("bob was told of %s", got)
-				}
-				if len(ada.kinds) != 0 {
-					t.Errorf("ada was told of %s again", <-ada.kinds)
-				}
-			})
-		}
-	}
+			}
+			check("the start", nil, nil)
+			h.set("ada", "dcim.view_device", "dcim.change_device")
+			s.InvalidateCapabilities(nil)
+			check("a permission that ada's role hides", nil, nil)
+			h.set("ada", "dcim.view_device", "dcim.change_device", "billing.export")
+			s.InvalidateCapabilities(nil)
+			check("a tool more", []string{"tools"}, nil)
+			h.set("ada")
+			s.InvalidateCapabilities(runtime.OfUser("ada"))
+			check("the loss of everything", []string{"prompts", "resources", "tools"}, nil)
+			h.set("bob", "dcim.view_device", "dcim.view_site")
+			s.InvalidateCapabilities(nil)
+			check("a resource of bob's", nil, []string{"resources"})
+		})
+	})
 }
 
 func TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device", "dcim.change_device")
-	s := aware(t, h, runtime.Options{})
-	c := listening(t, s, serve(t, s), "ada_Viewer", "2025-11-25")
-	c.ready(t, s, h, "ada", "dcim.view_device", "dcim.change_device")
-	c.token.Store("ada_Member")
-	mcptest.Tools(t, c.ClientSession)
-	if got := c.next(t); got != "tools" {
-		t.Errorf("%s has changed", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("ada", "dcim.view_device", "dcim.change_device")
+		s := aware(t, h, runtime.Options{})
+		c := listening(t, s, serve(t, s), "ada_Viewer", "2025-11-25")
+		c.notified()
+		c.token.Store("ada_Member")
+		mcptest.Tools(t, c.ClientSession)
+		if got := c.notified(); !slices.Equal(got, []string{"tools"}) {
+			t.Errorf("%q have changed", got)
+		}
+	})
 }
 
 func TestRefreshedPermissionsThatDifferAreSent(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	for _, period := range []time.Duration{0, 50 * time.Millisecond} {
-		h.set("ada", "dcim.view_device")
-		s := aware(t, h, runtime.Options{CapabilityTTL: period, CapabilityRecheck: time.Hour})
-		url := serve(t, s)
-		c := listening(t, s, url, "ada_Viewer", "2026-07-28")
-		c.ready(t, s, h, "ada", "dcim.view_device")
-		h.set("ada", "dcim.view_device", "dcim.view_site")
-		time.Sleep(period)
-		// another request of ada's reads the host
-		mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28"))
-		if got := c.next(t); got != "resources" {
-			t.Errorf("period %s: %s has changed", period, got)
-		}
+	t.Parallel()
+	for _, period := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			s := aware(t, h, runtime.Options{CapabilityTTL: period, CapabilityRecheck: time.Hour})
+			url := serve(t, s)
+			c := listening(t, s, url, "ada_Viewer", "2026-07-28")
+			c.notified()
+			h.set("ada", "dcim.view_device", "dcim.view_site")
+			time.Sleep(period)
+			if got := c.notified(); got != nil {
+				t.Errorf("period %s: %q have changed before a request", period, got)
+			}
+			// another request of ada's reads the host
+			mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28"))
+			if got := c.notified(); !slices.Equal(got, []string{"resources"}) {
+				t.Errorf("period %s: %q have changed", period, got)
+			}
+		})
 	}
 }
 
 // A client that only waits is notified of a change in the host after the interval, without a
 // message or an invalidation.
 func TestClientThatOnlyWaitsIsNotifiedAfterTheInterval(t *testing.T) {
+	t.Parallel()
+	const interval = 10 * time.Minute // a session without requests ends after 30
+	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			s, url := awareServer(t, h, overHTTP, runtime.Options{CapabilityRecheck: interval})
+			c := listening(t, s, url, "ada_Viewer", era)
+			c.notified()
+			h.set("ada", "dcim.view_device", "dcim.view_site")
+			time.Sleep(interval - 3*time.Second)
+			if got := c.notified(); got != nil {
+				t.Errorf("%q have changed before the interval", got)
+			}
+			time.Sleep(2 * time.Second)
+			if got := c.notified(); !slices.Equal(got, []string{"resources"}) {
+				t.Errorf("%q have changed", got)
+			}
+		})
+	})
+}
+
+// onEveryTransport runs a test for each version over HTTP and over pipes.
+func onEveryTransport(t *testing.T, test func(t *testing.T, era string, overHTTP bool)) {
 	for _, era := range eras {
-		for _, transport := range []string{"http", "stdio"} {
-			t.Run(era+"/"+transport, func(t *testing.T) {
-				h := newHost(nil)
-				h.set("ada", "dcim.view_device")
-				s := aware(t, h, runtime.Options{CapabilityRecheck: 5 * time.Millisecond})
-				url := ""
-				if transport == "http" {
-					url = serve(t, s)
-				}
-				c := listening(t, s, url, "ada_Viewer", era)
-				c.ready(t, s, h, "ada", "dcim.view_device")
-				h.set("ada", "dcim.view_device", "dcim.view_site")
-				if got := c.next(t); got != "resources" {
-					t.Errorf("%s has changed", got)
-				}
-			})
-		}
+		t.Run(era+"/http", func(t *testing.T) { test(t, era, true) })
+		t.Run(era+"/stdio", func(t *testing.T) { test(t, era, false) })
 	}
 }
 
+// awareServer is [aware] with the URL of the server over HTTP, for [listening].
+func awareServer(t *testing.T, h *fakeHost, overHTTP bool,
+	options runtime.Options) (s *runtime.Server, url string) {
+	s = aware(t, h, options)
+	if overHTTP {
+		url = serve(t, s)
+	} else {
+		shutDown(t, s)
+	}
+	return s, url
+}
+
 func TestListeningIsForWhatWasRequested(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true})
@@ -309,6 +302,7 @@ func (s *stream) next(t testing.TB) string {
 
 // Who has nothing to listen to is answered at once, and holds nothing.
 func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true, MaxSessions: 2, MaxUserSessions: 1})
@@ -332,6 +326,7 @@ func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
 
 // Requests that listen are held to the bounds of sessions, of the server and of each user.
 func TestRequestsThatListenAreBounded(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	for _, user := range []string{"ada", "bob", "eve"} {
 		h.set(user, "dcim.view_device")
@@ -370,6 +365,7 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 
 // A subscription gets notifications until the server ends, and does not keep it from ending.
 func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	started, release := make(chan struct{}), make(chan struct{})
@@ -421,6 +417,7 @@ func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
 }
 
 func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
+	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{MaxUserSessions: 2})
@@ -451,106 +448,98 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever the host takes and an answer counts for, it is asked because somebody asks for
-// something.
+// The host is queried because of a request only, however long a query takes and its answer counts.
 func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
+	t.Parallel()
+	const takes = 10 * time.Second
 	// nothing is kept, for less than a query takes, and for less than two take
-	for _, ttl := range []time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond} {
-		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl}))
-		before := h.times("ada")
-		// each asked about apart
-		for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager", "ada_Admin"} {
-			newRaw(t, url, token, "2025-11-25").ask(t, "tools/list", "", nil)
-		}
-		for {
-			time.Sleep(100 * time.Millisecond) // ten answers long
-			after := h.times("ada")
-			if after == before {
-				break
+	for _, ttl := range []time.Duration{0, takes / 2, takes * 3 / 2} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			h.failing(func(context.Context) error { time.Sleep(takes); return nil })
+			url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl,
+				CapabilityTimeout: 2 * takes}))
+			// each is queried for apart
+			for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager",
+				"ada_Admin"} {
+				newRaw(t, url, token, "2025-11-25").ask(t, "tools/list", "", nil)
 			}
-			if before = after; after > 200 {
-				t.Fatalf("with a period of %s the host was asked %d times", ttl, after)
+			time.Sleep(10 * takes)
+			before := h.times("ada")
+			if time.Sleep(100 * takes); h.times("ada") != before || before == 0 {
+				t.Errorf("with a period of %s the host was queried %d times, then %d", ttl, before,
+					h.times("ada"))
 			}
-		}
+		})
 	}
 }
 
 // A change that concerns everybody leaves room to query the host for callers in between.
 func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	const clients = 300 // more than there are questions at a time
-	h := newHost(nil)
-	h.set("bob", "dcim.view_device")
-	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
-			User: "bob", Role: "Viewer"}}, nil
-	}, identity.NamesUsers())
-	s := aware(t, h, runtime.Options{Identity: source})
-	url := serve(t, s)
-	for i := range clients {
-		newRaw(t, url, fmt.Sprintf("client%d", i), "2025-11-25")
-	}
-	// The last handshake is looked at behind its answer.
-	for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != clients; time.Sleep(
-		time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d are watched", runtime.Watched(s))
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(nil)
+		h.set("bob", "dcim.view_device")
+		source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+			return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
+				User: "bob", Role: "Viewer"}}, nil
+		}, identity.NamesUsers())
+		s := aware(t, h, runtime.Options{Identity: source})
+		url := serve(t, s)
+		for i := range clients {
+			newRaw(t, url, fmt.Sprintf("client%d", i), "2025-11-25")
 		}
-	}
-	asked, release := make(chan struct{}, clients), make(chan struct{})
-	h.failing(func(context.Context) error {
-		asked <- struct{}{}
-		<-release
-		return nil
-	})
-	s.InvalidateCapabilities(nil)
-	<-asked
-	most := runtime.HostQueries(s)
-	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(
-		time.Millisecond) {
-		most = max(most, runtime.HostQueries(s))
-	}
-	if most > 16 {
+		synctest.Wait() // the last handshake is looked at behind its answer
+		if n := runtime.Watched(s); n != clients {
+			t.Fatalf("%d are watched", n)
+		}
+		asked, release := make(chan struct{}, 9*clients), make(chan struct{})
+		h.failing(func(context.Context) error {
+			asked <- struct{}{}
+			<-release
+			return nil
+		})
+		s.InvalidateCapabilities(nil)
+		synctest.Wait()
+		most := runtime.HostQueries(s)
+		if most > 16 || len(asked) == 0 {
+			t.Errorf("%d places are taken for those who did not ask", most)
+		}
+		answered := make(chan reply)
+		go func() {
+			answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get",
+				`,"arguments":{}`, nil)
+		}()
+		synctest.Wait()
+		if len(asked) != most+1 {
+			t.Errorf("%d queries beside those %d", len(asked)-most, most)
+		}
 		close(release)
-		t.Fatalf("%d places are taken for those who did not ask", most)
-	}
-	answered := make(chan reply)
-	go func() {
-		answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get", `,"arguments":{}`,
-			nil)
-	}()
-	for range most { // those of the watch, less the one that was heard of, and the request's
-		<-asked
-	}
-	close(release)
-	if got := <-answered; !strings.Contains(got.body, "constraints") {
-		t.Errorf("%s", got)
-	}
+		if got := <-answered; !strings.Contains(got.body, "constraints") {
+			t.Errorf("%s", got)
+		}
+	})
 }
 
 func TestWhoIsGoneIsNotWatched(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{})
-	url := serve(t, s)
-	for _, era := range eras {
-		for _, transport := range []string{"", url} {
-			c := listening(t, s, transport, "ada_Viewer", era)
-			c.ready(t, s, h, "ada", "dcim.view_device")
-			if n := runtime.Watched(s); n != 1 {
-				t.Errorf("%s: %d are watched", era, n)
+	t.Parallel()
+	onEveryTransport(t, func(t *testing.T, era string, overHTTP bool) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device")
+			s, url := awareServer(t, h, overHTTP, runtime.Options{})
+			c := listening(t, s, url, "ada_Viewer", era)
+			if synctest.Wait(); runtime.Watched(s) != 1 {
+				t.Errorf("%d are watched", runtime.Watched(s))
 			}
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != 0; time.Sleep(
-				time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%s: %d are watched after the session", era, runtime.Watched(s))
-				}
+			if synctest.Wait(); runtime.Watched(s) != 0 {
+				t.Errorf("%d are watched after the session", runtime.Watched(s))
 			}
-		}
-	}
+		})
+	})
 }

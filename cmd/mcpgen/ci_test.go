@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,6 +98,28 @@ func TestHooksRunForFilesOfMcpgen(t *testing.T) {
 				t.Errorf("%s: %s", h.ID, file)
 			}
 		}
+	}
+}
+
+// TestCIBeginsWithTheTestsOfTheReadme holds that what a reader of the README runs is what CI runs
+// first. TestReadmeStartsWithThreeCommands holds that the README names make test.
+func TestCIBeginsWithTheTestsOfTheReadme(t *testing.T) {
+	root := testrepo.Root(t)
+	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := regexp.MustCompile(`(?m)^make .*`).FindString(string(script)); got != "make ci" {
+		t.Errorf("the first target of .ci/run is %q, want make ci", got)
+	}
+	// With -n, make prints recipes, and runs those that contain $(MAKE): here, echo.
+	out, err := exec.Command("make", "-C", root, "-n", "MAKE=echo", "GO=true", "ci").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	targets := regexp.MustCompile(`(?m)^--no-print-directory (\S+)`).FindAllSubmatch(out, -1)
+	if len(targets) == 0 || string(targets[0][1]) != "test" {
+		t.Errorf("make ci does not begin with make test:\n%s", out)
 	}
 }
 

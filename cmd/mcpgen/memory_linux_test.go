@@ -32,6 +32,9 @@ func peakMemory() {
 // TestMemoryOfManyPackages runs the command for 200 packages of 20 tools, first when nothing is
 // generated yet, then when everything is.
 func TestMemoryOfManyPackages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it generates for 4,000 tools twice")
+	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

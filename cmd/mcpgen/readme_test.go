@@ -30,6 +30,32 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestReadmeStartsWithThreeCommands holds that the whole start stands before the first section: get
+// it, see it, test it. The address of the clone is one word, which make fresh replaces.
+func TestReadmeStartsWithThreeCommands(t *testing.T) {
+	before, _, _ := strings.Cut(page(t, "README.md"), "\n## ")
+	start := regexp.MustCompile("(?s)<!-- start -->\n```sh\n(.*?)\n```\n.*?\n```sh\n(.*?)\n```\n" +
+		"<!-- /start -->\n").FindStringSubmatch(before)
+	if start == nil {
+		t.Fatalf("no start:\n%s", before)
+	}
+	var commands []string
+	for command := range strings.SplitSeq(start[1], "\n") {
+		command, _, _ = strings.Cut(command, " #")
+		commands = append(commands, command)
+	}
+	want := []string{"git clone https://" + testrepo.Module + " && cd mcpgen", "make demo",
+		"make test"}
+	if !slices.Equal(commands, want) {
+		t.Errorf("README.md starts with %q, want %q", commands, want)
+	}
+	for _, command := range []string{"mcpgen init ", "go run .", "make test"} {
+		if !strings.Contains(start[2], command) {
+			t.Errorf("a service of one's own does not need %q:\n%s", command, start[2])
+		}
+	}
+}
+
 // TestDocsQuoteTheTeamExample holds the directives and signatures that a tutorial shows of the
 // example to those that the example has.
 func TestDocsQuoteTheTeamExample(t *testing.T) {
@@ -54,6 +80,9 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	for _, q := range []struct{ question, link, heading string }{
 		{"How do I add a role?", "docs/howto/roles.md", "How do I add a role"},
 		{"Why is my tool not listed?", "docs/howto/troubleshooting.md", "Why is my tool not listed"},
+		{"How do I switch a tool off?", "docs/howto/catalogs.md", "Switch a tool off"},
+		{"How do I call an API as the caller?", "docs/howto/calling-upstream.md",
+			"Calling another service as the caller"},
 		{"How do I test it?", "docs/howto/testing.md", "How do I test it"},
 		{"How do I deploy it?", "docs/howto/systemd.md", "How do I deploy it with systemd"},
 		{"What does MCP015 mean?", "docs/reference/diagnostics.md", "MCP015"},

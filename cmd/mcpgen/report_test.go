@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 	"github.com/mcpgen/mcpgen/internal/testschema"
 )
@@ -98,12 +98,14 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	current := file("new.json", `{"tools": [{"name": "b", "inputSchema": {"type": "object"}}]}`)
 	key := file("key", strings.Repeat("k", 32))
 	listed := t.TempDir()
-	if err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed); err != nil {
+	err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed, "runtime/sandbox")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(listed, "shop.go"), []byte(shop), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	ctx := loadtest.Context(t)
 	t.Chdir(listed)
 	for _, test := range []struct {
 		schema testschema.Schema
@@ -120,7 +122,7 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 		{schemas[0], 1, []string{"audit", "verify", "--key-file", key, file("no.jsonl", "{}\n")}},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := run(context.Background(), append(test.args, "--format=json"), &stdout, &stderr)
+		code := run(ctx, append(test.args, "--format=json"), &stdout, &stderr)
 		document := stdout.Bytes()
 		if err := test.schema.Validate(document); err != nil || code != test.want {
 			t.Errorf("%v: %v, exit code %d, %s", test.args, err, code, stderr.String())

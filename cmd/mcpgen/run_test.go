@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -40,9 +40,11 @@ type step struct {
 
 func TestExitCodesAndStreams(t *testing.T) {
 	dir := t.TempDir()
-	if err := testrepo.WriteModule(testrepo.Root(t), "example.com/clock", dir); err != nil {
+	err := testrepo.WriteModule(testrepo.Root(t), "example.com/clock", dir, "runtime/sandbox")
+	if err != nil {
 		t.Fatal(err)
 	}
+	ctx := loadtest.Context(t)
 	t.Chdir(dir)
 	source := filepath.Join(dir, "clock.go")
 	write := func(text string) {
@@ -118,7 +120,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 			write(s.edit(string(text)))
 		}
 		var stdout, stderr bytes.Buffer
-		if got := run(context.Background(), strings.Fields(s.args), &stdout, &stderr); got != s.exit {
+		if got := run(ctx, strings.Fields(s.args), &stdout, &stderr); got != s.exit {
 			t.Errorf("mcpgen %s: exit %d, want %d\n%s%s", s.args, got, s.exit, &stdout, &stderr)
 		}
 		holds(t, s.args, "standard output", stdout.String(), s.stdout)

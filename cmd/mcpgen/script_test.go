@@ -4,7 +4,6 @@ import (
 	"flag"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -25,6 +24,7 @@ func TestMain(m *testing.M) { testscript.Main(m, commands) }
 func TestScripts(t *testing.T) {
 	root := testrepo.Root(t)
 	proxy, settings := newProxy(t), testrepo.Environment(t)
+	scripts := newScriptCommands(t, settings)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join(root, "testdata", "script"),
 		UpdateScripts:       *update,
@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 			"ciscripts": ciScripts,
 			"module":    module,
 			"replace":   testrepo.Replace,
-			"stopwatch": stopwatch,
+			"run":       scripts.run,
 		},
 	})
 }
@@ -65,18 +65,4 @@ func module(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	// Generated code of isolated tools imports the sandbox.
 	ts.Check(testrepo.WriteModule(ts.Getenv("REPOSITORY"), args[0], dir, "runtime/sandbox"))
-}
-
-// stopwatch starts, or logs how long it took since then:
-//
-//	stopwatch [text]
-func stopwatch(ts *testscript.TestScript, _ bool, args []string) {
-	const start = "STOPWATCH"
-	if len(args) == 0 {
-		ts.Setenv(start, time.Now().Format(time.RFC3339Nano))
-		return
-	}
-	from, err := time.Parse(time.RFC3339Nano, ts.Getenv(start))
-	ts.Check(err)
-	ts.Logf("%s: %.1f s", args[0], time.Since(from).Seconds())
 }

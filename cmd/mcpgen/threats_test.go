@@ -13,11 +13,11 @@ import (
 
 var (
 	threatLine = regexp.MustCompile(`^(\d+)\. `)
-	testName   = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)`")
+	testName   = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+(?:/[a-z0-9-]+)?)`")
 )
 
 // TestThreatsNameTheirTests checks that every numbered line of docs/explanation/threats.md names
-// tests, and that every named test exists.
+// tests, and that every named test exists. `TestScenarios/x` is the file x.txtar of the runtime.
 func TestThreatsNameTheirTests(t *testing.T) {
 	root := testrepo.Root(t)
 	text, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "threats.md"))
@@ -76,6 +76,13 @@ func testsOf(t *testing.T, root string) map[string]bool {
 	tests := map[string]bool{}
 	for _, line := range strings.Fields(string(out)) {
 		tests[line] = true
+	}
+	scenarios, err := filepath.Glob(filepath.Join(root, "runtime", "testdata", "scenario", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range scenarios {
+		tests["TestScenarios/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = true
 	}
 	return tests
 }

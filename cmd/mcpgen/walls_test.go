@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"generator/vet/golangci": {"generator/vet"},
 
 	"generator/compileguard":  {"generator/gotype", "generator/model"},
-	"generator/load/loadtest": {"generator/load", "internal/testrepo"},
+	"generator/load/loadtest": {"generator/load", "internal/testgo", "internal/testrepo"},
 	"generator/load": {
 		"generator/diag", "generator/directive", "generator/model", "generator/schema",
 	},
@@ -98,16 +98,24 @@ var mayImport = map[string][]string{
 	"internal/testdb": {}, "internal/testdisk": {},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
+	// It measures which changes of the source the tests find.
+	"internal/mutate": {"internal/mutate/mutant"}, "internal/mutate/mutant": {},
 	// It checks the language of texts.
 	"internal/prose": {},
+	// It measures the commands of the README.
+	"internal/fresh": {},
 	// Servers of tests, and modules of many packages, likewise.
 	"internal/testserver": {}, "internal/scaletest": {},
+	// Connections of tests, without sockets.
+	"internal/memnet": {},
 	// It writes the documentation as a site, in a module of its own.
 	"internal/site": {},
 	// The checkout for tests, likewise.
-	"internal/testrepo": {},
+	"internal/testrepo": {}, "internal/testgo": {"internal/testrepo", "sourcehash"},
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
+	// Scenarios of servers, which it knows by their HTTP handler and stdio alone.
+	"internal/scenario": {},
 	// It writes the generated parts of docs/reference.
 	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
 		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},
@@ -136,7 +144,8 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
 		"runtime/identity", "runtime/internal/credential"},
 	"runtime/toolclient": {},
-	"runtime/mcptest":    {"runtime", "runtime/access", "runtime/identity", "runtime/toolset"},
+	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
+		"runtime/toolset"},
 	"runtime/redact":     {},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
 		"runtime/isolate", "runtime/sandbox/internal/...", "runtime/toolset"},
@@ -252,8 +261,7 @@ var outside = map[string]links{
 	"runtime/identity/oidc": {modules: []string{"github.com/go-jose/go-jose/v4",
 		"golang.org/x/oauth2", "golang.org/x/sync"}},
 	"runtime/redact": {},
-	"runtime/sandbox": {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock",
-		"kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
+	"runtime/sandbox": {sdk: true, modules: isolation},
 	"runtime/mcptest":    {sdk: true},
 	"runtime/toolclient": {sdk: true},
 	"runtime/telemetry":  {modules: openTelemetry},
@@ -281,12 +289,21 @@ var outside = map[string]links{
 	"runtime/admin/console":   {sdk: true, modules: databases},
 	"runtime/admin/api":       {sdk: true, modules: append(databases, openAPI)},
 	"runtime/admin":           {sdk: true, modules: append(databases, openAPI)},
+
+	// make demo compiles it on a new machine.
+	"examples/demo": {sdk: true, modules: isolation},
 }
 
 // links are what a package may link from outside.
 type links struct {
 	sdk     bool
 	modules []string
+}
+
+// isolation is what the sandbox links.
+var isolation = []string{
+	"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx",
+	"golang.org/x/sys", "golang.org/x/time",
 }
 
 // databases are both drivers and the migrations.
@@ -351,8 +368,16 @@ func TestWallsToTheOutside(t *testing.T) {
 			sdk[p.Module.Path] = true
 		}
 	}
+	all := map[string]listed{}
+	for _, p := range packagesOf(t, "-deps", "work") {
+		all[p.ImportPath] = p
+	}
 	for name, may := range linksAllowed(t) {
-		for _, p := range packagesOf(t, "-deps", "./"+name) {
+		links := linked(all, name)
+		if len(links) == 0 {
+			t.Errorf("there is no package %s", name)
+		}
+		for _, p := range links {
 			if p.Standard || within(p.Module.Path, modulePath+"/...") || may.sdk &&
 				sdk[p.Module.Path] ||
 				slices.Contains(may.modules, p.Module.Path) {
@@ -361,6 +386,28 @@ func TestWallsToTheOutside(t *testing.T) {
 			t.Errorf("%s links %s", name, p.ImportPath)
 		}
 	}
+}
+
+// linked returns the packages of a name or pattern, and those that they link.
+func linked(all map[string]listed, name string) map[string]listed {
+	found := map[string]listed{}
+	var add func(string)
+	add = func(path string) {
+		p, known := all[path]
+		if _, again := found[path]; again || !known { // C and unsafe are not listed
+			return
+		}
+		found[path] = p
+		for _, imported := range p.Imports {
+			add(imported)
+		}
+	}
+	for path := range all {
+		if within(path, modulePath+"/"+name) || name == "." && path == modulePath {
+			add(path)
+		}
+	}
+	return found
 }
 
 // within reports whether a package is the allowed one, or below an allowed "x/...".

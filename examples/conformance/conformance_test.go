@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,8 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/mcpgen/mcpgen/internal/testserver"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -129,15 +128,19 @@ func TestAdoptedConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, main := filepath.Join(bin, "server.go"), filepath.Join(bin, "main.go")
-	copied(t, filepath.Join(strings.TrimSpace(string(folder)), "main.go"), server, "sdkMain")
-	copied(t, filepath.Join("testdata", "adopted", "main.go"), main, "main")
-	build(t, filepath.Join(bin, "bare"), bare)
-	build(t, filepath.Join(bin, "adopted"), server, main)
-	adopted := start(t, filepath.Join(bin, "adopted"))
+	copied(t, filepath.Join(strings.TrimSpace(string(folder)), "main.go"), server,
+		"func main() {", "func bare() {", "http.ListenAndServe(", "listenAndServe(")
+	copied(t, filepath.Join("testdata", "adopted", "main.go"), main)
+	program := filepath.Join(bin, "server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, server, main)
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	adopted := start(t, program, "-adopt")
 	for version := range passed {
 		t.Run(version, func(t *testing.T) {
 			stateless := "-stateless=" + strconv.FormatBool(version == "2026-07-28")
-			alone := run(t, start(t, filepath.Join(bin, "bare"), stateless), version)
+			alone := run(t, start(t, program, stateless), version)
 			var guarded report
 			var worse []string
 			for range attempts {
@@ -211,51 +214,22 @@ func suite(t *testing.T) func(*testing.T, string, string, ...string) report {
 	}
 }
 
-// copied copies a source file, with another name for its function main.
-func copied(t *testing.T, from, to, main string) {
+// copied copies a source file, with replaced parts.
+func copied(t *testing.T, from, to string, replaced ...string) {
 	t.Helper()
 	source, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(source), "func main() {", "func "+main+"() {", 1)
+	text := strings.NewReplacer(replaced...).Replace(string(source))
 	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func build(t *testing.T, out string, packages ...string) {
+// start starts the server until the test ends, and returns its URL.
+func start(t *testing.T, program string, flags ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", out}, packages...)...)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", packages, err, text)
-	}
-}
-
-// start starts a server of go-sdk's until the test ends, and returns its URL.
-func start(t *testing.T, name string, flags ...string) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
-	cmd := exec.CommandContext(t.Context(), name, append(flags, "-http", address)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for range 200 {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			conn.Close()
-			return "http://" + address + "/mcp"
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("%s does not listen", name)
-	return ""
+	cmd := exec.Command(program, append(flags, "-http", "127.0.0.1:0")...)
+	return testserver.Run(t, cmd).Base + "/mcp"
 }

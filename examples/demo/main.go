@@ -1,19 +1,23 @@
-// Command demo prints what each caller's tool list contains, and four properties of mcpgen. It runs
-// the servers of examples/team and examples/workspace, and the commands go and mcpgen. It runs at
-// the root of the repository.
+// Command demo prints what each caller's tool list contains, and four properties of mcpgen. It
+// serves the toolsets of examples/team and examples/workspace without their databases, since it
+// calls no tool that needs one, and runs the commands go and mcpgen. It runs at the root of the
+// repository.
 //
-//	demo FOLDER
+//	demo MCPGEN
 //
-// The folder contains the programs team, workspace and mcpgen.
+// MCPGEN is the program mcpgen.
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,9 +28,19 @@ import (
 	"github.com/mcpgen/mcpgen/examples/internal/visitor"
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/examples/workspace/desk"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/audit/chain"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/grant/permissionrequest"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/sandbox"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// callers are those of examples/team, by role.
+// callers are those of examples/team, by role. The anonymous caller has no token.
 var callers = []struct{ role, token string }{
 	{"anonymous", ""},
 	{"Viewer", "demo-vera"},
@@ -35,13 +49,13 @@ var callers = []struct{ role, token string }{
 	{"Admin", "demo-ada"},
 }
 
-func main() { visitor.Main("demo", "FOLDER", run) }
+func main() { visitor.Main("demo", "MCPGEN", run) }
 
 // demo is one run.
 type demo struct {
 	context.Context
 	io.Writer
-	bin, dir string // of the programs, and of files that the run creates
+	mcpgen, dir string // the program, and the folder of files that the run creates
 }
 
 func run(ctx context.Context, w io.Writer, args []string) error {
@@ -50,11 +64,11 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	bin, err := filepath.Abs(args[0])
+	mcpgen, err := filepath.Abs(args[0])
 	if err != nil {
 		return err
 	}
-	d := demo{ctx, w, bin, dir}
+	d := demo{ctx, w, mcpgen, dir}
 	for _, show := range []func() error{d.team, d.stale, d.workspace} {
 		if err := show(); err != nil {
 			return err
@@ -63,17 +77,47 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	return nil
 }
 
+// serve serves toolsets over HTTP, on a free port, to callers with these tokens.
+func (d demo) serve(o runtime.Options, tokens map[string]access.Principal,
+	toolsets ...toolset.Toolset) (url string, stop func() error, err error) {
+	byHash := map[string]access.Principal{}
+	for token, principal := range tokens {
+		byHash[identity.HashToken(token)] = principal
+	}
+	o.Identity = identity.Static(byHash)
+	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	server, err := runtime.New(o, toolsets...)
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(d)
+	ended := make(chan error, 1)
+	go func() { ended <- runtime.Serve(ctx, listener, server) }()
+	return "http://" + listener.Addr().String() + server.Path(), func() error {
+		cancel()
+		return <-ended
+	}, nil
+}
+
 // team prints the tool list of each caller, and compares a hidden tool with an unknown one.
 func (d demo) team() (err error) {
-	server, err := visitor.Start(d, filepath.Join(d.bin, "team"), "-anonymous",
-		"-db", filepath.Join(d.dir, "team.db"))
+	tokens := map[string]access.Principal{}
+	for _, c := range callers[1:] {
+		tokens[c.token] = access.Principal{Issuer: "team", Subject: c.token, Role: c.role}
+	}
+	url, stop, err := d.serve(runtime.Options{Anonymous: true}, tokens,
+		directory.Toolset(new(directory.Directory)))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+	defer func() { err = errors.Join(err, stop()) }()
 	fmt.Fprintln(d, "The tools that each caller lists (examples/team):")
 	for _, c := range callers {
-		session, err := visitor.Connect(d, visitor.HTTP(server.URL, c.token), nil)
+		session, err := visitor.Connect(d, visitor.HTTP(url, c.token), nil)
 		if err != nil {
 			return err
 		}
@@ -88,7 +132,7 @@ func (d demo) team() (err error) {
 	hidden, unknown := directory.ToolUpdate, "upsert"
 	var responses []response
 	for _, tool := range []string{hidden, unknown} {
-		r, err := d.post(server.URL, "demo-vera", tool)
+		r, err := d.post(url, "demo-vera", tool)
 		if err != nil {
 			return err
 		}
@@ -226,7 +270,7 @@ func copyPackage(dir, source string) error {
 // command runs a command in the folder of the run and returns what it prints.
 func (d demo) command(words ...string) (string, error) {
 	if words[0] == "mcpgen" {
-		words[0] = filepath.Join(d.bin, "mcpgen")
+		words[0] = d.mcpgen
 	}
 	cmd := exec.CommandContext(d, words[0], words[1:]...)
 	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "GOWORK=off")
@@ -234,24 +278,57 @@ func (d demo) command(words ...string) (string, error) {
 	return string(out), err
 }
 
+// noProcesses is a sandbox that starts no processes, so that the demo runs on all systems. The demo
+// calls no isolated tool.
+type noProcesses struct{ *sandbox.Sandbox }
+
+func (noProcesses) Start(isolate.Start) error { return nil }
+
 // workspace reads files as an agent, and then alters the audit trail of these calls.
 func (d demo) workspace() (err error) {
-	key := rand.Text() + rand.Text()
-	if err := visitor.WriteFiles(d.dir, map[string]string{"key": key,
+	in := func(name string) string { return filepath.Join(d.dir, name) }
+	if err := visitor.WriteFiles(d.dir, map[string]string{"key": rand.Text() + rand.Text(),
 		"public/welcome.txt": "Welcome.", "files/plan.md": "The plan."}); err != nil {
 		return err
 	}
-	server, err := visitor.Start(d, filepath.Join(d.bin, "workspace"), "-data", d.dir,
-		"-trail-key", filepath.Join(d.dir, "key"))
+	roots, err := grant.OpenRoots(map[string]string{"public": in("public"), "files": in("files")})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
-	robin, err := visitor.Connect(d, visitor.HTTP(server.URL, "demo-robin"), nil)
+	defer roots.Close()
+	key, err := chain.ReadKey(in("key"))
+	if err != nil {
+		return err
+	}
+	var trail bytes.Buffer
+	sealed, err := chain.New(audit.JSONLines(&trail), chain.Options{Key: key, Replica: "workspace"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sealed.Close(d)) }()
+	box, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return err
+	}
+	grants, defaults := grant.NewMemory(), grant.Minimal("public")
+	defaults[0].Unrestricted = true // read_file is not isolated
+	url, stop, err := d.serve(runtime.Options{Audit: sealed, Grants: grants, GrantDefaults: defaults,
+		Roots: roots, Sandbox: noProcesses{box}},
+		map[string]access.Principal{
+			"demo-robin": {Issuer: "workspace", Subject: "robin", Role: "Agent"}},
+		desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	robin, err := visitor.Connect(d, visitor.HTTP(url, "demo-robin"), nil)
 	if err != nil {
 		return err
 	}
 	defer robin.Close()
+	if _, err := visitor.Tools(d, robin); err != nil { // as a client does before its first call
+		return err
+	}
 	read := func(path string) {
 		visitor.Printf(d, "   %-24s %s", path, visitor.Call(d, robin, desk.ToolReadFile,
 			map[string]string{"path": path}))
@@ -259,7 +336,7 @@ func (d demo) workspace() (err error) {
 	fmt.Fprintln(d, "\n3. A grant is decided on the opened file. robin may read public/** only:")
 	read("public/welcome.txt")
 	read("public/../files/plan.md")
-	welcome := filepath.Join(d.dir, "public", "welcome.txt")
+	welcome := in("public/welcome.txt")
 	if err := errors.Join(os.Remove(welcome), os.Symlink("../files/plan.md", welcome)); err != nil {
 		return err
 	}
@@ -267,27 +344,23 @@ func (d demo) workspace() (err error) {
 	read("public/welcome.txt")
 
 	fmt.Fprintln(d, "\n4. An altered audit record is found. The trail of these calls, as exported:")
-	var trail []byte
-	if err := visitor.Admin(d, server.URL, "demo-olga", http.MethodGet, "/audit/export", nil,
-		&trail); err != nil {
+	if err := d.verify(trail.String()); err != nil {
 		return err
 	}
-	if err := d.verify(trail); err != nil {
-		return err
-	}
-	records := strings.SplitAfter(string(trail), "\n")
+	records := strings.SplitAfter(trail.String(), "\n")
 	const recorded, altered = `"principal":"robin"`, `"principal":"rodin"`
 	records[1] = strings.Replace(records[1], recorded, altered, 1)
 	fmt.Fprintf(d, "   edit of record 2: %s -> %s\n", recorded, altered)
-	if err := d.verify([]byte(strings.Join(records, ""))); err == nil {
+	if err := d.verify(strings.Join(records, "")); err == nil {
 		return errors.New("the altered trail is verified")
 	}
 	return nil
 }
 
 // verify prints what mcpgen reports about a trail. Its error is that of mcpgen.
-func (d demo) verify(trail []byte) error {
-	if err := os.WriteFile(filepath.Join(d.dir, "trail.jsonl"), trail, 0o644); err != nil {
+func (d demo) verify(trail string) error {
+	err := visitor.WriteFiles(d.dir, map[string]string{"trail.jsonl": trail})
+	if err != nil {
 		return err
 	}
 	const command = "mcpgen audit verify --key-file key trail.jsonl"

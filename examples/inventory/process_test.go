@@ -21,14 +21,25 @@ type process struct {
 
 // notes are text that may be read while it is written.
 type notes struct {
-	mu   sync.Mutex
-	text strings.Builder
+	mu      sync.Mutex
+	text    strings.Builder
+	written sync.Cond
 }
 
 func (n *notes) Write(b []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.written.Broadcast()
 	return n.text.Write(b)
+}
+
+// await waits until the text contains a part.
+func (n *notes) await(part string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for !strings.Contains(n.text.String(), part) {
+		n.written.Wait()
+	}
 }
 
 func (n *notes) String() string {
@@ -48,7 +59,8 @@ func start(t testing.TB, cmd *exec.Cmd) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := &notes{}
+	problems := new(notes)
+	problems.written.L = &problems.mu
 	cmd.Stderr = problems
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

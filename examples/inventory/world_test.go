@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/examples/internal/visitor"
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
@@ -38,7 +39,7 @@ func newWorld(t testing.TB, db *testdb.Database, h host, clients map[string]clai
 	s := settings{
 		file: filepath.Join(t.TempDir(), "inventory.db"), django: hostURL(db), cache: time.Hour,
 		issuer: p.issuer, audience: "http://" + web.Listener.Addr().String() + runtime.PathMCP,
-		userClaim: "host_user", roleClaim: "roles", leeway: time.Millisecond,
+		userClaim: "host_user", roleClaim: "roles",
 	}
 	change(&s)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -84,8 +85,6 @@ type client struct {
 	t       testing.TB
 	token   atomic.Value // string; sent with each request
 	changes chan string
-	// settle is the time without a notification after which none follows: more on a loaded machine.
-	settle time.Duration
 }
 
 // RoundTrip sends the token along.
@@ -95,12 +94,12 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect opens a session in a version of the protocol.
+// connect opens a session in a version of the protocol, and its stream of notifications.
 func (w *world) connect(token, era string) *client {
 	w.t.Helper()
 	c := &client{t: w.t, changes: make(chan string, 100)}
 	c.token.Store(token)
-	sdk := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+	options := &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context,
 			*mcp.ToolListChangedRequest) {
 			c.changes <- "tools"
@@ -113,11 +112,10 @@ func (w *world) connect(token, era string) *client {
 			*mcp.ResourceListChangedRequest) {
 			c.changes <- "resources"
 		},
-	})
+	}
 	transport := &mcp.StreamableClientTransport{Endpoint: w.url,
 		HTTPClient: &http.Client{Transport: c}, MaxRetries: -1}
-	session, err := sdk.Connect(context.WithoutCancel(w.t.Context()), transport,
-		&mcp.ClientSessionOptions{ProtocolVersion: era})
+	session, err := visitor.Listen(context.WithoutCancel(w.t.Context()), transport, era, options)
 	if err != nil {
 		w.t.Fatal(err)
 	}

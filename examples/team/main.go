@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	_ "modernc.org/sqlite" // the database/sql driver of the directory, in Go alone
 
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/runtime"

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func transport(url, caller string) mcp.Transport {
+func transport(url, caller string) *mcp.StreamableClientTransport {
 	return &mcp.StreamableClientTransport{
 		Endpoint:   url,
 		HTTPClient: &http.Client{Transport: as(caller)},

@@ -32,9 +32,9 @@ func newProgram(t *testing.T, dir string) *program {
 	t.Helper()
 	files := token.NewFileSet()
 	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
+		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps,
 		Dir:  dir, Fset: files, Tests: true,
-		Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"),
+		Env: append(os.Environ(), "GOWORK=off"),
 	}, "./...")
 	if err != nil {
 		t.Fatal(err)

@@ -49,9 +49,9 @@ func TestGeneratedFilesAreAsWrittenDown(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
-		if out, err := goCommand(t, scratch, args...); err != nil {
-			t.Errorf("go %v: %v\n%s", args, err, out)
+	for _, command := range []string{"vet", "test"} {
+		if out, err := goCommand(t, scratch, command, "./..."); err != nil {
+			t.Errorf("go %s: %v\n%s", command, err, out)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package emit
 
 import (
 	"bytes"
+	"errors"
 	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/testgo"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -76,13 +79,24 @@ func copyFiles(t *testing.T, from, to string, want func(name string) bool) {
 	}
 }
 
-// goCommand runs the go command in a module and returns what it prints.
-func goCommand(t *testing.T, dir string, args ...string) (string, error) {
+// goCommand runs the go command in a module and returns what it prints. In the quick run, packages
+// are type-checked in process, and generated tests are run.
+func goCommand(t *testing.T, dir, command, pattern string) (string, error) {
 	t.Helper()
-	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 	var out bytes.Buffer
+	if testing.Short() {
+		c := testgo.Shared(t)
+		check := map[string]func(io.Writer, string, ...string) (bool, error){
+			"build": c.Build, "vet": c.Vet, "test": c.Test}[command]
+		ok, err := check(&out, dir, pattern)
+		if err == nil && !ok {
+			err = errors.New("it fails")
+		}
+		return out.String(), err
+	}
+	cmd := exec.Command("go", command, pattern)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	return out.String(), err
@@ -106,12 +120,12 @@ func compileGuards(
 		generated += "type " + token + " struct{}\n"
 	}
 	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
+		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps,
 		Dir:  dir,
 		Overlay: map[string][]byte{
 			filepath.Join(dir, filepath.Base(path), Code): []byte(generated),
 		},
-		Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"),
+		Env: append(os.Environ(), "GOWORK=off"),
 	}, path)
 	if err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ func TestEachToolNeedsARule(t *testing.T) {
 	if _, err := importer.Import(o); err != nil {
 		t.Fatal(err)
 	}
-	prog, err := load.Load(t.Context(), load.Options{Dir: dir, Patterns: []string{"./..."}})
+	prog, err := load.Load(loadtest.Context(t), load.Options{Dir: dir, Patterns: []string{"./..."}})
 	if err != nil {
 		t.Fatal(err)
 	}

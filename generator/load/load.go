@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,17 @@ func (e *Error) Unwrap() error { return e.Err }
 // go/packages runs cgo, which doubles the time.
 const metadata = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
 	packages.NeedModule
+
+// Lister lists packages as [packages.Load] does.
+type Lister func(*packages.Config, ...string) ([]*packages.Package, error)
+
+type listerKey struct{}
+
+// WithLister returns a context with which Load calls a lister in place of the go command. Tests use
+// it: the go command takes most of the time of a run.
+func WithLister(ctx context.Context, l Lister) context.Context {
+	return context.WithValue(ctx, listerKey{}, l)
+}
 
 // Load reads the packages that the patterns name. Its error is always an *Error. The packages keep
 // the errors in their source, for scan to report.
@@ -102,6 +114,9 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 // architecture is the go command's GOARCH. If `go env` fails, it is the machine's: list reports the
 // failure.
 func architecture(ctx context.Context, o Options) string {
+	if ctx.Value(listerKey{}) != nil && o.Env == nil {
+		return cmp.Or(os.Getenv("GOARCH"), runtime.GOARCH)
+	}
 	cmd := exec.CommandContext(ctx, "go", "env", "GOARCH")
 	cmd.Dir, cmd.Env = o.Dir, o.Env
 	out, err := cmd.Output()
@@ -116,7 +131,11 @@ func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []str
 	[]*packages.Package, error,
 ) {
 	config := packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}
-	pkgs, err := packages.Load(&config, patterns...)
+	lister, ok := ctx.Value(listerKey{}).(Lister)
+	if !ok {
+		lister = packages.Load
+	}
+	pkgs, err := lister(&config, patterns...)
 	if err != nil {
 		return nil, &Error{Advised(firstLine(err.Error()))}
 	}

@@ -32,13 +32,18 @@ var settings = []string{
 	"CC", "CGO_CFLAGS", "CGO_CPPFLAGS", "PKG_CONFIG",
 }
 
+// goEnv runs go env. Tests replace it.
+var goEnv = func(ctx context.Context, dir string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, settings...)...)
+	cmd.Dir = dir
+	return cmd.Output()
+}
+
 // environment reads the settings of the go command. It fails if they name files outside the module,
 // and for a development version of the go command, whose version does not identify its standard
 // library.
 func environment(ctx context.Context, dir string) (map[string]string, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, settings...)...)
-	cmd.Dir = dir
-	text, err := cmd.Output()
+	text, err := goEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -2,15 +2,61 @@ package runcache
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 )
+
+// TestMain lets the quick run start the go command once for modules with the same variables.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		goEnv = remembering(goEnv)
+	}
+	os.Exit(m.Run())
+}
+
+// remembering returns go env that starts the go command once for all directories with a go.mod that
+// have the same variables and no go.work.
+func remembering(start func(context.Context, string) ([]byte, error),
+) func(context.Context, string) ([]byte, error) {
+	const anywhere = "@MODULE@"
+	known := map[string]string{}
+	return func(ctx context.Context, dir string) ([]byte, error) {
+		module := filepath.Join(dir, "go.mod")
+		_, missing := os.Stat(module)
+		_, workspace := os.Stat(filepath.Join(dir, "go.work"))
+		_, none := exec.LookPath("go")
+		if none != nil || missing != nil || workspace == nil || os.Getenv("GOWORK") != "" {
+			return start(ctx, dir)
+		}
+		var key string
+		for _, variable := range os.Environ() {
+			if strings.HasPrefix(variable, "GO") || strings.HasPrefix(variable, "C") {
+				key += variable + "\n"
+			}
+		}
+		if known[key] == "" {
+			text, err := start(ctx, dir)
+			if err != nil {
+				return nil, err
+			}
+			if !bytes.Contains(text, []byte(module)) {
+				return text, nil
+			}
+			known[key] = strings.Replace(string(text), module, anywhere, 1)
+		}
+		return []byte(strings.Replace(known[key], anywhere, module, 1)), nil
+	}
+}
 
 // module is a module with one that it replaces.
 func module(t *testing.T) string {

@@ -114,7 +114,7 @@ func TestServicesAreTheSameOnEveryRun(t *testing.T) {
 	dir := loadtest.Write(t, archive.Files...)
 	var first string
 	for range 3 {
-		prog, err := load.Load(t.Context(), load.Options{Dir: dir, Patterns: []string{"./..."}})
+		prog, err := load.Load(loadtest.Context(t), load.Options{Dir: dir, Patterns: []string{"./..."}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -66,11 +67,7 @@ func released(version string) bool {
 
 // checkout is the go.mod of a checkout of mcpgen.
 func checkout(dir, replace string) (*modfile.File, error) {
-	folder := replace
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(dir, folder)
-	}
-	name := filepath.Join(folder, "go.mod")
+	name := filepath.Join(folderOf(dir, replace), "go.mod")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("--replace: %w", err)
@@ -83,4 +80,28 @@ func checkout(dir, replace string) (*modfile.File, error) {
 		return nil, fmt.Errorf("--replace: %s is not the go.mod of mcpgen", name)
 	}
 	return f, nil
+}
+
+// commitOf returns the commit of a checkout of mcpgen: its main branch if git knows no commit of
+// the folder itself, and empty without a folder.
+func commitOf(dir, replace string) string {
+	if replace == "" {
+		return ""
+	}
+	git := exec.Command("git", "rev-parse", "--show-prefix", "HEAD")
+	git.Dir = folderOf(dir, replace)
+	out, err := git.Output()
+	prefix, commit, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil || prefix != "" {
+		return "main"
+	}
+	return commit
+}
+
+// folderOf returns the folder of a checkout that may be relative to a directory.
+func folderOf(dir, replace string) string {
+	if filepath.IsAbs(replace) {
+		return replace
+	}
+	return filepath.Join(dir, replace)
 }

@@ -2,6 +2,7 @@
 package starter
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -21,12 +22,17 @@ import (
 )
 
 // Write writes the service into a directory, go.mod included, and returns the paths of its files.
-// With replace, go.mod replaces the module of mcpgen by the checkout in that directory.
+// With replace, go.mod replaces the module of mcpgen by the checkout in that directory. It keeps a
+// .gitignore that exists: hosts of repositories begin one with it.
 func Write(dir, modulePath, replace string) (written []string, err error) {
 	files, err := filesOf(dir, modulePath, replace)
 	if err != nil {
 		return nil, err
 	}
+	files = slices.DeleteFunc(files, func(f emit.File) bool {
+		_, err := os.Lstat(f.Path)
+		return err == nil && filepath.Base(f.Path) == ".gitignore"
+	})
 	if err := refuseOverwrite(dir, files); err != nil {
 		return nil, err
 	}
@@ -38,20 +44,28 @@ func Write(dir, modulePath, replace string) (written []string, err error) {
 	return writefiles.Write(files, nil)
 }
 
-// serverName matches the names that fit a directive, JSON and a comment as they are.
-var serverName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+// unfit matches what cannot be in the name of a server: the name is in a directive, in JSON and in
+// comments.
+var unfit = regexp.MustCompile(`^[^A-Za-z]+|[^A-Za-z0-9_-]+`)
 
-// filesOf are the files of the service, go.mod included.
-func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
+// serverName returns a name for the server of a module: the last element of its path, without a
+// version.
+func serverName(modulePath string) string {
 	name := path.Base(modulePath)
 	if prefix, _, ok := modpath.SplitPathVersion(modulePath); ok {
 		name = path.Base(prefix)
 	}
-	if err := modpath.CheckPath(modulePath); err != nil || !serverName.MatchString(name) {
+	return cmp.Or(strings.Trim(unfit.ReplaceAllString(name, "-"), "-"), "service")
+}
+
+// filesOf are the files of the service, go.mod included. A module that no other one requires needs
+// no dot in its path.
+func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
+	if err := modpath.CheckImportPath(modulePath); err != nil {
 		return nil, fmt.Errorf("%q is not the path of a module: write one, such as example.com/shop",
 			modulePath)
 	}
-	contents, err := Files(name)
+	contents, err := Files(serverName(modulePath), commitOf(dir, replace))
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +110,25 @@ func refuseOverwrite(dir string, files []emit.File) error {
 //go:embed all:files
 var templates embed.FS
 
+// clone is the part of the CI job that makes the checkout by which go.mod replaces mcpgen.
+const clone = `      # mcpgen has no release yet, so the job needs a checkout. When you update mcpgen, write the
+      # commit of your checkout here: git -C CHECKOUT rev-parse HEAD
+      - run: |
+          git init --quiet ../mcpgen
+          git -C ../mcpgen fetch --quiet --depth 1 https://github.com/mcpgen/mcpgen {{commit}}
+          git -C ../mcpgen checkout --quiet FETCH_HEAD
+          go mod edit -replace github.com/mcpgen/mcpgen=../mcpgen
+`
+
 // Files returns the content of each file, apart from go.mod, by its slash-separated path. name is
-// the name of the server.
-func Files(name string) (map[string][]byte, error) {
+// the name of the server, and commit that of a checkout of mcpgen. It is empty for a release.
+func Files(name, commit string) (map[string][]byte, error) {
+	checkout := ""
+	if commit != "" {
+		checkout = clone
+	}
+	fill := strings.NewReplacer("{{name}}", name, "{{checkout}}",
+		strings.ReplaceAll(checkout, "{{commit}}", commit))
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "files", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -109,7 +139,7 @@ func Files(name string) (map[string][]byte, error) {
 			return err
 		}
 		path = strings.TrimSuffix(strings.TrimPrefix(path, "files/"), ".txt")
-		files[path] = []byte(strings.ReplaceAll(string(text), "{{name}}", name))
+		files[path] = []byte(fill.Replace(string(text)))
 		return nil
 	})
 	return files, err

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -148,21 +147,29 @@ func TestHeadersStayWithTheHost(t *testing.T) {
 	}
 }
 
+// onWrite is a function that a write calls.
+type onWrite func()
+
+func (f onWrite) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}
+
 func TestAServerThatDoesNotAnswerEndsWithTheContext(t *testing.T) {
-	soon := func() context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		t.Cleanup(cancel)
-		return ctx
-	}
+	ctx, cancel := context.WithCancel(t.Context())
 	end := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel()
+		<-end
+	}))
 	defer s.Close()
 	defer close(end)
-	if _, err := URL(soon(), s.URL, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := URL(ctx, s.URL, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("URL: %v", err)
 	}
-	_, err := Command(soon(), t.Output(), "sleep", "1000")
-	if !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel = context.WithCancel(t.Context())
+	_, err := Command(ctx, onWrite(cancel), "sh", "-c", "echo started >&2; exec sleep 1000")
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Command: %v", err)
 	}
 	for _, endpoint := range []string{"file:///etc/passwd", "ftp://x/", "http://", "x", "http:x"} {

@@ -93,67 +93,73 @@ func TestLoadsOnceForEachKeyAndPeriod(t *testing.T) {
 }
 
 func TestBoundRemovesTheLeastRecentlyUsed(t *testing.T) {
-	l, loads := counting(time.Minute, 3, fine)
-	for _, in := range []string{"1", "2", "3", "1", "4"} {
-		get(t, l, in)
-		if n, cost := l.Len(); n > 3 || cost != n {
-			t.Fatalf("%d entries, cost %d", n, cost)
+	synctest.Test(t, func(t *testing.T) {
+		l, loads := counting(time.Minute, 3, fine)
+		for _, in := range []string{"1", "2", "3", "1", "4"} {
+			get(t, l, in)
+			if n, cost := l.Len(); n > 3 || cost != n {
+				t.Fatalf("%d entries, cost %d", n, cost)
+			}
 		}
-	}
-	before := loads.Load()
-	for _, in := range []string{"1", "3", "4"} {
-		get(t, l, in)
-	}
-	if loads.Load() != before {
-		t.Error("a recently used entry was removed")
-	}
-	if get(t, l, "2"); loads.Load() != before+1 {
-		t.Error("the least recently used entry was kept")
-	}
+		before := loads.Load()
+		for _, in := range []string{"1", "3", "4"} {
+			get(t, l, in)
+		}
+		if loads.Load() != before {
+			t.Error("a recently used entry was removed")
+		}
+		if get(t, l, "2"); loads.Load() != before+1 {
+			t.Error("the least recently used entry was kept")
+		}
+	})
 }
 
 func TestBoundIsOfCosts(t *testing.T) {
-	l, loads := counting(loader.Forever, 10, fine, func(c *config) {
-		c.Cost = func(v string) int { n, _ := strconv.Atoi(v); return n }
-	})
-	for _, step := range []struct {
-		in            string
-		entries, cost int
-	}{{"4", 1, 4}, {"5", 2, 9}, {"4", 2, 9}, {"6", 2, 10}, {"11", 2, 10}, {"10", 1, 10},
-		{"1", 1, 1}} {
-		get(t, l, step.in)
-		if n, cost := l.Len(); n != step.entries || cost != step.cost {
-			t.Errorf("after %s: %d entries, cost %d", step.in, n, cost)
+	synctest.Test(t, func(t *testing.T) {
+		l, loads := counting(loader.Forever, 10, fine, func(c *config) {
+			c.Cost = func(v string) int { n, _ := strconv.Atoi(v); return n }
+		})
+		for _, step := range []struct {
+			in            string
+			entries, cost int
+		}{{"4", 1, 4}, {"5", 2, 9}, {"4", 2, 9}, {"6", 2, 10}, {"11", 2, 10}, {"10", 1, 10},
+			{"1", 1, 1}} {
+			get(t, l, step.in)
+			if n, cost := l.Len(); n != step.entries || cost != step.cost {
+				t.Errorf("after %s: %d entries, cost %d", step.in, n, cost)
+			}
 		}
-	}
-	if l.Invalidate(nil); loads.Load() != 6 {
-		t.Errorf("%d loads", loads.Load())
-	}
-	if n, cost := l.Len(); n != 0 || cost != 0 {
-		t.Errorf("%d entries, cost %d", n, cost)
-	}
+		if l.Invalidate(nil); loads.Load() != 6 {
+			t.Errorf("%d loads", loads.Load())
+		}
+		if n, cost := l.Len(); n != 0 || cost != 0 {
+			t.Errorf("%d entries, cost %d", n, cost)
+		}
+	})
 }
 
 // Callers without a right to a value, who may be any number, remove no value of others.
 func TestRunningAndFailedLoadsRemoveNothing(t *testing.T) {
-	l, loads := counting(time.Minute, 2, func(_ context.Context, in string) (string, error) {
-		if len(in) > 1 {
-			return "", errDown
+	synctest.Test(t, func(t *testing.T) {
+		l, loads := counting(time.Minute, 2, func(_ context.Context, in string) (string, error) {
+			if len(in) > 1 {
+				return "", errDown
+			}
+			return in, nil
+		})
+		get(t, l, "a")
+		get(t, l, "b")
+		for i := range 10 {
+			if _, err := l.Get(context.Background(), fmt.Sprint("x", i)); err == nil {
+				t.Error("a value")
+			}
 		}
-		return in, nil
+		before := loads.Load()
+		get(t, l, "a")
+		if get(t, l, "b"); loads.Load() != before {
+			t.Error("a value was removed")
+		}
 	})
-	get(t, l, "a")
-	get(t, l, "b")
-	for i := range 10 {
-		if _, err := l.Get(context.Background(), fmt.Sprint("x", i)); err == nil {
-			t.Error("a value")
-		}
-	}
-	before := loads.Load()
-	get(t, l, "a")
-	if get(t, l, "b"); loads.Load() != before {
-		t.Error("a value was removed")
-	}
 }
 
 func TestFailedLoadIsNotKept(t *testing.T) {
@@ -523,21 +529,23 @@ func TestPeriodBeginsWithTheLoad(t *testing.T) {
 }
 
 func TestInvalidationRemovesWhatMatches(t *testing.T) {
-	l, loads := counting(time.Minute, 10, fine)
-	one, two := get(t, l, "1"), get(t, l, "2")
-	l.Invalidate(func(in string) bool { return in == "1" })
-	if l.Current(one) || !l.Current(two) {
-		t.Error("the wrong one is current")
-	}
-	get(t, l, "1")
-	if get(t, l, "2"); loads.Load() != 3 {
-		t.Errorf("%d loads", loads.Load())
-	}
-	l.Invalidate(nil)
-	get(t, l, "1")
-	if get(t, l, "2"); loads.Load() != 5 {
-		t.Errorf("%d loads", loads.Load())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l, loads := counting(time.Minute, 10, fine)
+		one, two := get(t, l, "1"), get(t, l, "2")
+		l.Invalidate(func(in string) bool { return in == "1" })
+		if l.Current(one) || !l.Current(two) {
+			t.Error("the wrong one is current")
+		}
+		get(t, l, "1")
+		if get(t, l, "2"); loads.Load() != 3 {
+			t.Errorf("%d loads", loads.Load())
+		}
+		l.Invalidate(nil)
+		get(t, l, "1")
+		if get(t, l, "2"); loads.Load() != 5 {
+			t.Errorf("%d loads", loads.Load())
+		}
+	})
 }
 
 // A value from before an invalidation does not come in after it, whether it is kept or in flight.

@@ -4,7 +4,7 @@ go 1.26.0
 
 replace (
 	github.com/mcpgen/mcpgen => ../..
-	github.com/mcpgen/mcpgen/examples => ../../examples
+	github.com/mcpgen/mcpgen/examples/team => ../../examples/team
 	github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
 	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
 	github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
@@ -17,7 +17,7 @@ replace (
 require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/mcpgen/mcpgen v0.0.0
-	github.com/mcpgen/mcpgen/examples v0.0.0
+	github.com/mcpgen/mcpgen/examples/team v0.0.0
 	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/identity/oidc v0.0.0

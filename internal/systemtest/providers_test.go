@@ -62,7 +62,8 @@ func TestProvidersUseTheToolsOfTheExamples(t *testing.T) {
 func exampleTools(t *testing.T) (tools []inputSchema) {
 	t.Helper()
 	result, err := generator.Run(t.Context(), generator.Options{Dir: testrepo.Root(t),
-		Patterns: []string{"./examples/...", "./runtime/grant/permissionrequest"}, Schemas: true})
+		Patterns: []string{"./examples/...", "./examples/inventory/...", "./examples/team/...",
+			"./examples/workspace/...", "./runtime/grant/permissionrequest"}, Schemas: true})
 	if err != nil || len(result.Diagnostics) > 0 {
 		t.Fatal(err, result.Diagnostics)
 	}

@@ -21,7 +21,7 @@ func TestHowtoServerOfAnIssuerIsMade(t *testing.T) {
 	root := testrepo.Root(t)
 	dir := t.TempDir()
 	if err := testrepo.WriteModule(root, "example.com/netops", dir,
-		"examples", "runtime/identity/oidc"); err != nil {
+		"examples/inventory", "runtime/identity/oidc"); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{"netops_test.go": `package netops
@@ -157,7 +157,7 @@ func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
 	root, bin := testrepo.Root(t), filepath.Dir(program(t, "demo"))
 	run := func(command string) string { return testrepo.Output(t, root, filepath.Join(bin, command)) }
 
-	demo := run("demo " + bin)
+	demo := run("demo " + filepath.Join(bin, "mcpgen"))
 	compare(t, "demo.golden", demo)
 	lines := strings.Split(demo, "\n")
 	for _, line := range lines {

@@ -41,10 +41,11 @@ func SQLite(t testing.TB) *Database {
 }
 
 // PostgreSQL returns a database of a cluster that the tests of one binary share. Making the cluster
-// takes about two seconds, a database on it some milliseconds. Where PostgreSQL is not installed
-// the test ends as by [Unavailable].
+// takes about two seconds, a database on it some milliseconds. The quick run skips the test, see
+// [Full]. Where PostgreSQL is not installed the test ends as by [Unavailable].
 func PostgreSQL(t testing.TB) *Database {
 	t.Helper()
+	Full(t, "PostgreSQL")
 	return postgreSQL(t, "template1")
 }
 
@@ -150,6 +151,7 @@ func Migrated[S io.Closer](open func(ctx context.Context, url string) (S, error)
 		},
 		"postgresql": func(t testing.TB) string {
 			t.Helper()
+			Full(t, "PostgreSQL")
 			if _, err := shared(); err != nil {
 				Unavailable(t, "no PostgreSQL: %v", err)
 			}
@@ -169,6 +171,15 @@ func (d *Database) URL() string { return d.URLOf(d.User, d.Name) }
 func (d *Database) URLOf(role, name string) string {
 	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, name,
 		url.QueryEscape(d.Host), d.Port)
+}
+
+// Full skips a test that needs more than Go in the quick run, which is go test -short, even if this
+// machine has it.
+func Full(t testing.TB, needs string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("a test with %s does not run with -short", needs)
+	}
 }
 
 // Unavailable ends a test that needs what this machine does not have: it is skipped, and fails

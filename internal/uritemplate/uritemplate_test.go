@@ -281,6 +281,9 @@ func TestScanAgreesWithThePattern(t *testing.T) {
 // The time of a scan does not reveal how much of a URI fits. The pattern alone takes a thousand
 // times as long for the first of these URIs.
 func TestTimeDoesNotRevealATemplate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a comparison of times, which a busy machine can disturb, is in the full run")
+	}
 	made := parse(t, "hidden://people/{id}/of/{+team}")
 	rest := strings.Repeat("abc/of/", 1000)
 	shortest := func(uri string) time.Duration {

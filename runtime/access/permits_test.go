@@ -388,6 +388,10 @@ constraints fails: needs it for all objects, as the handler is not marked constr
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
 permission holds: needs dcim.change_device, has not checked: the table does not enforce permissions`},
+		{"a table without roles", access.Table{Rules: []access.Rule{{Tool: "t", MinRole: manager}}},
+			access.Principal{Subject: "ada", Role: "Manager"}, "t",
+			`authentication holds: needs an authenticated caller, has ada
+role holds: needs Manager, has Manager`},
 		{"public", aware, access.Principal{}, "open",
 			"public holds: needs nothing, has an anonymous caller"},
 		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed",

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -323,9 +322,8 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 		return res
 	}
 	const api = "GET " + runtime.PathAPI + "admin/orgs"
-	deadline := time.Now().Add(time.Minute)
-	for send(api, "wrong").StatusCode != http.StatusTooManyRequests {
-		if time.Now().After(deadline) {
+	for sent := 0; send(api, "wrong").StatusCode != http.StatusTooManyRequests; sent++ {
+		if sent == 10_000 {
 			t.Fatal("no 429")
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -68,6 +69,10 @@ func ids(t testing.TB, files ...string) (all []string) {
 }
 
 func TestRecordIsSyncedBeforeItReturnsTogetherWithThoseThatWait(t *testing.T) {
+	synctest.Test(t, recordIsSyncedBeforeItReturnsTogetherWithThoseThatWait)
+}
+
+func recordIsSyncedBeforeItReturnsTogetherWithThoseThatWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	r := rotating(t, path, audit.RotateOptions{})
 	entered, release, syncs := make(chan struct{}, 9), make(chan struct{}), 0
@@ -89,9 +94,7 @@ func TestRecordIsSyncedBeforeItReturnsTogetherWithThoseThatWait(t *testing.T) {
 	for i := range 20 {
 		rest.Go(func() { record(t, r, fmt.Sprint(i)) })
 	}
-	for deadline := time.Now().Add(time.Minute); r.Waiting() < 20 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
+	synctest.Wait() // all wait for the sync
 	close(release)
 	rest.Wait()
 	<-first

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -362,6 +363,10 @@ func (g *gate) Write(p []byte) (int, error) {
 }
 
 func TestWriterThatHangsHoldsOneEventOnly(t *testing.T) {
+	synctest.Test(t, writerThatHangsHoldsOneEventOnly)
+}
+
+func writerThatHangsHoldsOneEventOnly(t *testing.T) {
 	g := &gate{open: make(chan struct{}), entered: make(chan struct{}, 4)}
 	sink := audit.JSONLines(g)
 	first := make(chan error, 1)

@@ -287,7 +287,7 @@ func TestProgramsAreLookedForInThePathOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	t.Setenv("PATH", ".:/nowhere")
+	t.Setenv("PATH", ".:"+t.TempDir())
 	b, err := (&Decider{Set: mustSet(t, "system.command **")}).Argv(Argv{"here-only"})
 	if err != nil {
 		t.Fatal(err)

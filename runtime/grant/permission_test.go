@@ -481,7 +481,7 @@ func TestCoversIsFalseWhereAResourceIsOutside(t *testing.T) {
 			t.Fatalf("%s covers %s", p, o)
 		}
 	})
-	if yes == 0 || hit == 0 {
+	if !testing.Short() && (yes == 0 || hit == 0) { // few cases may have none
 		t.Fatalf("nothing was tried: %d, %d", yes, hit)
 	}
 }

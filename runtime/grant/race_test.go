@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		_ = json.NewEncoder(os.Stdout).Encode(os.Args)
 	case "sleeper":
 		fmt.Println("asleep")
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	default:
 		os.Exit(m.Run())
 	}
@@ -65,16 +65,16 @@ func swap(top string) {
 	}
 }
 
-// raceFor is how long the race is run: GRANT_RACE, else two seconds, or a quarter of one in short
-// mode.
-func raceFor() time.Duration {
-	if d, err := time.ParseDuration(os.Getenv("GRANT_RACE")); err == nil {
-		return d
+// races is how many times a file is opened in the race: GRANT_RACE, else many, or few in short mode.
+// It goes on until each outcome has been there.
+func races() int {
+	if n, err := strconv.Atoi(os.Getenv("GRANT_RACE")); err == nil {
+		return n
 	}
 	if testing.Short() {
-		return time.Second / 4
+		return 5_000
 	}
-	return 2 * time.Second
+	return 50_000
 }
 
 func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
@@ -116,9 +116,7 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 	d := &Decider{Set: mustSet(t, "file.read pub/d", "file.read pub/d/f", "file.write pub/d/f",
 		"file.write pub/d/n*"), Roots: roots}
 	var opened, created, refused, missing int
-	end, tooLong := time.Now().Add(raceFor()), time.Now().Add(time.Minute)
-	for i := 0; time.Now().Before(end) || (opened == 0 || created == 0 || refused == 0) &&
-		time.Now().Before(tooLong); i++ {
+	for i, most := 0, races(); i < most || opened == 0 || created == 0 || refused == 0; i++ {
 		path, want := "pub/d/f", Want{Read: true}
 		switch i % 4 {
 		case 1:
@@ -172,9 +170,6 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 		}
 	}
 	t.Logf("opened %d, created %d, refused %d, not found %d", opened, created, refused, missing)
-	if opened == 0 || created == 0 || refused == 0 {
-		t.Errorf("nothing was raced: opened %d, created %d, refused %d", opened, created, refused)
-	}
 	for _, dir := range []string{"outside", "pub/secret"} {
 		entries, err := os.ReadDir(filepath.Join(top, dir))
 		if err != nil || len(entries) != 1 {

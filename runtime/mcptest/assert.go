@@ -200,10 +200,10 @@ func rawPipe(t testing.TB, server *runtime.Server, principal access.Principal) f
 func rawHTTP(t testing.TB, server *runtime.Server, principal access.Principal) func(string) string {
 	t.Helper()
 	c := newCaller(principal)
-	client := inMemory(t, server, c)
+	url, client := inMemory(t, server, c)
 	post := func(session, body string) (*http.Response, string) {
 		t.Helper()
-		r, err := http.NewRequest(http.MethodPost, memoryURL(server), strings.NewReader(body))
+		r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			t.Fatalf("mcptest: %v", err)
 		}

@@ -37,7 +37,7 @@ func office() toolset.Toolset {
 	wait := tool("wait")
 	wait.Timeout = 2 * slow
 	wait.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
-		time.Sleep(slow)
+		<-time.After(slow)
 		return who(ctx, c)
 	}
 	return toolset.NewToolset(toolset.Generated{

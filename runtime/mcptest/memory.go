@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -115,73 +116,21 @@ func As(t testing.TB, server *runtime.Server, principal access.Principal,
 	version string) *mcp.ClientSession {
 	t.Helper()
 	c := newCaller(principal)
-	session, err := connectTo(&mcp.StreamableClientTransport{Endpoint: memoryURL(server),
-		HTTPClient: inMemory(t, server, c), MaxRetries: -1}, version)
+	url, client := inMemory(t, server, c)
+	session, err := connectTo(&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: client,
+		MaxRetries: -1}, version)
 	if !c.known() {
 		t.Fatalf("mcptest: As needs a server whose Options.Identity is mcptest.Identities")
 	}
 	return opened(t, session, err, version)
 }
 
-func memoryURL(server *runtime.Server) string { return "http://localhost" + server.Path() }
-
-// inMemory serves HTTP to one caller until the test ends.
-func inMemory(t testing.TB, server *runtime.Server, c *caller) *http.Client {
-	l := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
-	web := &http.Server{Handler: server.Handler(), BaseContext: func(net.Listener) context.Context {
-		return context.WithValue(context.Background(), callerKey{}, c)
-	}}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(l) }()
-	transport := &http.Transport{DialContext: l.dial}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		_ = web.Close() // the error is that of closing the listener, which has none
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("mcptest: serving in memory: %v", err)
-		}
-	})
-	return &http.Client{Transport: transport}
+// inMemory serves HTTP to one caller until the test ends, and returns the URL of the endpoint and a
+// client that reaches it.
+func inMemory(t testing.TB, server *runtime.Server, c *caller) (string, *http.Client) {
+	url := memnet.Start(t, &http.Server{Handler: server.Handler(),
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), callerKey{}, c)
+		}})
+	return url + server.Path(), &http.Client{Transport: memnet.Transport{}}
 }
-
-// memory is a net.Listener of connections by net.Pipe.
-type memory struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	close  sync.Once
-}
-
-func (l *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- loopback{server}:
-		return client, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *memory) Close() error {
-	l.close.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *memory) Addr() net.Addr { return address }
-
-// address is that of both ends: audit records and limits by address need one.
-var address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
-
-type loopback struct{ net.Conn }
-
-func (loopback) RemoteAddr() net.Addr { return address }

@@ -87,11 +87,10 @@ func init() {
 			<-begun
 			return nil
 		},
-		"speak and spin": func(ctx context.Context) error {
+		"speak and wait": func(ctx context.Context) error {
 			runtime.Logger(ctx).Info("what was said before")
-			for i := 0; ; i++ {
-				_ = i
-			}
+			forever()
+			return nil
 		},
 		"speak and explode": func(ctx context.Context) error {
 			runtime.Logger(ctx).Info("what was said before")
@@ -126,7 +125,7 @@ func init() {
 		},
 		"emit too long": func(context.Context) error {
 			_, err := unix.Write(responseFD, appendFrame(nil, frameEmission, notify.MaxEmission+1))
-			time.Sleep(time.Hour)
+			forever()
 			return err
 		},
 		"emit half": func(context.Context) error {
@@ -137,14 +136,14 @@ func init() {
 		"emit after its journal": func(context.Context) error {
 			unix.Write(responseFD, slices.Concat(
 				appendFrame(nil, frameJournal, 2), []byte("{}"), emission("{}")))
-			time.Sleep(time.Hour)
+			forever()
 			return nil
 		},
 		"emit after its result": func(context.Context) error {
 			unix.Write(responseFD, slices.Concat(
 				appendFrame(nil, frameResult, 4), []byte("null"),
 				emission(`{"log":{"level":"INFO","msg":"too late"}}`)))
-			time.Sleep(time.Hour)
+			forever()
 			return nil
 		},
 	} {
@@ -159,6 +158,7 @@ type listener struct {
 	session *mcp.ClientSession
 
 	mu       sync.Mutex
+	more     sync.Cond // with mu
 	logs     []*mcp.LoggingMessageParams
 	progress []*mcp.ProgressNotificationParams
 }
@@ -166,17 +166,20 @@ type listener struct {
 func listen(t *testing.T, url, token string) *listener {
 	t.Helper()
 	l := &listener{}
+	l.more.L = &l.mu
 	client := mcp.NewClient(&mcp.Implementation{Name: "listener", Version: "1"}, &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.logs = append(l.logs, r.Params)
+			l.more.Signal()
 		},
 		ProgressNotificationHandler: func(_ context.Context,
 			r *mcp.ProgressNotificationClientRequest) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.progress = append(l.progress, r.Params)
+			l.more.Signal()
 		},
 	})
 	var err error
@@ -205,12 +208,17 @@ func (l *listener) call(t *testing.T, tool string, token any) *mcp.CallToolResul
 	return res
 }
 
-// received returns what was sent so far, log messages with their levels before them.
-func (l *listener) received(t *testing.T) (logs []string,
+// received returns what was sent once that is so many log messages and a progress of 100. Log
+// messages have their levels before them. go-sdk's client hands them over beside the answer.
+func (l *listener) received(t *testing.T, messages int) (logs []string,
 	progress []*mcp.ProgressNotificationParams) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for len(l.logs) < messages || len(l.progress) == 0 ||
+		l.progress[len(l.progress)-1].Progress < 100 {
+		l.more.Wait()
+	}
 	for _, m := range l.logs {
 		data, err := json.Marshal(m.Data)
 		if err != nil {
@@ -239,7 +247,7 @@ func (l *logged) lines(with string) (all []string) {
 func TestWhatIsolatedHandlersSay(t *testing.T) {
 	names := map[string]string{}
 	for _, name := range []string{"speak", "speak with many voices", "speak too much", "speak on",
-		"speak and spin", "speak and explode", "speak and fail",
+		"speak and wait", "speak and explode", "speak and fail",
 		"flood with emissions", "forge emissions", "emit too long", "emit half",
 		"emit after its journal", "emit after its result"} {
 		names[strings.ReplaceAll(name, " ", "_")] = name
@@ -251,7 +259,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("ann"): {Subject: "ann"}}),
 	}, isolated(names, toolset.Limits{}, map[string]time.Duration{
-		"speak_and_spin": 500 * time.Millisecond}))
+		"speak_and_wait": 5 * time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,13 +286,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 			advice.Annotations.Audience[0] != "assistant" {
 			t.Errorf("the advice: %+v", advice)
 		}
-		var logs []string
-		var progress []*mcp.ProgressNotificationParams
-		// go-sdk's client hands it over beside the answer
-		until(t, "it has been told all", func() bool {
-			logs, progress = ann.received(t)
-			return len(logs) >= 3 && len(progress) > 0 && progress[len(progress)-1].Progress == 100
-		})
+		logs, progress := ann.received(t, 3)
 		lines := log.lines("isolated")
 		if len(lines) != 2 || len(logs) != 3 {
 			t.Fatalf("the log says %q, the client was told %q", lines, logs)
@@ -343,7 +345,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 			"dropped log messages of an isolated call: it sent more than allowed": 1,
 			"its attributes were dropped":                                         1}},
 		{"speak on", "null", lines{"on and on": 0}},
-		{"speak and spin", "timed out after 500ms", lines{"what was said before": 1}},
+		{"speak and wait", "timed out after 5s", lines{"what was said before": 1}},
 		{"speak and explode", "internal error", lines{"what was said before": 1}},
 		{"speak and fail", "no such customer\ntry another name", nil},
 		{"flood with emissions", "internal error",

@@ -54,9 +54,9 @@ func TestErrorsSayWhatPeopleNeed(t *testing.T) {
 		"the tool made a system call that is forbidden in isolation":           &LimitError{Limit: SystemCall},
 		"the limit on the rate (2 a second) is reached: try again after 500ms": &LimitError{Limit: Rate, Bound: "2 a second", After: 500e6},
 		"the tool reached its limit on timeout":                                &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: -1})},
-		"the tool reached its limit on timeout (30s)":                          &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 29_998 * time.Millisecond})},
-		"the tool reached its limit on timeout (1.5s)":                         &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 1_499 * time.Millisecond})},
-		"the tool reached its limit on timeout (300ms)":                        &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: 299_700 * time.Microsecond})},
+		"the tool reached its limit on timeout (30s)":                          &LimitError{Limit: Timeout, Bound: lasting(29_998 * time.Millisecond)},
+		"the tool reached its limit on timeout (1.5s)":                         &LimitError{Limit: Timeout, Bound: lasting(1_499 * time.Millisecond)},
+		"the tool reached its limit on timeout (300ms)":                        &LimitError{Limit: Timeout, Bound: lasting(299_700 * time.Microsecond)},
 		"the tool panicked": &CrashError{Panic: true},
 		"the tool's process ended without a result:  exit status 3": &CrashError{State: "exit status 3"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -48,7 +49,9 @@ func init() {
 		"probe":   probe,
 	} {
 		Register("end after "+name, func(ctx context.Context, job Job) ([]byte, error) {
-			time.AfterFunc(200*time.Millisecond, func() { os.Exit(0) })
+			asked := make(chan os.Signal, 1)
+			signal.Notify(asked, unix.SIGTERM)
+			go func() { <-asked; os.Exit(0) }()
 			return run(ctx, job)
 		})
 	}
@@ -60,7 +63,8 @@ type frame struct {
 	payload string
 }
 
-// frames gives a helper a request, and returns what it has sent when it has ended.
+// frames gives a helper a request, and returns what it has sent when it has ended. Once it has sent
+// its result, it is asked to end.
 func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 	t.Helper()
 	runtime.LockOSThread() // a helper ends with the thread that has started it
@@ -106,6 +110,11 @@ func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 			t.Fatal(err)
 		}
 		all = append(all, frame{kind, string(payload)})
+		if kind == frameResult || kind == frameFailure {
+			if err := h.proc.Signal(unix.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -455,7 +464,7 @@ func TestWhyAHelperEnded(t *testing.T) {
 		"unknown":     {nil, "", 0, false, ""},
 		"starved":     {ended("exit 0"), "", 0, true, Memory},
 		"system call": {ended("kill -SYS $$"), "", 0, false, SystemCall},
-		"computing":   {ended("kill -KILL $$"), "", time.Second, false, CPU},
+		"computing":   {ended("kill -KILL $$"), "", 5 * time.Second, false, CPU},
 		"killed":      {ended("kill -KILL $$"), "", 0, false, ""},
 		"ended well":  {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
 		"stacks": {ended("exit 2"),
@@ -469,7 +478,7 @@ func TestWhyAHelperEnded(t *testing.T) {
 		"otherwise": {ended("exit 2"), "panic: no", 0, false, ""},
 	} {
 		if got := causeOf(test.ended, Response{Printed: []byte(test.printed), CPU: test.cpu},
-			Limits{CPU: time.Second}, test.starved); got != test.want {
+			Limits{CPU: 5 * time.Second}, test.starved); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
 )
 
 // old are threads that exist before any confinement: each runs what it is sent.
@@ -69,8 +71,8 @@ func init() {
 		}
 		return nil, nil
 	})
-	Register("fill read-only memory", func(ctx context.Context, _ Job) ([]byte, error) {
-		for ctx.Err() == nil { // each mapping is a small part of what it may have
+	Register("fill read-only memory", func(context.Context, Job) ([]byte, error) {
+		for range 160 { // each is a small part of the limit, all are more than it
 			b, err := unix.Mmap(-1, 0, 4<<20, unix.PROT_READ|unix.PROT_WRITE,
 				unix.MAP_PRIVATE|unix.MAP_ANON)
 			if err != nil {
@@ -79,8 +81,8 @@ func init() {
 			if err := unix.Mprotect(written(b), unix.PROT_READ); err != nil {
 				return nil, err
 			}
-			time.Sleep(time.Millisecond)
 		}
+		forever()
 		return nil, nil
 	})
 	Register("spin", func(context.Context, Job) ([]byte, error) {
@@ -88,8 +90,9 @@ func init() {
 			_ = i
 		}
 	})
-	Register("wait", func(context.Context, Job) ([]byte, error) {
-		time.Sleep(time.Hour)
+	Register("wait", func(_ context.Context, job Job) ([]byte, error) {
+		tell(job)
+		forever()
 		return nil, nil
 	})
 	Register("listen to the context", func(ctx context.Context, _ Job) ([]byte, error) {
@@ -122,7 +125,7 @@ func init() {
 	Register("print", func(context.Context, Job) ([]byte, error) {
 		fmt.Println("begin")
 		line := []byte(strings.Repeat("x", 1023) + "\n")
-		for range 100 << 10 {
+		for range 10 << 10 {
 			os.Stdout.Write(line)
 		}
 		fmt.Fprintln(os.Stderr, "end")
@@ -133,27 +136,36 @@ func init() {
 	})
 	Register("forge an answer", func(context.Context, Job) ([]byte, error) {
 		unix.Write(responseFD, []byte{frameResult, 0xff, 0xff, 0xff, 0xff, 'x'})
-		time.Sleep(time.Hour)
+		forever()
 		return nil, nil
 	})
-	for name, frame := range map[string][]byte{
-		"kind":    {'?', 0, 0, 0, 0},
-		"failure": {frameFailure, 0, 0, 0, 1, '{'},
-		"setup":   append([]byte{frameFailure, 0, 0, 0, 14}, `{"Setup":true}`...),
-		"half":    {frameResult, 0, 0, 0, 9, 'x'},
-		"begun":   {frameBegun, 0, 0, 0, 0},
-		"journal": {frameJournal, 0, 0, 0, 2, '{', '}'},
-		"limit":   forged(failure{Limit: Limit(strings.Repeat("x", 400<<10))}),
-		"bound":   forged(failure{Limit: Quota, Bound: strings.Repeat("x", 400<<10)}),
-		"message": forged(failure{Message: strings.Repeat("x", 400<<10)}),
-		"panic": forged(failure{Panic: true, Message: strings.Repeat("x", 200<<10),
-			Stack: strings.Repeat("x", 200<<10)}),
-	} {
+	forge := func(name string, frame func() []byte) {
 		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
-			unix.Write(responseFD, frame)
+			unix.Write(responseFD, frame())
 			os.Exit(0)
 			return nil, nil
 		})
+	}
+	for name, frame := range map[string]string{
+		"kind":    "?\x00\x00\x00\x00",
+		"failure": string(frameFailure) + "\x00\x00\x00\x01{",
+		"setup":   string(frameFailure) + "\x00\x00\x00\x0e" + `{"Setup":true}`,
+		"half":    string(frameResult) + "\x00\x00\x00\x09x",
+		"begun":   string(frameBegun) + "\x00\x00\x00\x00",
+		"journal": string(frameJournal) + "\x00\x00\x00\x02{}",
+	} {
+		forge(name, func() []byte { return []byte(frame) })
+	}
+	// They are made when they are sent: each helper runs this function.
+	for name, long := range map[string]func(text string) failure{
+		"limit":   func(text string) failure { return failure{Limit: Limit(text)} },
+		"bound":   func(text string) failure { return failure{Limit: Quota, Bound: text} },
+		"message": func(text string) failure { return failure{Message: text} },
+		"panic": func(text string) failure {
+			return failure{Panic: true, Message: text[len(text)/2:], Stack: text[len(text)/2:]}
+		},
+	} {
+		forge(name, func() []byte { return forged(long(strings.Repeat("x", 400<<10))) })
 	}
 	Register("sh", func(ctx context.Context, job Job) ([]byte, error) {
 		var script string
@@ -443,13 +455,6 @@ func attempts(parent int, dir *os.Root) (made []string) {
 	return made
 }
 
-// hostile are limits under which a handler's worst ends soon.
-var hostile = Limits{Timeout: 20 * time.Second, Memory: 64 << 20, CPU: time.Second, OpenFiles: 100,
-	FileSize: 4 << 20, Processes: 64}
-
-// quickly are the same with a timeout that is meant to be reached.
-var quickly = Limits{Timeout: 300 * time.Millisecond, Memory: 64 << 20, Processes: 64}
-
 // workspace returns a directory that helpers may use.
 func workspace(t testing.TB) *os.Root {
 	t.Helper()
@@ -475,6 +480,8 @@ func arguments(t testing.TB, v any) json.RawMessage {
 func TestEachLimitEndsTheWork(t *testing.T) {
 	p := newPool(t, Options{})
 	dir := workspace(t)
+	roomy := hostile // the server looks at memory once in a while
+	roomy.CPU = time.Minute
 	for _, test := range []struct {
 		handler string
 		limits  Limits
@@ -484,7 +491,7 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		{"allocate slowly", hostile, Memory},
 		{"map shared memory", hostile, Memory},
 		{"map a stack", hostile, Memory},
-		{"fill read-only memory", hostile, Memory},
+		{"fill read-only memory", roomy, Memory},
 		{"stretch the stack", hostile, Memory},
 		{"spin", hostile, CPU},
 		{"spin", quickly, Timeout},
@@ -496,7 +503,11 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		{"forge an answer", hostile, Output},
 		{"fork", hostile, Processes},
 	} {
+		if testing.Short() && (test.handler == "allocate slowly" || test.handler == "spin") {
+			continue // they compute for seconds before the limit
+		}
 		t.Run(test.handler+" "+string(test.want), func(t *testing.T) {
+			warm(p, 1)
 			before := openDescriptors(t)
 			a, err := p.Run(context.Background(), Request{Name: test.handler, Dir: dir,
 				Paths: Programs(), Limits: test.limits})
@@ -507,7 +518,8 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 			if limit.Bound == "" || !strings.Contains(err.Error(), string(test.want)) {
 				t.Errorf("the error does not say what the limit is: %v", err)
 			}
-			if after := openDescriptors(t); after > before+4*p.options.Warm {
+			warm(p, 1)
+			if after := openDescriptors(t); after > before {
 				t.Errorf("%d descriptors, %d before", after, before)
 			}
 		})
@@ -570,9 +582,9 @@ func tagged(t *testing.T, tag string) (all []string) {
 func zombies(t *testing.T) (all []string) {
 	t.Helper()
 	for _, child := range children(t) {
-		if b, err := os.ReadFile("/proc/" + child + "/stat"); err == nil &&
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); err == nil &&
 			strings.Contains(string(b), ") Z ") {
-			all = append(all, child)
+			all = append(all, strconv.Itoa(child))
 		}
 	}
 	return all
@@ -601,11 +613,9 @@ func TestNoProcessOutlivesItsCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// A duration that no other process sleeps for tells these apart.
 			tag := fmt.Sprintf("3600.%d%d", os.Getpid(), time.Now().UnixNano()%1e6)
-			limits := quickly
-			limits.Timeout = 500 * time.Millisecond
 			_, err := p.Run(context.Background(),
 				Request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)),
-					Paths: Programs(), Limits: limits})
+					Paths: Programs(), Limits: quickly})
 			if left := tagged(t, tag); len(left) > 0 {
 				t.Errorf("after %v there are still %v", err, left)
 			}
@@ -690,6 +700,10 @@ print(json.dumps([math.sqrt(4), re.findall("a+", "baa"), str(datetime.date(2026,
     attempt(lambda: subprocess.check_output(["/bin/echo", "one"])),
     attempt(lambda: open("kept", "w").write("two")), attempt(lambda: open("kept").read())]))
 '`
+	testdb.Full(t, "Python")
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		testdb.Unavailable(t, "no Python: `apt-get install python3` installs it")
+	}
 	p := newPool(t, Options{})
 	a, err := p.Run(context.Background(), Request{Name: "sh", Paths: Programs(), Dir: workspace(t),
 		Arguments: arguments(t, script)})
@@ -940,9 +954,13 @@ func TestHelpersServeOneCallEach(t *testing.T) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	failed := 0
-	for i := range 8 {
+	callers, calls := 8, 5
+	if testing.Short() {
+		callers, calls = 4, 3
+	}
+	for i := range callers {
 		wait.Go(func() {
-			for n := range 5 {
+			for n := range calls {
 				want := fmt.Sprintf(`"%d of %d"`, n, i)
 				a, err := p.Run(context.Background(),
 					Request{Name: "echo", Arguments: json.RawMessage(want)})
@@ -970,7 +988,7 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 		"wait"} {
 		hostiles.Go(func() {
 			limits := hostile
-			limits.Timeout = 500 * time.Millisecond
+			limits.Timeout = quickly.Timeout
 			for {
 				if _, err := p.Run(context.Background(), Request{Name: name, Dir: dir,
 					Limits: limits}); err == nil {
@@ -984,10 +1002,14 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 			}
 		})
 	}
+	calls := 20
+	if testing.Short() {
+		calls = 3
+	}
 	var good sync.WaitGroup
 	for range 2 {
 		good.Go(func() {
-			for range 20 {
+			for range calls {
 				if a, err := p.Run(context.Background(),
 					Request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil ||
 					string(a.Result) != "1" {
@@ -1011,8 +1033,8 @@ func TestACancelledCallEnds(t *testing.T) {
 	p := newPool(t, Options{})
 	why := errors.New("the client went away")
 	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
-	if _, err := p.Run(ctx, Request{Name: "wait"}); !errors.Is(err, why) {
+	if _, err := p.Run(ctx, Request{Name: "wait", Arguments: telling,
+		emitted: func(json.RawMessage) { cancel(why) }}); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := p.Run(ctx, Request{Name: "echo"}); !errors.Is(err, why) {
@@ -1025,8 +1047,8 @@ func TestCloseEndsCalls(t *testing.T) {
 	result := make(chan error)
 	begun := make(chan struct{})
 	go func() {
-		close(begun)
-		_, err := p.Run(context.Background(), Request{Name: "wait"})
+		_, err := p.Run(context.Background(), Request{Name: "wait", Arguments: telling,
+			emitted: func(json.RawMessage) { close(begun) }})
 		result <- err
 	}()
 	<-begun

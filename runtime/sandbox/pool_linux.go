@@ -49,7 +49,7 @@ type Pool struct {
 	ending  atomic.Int64  // calls with a response that still have their slots
 
 	mu       sync.Mutex
-	changed  *sync.Cond // the keeper waits for it
+	changed  *sync.Cond // its waiters are the keeper and tests
 	shelves  [2]shelf   // for calls without a network, and with
 	starting int        // on all shelves
 	entering int        // calls that have just got a helper
@@ -150,7 +150,7 @@ func (p *Pool) Close() error {
 		ready = append(ready, s.ready...)
 		s.ready = nil
 	}
-	p.changed.Signal()
+	p.changed.Broadcast()
 	p.mu.Unlock()
 	for _, h := range ready {
 		h.end()
@@ -246,7 +246,7 @@ func (p *Pool) admit(s *shelf, h *process, err error) {
 	default:
 		s.ready = append(s.ready, h)
 	}
-	p.changed.Signal()
+	p.changed.Broadcast()
 	p.mu.Unlock()
 	if err != nil && !closed {
 		p.options.Log("", err.Error())
@@ -259,7 +259,7 @@ func (p *Pool) admit(s *shelf, h *process, err error) {
 func (p *Pool) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.changed.Signal()
+	p.changed.Broadcast()
 }
 
 // take returns a warm helper, or waits for one until done is closed: then it returns neither a
@@ -281,7 +281,7 @@ func (s *shelf) take(done <-chan struct{}) (*process, error) {
 	}
 	wait := make(chan got, 1)
 	s.waiting = append(s.waiting, wait)
-	p.changed.Signal()
+	p.changed.Broadcast()
 	p.mu.Unlock()
 	select {
 	case g := <-wait:
@@ -315,7 +315,7 @@ func (p *Pool) entered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.entering--
-	p.changed.Signal()
+	p.changed.Broadcast()
 }
 
 // try runs the probe.

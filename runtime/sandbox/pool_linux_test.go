@@ -1,22 +1,28 @@
 package sandbox
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/threads"
@@ -28,7 +34,7 @@ func init() {
 			serveWithoutMounts()
 			return
 		}
-		serve(tag)
+		serve()
 	}
 	Register("echo", func(_ context.Context, job Job) ([]byte, error) { return job.Arguments, nil })
 	Register("caller", func(_ context.Context, job Job) ([]byte, error) { return job.Caller, nil })
@@ -43,17 +49,17 @@ func init() {
 	Register("exit", func(context.Context, Job) ([]byte, error) { os.Exit(0); return nil, nil })
 }
 
-// newPool returns a pool that ends with the test, which then has left nothing behind.
+// newPool returns a pool that ends with the test, which then has left nothing behind. It keeps one
+// helper ready unless the options have another number.
 func newPool(t testing.TB, o Options) *Pool {
 	t.Helper()
+	o.Warm = cmp.Or(o.Warm, 1)
 	leavesNothing(t)
 	if o.Log == nil {
 		o.Log = func(name, message string) { t.Logf("log of %q: %s", name, message) }
 	}
 	p, err := NewPool(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	possible(t, err)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -62,17 +68,27 @@ func newPool(t testing.TB, o Options) *Pool {
 	return p
 }
 
+// possible ends a test whose pool did not start: this system may lack a part of isolation.
+func possible(t testing.TB, err error) {
+	t.Helper()
+	if errors.As(err, new(*MissingError)) {
+		testdb.Unavailable(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // leavesNothing fails a test that leaves descriptors or processes behind.
 func leavesNothing(t testing.TB) {
 	t.Helper()
 	before := openDescriptors(t)
 	t.Cleanup(func() {
-		after := openDescriptors(t)
-		for end := time.Now().Add(2 * time.Second); after > before && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond) // a count of the quota that began before the end
+		var after int
+		if !settles(func() bool { // a count of the quota may have begun before the end
 			after = openDescriptors(t)
-		}
-		if after > before {
+			return after <= before
+		}) {
 			t.Errorf("there are %d descriptors, %d before", after, before)
 		}
 		if left := children(t); len(left) > 0 {
@@ -98,16 +114,25 @@ func openDescriptors(t testing.TB) int {
 
 // children returns the processes that this one has, those that ended and were not waited for
 // included.
-func children(t testing.TB) (all []string) {
+func children(t testing.TB) []int { return childrenOf(t, os.Getpid()) }
+
+func childrenOf(t testing.TB, pid int) (all []int) {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/self/task")
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range tasks {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%s/children", task.Name()))
-		if err == nil {
-			all = append(all, strings.Fields(string(b))...)
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		if err != nil {
+			continue // the thread has ended
+		}
+		for field := range strings.FieldsSeq(string(b)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, child)
 		}
 	}
 	return all
@@ -220,32 +245,61 @@ func TestAHelperThatDiedWhileItWaitedIsReplaced(t *testing.T) {
 }
 
 func TestAPoolThatCannotStartHelpersReportsItAndRecovers(t *testing.T) {
-	var mu sync.Mutex
-	logged := 0
-	p := newPool(t, Options{Warm: 1, Log: func(string, string) {
-		mu.Lock()
-		defer mu.Unlock()
-		logged++
-	}})
+	plain := t.TempDir()
+	for cgroup, reason := range map[string]string{
+		filepath.Join(plain, "missing"): "cgroup: mkdir",
+		plain:                           "start a helper", // a folder that is no cgroup
+	} {
+		t.Run(reason, func(t *testing.T) {
+			logged := make(chan string, 1)
+			p := newPool(t, Options{Warm: 1, Log: func(_, message string) {
+				select {
+				case logged <- message:
+				default:
+				}
+			}})
+			warm(p, 1)
+			set := func(cgroup string) {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.options.Cgroup = cgroup
+			}
+			set(cgroup)
+			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+				t.Fatal(err) // it had a helper
+			}
+			if message := <-logged; !strings.Contains(message, reason) {
+				t.Errorf("logged %q, want %q", message, reason)
+			}
+			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil ||
+				!strings.Contains(err.Error(), reason) {
+				t.Errorf("error %v, want %q", err, reason)
+			}
+			set("")
+			warm(p, 1)
+			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAHelperThatDoesNotStartLeavesNoDescriptors starts helpers in a folder that is no cgroup, so
+// that clone(2) fails.
+func TestAHelperThatDoesNotStartLeavesNoDescriptors(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
 	warm(p, 1)
-	set := func(cgroup string) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.options.Cgroup = cgroup
+	o := p.options
+	o.Cgroup = t.TempDir()
+	before := openDescriptors(t)
+	for range 3 {
+		if _, err := start(o, p.shelves[0].role, p.host.namespaces, p.null); err == nil ||
+			!errors.Is(err, unix.EBADF) {
+			t.Fatalf("it started: %v", err)
+		}
 	}
-	set("/nonexistent")
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
-		t.Fatal(err) // it had a helper
-	}
-	until(t, "it is logged", func() bool { mu.Lock(); defer mu.Unlock(); return logged > 0 })
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil ||
-		!strings.Contains(err.Error(), "cgroup") {
-		t.Errorf("error %v", err)
-	}
-	set("")
-	warm(p, 1)
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
-		t.Error(err)
+	if after := openDescriptors(t); after > before {
+		t.Errorf("there are %d descriptors, %d before", after, before)
 	}
 }
 
@@ -264,13 +318,11 @@ func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
 			}
 			result <- h
 		}()
-		until(t, "it waits", func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(s.waiting) == 1
-		})
 		h := &process{}
 		p.mu.Lock()
+		for len(s.waiting) == 0 {
+			p.changed.Wait()
+		}
 		if taken > 0 {
 			close(done) // it sees that first
 		}
@@ -303,23 +355,17 @@ func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
 func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	p := newPool(t, Options{Max: 1})
 	ctx, cancel := context.WithCancel(context.Background())
-	first := make(chan error)
+	begun, first := make(chan struct{}), make(chan error)
 	go func() {
-		_, err := p.Run(ctx, Request{Name: "wait"})
+		_, err := p.Run(ctx, Request{Name: "wait", Arguments: telling,
+			emitted: func(json.RawMessage) { close(begun) }})
 		first <- err
 	}()
-	for len(p.slots) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	short, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer stop()
-	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second call: %v", err)
-	}
+	<-begun
 	if _, err := p.Run(context.Background(),
 		Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(),
 		"1 isolated") {
-		t.Errorf("a second call with time: %v", err)
+		t.Errorf("a second call: %v", err)
 	}
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
@@ -331,23 +377,17 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 }
 
 func TestCallsThatWaitForTheirTurnEndWithThePool(t *testing.T) {
-	p := newPool(t, Options{Warm: 1, Max: 1})
-	results := make(chan error)
-	for range 2 {
-		go func() {
-			_, err := p.Run(context.Background(), Request{Name: "wait"})
-			results <- err
-		}()
-	}
-	until(t, "one runs", func() bool { return len(p.slots) == 1 })
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := <-results; !errors.Is(err, errClosed) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{})}
+		p.slots <- struct{}{}
+		result := make(chan error, 1)
+		go func() { result <- p.slot(t.Context()) }()
+		synctest.Wait()
+		close(p.closing) // as Close does
+		if err := <-result; !errors.Is(err, errClosed) {
 			t.Errorf("error %v", err)
 		}
-	}
+	})
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
@@ -470,7 +510,7 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	p := newPool(t, Options{})
 	tag := fmt.Sprintf("3600.%d77", os.Getpid())
 	_, err := inGroup(t, p, Request{
-		Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}, Paths: Programs(),
+		Name: "sh", Limits: Limits{Timeout: quickly.Timeout}, Paths: Programs(),
 		Arguments: json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`,
 			tag, tag)),
 	})
@@ -494,85 +534,103 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 func init() {
 	Register("outlive the server", func(ctx context.Context, job Job) ([]byte, error) {
 		spread(func() { _ = unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) })
-		return nil, exec.CommandContext(ctx, "/bin/sh", "-c",
-			strings.ReplaceAll("(setsid sleep TAG &) ; sleep TAG", "TAG",
-				string(job.Arguments))).Run()
+		const script = "(setsid sh -c 'echo; exec sleep 3600' &) ; echo; exec sleep 3600"
+		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", script)
+		out, err := cmd.StdoutPipe()
+		if err = errors.Join(err, cmd.Start()); err != nil {
+			return nil, err
+		}
+		programs := 2
+		if !threads.OwnPIDs {
+			programs = 1 // none may begin a session of its own there
+		}
+		if _, err := io.ReadFull(out, make([]byte, programs)); err != nil {
+			return nil, err
+		}
+		_, _ = unix.Write(responseFD, emission("{}"))
+		return nil, cmd.Wait()
 	})
 }
 
-// serve runs a call that starts programs, and never ends by itself.
-func serve(tag string) {
+// serve runs a call that starts programs, and never ends by itself. It prints a line once they run.
+func serve() {
 	p, err := NewPool(Options{Warm: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Arguments: []byte(tag),
-		Paths: Programs()})
+	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Paths: Programs(),
+		emitted: func(json.RawMessage) { fmt.Println() }})
 	fmt.Println(err)
 }
 
 // TestAServerThatIsKilledLeavesNoProcess: in a program with cgo, which has no pid namespaces, the
 // helpers end with the server, and what they have started ends by its own limits.
 func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
-	tag := fmt.Sprintf("3600.%d88", os.Getpid())
 	server := exec.Command("/proc/self/exe")
-	server.Env = append(os.Environ(), "SANDBOX_TEST_SERVER="+tag)
-	if err := server.Start(); err != nil {
+	server.Env = append(os.Environ(), "SANDBOX_TEST_SERVER=with programs")
+	out, err := server.StdoutPipe()
+	if err = errors.Join(err, server.Start()); err != nil {
 		t.Fatal(err)
 	}
-	programs := 2
-	if !threads.OwnPIDs {
-		programs = 1 // none may begin a session of its own there
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "\n" {
+		t.Fatalf("%q, %v", line, err)
 	}
-	until(t, "programs run", func() bool { return len(tagged(t, "sleep\x00"+tag)) == programs })
+	ended := map[int]int{} // descriptors that are readable once a process has ended
+	for below := childrenOf(t, server.Process.Pid); len(below) > 0; below = below[1:] {
+		below = append(below, childrenOf(t, below[0])...)
+		fd, err := unix.PidfdOpen(below[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		ended[below[0]] = fd
+	}
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = server.Wait()
-	until(t, "all have ended", func() bool {
-		return len(helpersWithout(t)) == 0 && (!threads.OwnPIDs || len(tagged(t, tag)) == 0)
-	})
-	for _, name := range tagged(t, "sleep\x00"+tag) {
-		var pid int
-		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil {
+	for pid, fd := range ended {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if string(name) == "sleep\n" && !threads.OwnPIDs {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-	}
-}
-
-// helpersWithout returns helpers that no server has any more: their parent is the first process.
-func helpersWithout(t *testing.T) (all []string) {
-	for _, name := range tagged(t, helperName) {
-		status, err := os.ReadFile(strings.TrimSuffix(name, "cmdline") + "status")
-		if err == nil && strings.Contains(string(status), "\nPPid:\t1\n") {
-			all = append(all, name)
+		for {
+			if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); n > 0 {
+				break
+			}
 		}
 	}
-	return all
 }
 
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 2000 {
+// settles reports whether something holds once other goroutines, which end without an event, have
+// run. It looks a bounded number of times.
+func settles(holds func() bool) bool {
+	for range 50_000 {
 		if holds() {
-			return
+			return true
 		}
-		time.Sleep(5 * time.Millisecond)
+		goruntime.Gosched()
 	}
-	t.Fatalf("it did not come to pass that %s", what)
+	return false
 }
 
 // warm waits until as many helpers are ready.
 func warm(p *Pool, n int) {
-	for {
-		p.mu.Lock()
-		ready := len(p.shelves[0].ready)
-		p.mu.Unlock()
-		if ready >= n {
-			return
-		}
-		time.Sleep(time.Millisecond)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.shelves[0].ready) < n {
+		p.changed.Wait()
+	}
+}
+
+// idle waits until no call has a process any more.
+func idle(p *Pool) {
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
+	}
+	for range cap(p.slots) {
+		<-p.slots
 	}
 }
 
@@ -595,11 +653,11 @@ func BenchmarkCall(b *testing.B) {
 			b.StopTimer()
 			warm(p, p.options.Warm)
 			b.StartTimer()
-			begin := time.Now()
+			begin := b.Elapsed()
 			if _, err := p.Run(ctx, Request{Name: "echo"}); err != nil {
 				b.Fatal(err)
 			}
-			all = append(all, time.Since(begin))
+			all = append(all, b.Elapsed()-begin)
 		}
 		report(b, all)
 	})

@@ -86,6 +86,9 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 		}
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(p.cgroup.Dir.Fd())
 	}
+	if err := clonable(attributes); err != nil {
+		return failed(fmt.Errorf("start a helper: %w", err))
+	}
 	// Not by its path: the file may be replaced, or the helper's user may lack permissions.
 	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, string(name)},
 		&os.ProcAttr{
@@ -100,6 +103,18 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 		_, _ = io.Copy(p.printed, p.output) // ends with the last process of the pipe, or with end
 	}()
 	return p, nil
+}
+
+// clonable returns an error if clone(2) fails with these attributes. Package syscall does not close
+// its pipe for UidMappings if clone fails, so a helper is started only after a clone without them
+// has succeeded: it ends at once, because it has no program.
+func clonable(a *syscall.SysProcAttr) error {
+	_, err := os.StartProcess("", nil, &os.ProcAttr{Sys: &syscall.SysProcAttr{
+		Cloneflags: a.Cloneflags, UseCgroupFD: a.UseCgroupFD, CgroupFD: a.CgroupFD}})
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
 }
 
 // identify chooses the user of a helper: never root.
@@ -288,6 +303,9 @@ func state(s *os.ProcessState) string {
 func trial(o Options, namespaces uintptr) (p *os.Process, end func(), err error) {
 	a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 	identify(a, o)
+	if err := clonable(a); err != nil {
+		return nil, nil, err
+	}
 	p, err = os.StartProcess("/proc/self/exe", []string{helperName, "{}"},
 		&os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
 	return p, func() { _ = p.Kill(); _, _ = p.Wait() }, err
@@ -340,6 +358,9 @@ func mountable(o Options, namespaces uintptr) (named bool, err error) {
 		Cloneflags: namespaces | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL,
 	}
 	identify(cmd.SysProcAttr, o)
+	if err := clonable(cmd.SysProcAttr); err != nil {
+		return false, err
+	}
 	defer time.AfterFunc(startWithin, func() { _ = cmd.Cancel() }).Stop()
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return false, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output)))

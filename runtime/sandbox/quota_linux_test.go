@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,10 +63,11 @@ func init() {
 			return nil, fillUnlinked(func(fd int) error { return unix.Ftruncate(fd, 4<<20) }, keep)
 		})
 		Register("fill unlinked "+name+" and stay",
-			func(ctx context.Context, _ Job) ([]byte, error) {
+			func(ctx context.Context, job Job) ([]byte, error) {
 				if err := fillUnlinked(write, keep); err != nil {
 					return nil, err
 				}
+				tell(job)
 				<-ctx.Done()
 				return nil, ctx.Err()
 			})
@@ -80,7 +82,7 @@ func init() {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	Register("be a good user", func(context.Context, Job) ([]byte, error) {
+	Register("be a good user", func(_ context.Context, job Job) ([]byte, error) {
 		fd, err := unlinked("scratch")
 		if err != nil {
 			return nil, err
@@ -102,18 +104,20 @@ func init() {
 				return nil, err
 			}
 		}
-		time.Sleep(4 * countEvery) // it is counted meanwhile, or at its end
+		tell(job)
 		return []byte(`"done"`), nil
 	})
-	Register("make files until it ends", func(context.Context, Job) ([]byte, error) {
+	Register("make files until it ends", func(_ context.Context, job Job) ([]byte, error) {
 		for i := 0; ; i++ {
+			if i == 50 {
+				tell(job)
+			}
 			if err := os.MkdirAll(fmt.Sprint("new/", i%50), 0o700); err != nil {
 				return nil, err
 			}
 			if err := os.WriteFile(fmt.Sprintf("new/%d/f", i%50), nil, 0o600); err != nil {
 				return nil, err
 			}
-			time.Sleep(time.Millisecond)
 		}
 	})
 	Register("clear", func(ctx context.Context, _ Job) ([]byte, error) {
@@ -135,9 +139,12 @@ func init() {
 }
 
 func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
-	for _, handler := range []string{"fill unlinked open", "fill unlinked mapped",
-		"fill unlinked open and stay", "fill unlinked mapped and stay",
-		"fill unlinked in a program"} {
+	handlers := []string{"fill unlinked open", "fill unlinked mapped and stay",
+		"fill unlinked in a program", "fill unlinked open and stay", "fill unlinked mapped"}
+	if testing.Short() {
+		handlers = handlers[:3]
+	}
+	for _, handler := range handlers {
 		t.Run(handler, func(t *testing.T) {
 			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
 				Workspace: WorkspaceOptions{Bytes: 8 << 20}})
@@ -147,8 +154,16 @@ func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
 				t.Fatalf("it ended with %v", err)
 			}
 			// They are gone with the call.
-			if got, err := runIsolated(t, s, ann,
-				isolate.Call{Name: "be a good user"}); err != nil || got != `"done"` {
+			ctx, leave := enter(t, s, ann)
+			defer leave()
+			space := workspaceOf(t, ctx)
+			got, err := s.Isolate(ctx, isolate.Call{Name: "be a good user", Arguments: telling,
+				Emitted: func(json.RawMessage) {
+					if bytes, over, err := space.used(ctx); bytes != 6<<20 || over != nil || err != nil {
+						t.Errorf("while the next call runs: %d bytes, %v, %v", bytes, over, err)
+					}
+				}})
+			if err != nil || string(got) != `"done"` {
 				t.Errorf("the next call: %q, %v", got, err)
 			}
 		})
@@ -160,18 +175,18 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 		Workspace: WorkspaceOptions{Bytes: 40 << 20}})
 	ctx, leave := enter(t, s, ann)
 	defer leave()
-	first := make(chan error, 1)
+	first, filled := make(chan error, 1), make(chan struct{})
 	inside, end := context.WithCancel(ctx)
 	go func() {
 		_, err := s.Isolate(inside, isolate.Call{Name: "fill unlinked open and stay",
+			Arguments: telling, Emitted: func(json.RawMessage) { close(filled) },
 			Timeout: time.Minute})
 		first <- err
 	}()
-	space := workspaceOf(t, ctx)
-	until(t, "the files of the first call are counted", func() bool {
-		bytes, _, err := space.used(t.Context())
-		return err == nil && bytes == 32<<20
-	})
+	<-filled
+	if bytes, _, err := workspaceOf(t, ctx).used(t.Context()); err != nil || bytes != 32<<20 {
+		t.Errorf("the files of the first call are %d bytes, %v", bytes, err)
+	}
 	_, second := runIsolated(t, s, ann, isolate.Call{Name: "fill unlinked open",
 		Timeout: time.Minute})
 	end()
@@ -214,10 +229,10 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 	done.Wait()
 	// A process that has ended has none.
 	sleep.Process.Kill()
-	until(t, "it has ended", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", sleep.Process.Pid))
-		return err == nil && strings.Contains(string(stat), ") Z ")
-	})
+	if err := unix.Waitid(unix.P_PID, sleep.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT,
+		nil); err != nil {
+		t.Fatal(err)
+	}
 	found := map[folder.Inode]int64{}
 	if err := files.Unlinked(t.Context(), found); err != nil || len(found) > 0 {
 		t.Errorf("of a process that has ended: %v, %v", found, err)
@@ -225,14 +240,18 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 }
 
 func TestAClientCannotLockItselfOut(t *testing.T) {
+	files := 10_000 // the default
+	if testing.Short() {
+		files = 1_000
+	}
 	for bound, fill := range map[string]func(*testing.T, *os.Root){
 		"1000 bytes": func(t *testing.T, dir *os.Root) {
 			if err := dir.WriteFile("big", make([]byte, 2000), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"10000 files": func(t *testing.T, dir *os.Root) {
-			for i := range 10_001 {
+		fmt.Sprint(files, " files"): func(t *testing.T, dir *os.Root) {
+			for i := range files + 1 {
 				if err := dir.WriteFile(fmt.Sprint(i), nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -241,8 +260,8 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 		"folders 64 deep": func(t *testing.T, dir *os.Root) { dig(t, dir, ".", 70) },
 	} {
 		t.Run(bound, func(t *testing.T) {
-			s, _ := started(t, Options{Warm: 2, Workspaces: t.TempDir(),
-				Workspace: WorkspaceOptions{Bytes: 1000}})
+			s, _ := started(t, Options{Workspaces: t.TempDir(),
+				Workspace: WorkspaceOptions{Bytes: 1000, Files: files}})
 			ctx, leave := enter(t, s, ann)
 			space := workspaceOf(t, ctx)
 			if err := space.Dir().WriteFile("old", nil, 0o600); err != nil {
@@ -251,8 +270,12 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 			fill(t, space.Dir())
 			ownAll(t, s, space)
 			leave()
-			for _, handler := range []string{"make a file", "make a folder", "make a link",
-				"rename a file", "write to a file"} {
+			handlers := []string{"make a file", "write to a file", "make a folder", "make a link",
+				"rename a file"}
+			if testing.Short() {
+				handlers = handlers[:2]
+			}
+			for _, handler := range handlers {
 				if _, err := runIsolated(t, s, ann,
 					isolate.Call{Name: handler}); limitOfErr(err) != Quota ||
 					!strings.Contains(err.Error(), bound) {
@@ -289,7 +312,7 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "its process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
+	idle(s.pool.Load())
 	long := time.Now().Add(-23 * time.Hour)
 	space := s.spaces.spaces[nameOf(clientID(ann))]
 	s.spaces.mu.Lock()
@@ -310,6 +333,7 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 	}
 
 	ctx, end := context.WithCancel(t.Context())
+	begun := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
 		inside, leave, err := s.Enter(ctx, bob, "wait", toolset.Limits{})
@@ -318,18 +342,17 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 			return
 		}
 		defer leave()
-		_, _ = s.Isolate(inside, isolate.Call{Name: "wait", Timeout: time.Minute})
+		_, _ = s.Isolate(inside, isolate.Call{Name: "wait", Timeout: time.Minute,
+			Arguments: telling, Emitted: func(json.RawMessage) { close(begun) }})
 	})
-	until(t, "another call runs", func() bool { return len(s.pool.Load().slots) == 1 })
+	<-begun
 	if _, err := runIsolated(t, s, ann,
 		isolate.Call{Name: "echo"}); limitOfErr(err) != Concurrency {
 		t.Errorf("a call without a place: %v", err)
 	}
 	end()
 	running.Wait()
-	until(t, "the other call's process is gone", func() bool {
-		return len(s.pool.Load().slots) == 0
-	})
+	idle(s.pool.Load())
 	if memory, disk := last(); !memory.Equal(long) ||
 		!disk.Equal(long.Truncate(time.Microsecond)) && disk.Sub(long).Abs() > time.Second {
 		t.Errorf("a refused call renewed the workspace: %s and %s", memory, disk)
@@ -338,7 +361,8 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
-	if memory, disk := last(); time.Since(memory) > time.Hour || time.Since(disk) > time.Hour {
+	if memory, disk := last(); !memory.After(long.Add(time.Hour)) ||
+		!disk.After(long.Add(time.Hour)) {
 		t.Errorf("a call did not renew the workspace: %s and %s", memory, disk)
 	}
 }
@@ -347,13 +371,12 @@ func TestClearingAWorkspace(t *testing.T) {
 	for name, test := range map[string]struct {
 		depth, files int
 		running      string
-		begun        string // what is there once the call runs, as far as that is seen
 	}{
-		"full, with a call":        {70, 10_001, "wait", ""},
-		"with a call that uses it": {60, 9000, "make files until it ends", "new/49/f"},
+		"full, with a call":        {70, 1001, "wait"},
+		"with a call that uses it": {60, 800, "make files until it ends"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clearOne(t, test.depth, test.files, test.running, test.begun)
+			clearOne(t, test.depth, test.files, test.running)
 		})
 	}
 	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir()})
@@ -371,12 +394,12 @@ func TestClearingAWorkspace(t *testing.T) {
 
 // clearOne clears a workspace with all that is in the way: files, deep folders, links to elsewhere,
 // a call that runs, and a handler in the server that holds it.
-func clearOne(t *testing.T, depth, files int, running, begun string) {
+func clearOne(t *testing.T, depth, files int, running string) {
 	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("stays"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := started(t, Options{Warm: 2, Workspaces: folder})
+	s, _ := started(t, Options{Workspaces: folder, Workspace: WorkspaceOptions{Files: 1000}})
 	if _, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file",
 		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
@@ -403,18 +426,17 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 	if err := space.Set("name", "value"); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
+	begun, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := s.Isolate(ctx, isolate.Call{Name: running, Timeout: time.Minute})
+		_, err := s.Isolate(ctx, isolate.Call{Name: running, Timeout: time.Minute,
+			Arguments: telling, Emitted: func(json.RawMessage) { close(begun) }})
 		ended <- err
 	}()
-	until(t, "the call runs", func() bool {
-		if begun != "" {
-			_, err := dir.Stat(begun)
-			return err == nil || len(ended) > 0
-		}
-		return len(space.running()) > 0 || len(ended) > 0
-	})
+	select {
+	case <-begun:
+	case err := <-ended:
+		t.Fatal(err)
+	}
 	found, err := s.ClearWorkspace(t.Context(), ann)
 	if !found || err != nil {
 		t.Fatalf("%v, %v", found, err)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,7 +65,7 @@ func init() {
 			os.Exit(3)
 		case "time":
 			<-ctx.Done()
-			time.Sleep(time.Hour)
+			forever()
 		case "long":
 			return make([]byte, 2<<20), nil
 		}
@@ -89,12 +90,13 @@ func init() {
 	})
 	Register("many long files", func(_ context.Context, job Job) ([]byte, error) {
 		b := make([]byte, 1<<20)
-		for i := 0; ; i++ {
+		for i := range 64 { // several times the quotas
 			if err := job.Dir.WriteFile(fmt.Sprint(i), b, 0o600); err != nil {
 				return nil, err
 			}
-			time.Sleep(time.Millisecond)
 		}
+		forever()
+		return nil, nil
 	})
 	Register("reserve space", func(_ context.Context, job Job) ([]byte, error) {
 		f, err := job.Dir.Create("reserved")
@@ -155,16 +157,16 @@ func init() {
 func started(t testing.TB, o Options) (*Sandbox, *logged) {
 	t.Helper()
 	leavesNothing(t)
+	o.Warm = cmp.Or(o.Warm, 1)
 	s, log := newSandbox(t, o), new(logged)
-	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
-		t.Fatal(err)
-	}
+	possible(t, s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}))
 	return s, log
 }
 
 // logged is a log at debug level.
 type logged struct {
 	mu   sync.Mutex
+	more sync.Cond
 	text bytes.Buffer
 }
 
@@ -175,7 +177,19 @@ func (l *logged) logger() *slog.Logger {
 func (l *logged) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.more.L = &l.mu
+	l.more.Broadcast()
 	return l.text.Write(b)
+}
+
+// await waits until the text of the log is as it should be.
+func (l *logged) await(is func(text string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.more.L = &l.mu
+	for !is(l.text.String()) {
+		l.more.Wait()
+	}
 }
 
 func (l *logged) String() string {
@@ -275,7 +289,7 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 	call := func(text string) (string, error) {
 		timeout := time.Minute
 		if strings.Contains(text, "time") {
-			timeout = 300 * time.Millisecond
+			timeout = quickly.Timeout
 		}
 		return runIsolated(t, s, ann, isolate.Call{Name: "variables",
 			Arguments: json.RawMessage(text), Timeout: timeout})
@@ -352,7 +366,7 @@ func TestForgedVariablesAreRefused(t *testing.T) {
 func init() {
 	Register("forge variables", func(_ context.Context, job Job) ([]byte, error) {
 		_ = writeFrame(os.NewFile(responseFD, "answer"), frameJournal, job.Arguments)
-		time.Sleep(time.Hour)
+		forever()
 		return nil, nil
 	})
 }
@@ -361,21 +375,12 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 1}})
 	ctx, _ := enter(t, s, ann)
 	space := workspaceOf(t, ctx)
-	lent := make(chan struct{})
-	go func() {
-		defer close(lent)
-		until(t, "a call has it", func() bool {
-			s.spaces.mu.Lock()
-			defer s.spaces.mu.Unlock()
-			return space.users == 2
-		})
-		time.Sleep(100 * time.Millisecond)
-		if err := space.Set("mine", "1"); err != nil {
-			t.Error(err)
-		}
-	}()
-	_, err := runIsolated(t, s, ann, isolate.Call{Name: "set late"})
-	<-lent
+	_, err := runIsolated(t, s, ann, isolate.Call{Name: "set late", Arguments: telling,
+		Emitted: func(json.RawMessage) { // once the call has a copy of the variables
+			if err := space.Set("mine", "1"); err != nil {
+				t.Error(err)
+			}
+		}})
 	if limitOfErr(err) != Quota {
 		t.Errorf("the call ended with %v", err)
 	}
@@ -385,12 +390,12 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 }
 
 func init() {
-	Register("set late", func(ctx context.Context, _ Job) ([]byte, error) {
+	Register("set late", func(ctx context.Context, job Job) ([]byte, error) {
 		space, err := Workspace(ctx)
 		if err != nil {
 			return nil, err
 		}
-		time.Sleep(500 * time.Millisecond)
+		tell(job)
 		return nil, space.Set("theirs", "1")
 	})
 }
@@ -442,14 +447,17 @@ func TestIsolatedCallsWithoutAWorkspaceGetTheReason(t *testing.T) {
 
 func TestNoCallFillsTheDisk(t *testing.T) {
 	const quota = 8 << 20
-	for _, test := range []struct{ handler, bound string }{
-		{"fill the disk", "8 MiB"},
+	for i, test := range []struct{ handler, bound string }{
 		{"many long files", "8 MiB"},
 		{"many files", "1000 files"},
 		{"deep folders", "64 deep"},
+		{"fill the disk", "8 MiB"},
 		{"reserve space", ""}, // which is refused
 		{"fill behind a pipe", "8 MiB"},
 	} {
+		if testing.Short() && i > 2 {
+			break
+		}
 		t.Run(test.handler, func(t *testing.T) {
 			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
 				Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
@@ -500,12 +508,14 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		begun := make(chan struct{})
 		wait.Go(func() {
 			defer leave()
-			_, _ = s.Isolate(ctx, isolate.Call{Name: "wait"})
+			_, _ = s.Isolate(ctx, isolate.Call{Name: "wait", Arguments: telling,
+				Emitted: func(json.RawMessage) { close(begun) }})
 		})
+		<-begun
 	}
-	until(t, "both run", func() bool { return len(s.pool.Load().slots) == 2 })
 	echo := isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}
 	for range 3 {
 		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != Concurrency ||
@@ -532,6 +542,11 @@ func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
 		p.slots <- struct{}{}
 		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
 			t.Errorf("a slot of a call that runs: %v", err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), slotWithin/2)
+		defer stop()
+		if err := p.slot(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a call whose time ends before a slot is free: %v", err)
 		}
 		p.ending.Add(1)
 		time.AfterFunc(slotWithin*3/2, func() { <-p.slots; p.ending.Add(-1) })
@@ -599,15 +614,10 @@ func TestWhatACallPrintsIsLogged(t *testing.T) {
 		t.Fatalf("%s, %v", got, err)
 	}
 	// It is said when the process is gone, and the answer does not wait for that.
-	said := func(text string) bool {
+	log.await(func(text string) bool {
 		return strings.Contains(text, "level=DEBUG") && strings.Contains(text, "said in passing") &&
 			strings.Contains(text, "tool=say")
-	}
-	for until := time.Now().Add(10 * time.Second); !said(log.String()); time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("the log says\n%s", log.String())
-		}
-	}
+	})
 	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "panic"}); err == nil {
 		t.Error("a panic is an answer")
 	}
@@ -625,7 +635,7 @@ func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 		t.Errorf("a handler's own: %v", err)
 	}
 	for limit, call := range map[string]isolate.Call{
-		"timeout": {Name: "wait", Timeout: 200 * time.Millisecond},
+		"timeout": {Name: "wait", Timeout: quickly.Timeout},
 		"memory":  {Name: "allocate", Limits: toolset.Limits{Memory: 64 << 20}},
 		"output":  {Name: "answer long", Limits: toolset.Limits{Output: 1 << 10}},
 	} {
@@ -635,17 +645,20 @@ func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 			t.Errorf("%s: %v", limit, err)
 		}
 	}
+	// A call that ends for a reason once it has begun.
+	wait := func(reason error) error {
+		ctx, end := context.WithCancelCause(t.Context())
+		_, err := s.Isolate(ctx, isolate.Call{Name: "wait", Timeout: time.Minute,
+			Arguments: telling, Emitted: func(json.RawMessage) { end(reason) }})
+		return err
+	}
 	// A deadline of the server's, which began earlier, is no other limit.
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if _, err := s.Isolate(ctx, isolate.Call{Name: "wait",
-		Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
+	if err := wait(context.DeadlineExceeded); limitOfErr(err) != Timeout ||
+		!strings.Contains(err.Error(), "1m") {
 		t.Errorf("the server's deadline: %v", err)
 	}
 	gone := errors.New("the client went away")
-	why, end := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { end(gone) })
-	if _, err := s.Isolate(why, isolate.Call{Name: "wait"}); !errors.Is(err, gone) {
+	if err := wait(gone); !errors.Is(err, gone) {
 		t.Errorf("a client that went away: %v", err)
 	}
 }
@@ -718,7 +731,7 @@ func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
 		b.StopTimer()
 		warm(s.pool.Load(), 4)
 		b.StartTimer()
-		begin := time.Now()
+		begin := b.Elapsed()
 		ctx, leave, err := s.Enter(context.Background(), ann, "echo", toolset.Limits{})
 		if err == nil {
 			err = call(ctx)
@@ -727,7 +740,7 @@ func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		all = append(all, time.Since(begin))
+		all = append(all, b.Elapsed()-begin)
 	}
 	report(b, all)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -111,6 +112,10 @@ func TestBoundsAreForAClientAndATool(t *testing.T) {
 }
 
 func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
+	synctest.Test(t, rateIsSpelledAsItWasDeclared) // no call is in time for the next one
+}
+
+func rateIsSpelledAsItWasDeclared(t *testing.T) {
 	s := newSandbox(t, Options{})
 	for want, r := range map[string]toolset.Rate{
 		"(2 a second)": {Calls: 2, Per: time.Second},

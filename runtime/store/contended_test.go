@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 			}()
 		}
 		for column(t, db.DB, `SELECT count(*) FROM pg_locks WHERE NOT granted`)[0] == "0" {
-			time.Sleep(time.Millisecond)
+			runtime.Gosched()
 		}
 		keep(t, c, audit.Event{Time: time.Now(), RequestID: "meanwhile"})
 		must(s.GrantsOf(t.Context(), "", "x"))

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -419,9 +419,18 @@ func TestEndedContextEndsAChangeAndAQuestion(t *testing.T) {
 		if _, err := busy.Exec(`UPDATE store_revision SET revision = revision`); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if _, err := s.CreateOrg(ctx, "org", ada); !errors.Is(err, context.DeadlineExceeded) {
+		ctx, cancel = context.WithCancel(t.Context())
+		ended, waited := make(chan error), s.Writes().Stats().WaitCount
+		go func() {
+			_, err := s.CreateOrg(ctx, "org", ada)
+			ended <- err
+		}()
+		// It waits for SQLite's only connection, or for a lock.
+		for locks := 0; locks == 0 && s.Writes().Stats().WaitCount == waited; runtime.Gosched() {
+			_ = s.Reads().QueryRow(`SELECT count(*) FROM pg_locks WHERE NOT granted`).Scan(&locks)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		// Questions do not wait for it.

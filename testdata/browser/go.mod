@@ -20,7 +20,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
-	github.com/mcpgen/mcpgen/examples v0.0.0
+	github.com/mcpgen/mcpgen/examples/team v0.0.0
 	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0
@@ -47,7 +47,7 @@ require (
 
 replace github.com/mcpgen/mcpgen => ../..
 
-replace github.com/mcpgen/mcpgen/examples => ../../examples
+replace github.com/mcpgen/mcpgen/examples/team => ../../examples/team
 
 replace github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
 

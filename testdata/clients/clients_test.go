@@ -257,7 +257,7 @@ func writePage(t *testing.T, list []client, found []cells) string {
 const pageHead = "# Stock clients\n\n" +
 	"`make clients` runs these clients against the servers of the examples over HTTP, and " +
 	"writes this page. " +
-	"CI fails if a client does something else.\n\n" +
+	"`make full` fails if a client does something else.\n\n" +
 	"✓ works, – the client has no such feature, ✗ fails.\n\n" +
 	"| feature | what the client does |\n|---|---|\n" +
 	"| list, call | lists tools and calls one |\n" +

@@ -2,9 +2,9 @@ package stubs
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mcpgen/mcpgen/generator/importer"
 )
@@ -16,15 +16,27 @@ func document(path, operation, schemas string) string {
 		`"type":"apiKey","in":"path","name":"key"}}}}`, path, operation, schemas)
 }
 
+// allocates fails a test if a function allocates more than a number of MiB, which bounds its work.
+func allocates(t *testing.T, most uint64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	used := (after.TotalAlloc - before.TotalAlloc) >> 20
+	if used > most {
+		t.Errorf("it allocates %d MiB, more than %d", used, most)
+	}
+}
+
 // imported are the files and notes of a document.
 func imported(t *testing.T, text string) (tools string, notes []string, err error) {
 	t.Helper()
-	start := time.Now()
-	defer func() {
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("took %s", took)
-		}
-	}()
+	allocates(t, 2048, func() { tools, notes, err = importedFrom(text) })
+	return tools, notes, err
+}
+
+func importedFrom(text string) (tools string, notes []string, err error) {
 	doc, err := parse([]byte(text))
 	if err != nil {
 		return "", nil, err

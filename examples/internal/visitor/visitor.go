@@ -24,7 +24,7 @@ import (
 
 // Main runs a program with its arguments, of which the first is required.
 func Main(name, first string, run func(context.Context, io.Writer, []string) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if len(os.Args) < 2 {
 		fmt.Fprintf(os.Stderr, "usage: %s %s\n", name, first)
@@ -87,7 +87,7 @@ func (b Bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // HTTP is the transport of a client with a token.
-func HTTP(url, token string) mcp.Transport {
+func HTTP(url, token string) *mcp.StreamableClientTransport {
 	return &mcp.StreamableClientTransport{Endpoint: url,
 		HTTPClient: &http.Client{Transport: Bearer(token)}}
 }
@@ -97,6 +97,54 @@ func Connect(ctx context.Context, transport mcp.Transport, options *mcp.ClientOp
 	*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "visitor", Version: "1"}, options)
 	return client.Connect(ctx, transport, nil)
+}
+
+// Listen connects a client with handlers of changed lists, in a version of the protocol, or in the
+// newest if it is empty. It returns once the server notifies the client.
+func Listen(ctx context.Context, over *mcp.StreamableClientTransport, version string,
+	options *mcp.ClientOptions) (*mcp.ClientSession, error) {
+	open := make(chan struct{}, 1)
+	opened := func() {
+		select {
+		case open <- struct{}{}:
+		default:
+		}
+	}
+	over.HTTPClient = &http.Client{Transport: streams{over.HTTPClient.Transport, opened}}
+	client := mcp.NewClient(&mcp.Implementation{Name: "visitor", Version: "1"}, options)
+	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "notifications/subscriptions/acknowledged" {
+				opened()
+			}
+			return next(ctx, method, r)
+		}
+	})
+	session, err := client.Connect(ctx, over, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-open:
+		return session, nil
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), session.Close())
+	}
+}
+
+// streams calls opened when the server has opened the stream of a session. Versions with sessions
+// have no acknowledgement.
+type streams struct {
+	http.RoundTripper
+	opened func()
+}
+
+func (s streams) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := s.RoundTripper.RoundTrip(r)
+	if err == nil && r.Method == http.MethodGet && res.StatusCode == http.StatusOK {
+		s.opened()
+	}
+	return res, err
 }
 
 // Admin sends a request to the admin API of a server. result gets the decoded response, or the

@@ -17,7 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// Directory runs the calls. Its methods are safe for concurrent use.
+// Directory runs the calls. Its methods are safe for concurrent use. The zero Directory has no
+// database: its toolset can be listed, but no call succeeds.
 type Directory struct {
 	team string
 	db   *sql.DB

@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-
-	_ "modernc.org/sqlite" // the database/sql driver, in Go alone
 )
 
-// Open opens the directory of a team in a SQLite file, and creates a missing file. The caller
-// closes it.
+// Open opens the directory of a team in a SQLite file, and creates a missing file. The program
+// imports the driver with the name sqlite. The caller closes the directory.
 //
 //mcp:ignore reason="opens the service, before there are callers"
 func Open(ctx context.Context, team, file string) (*Directory, error) {

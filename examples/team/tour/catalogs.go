@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,25 +36,21 @@ func administer(ctx context.Context, w io.Writer, url string) error {
 	visitor.Printf(w, "The catalog %s contains %s.", name, strings.Join(tools, ", "))
 	visitor.Printf(w, "With ?catalog=%s in the URL of the server, each user lists:", name)
 	changed := make(chan struct{}, 1)
-	var listener *mcp.ClientSession
+	var vera *mcp.ClientSession
 	for _, user := range users[1:] {
-		var options mcp.ClientOptions
-		if listener == nil {
-			options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {
-				select {
-				case changed <- struct{}{}:
-				default:
+		session, err := visitor.Listen(ctx, visitor.HTTP(url+"?catalog="+name, user.token), "",
+			&mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
+				*mcp.ToolListChangedRequest) {
+				if user.name == "vera" {
+					changed <- struct{}{}
 				}
-			}
-		}
-		session, err := visitor.Connect(ctx, visitor.HTTP(url+"?catalog="+name, user.token),
-			&options)
+			}})
 		if err != nil {
 			return err
 		}
 		defer session.Close()
-		if listener == nil {
-			listener = session
+		if user.name == "vera" {
+			vera = session
 		}
 		listed, err := visitor.Tools(ctx, session)
 		if err != nil {
@@ -63,21 +58,16 @@ func administer(ctx context.Context, w io.Writer, url string) error {
 		}
 		fmt.Fprintf(w, "  %-6s %s\n", user.name, listed)
 	}
-	// The stream of notifications opens some time after the session: repeat until one arrives.
-	for notified, on := false, false; !notified; on = !on {
-		if err := admin(http.MethodPatch, "/tools/"+directory.ToolGetAll,
-			map[string]any{"enabled": on}, nil); err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-			notified = !on
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return errors.New("the client got no notification")
-		}
+	if err := admin(http.MethodPatch, "/tools/"+directory.ToolGetAll,
+		map[string]any{"enabled": false}, nil); err != nil {
+		return err
 	}
-	listed, err := visitor.Tools(ctx, listener)
+	select {
+	case <-changed:
+	case <-ctx.Done():
+		return errors.New("the client got no notification")
+	}
+	listed, err := visitor.Tools(ctx, vera)
 	if err != nil {
 		return err
 	}
@@ -85,6 +75,6 @@ func administer(ctx context.Context, w io.Writer, url string) error {
 		directory.ToolGetAll)
 	fmt.Fprintf(w, "  %-6s %s\n", "vera", listed)
 	report(w, "call", directory.ToolGetAll,
-		visitor.Call(ctx, listener, directory.ToolGetAll, nil), nil)
+		visitor.Call(ctx, vera, directory.ToolGetAll, nil), nil)
 	return nil
 }

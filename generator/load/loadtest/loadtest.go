@@ -2,6 +2,7 @@
 package loadtest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/internal/testgo"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -40,13 +42,22 @@ func Write(t testing.TB, files ...txtar.File) string {
 	return dir
 }
 
+// Context returns the context of a test. In the quick run, loads with it list plain scratch modules
+// without the go command.
+func Context(t testing.TB) context.Context {
+	if !testing.Short() {
+		return t.Context()
+	}
+	return load.WithLister(t.Context(), testgo.Shared(t).List)
+}
+
 // Load writes the files and loads the patterns, all packages where none is given.
 func Load(t testing.TB, files []txtar.File, patterns ...string) *load.Program {
 	t.Helper()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	prog, err := load.Load(t.Context(), load.Options{Dir: Write(t, files...), Patterns: patterns})
+	prog, err := load.Load(Context(t), load.Options{Dir: Write(t, files...), Patterns: patterns})
 	if err != nil {
 		t.Fatal(err)
 	}

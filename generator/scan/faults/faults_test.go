@@ -53,7 +53,7 @@ replace example.com/third => ./third
 	if err := errors.Join(err, mod.Close()); err != nil {
 		t.Fatal(err)
 	}
-	prog, err := load.Load(t.Context(), load.Options{Dir: dir, Patterns: []string{"./..."}})
+	prog, err := load.Load(loadtest.Context(t), load.Options{Dir: dir, Patterns: []string{"./..."}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,3 +155,11 @@ func TestWhatIsMissingSkipsAndFailsInCI(t *testing.T) {
 		}
 	}
 }
+
+func TestQuickRunSkipsWhatNeedsMoreThanGo(t *testing.T) {
+	o := &outcome{TB: t}
+	testdb.Full(o, "x")
+	if skipped := len(o.ends) == 1; skipped != testing.Short() {
+		t.Errorf("with -short=%t: %s", testing.Short(), o.ends)
+	}
+}

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -9,11 +10,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -97,24 +100,53 @@ func (p pondering) Identify(r *http.Request) (context.Context, access.Principal,
 // TestFormThatIsThereIsNotWaitedForAnyMore: the time for a form is none for what is done with it,
 // which has its own.
 func TestFormThatIsThereIsNotWaitedForAnyMore(t *testing.T) {
+	synctest.Test(t, formThatIsThereIsNotWaitedForAnyMore)
+}
+
+func formThatIsThereIsNotWaitedForAnyMore(t *testing.T) {
 	w := onSQLite(t)
-	web := hasty(w, pondering{w.machine, func(ctx context.Context) error {
+	slow := pondering{w.machine, func(ctx context.Context) error {
 		if end, ok := ctx.Deadline(); !ok || time.Until(end) > 30*time.Second {
 			t.Errorf("it may take until %v", end)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(3 * patience):
+		case <-time.After(2 * front.Patience):
 			return nil
 		}
-	}})
+	}}
+	conn, theirs := net.Pipe()
+	web := &http.Server{Handler: console.NewOf(slow, w.store,
+		authority.New(w.machine, w.store, stored.Stored), console.Options{})}
 	defer web.Close()
-	r := must(http.NewRequest(http.MethodPost, web.URL+"/console/orgs", strings.NewReader("name=new")))
+	go web.Serve(&single{theirs})
+	r := must(http.NewRequest(http.MethodPost, "http://localhost/console/orgs", strings.NewReader("name=new")))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: "mcpgen-console", Value: "token-admin"})
-	res := must(web.Client().Transport.RoundTrip(r))
+	must(0, r.Write(conn))
+	res := must(http.ReadResponse(bufio.NewReader(conn), r))
 	if body := must(io.ReadAll(res.Body)); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(res.Header.Get("Location"), "/console/orgs/") {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, body)
 	}
+	conn.Close()
 }
+
+// single is a listener with one connection.
+type single struct{ conn net.Conn }
+
+func (s *single) Accept() (net.Conn, error) {
+	if c := s.conn; c != nil {
+		s.conn = nil
+		return local{c}, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (s *single) Close() error   { return nil }
+func (s *single) Addr() net.Addr { return local{}.RemoteAddr() }
+
+// local is a connection from this machine.
+type local struct{ net.Conn }
+
+func (local) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

@@ -45,7 +45,7 @@ func ends(held chan<- struct{}) map[string]toolset.Tool {
 		"panics": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			panic("hunter2")
 		}},
-		"late": {Timeout: time.Millisecond,
+		"late": {Timeout: 5 * time.Second,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				<-ctx.Done()
 				return toolset.Result{}, ctx.Err()

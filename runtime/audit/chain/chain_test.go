@@ -77,14 +77,17 @@ func (m *memory) text() string { return string(bytes.Join(m.lines, []byte("\n"))
 
 // kept collects checkpoints.
 type kept struct {
-	mu  sync.Mutex
-	all []chain.Checkpoint
+	mu   sync.Mutex
+	more sync.Cond
+	all  []chain.Checkpoint
 }
 
 func (k *kept) add(_ context.Context, p chain.Checkpoint) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all = append(k.all, p)
+	k.more.L = &k.mu
+	k.more.Broadcast()
 	return nil
 }
 
@@ -94,10 +97,14 @@ func (k *kept) points() []chain.Checkpoint {
 	return slices.Clone(k.all)
 }
 
-func (k *kept) count() int {
+// await waits until there are so many.
+func (k *kept) await(n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.all)
+	k.more.L = &k.mu
+	for len(k.all) < n {
+		k.more.Wait()
+	}
 }
 
 func begin(t tb, sink audit.Sink, options chain.Options) *chain.Chain {

@@ -393,9 +393,7 @@ func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsStated(t *testing.T) {
 	put(t, c, "a", "b")
 	c = begin(t, m, chain.Options{Every: 3, Checkpoints: k.add, Last: m.lines[1]})
 	put(t, c, "c", "d", "e")
-	for k.count() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	k.await(1)
 	put(t, c, "f", "g")
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 				},
 			})
 		})
-		if found < 100 || notes == 0 {
+		if !testing.Short() && (found < 100 || notes == 0) { // few cases may have none
 			t.Errorf("%d answers and %d notes compared", found, notes)
 		}
 	})

@@ -207,8 +207,9 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		now := time.Now()
 		if again.ID != first.ID || again.By != "eve" || again.Reason != "longer" ||
-			!again.Expires.Equal(until) || again.Created.After(time.Now()) ||
+			!again.Expires.Equal(until) || again.Created.After(now) ||
 			again.Resource != "example.com:443" {
 			t.Errorf("%+v after %+v", again, first)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +125,9 @@ func TestSourceHasWhatRunNeeds(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	// A client of the package's own, and the default logger.
-	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{{URL: "http://127.0.0.1:1"}}}).Fetch(context.Background()); err == nil {
-		t.Error("nobody answers there")
+	nothing := httptest.NewServer(http.NotFoundHandler())
+	defer nothing.Close()
+	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{{URL: nothing.URL}}}).Fetch(context.Background()); err == nil {
+		t.Error("there is no issuer there")
 	}
 }

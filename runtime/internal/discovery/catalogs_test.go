@@ -395,31 +395,26 @@ func TestReloadReportsWhetherSwitchesHaveChanged(t *testing.T) {
 	}
 }
 
-// followed runs a test while catalogs follow a source. It counts what is reported.
-func followed(
-	t *testing.T, source *shelf,
-	run func(c *Catalogs, log *journal, switches, catalogs *atomic.Int64),
-) {
-	synctest.Test(t, func(t *testing.T) {
-		log := &journal{}
-		c := catalogsOf(t, source, log)
-		ctx, cancel := context.WithCancel(t.Context())
-		var switches, catalogs atomic.Int64
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.Follow(ctx, func() { switches.Add(1) }, func() { catalogs.Add(1) })
-		}()
-		synctest.Wait()
-		run(c, log, &switches, &catalogs)
-		cancel()
-		<-done
-	})
+// A following is catalogs that follow a source, and counts what is reported.
+type following struct {
+	*Catalogs
+	log                *journal
+	switches, catalogs atomic.Int64
+}
+
+// follow returns catalogs that follow a source until the bubble of the test ends.
+func follow(t *testing.T, source *shelf) *following {
+	f := &following{log: &journal{}}
+	f.Catalogs = catalogsOf(t, source, f.log)
+	go f.Follow(t.Context(), func() { f.switches.Add(1) }, func() { f.catalogs.Add(1) })
+	synctest.Wait()
+	return f
 }
 
 func TestChangedSwitchesApplyOnceTheSourceCanBeRead(t *testing.T) {
-	source := &shelf{}
-	followed(t, source, func(c *Catalogs, log *journal, switches, _ *atomic.Int64) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		f := follow(t, source)
 		source.set(func(s *shelf) {
 			s.off, s.fail = []string{"read"}, func(context.Context) error {
 				return errors.New("away")
@@ -427,81 +422,84 @@ func TestChangedSwitchesApplyOnceTheSourceCanBeRead(t *testing.T) {
 		})
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
-		if switches.Load() != 0 || c.Policy.IsOff(access.Tools, "read") ||
-			!strings.Contains(log.String(), "cannot read which tools are switched off") {
-			t.Error(log)
+		if f.switches.Load() != 0 || f.Policy.IsOff(access.Tools, "read") ||
+			!strings.Contains(f.log.String(), "cannot read which tools are switched off") {
+			t.Error(f.log)
 		}
 		source.set(func(s *shelf) { s.fail = nil })
 		time.Sleep(retryPause)
 		synctest.Wait()
-		if switches.Load() != 1 || !c.Policy.IsOff(access.Tools, "read") ||
-			strings.Count(log.String(), "\n") != 1 {
-			t.Errorf("%d changes", switches.Load())
+		if f.switches.Load() != 1 || !f.Policy.IsOff(access.Tools, "read") ||
+			strings.Count(f.log.String(), "\n") != 1 {
+			t.Errorf("%d changes", f.switches.Load())
 		}
 		source.send(catalog.Change{Tools: true}) // nothing is different
 		synctest.Wait()
-		if switches.Load() != 1 {
-			t.Errorf("%d changes", switches.Load())
+		if f.switches.Load() != 1 {
+			t.Errorf("%d changes", f.switches.Load())
 		}
 	})
 }
 
 func TestChangesOfCatalogsAreGathered(t *testing.T) {
-	source := &shelf{}
-	followed(t, source, func(_ *Catalogs, _ *journal, switches, catalogs *atomic.Int64) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		f := follow(t, source)
 		source.send(catalog.Change{Catalogs: true})
 		synctest.Wait()
 		time.Sleep(time.Nanosecond) // the first one waits for nothing
 		synctest.Wait()
-		if catalogs.Load() != 1 {
-			t.Errorf("the first change is reported %d times", catalogs.Load())
+		if f.catalogs.Load() != 1 {
+			t.Errorf("the first change is reported %d times", f.catalogs.Load())
 		}
 		for range 100 {
 			source.send(catalog.Change{Catalogs: true})
 		}
 		synctest.Wait()
-		if catalogs.Load() != 1 {
-			t.Errorf("%d reports at once", catalogs.Load())
+		if f.catalogs.Load() != 1 {
+			t.Errorf("%d reports at once", f.catalogs.Load())
 		}
 		time.Sleep(gathering)
 		synctest.Wait()
-		if catalogs.Load() != 2 || switches.Load() != 0 {
-			t.Errorf("%d reports of catalogs, %d of switches", catalogs.Load(), switches.Load())
+		if f.catalogs.Load() != 2 || f.switches.Load() != 0 {
+			t.Errorf("%d reports of catalogs, %d of switches", f.catalogs.Load(), f.switches.Load())
 		}
 		for range 10 { // changes that never pause
 			source.send(catalog.Change{Catalogs: true})
 			time.Sleep(gathering / 2)
 		}
-		if n := catalogs.Load(); n < 5 {
+		if n := f.catalogs.Load(); n < 5 {
 			t.Errorf("%d reports", n)
 		}
 	})
 }
 
 func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
-	source := &shelf{}
-	followed(t, source, func(_ *Catalogs, log *journal, _, catalogs *atomic.Int64) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		f := follow(t, source)
 		source.set(func(s *shelf) { close(s.channels[0]) })
 		time.Sleep(retryPause)
 		synctest.Wait()
 		if len(source.channels) != 2 ||
-			strings.Count(log.String(),
+			strings.Count(f.log.String(),
 				"the source of catalogs stopped reporting changes; the server subscribes again") != 1 ||
-			!strings.Contains(log.String(), errNoMoreChanges.Error()) {
-			t.Fatalf("%d channels: %s", len(source.channels), log)
+			!strings.Contains(f.log.String(), errNoMoreChanges.Error()) {
+			t.Fatalf("%d channels: %s", len(source.channels), f.log)
 		}
 		source.send(catalog.Change{Catalogs: true})
 		time.Sleep(gathering)
 		synctest.Wait()
-		if catalogs.Load() != 1 {
+		if f.catalogs.Load() != 1 {
 			t.Error("the change is lost")
 		}
 	})
 }
 
 func TestClosedSourceIsNeitherLoggedNorQueriedAgain(t *testing.T) {
-	source := &shelf{}
-	followed(t, source, func(_ *Catalogs, log *journal, _, _ *atomic.Int64) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		f := follow(t, source)
 		source.set(func(s *shelf) {
 			s.fail = func(context.Context) error {
 				return fmt.Errorf("away: %w", catalog.ErrClosed)
@@ -510,20 +508,21 @@ func TestClosedSourceIsNeitherLoggedNorQueriedAgain(t *testing.T) {
 		source.send(catalog.Change{Tools: true})
 		time.Sleep(10 * retryPause)
 		synctest.Wait()
-		if source.queries != 1 || log.String() != "" {
-			t.Errorf("%d queries, %s", source.queries, log)
+		if source.queries != 1 || f.log.String() != "" {
+			t.Errorf("%d queries, %s", source.queries, f.log)
 		}
 	})
 }
 
 func TestLossOfTheConnectionIsLoggedOnceAndSoIsItsReturn(t *testing.T) {
-	source := &shelf{}
-	followed(t, source, func(_ *Catalogs, log *journal, _, _ *atomic.Int64) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		f := follow(t, source)
 		source.send(catalog.Change{Deaf: true})
 		source.send(catalog.Change{Tools: true, Catalogs: true})
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
-		if text := log.String(); strings.Count(text,
+		if text := f.log.String(); strings.Count(text,
 			"the source of catalogs and switches lost its connection; it reconnects, and the server uses "+
 				"the last state") != 1 ||
 			strings.Count(text, "the source of catalogs and switches is connected again") != 1 {

@@ -43,7 +43,7 @@ func (g *Guard) steps() []step {
 		// A method that is not listed reaches nothing. TestOnlyListedMethodsAreAnswered
 		g.knownMethods,
 		// A challenge leaves once its event is durable.
-		// TestChallengeThatCannotBeRecordedIsNoChallenge
+		// TestScenarios/access-challenge-unrecorded
 		g.challenge,
 		// The run of a task starts once the event of its request is durable.
 		// TestTaskStartsOnceItsCallIsRecorded
@@ -55,10 +55,10 @@ func (g *Guard) steps() []step {
 		// TestEventReportsWhatBecameOfACall
 		g.encode,
 		// The decision comes before anything else of the request is read.
-		// TestHiddenToolIsByteForByteAnUnknownTool
+		// TestScenarios/access-hidden
 		g.authorize,
 		// Only an allowed call has its requestState and bound headers checked.
-		// TestBoundHeadersAreCheckedOnceTheCallIsAllowed
+		// TestScenarios/access-bound-headers
 		g.admit,
 		// The intent is durable before anything of the call runs, and the HTTP status leaves after
 		// it. TestIntentIsDurableBeforeTheHandlerStarts

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
@@ -44,6 +45,8 @@ func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
 
 type backend = Next
 
+const auditTimeout = time.Minute
+
 // newGuard returns a guard of one tool, t, for the role Member.
 func newGuard(sink audit.Sink) *Guard {
 	table, err := access.Compose(access.Part{Package: "example.com/one", Table: access.Table{
@@ -58,7 +61,7 @@ func newGuard(sink audit.Sink) *Guard {
 		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
 		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
 		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
-		Audit: sink, AuditTimeout: 2 * time.Second, Closing: context.Background(),
+		Audit: sink, AuditTimeout: auditTimeout, Closing: context.Background(),
 		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -102,13 +105,20 @@ func TestStepsNameTheirTests(t *testing.T) {
 			}
 		}
 	}
+	scenarios, err := filepath.Glob("../../testdata/scenario/*.txtar")
+	if err != nil || len(scenarios) == 0 {
+		t.Fatal(scenarios, err)
+	}
+	for _, path := range scenarios {
+		tests["TestScenarios/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = true
+	}
 	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source,
 		-1)
 	if len(lines) != len((&Guard{}).steps()) {
 		t.Fatalf("%d of %d steps have a comment", len(lines), len((&Guard{}).steps()))
 	}
 	for _, line := range lines {
-		name := regexp.MustCompile(`\bTest\w+`).FindString(string(line[1]))
+		name := regexp.MustCompile(`\bTest\w+(/[\w-]+)?`).FindString(string(line[1]))
 		if !tests[name] {
 			t.Errorf("step %s names test %q, which does not exist", line[2], name)
 		}
@@ -128,8 +138,8 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 		}, "success ", true},
 		"it is denied": {"", time.Hour, nil, "denied an authenticated caller; role Member", false},
 		"its credential ends": {"Member", time.Second,
-			func(context.Context, *Message) (Answer, error) {
-				time.Sleep(2 * time.Second)
+			func(ctx context.Context, _ *Message) (Answer, error) {
+				<-ctx.Done()
 				return handled(""), nil
 			}, "error the credential expired during the call", false},
 		"its answer is lost": {"Member", time.Hour,
@@ -185,6 +195,32 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 	}
 }
 
+// The event of an intercepted call has the outcome of its last run.
+func TestEventOfAnInterceptedCallHasItsOutcome(t *testing.T) {
+	var got []string
+	g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		got = append(got, outcomeOf(e))
+		return nil
+	}))
+	defer g.Pool.Close()
+	g.Interceptors = []intercept.Middleware{func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			_, _ = next(ctx, m)
+			return next(ctx, m)
+		}
+	}}
+	outcomes := []audit.Failure{audit.Limited, audit.Errored}
+	_, err := call(t.Context(), g, "Member", time.Time{},
+		func(context.Context, *Message) (Answer, error) {
+			a := handled(outcomes[0])
+			outcomes = outcomes[1:]
+			return a, nil
+		})
+	if err != nil || fmt.Sprint(got) != "[intent error]" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A call depends on its sink only until the sink's time is over.
 func TestSinksThatMisbehave(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -208,12 +244,12 @@ func TestSinksThatMisbehave(t *testing.T) {
 		},
 			[]string{worker.ErrGoexit.Error()}, 0},
 		"blocks": {func(_ context.Context, stuck chan struct{}) error { <-stuck; return nil },
-			[]string{errSinkSilent.Error()}, 2 * time.Second},
+			[]string{errSinkSilent.Error()}, auditTimeout},
 		"blocks until its time ends": {func(ctx context.Context, _ chan struct{}) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, 2 * time.Second},
+			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, auditTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -262,7 +298,7 @@ func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
 		m, e := &Message{Info: &request.Info{}}, audit.Event{}
 		begun := time.Now()
 		if err := g.record(t.Context(), m, e); !errors.Is(err, errAuditBusy) ||
-			time.Since(begun) != 2*time.Second {
+			time.Since(begun) != auditTimeout {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		time.AfterFunc(time.Second, func() { <-g.recording })

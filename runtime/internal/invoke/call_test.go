@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,6 +34,10 @@ func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 }
 
 func TestAdviceStandsInTheResult(t *testing.T) {
+	synctest.Test(t, testAdvice)
+}
+
+func testAdvice(t *testing.T) {
 	for name, test := range map[string]struct {
 		handle handler
 		want   string

@@ -44,6 +44,7 @@ func TestBoundHeadersAreThoseOfTheArguments(t *testing.T) {
 		{`{"n":10}`, "N", []string{"1_0"}, "does not match"},
 		{`{"n":5}`, "N", []string{"+5"}, "does not match"},
 		{`{"n":5.5}`, "N", []string{"5.5"}, "does not match"},
+		{`{"n":9007199254740991}`, "N", []string{"9007199254740991"}, ""},
 		{`{"n":9007199254740993}`, "N", []string{"9007199254740993"}, "does not match"},
 		{`{"deep":{"on":true}}`, "On", []string{"true"}, ""},
 		{`{"deep":{"on":true}}`, "On", []string{"false"},

@@ -109,8 +109,13 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	return request.ForHandler(ctx, j.info, &j.caller), d
 }
 
-// Decide decides again on the target of a message that was allowed.
+// Decide decides again on the target of a message that was allowed, after a client has answered a
+// question. It reads the permissions of the host again: those of the message count for its first
+// run, which a handler of an adopted server has without this package.
 func (r *Runner) Decide(ctx context.Context, info *request.Info) access.Decision {
+	if held := info.Permissions; held != nil && held.Current != nil {
+		held.Current() // what counts once is used
+	}
 	j := &job{Runner: r, info: info, kind: info.Target.Kind, name: info.Target.Name}
 	_, d := j.authorize(ctx)
 	return d

@@ -312,6 +312,8 @@ func TestCompletions(t *testing.T) {
 			"[Admin adult] 2 false",
 			true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "x", "[] 0 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "member",
+			"[Member] 1 false", true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "free", "", "[] 0 false", true, ""},
 		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "unknown", "", "[] 0 false", true,
 			""},

@@ -96,7 +96,7 @@ func (b *buffer) String() string {
 
 func (b *buffer) lines() []string { return strings.Split(strings.TrimSpace(b.String()), "\n") }
 
-const flushTimeout = 2 * time.Second
+const flushTimeout = time.Minute
 
 var member = access.Principal{Issuer: "test", Subject: "user-Member", Role: "Member"}
 

@@ -56,7 +56,9 @@ func table() access.Table {
 	}}.Aware()
 }
 
-// hostOf returns a host with a timeout of 1 s, and its number of queries.
+const queryTimeout = 10 * time.Second
+
+// hostOf returns a host with queryTimeout, and its number of queries.
 func hostOf(
 	t *testing.T, ttl time.Duration, size int, q query, change ...func(*HostConfig),
 ) (*Host, *atomic.Int64) {
@@ -65,7 +67,7 @@ func hostOf(
 	t.Cleanup(pool.Close)
 	s := &source{query: q}
 	c := HostConfig{
-		Source: s, Timeout: time.Second, TTL: ttl, Max: size, Table: table(),
+		Source: s, Timeout: queryTimeout, TTL: ttl, Max: size, Table: table(),
 		Pool: pool, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
@@ -178,7 +180,7 @@ func testMisbehaviour(t *testing.T) {
 				t.Errorf("%s: a failure was kept", name)
 			}
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 2*queryTimeout {
 			t.Errorf("%s: took %s", name, took)
 		}
 	}

@@ -99,20 +99,21 @@ type gate struct {
 	log  *journal
 }
 
-func inBubble(t *testing.T, test func(*gate)) {
-	synctest.Test(t, func(t *testing.T) {
-		pool := worker.NewPool()
-		defer pool.Close()
-		g := &gate{TB: t, sink: &recorder{}, log: &journal{}}
-		g.Authenticator = NewAuthenticator(Config{
-			Identity: identity.Static(map[string]access.Principal{
-				identity.HashToken("good"): {Subject: "ada"}}),
-			Realm: "team", Pool: pool, Table: access.Table{Roles: access.DefaultRoles()},
-			Log: slog.New(slog.NewTextHandler(g.log, nil)), Audit: g.sink,
-			AuditTimeout: 5 * time.Second, Active: worker.NewGroup(), TrustedProxies: proxies})
-		test(g)
+// newGate returns a gate, for a test in a bubble.
+func newGate(t *testing.T) *gate {
+	pool := worker.NewPool()
+	t.Cleanup(func() {
 		synctest.Wait()
+		pool.Close()
 	})
+	g := &gate{TB: t, sink: &recorder{}, log: &journal{}}
+	g.Authenticator = NewAuthenticator(Config{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("good"): {Subject: "ada"}}),
+		Realm: "team", Pool: pool, Table: access.Table{Roles: access.DefaultRoles()},
+		Log: slog.New(slog.NewTextHandler(g.log, nil)), Audit: g.sink,
+		AuditTimeout: 5 * time.Second, Active: worker.NewGroup(), TrustedProxies: proxies})
+	return g
 }
 
 // send sends a token from an address. It returns the status, and Retry-After in seconds.
@@ -148,7 +149,8 @@ func (g *gate) fail(peer string, times int) (retryAfter int) {
 const peer = "192.0.2.1:1234"
 
 func TestRetryAfterGrowsByAddressAndDecays(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		if got := g.fail(peer, freeFailures); got > 0 {
 			g.Errorf("%d failures: refused for %d s", freeFailures, got)
 		}
@@ -183,7 +185,8 @@ func TestRetryAfterGrowsByAddressAndDecays(t *testing.T) {
 
 // A client whose token ends each hour, or a slow one, is never refused.
 func TestFewFailuresAreNotRefused(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		for range 500 {
 			if got := g.fail(peer, 1); got > 0 {
 				g.Fatalf("refused for %d s", got)
@@ -194,7 +197,8 @@ func TestFewFailuresAreNotRefused(t *testing.T) {
 }
 
 func TestIPv6NetworkIsOneAddress(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		for i := range freeFailures {
 			g.fail(fmt.Sprintf("[2001:db8:0:1::%x]:1", i), 1)
 		}
@@ -220,7 +224,8 @@ func (g *gate) without(peer string) {
 }
 
 func TestRequestWithoutACredentialIsNoFailure(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		for range 100 {
 			g.without(peer)
 		}
@@ -238,7 +243,8 @@ func TestRequestWithoutACredentialIsNoFailure(t *testing.T) {
 
 // Without it, the log would not show a client that never sends its token.
 func TestRequestsWithoutACredentialAreLoggedOnceAMinute(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		expect := func(when string, lines ...string) {
 			g.Helper()
 			log := g.log.take()
@@ -285,7 +291,8 @@ func TestRequestsWithoutACredentialAreLoggedOnceAMinute(t *testing.T) {
 }
 
 func TestFailuresAreReportedOnceAMinute(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		expect := func(when, events string, lines int) {
 			g.Helper()
 			if got := g.sink.take(); got != events {
@@ -326,7 +333,8 @@ func TestFailuresAreReportedOnceAMinute(t *testing.T) {
 }
 
 func TestEventOfFailuresHoldsNoCredential(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		g.send(peer, "t0psecret")
 		e := g.sink.all()[0]
 		e.RequestID, e.Time = "", time.Time{}
@@ -352,7 +360,8 @@ func TestSinkThatFailsChangesNoAnswerAndLosesNoCount(t *testing.T) {
 		"hangs":    func(stop <-chan struct{}) error { <-stop; return errors.New("too late") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(g *gate) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t)
 				stop := make(chan struct{})
 				g.sink.breaks(func() error { return record(stop) })
 				for i := range freeFailures {
@@ -389,7 +398,8 @@ type panicking struct{ slog.Handler }
 func (panicking) Handle(context.Context, slog.Record) error { panic("boom") }
 
 func TestLogHandlerThatPanicsInTheBackgroundIsContained(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		g.fail(peer, 2)
 		synctest.Wait()
 		g.failures.mu.Lock()
@@ -406,7 +416,8 @@ func TestLogHandlerThatPanicsInTheBackgroundIsContained(t *testing.T) {
 }
 
 func TestTableOfAddressesIsBounded(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		others := func(n int) string { return fmt.Sprintf("10.%d.%d.1:1", n>>8, n&255) }
 		g.fail(peer, freeFailures+maxDoublings)
 		time.Sleep(time.Second)
@@ -446,7 +457,8 @@ func TestTableOfAddressesIsBounded(t *testing.T) {
 
 // Addresses in excess share one entry, and no valid credential is refused for it.
 func TestAddressesWithoutAnEntryShareOne(t *testing.T) {
-	inBubble(t, func(g *gate) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
 		for n := range maxAddresses + freeFailures {
 			g.fail(fmt.Sprintf("10.%d.%d.1:1", n>>8, n&255), 1)
 		}

@@ -355,11 +355,15 @@ func TestServiceUserIsOfTheClientItself(t *testing.T) {
 }
 
 func TestAdapterErrorsShowNoSecret(t *testing.T) {
+	synctest.Test(t, testAdapterErrors)
+}
+
+func testAdapterErrors(t *testing.T) {
 	pool := worker.NewPool()
 	defer pool.Close()
 	const secret = "postgres://ada:hunter2hunter2@db/host"
-	call := func(timeout time.Duration, f func() (int, error)) error {
-		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	call := func(f func() (int, error)) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := Supervise(ctx, pool, redact.Masker{}, f)
 		return err
@@ -371,7 +375,7 @@ func TestAdapterErrorsShowNoSecret(t *testing.T) {
 		},
 		"a panic": func() (int, error) { panic(secret) },
 	} {
-		if err := call(time.Minute, f); err == nil ||
+		if err := call(f); err == nil ||
 			strings.Contains(err.Error(), "hunter2") ||
 			errors.Is(err, context.Canceled) != (name == "an error") {
 			t.Errorf("%s: %v", name, err)
@@ -379,7 +383,7 @@ func TestAdapterErrorsShowNoSecret(t *testing.T) {
 	}
 	release := make(chan struct{})
 	defer close(release)
-	err := call(50*time.Millisecond, func() (int, error) { <-release; return 0, nil })
+	err := call(func() (int, error) { <-release; return 0, nil })
 	if err != worker.ErrNoResponse {
 		t.Errorf("a late one: %v", err)
 	}

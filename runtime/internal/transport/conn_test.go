@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -34,7 +35,7 @@ func (w *client) FlushError() error { w.note("flush"); return nil }
 func (w *client) SetWriteDeadline(at time.Time) error {
 	note := "no deadline"
 	if !at.IsZero() {
-		note = "deadline " + time.Until(at).Round(time.Second).String()
+		note = "deadline " + time.Until(at).String()
 	}
 	w.note(note)
 	return nil
@@ -210,13 +211,15 @@ func TestConnMarksOnlyAdmittedListenersAsStreams(t *testing.T) {
 }
 
 func TestDeadlinesReachTheConnectionOfAHeldResponse(t *testing.T) {
-	h, w := newHeld()
-	err := http.NewResponseController(h).SetWriteDeadline(time.Now().Add(time.Second))
-	if err != nil || !slices.Equal(w.events, []string{"deadline 1s"}) {
-		t.Errorf("%v, %q", err, w.events)
-	}
-	if err := http.NewResponseController(h).SetReadDeadline(time.Time{}); !errors.Is(
-		err, http.ErrNotSupported) {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h, w := newHeld()
+		err := http.NewResponseController(h).SetWriteDeadline(time.Now().Add(time.Second))
+		if err != nil || !slices.Equal(w.events, []string{"deadline 1s"}) {
+			t.Errorf("%v, %q", err, w.events)
+		}
+		if err := http.NewResponseController(h).SetReadDeadline(time.Time{}); !errors.Is(
+			err, http.ErrNotSupported) {
+			t.Errorf("%v", err)
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 func testReply(expires time.Time) (*reply, *client) {
@@ -35,43 +36,44 @@ func TestReplies(t *testing.T) {
 		do     func(*testing.T, *reply)
 		want   []string
 		header string
+		later  func(*testing.T, *reply) // after StreamAfter; nil for nothing
 	}{
 		"JSON": {func(_ *testing.T, r *reply) {
 			r.Release()
 			r.finish([]byte("{}"), 200)
 			r.finish([]byte("{}"), 200)
-		}, []string{"body {}"}, "application/json"},
+		}, []string{"body {}"}, "application/json", nil},
 		"an error": {func(_ *testing.T, r *reply) { r.finish([]byte("{}"), 400) },
-			[]string{"status Bad Request", "body {}"}, "application/json"},
+			[]string{"status Bad Request", "body {}"}, "application/json", nil},
 		"a large body": {func(_ *testing.T, r *reply) { r.finish([]byte(large), 200) },
-			[]string{"body " + large}, "application/json"},
+			[]string{"body " + large}, "application/json", nil},
 		"a stream by an event": {func(t *testing.T, r *reply) {
 			notify(t, r, true)
 			r.finish([]byte("{}"), 400)
 			notify(t, r, false)
 		}, []string{"status OK", "flush", progress, "flush",
 			"body event: message\ndata: {}", "flush"},
-			"text/event-stream"},
+			"text/event-stream", nil},
 		"a stream that the client prefers": {func(_ *testing.T, r *reply) {
 			r.startStream()
 			r.finish([]byte("{}"), 200)
 			r.startStream()
 		}, []string{"status OK", "flush", "body event: message\ndata: {}", "flush"},
-			"text/event-stream"},
+			"text/event-stream", nil},
 		"a stream by time": {func(t *testing.T, r *reply) {
 			r.Release()
 			r.Release()
-			time.Sleep(6 * time.Second)
-			if r.Challenge("Bearer") {
-				t.Error("a challenge in a stream")
-			}
-			r.finish([]byte("{}"), 400)
 		}, []string{"status OK", "flush",
-			"body event: message\ndata: {}", "flush"}, "text/event-stream"},
-		"no stream before the decision": {func(_ *testing.T, r *reply) {
-			time.Sleep(6 * time.Second)
-			r.finish([]byte("{}"), 404)
-		}, []string{"status Not Found", "body {}"}, "application/json"},
+			"body event: message\ndata: {}", "flush"}, "text/event-stream",
+			func(t *testing.T, r *reply) {
+				if r.Challenge("Bearer") {
+					t.Error("a challenge in a stream")
+				}
+				r.finish([]byte("{}"), 400)
+			}},
+		"no stream before the decision": {func(*testing.T, *reply) {},
+			[]string{"status Not Found", "body {}"}, "application/json",
+			func(_ *testing.T, r *reply) { r.finish([]byte("{}"), 404) }},
 		"a challenge": {func(t *testing.T, r *reply) {
 			if !r.Challenge("Bearer x") || r.Challenge("Bearer y") {
 				t.Error("one challenge")
@@ -79,17 +81,30 @@ func TestReplies(t *testing.T) {
 			r.Release()
 			notify(t, r, false)
 			r.finish([]byte("{}"), 200)
-			time.Sleep(6 * time.Second)
-		}, []string{"status Forbidden", "body insufficient scope"}, "text/plain; charset=utf-8"},
+		}, []string{"status Forbidden", "body insufficient scope"}, "text/plain; charset=utf-8",
+			func(*testing.T, *reply) {}},
 		"an expired credential": {func(t *testing.T, r *reply) {
 			r.info.Expires = time.Now().Add(-time.Second)
 			notify(t, r, false)
-		}, nil, ""},
+		}, nil, "", nil},
+		"a credential that expired before the end": {func(_ *testing.T, r *reply) {
+			r.info.Expires = time.Now()
+			r.finish([]byte("secret"), 400)
+		}, []string{"body " + string(wire.ErrorResponse("7", wire.Expired()))},
+			"application/json", nil},
+		"a closed reply": {func(t *testing.T, r *reply) {
+			r.close()
+			notify(t, r, false)
+			r.finish([]byte("{}"), 200)
+		}, nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, w := testReply(time.Time{})
-				test.do(t, r)
+				if test.do(t, r); test.later != nil {
+					time.Sleep(6 * time.Second)
+					test.later(t, r)
+				}
 				if !slices.Equal(w.events, test.want) ||
 					w.header.Get("Content-Type") != test.header {
 					t.Errorf("%q %v, want %q", w.events, w.header, test.want)

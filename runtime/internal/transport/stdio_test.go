@@ -58,7 +58,7 @@ func TestLinesAreReadWithinTheLimit(t *testing.T) {
 			r := bufio.NewReaderSize(io.MultiReader(strings.NewReader(test.in), end), 64<<10)
 			for i, want := range test.want {
 				got := readLine(r, limit)
-				if len(got.text) > limit+64<<10 || got.longer(limit) != want.longer(limit) ||
+				if len(got.text) > limit+64<<10 || got.longer(limit) != (len(want.text) > limit) ||
 					!got.longer(limit) && !bytes.Equal(got.text, want.text) ||
 					!errors.Is(got.err, want.err) {
 					t.Errorf("%d: %d bytes %.40q, %v", i, len(got.text), got.text, got.err)

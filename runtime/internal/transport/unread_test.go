@@ -22,6 +22,7 @@ type reader struct {
 	mu       sync.Mutex
 	deadline *time.Timer
 	over     chan struct{}
+	moved    chan struct{} // closed with the next change of the deadline
 	written  int
 }
 
@@ -33,6 +34,10 @@ func (r *reader) SetWriteDeadline(at time.Time) error {
 	}
 	over := make(chan struct{})
 	r.over = over
+	if r.moved != nil {
+		close(r.moved)
+		r.moved = nil
+	}
 	if !at.IsZero() {
 		r.deadline = time.AfterFunc(time.Until(at), func() { close(over) })
 	}
@@ -46,7 +51,10 @@ func (r *reader) Write(b []byte) (int, error) {
 	}
 	for {
 		r.mu.Lock()
-		over := r.over
+		if r.moved == nil {
+			r.moved = make(chan struct{})
+		}
+		over, moved := r.over, r.moved
 		r.mu.Unlock()
 		select {
 		case <-read:
@@ -54,7 +62,7 @@ func (r *reader) Write(b []byte) (int, error) {
 			return len(b), nil
 		case <-over:
 			return 0, os.ErrDeadlineExceeded
-		case <-time.After(time.Millisecond): // the deadline may have moved
+		case <-moved:
 		}
 	}
 }
@@ -186,37 +194,41 @@ func TestShutdownDoesNotWaitForWhoDoesNotRead(t *testing.T) {
 }
 
 func TestStreamWaitsWithoutADeadline(t *testing.T) {
-	w := &client{header: http.Header{}}
-	s := &statusRecorder{ResponseWriter: w, unread: newUnread(worker.NewGroup(), 30*time.Second)}
-	_, _ = s.Write([]byte("event"))
-	_ = http.NewResponseController(s).Flush()
-	_, _ = s.Write([]byte(strings.Repeat("x", largeBody+1)))
-	want := []string{"body event", "deadline 30s", "flush", "no deadline",
-		"deadline 30s", "body " + strings.Repeat("x", largeBody+1)}
-	if !slices.Equal(w.events, want) {
-		t.Errorf("%.200q", w.events)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &client{header: http.Header{}}
+		s := &statusRecorder{ResponseWriter: w, unread: newUnread(worker.NewGroup(), 30*time.Second)}
+		_, _ = s.Write([]byte("event"))
+		_ = http.NewResponseController(s).Flush()
+		_, _ = s.Write([]byte(strings.Repeat("x", largeBody+1)))
+		want := []string{"body event", "deadline 30s", "flush", "no deadline",
+			"deadline 30s", "body " + strings.Repeat("x", largeBody+1)}
+		if !slices.Equal(w.events, want) {
+			t.Errorf("%.200q", w.events)
+		}
+	})
 }
 
 // TestResponseLeavesBeforeAShutdownCountsItAsEnded: the program closes connections afterwards.
 func TestResponseLeavesBeforeAShutdownCountsItAsEnded(t *testing.T) {
-	for _, closing := range []bool{false, true} {
-		active := worker.NewGroup()
-		active.Begin()
-		w := &client{header: http.Header{}}
-		s := &statusRecorder{ResponseWriter: w, unread: newUnread(active, 30*time.Second)}
-		if closing {
-			active.Drain()
+	synctest.Test(t, func(t *testing.T) {
+		for _, closing := range []bool{false, true} {
+			active := worker.NewGroup()
+			active.Begin()
+			w := &client{header: http.Header{}}
+			s := &statusRecorder{ResponseWriter: w, unread: newUnread(active, 30*time.Second)}
+			if closing {
+				active.Drain()
+			}
+			_, _ = s.Write([]byte("{}"))
+			s.end()
+			s.end()
+			want := []string{"body {}"}
+			if closing {
+				want = append(want, "deadline 2s", "flush", "no deadline")
+			}
+			if !slices.Equal(w.events, want) {
+				t.Errorf("%q, want %q", w.events, want)
+			}
 		}
-		_, _ = s.Write([]byte("{}"))
-		s.end()
-		s.end()
-		want := []string{"body {}"}
-		if closing {
-			want = append(want, "deadline 2s", "flush", "no deadline")
-		}
-		if !slices.Equal(w.events, want) {
-			t.Errorf("%q, want %q", w.events, want)
-		}
-	}
+	})
 }

@@ -1,12 +1,16 @@
 // This file is built together with the source of go-sdk's own conformance server, whose function
-// main is renamed. It serves that server behind the guard, on one endpoint.
+// main has the name bare, and calls listenAndServe. With -adopt it serves that server behind the
+// guard, on one endpoint.
 package main
 
 import (
 	"context"
 	"flag"
+	"fmt"
 	"log"
 	"log/slog"
+	"net"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,8 +18,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
+var adopt = flag.Bool("adopt", false, "serve behind the guard")
+
 func main() {
 	flag.Parse()
+	if !*adopt {
+		bare()
+	}
 	own := mcp.NewServer(&mcp.Implementation{Name: "adopted", Version: "1.0.0"}, &mcp.ServerOptions{
 		CompletionHandler: completionHandler,
 		SubscribeHandler:  subscribeHandler, UnsubscribeHandler: unsubscribeHandler,
@@ -35,7 +44,18 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(runtime.ListenAndServe(ctx, *httpAddr, server))
+	log.Fatal(runtime.ListenAndServe(ctx, *httpAddr, server,
+		runtime.OnListen(func(url string) { fmt.Println("serving", url) })))
+}
+
+// listenAndServe is http.ListenAndServe, and prints the URL.
+func listenAndServe(address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("serving http://%s/mcp\n", listener.Addr())
+	return http.Serve(listener, handler)
 }
 
 // The server adds a tool and a prompt while it runs, so that its lists change. These are the keys

@@ -1,0 +1,107 @@
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMergedLinesHaveTheirConditions(t *testing.T) {
+	of := func(version, transport string) variant {
+		return variant{version: version, transport: transport}
+	}
+	for name, test := range map[string]struct {
+		got  map[variant][]string
+		want string
+	}{
+		"equal": {map[variant][]string{of("2025-11-25", "http"): {"< a"},
+			of("2026-07-28", "stdio"): {"< a"}}, "< a"},
+		"a line more": {map[variant][]string{of("2025-11-25", "http"): {"< a"},
+			of("2026-07-28", "http"): {"< 400", "< a"}}, "[2026-07-28] < 400|< a"},
+		"another order": {map[variant][]string{of("2025-11-25", "http"): {"< a", "< b"},
+			of("2026-07-28", "http"): {"< b", "< a"}},
+			"[sessions] < a|[sessions] < b|[2026-07-28] < b|[2026-07-28] < a"},
+		"twice": {map[variant][]string{of("2025-11-25", "http"): {"< a", "< a"},
+			of("2025-11-25", "stdio"): {"< a"}}, "< a|[http] < a"},
+	} {
+		lines := merge(test.got)
+		for v, want := range test.got {
+			var own []string
+			for _, text := range lines {
+				var l line
+				if m := conditionOf.FindStringSubmatch(text); m != nil {
+					l.condition, text = m[1], text[len(m[0]):]
+				}
+				if v.has(l.condition) {
+					own = append(own, text)
+				}
+			}
+			if !slices.Equal(own, want) {
+				t.Errorf("%s: %v reads %q", name, v, own)
+			}
+		}
+		if got := strings.Join(lines, "|"); name != "another order" && got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestAlternativesAreAllChosen(t *testing.T) {
+	texts, choices := pick("(a|b)> x (|{\"n\":1}) (f)")
+	want := []string{`a> x  (f)`, `a> x {"n":1} (f)`, `b> x  (f)`, `b> x {"n":1} (f)`}
+	if !slices.Equal(texts, want) || choices[3].in("$1 $2") != `b {"n":1}` {
+		t.Errorf("%q %v", texts, choices)
+	}
+}
+
+func TestPatternsMatchWholeLines(t *testing.T) {
+	for _, test := range []struct {
+		expected, got string
+		matches       bool
+	}{{"< a.c", "< a.c", true}, {"< a.c", "< abc", false}, {"< a…", "< abc", true},
+		{"< …c", "< abc", true}, {"< a…b", "< abc", false}, {"< a", "< ab", false}} {
+		if got := matches(test.expected, test.got); got != test.matches {
+			t.Errorf("%q, %q: %v", test.expected, test.got, got)
+		}
+	}
+}
+
+func TestLinesThatAreNoneAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"-- steps --\nvera> tools/list\n":                      "does not say what it proves",
+		"x\n-- server --\na: b\n":                              "it has no steps",
+		"x\n-- steps --\n< a\n":                                "before the first step",
+		"x\n-- steps --\nvera> tools/list\nexpect something\n": "is no line of a scenario",
+	} {
+		path := filepath.Join(t.TempDir(), "a.txtar")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// An update changes what a step expects, and nothing else.
+func TestUpdateKeepsOtherLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txtar")
+	const before = "x\n-- server --\na: b\n-- steps --\n# why\nvera> ping\n+ A: b\n< old\n\n" +
+		"mel> ping\n< {}\nsame: ping\n"
+	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.write(map[*step][]string{f.steps[0]: {"* a", "< b"}}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(path)
+	if want := strings.Replace(before, "< old", "* a\n< b", 1); err != nil || string(after) != want {
+		t.Errorf("%v\n%s", err, after)
+	}
+}

@@ -1,0 +1,377 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/scenario"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// TestScenarios runs the files of testdata/scenario. Package scenario describes their format. The
+// section "server" has here:
+//
+//	toolset: directory library     toolsets, by their names in the table below
+//	adopt: existing ruled bare     a go-sdk server, with its tools
+//	catalogs: kits                 the source of catalogs
+//	host: yes                      a host, whose permissions "server> host USER …" sets
+//	PageSize: 2                    any option of a simple type, by its name
+//
+// "users" has a line for each caller that is not one of the usual ones: a name and the principal as
+// JSON. "rules" has the rules of an adopted server by key, in the words of directives.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
+		return buildScenario(t, s, runtime.Options{})
+	})
+}
+
+// TestScenariosByGoSDK runs them by go-sdk's door, in the full run.
+func TestScenariosByGoSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestScenarios has the direct door, and TestDoorsAgree compares them")
+	}
+	t.Parallel()
+	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
+		return buildScenario(t, s, runtime.Options{SDKOnly: true})
+	})
+}
+
+// scenarioUsers are the usual callers. Nobody has no token.
+var scenarioUsers = map[string]scenarioUser{"nobody": {},
+	"rita": userWith("rita", "viewer"), "vera": userWith("vera", "Viewer"),
+	"mel": userWith("mel", "Member"), "mona": userWith("mona", "Manager"),
+	"ada": userWith("ada", "Admin"),
+}
+
+func userWith(name, role string) scenarioUser {
+	return scenarioUser{Principal: access.Principal{Issuer: "test", Subject: name, User: name,
+		Role: role}}
+}
+
+// scenarioUser is a caller as the section "users" has it.
+type scenarioUser struct {
+	access.Principal
+	Roles []string // of its credential
+}
+
+// scenarioWorld is what the server of a scenario stands in.
+type scenarioWorld struct {
+	t       testing.TB
+	users   map[string]scenarioUser
+	host    *fakeHost
+	shelf   *shelf
+	adopted *mcp.Server
+	server  *runtime.Server
+	proceed chan struct{}
+	handled atomic.Int64 // subscriptions of an adopted server
+
+	mu         sync.Mutex
+	records    []string
+	started    []string   // of the start
+	unrecorded audit.Type // events that the sink refuses
+}
+
+func buildScenario(t testing.TB, setup scenario.Setup, options runtime.Options) scenario.World {
+	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
+	options.Audit, options.Logger = w, w.logger()
+	var sets []toolset.Toolset
+	if text, ok := setup.Sections["users"]; ok {
+		w.users = map[string]scenarioUser{"nobody": {}}
+		for line := range strings.Lines(text) {
+			name, principal, _ := strings.Cut(strings.TrimSpace(line), " ")
+			var p scenarioUser
+			if err := json.Unmarshal([]byte(principal), &p); err != nil {
+				t.Fatalf("user %s: %v", name, err)
+			}
+			w.users[name] = p
+		}
+	}
+	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
+	if value := setup.Server["identity"]; value == "none" {
+		options.Identity = nil
+	}
+	for key, value := range setup.Server {
+		words := strings.Fields(value)
+		switch key {
+		case "toolset":
+			for _, word := range words {
+				sets = append(sets, scenarioToolsets[word](w))
+			}
+		case "adopt":
+			w.adopted = scenarioServers[words[0]](w, words[1:])
+		case "conditional":
+			options.Adopt.Conditional = strings.Split(value, ", ")
+		case "replace":
+			options.Adopt.Replace = true
+		case "catalogs":
+			if w.shelf = kits(); value == "none" {
+				continue
+			} else if value == "greek" {
+				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
+			}
+			options.Catalogs = w.shelf
+		case "identity", "case":
+		case "host":
+			w.host = newHost(nil)
+			options.PermissionAware, options.Capabilities = true, w.host
+		default:
+			setOption(t, &options, key, value)
+		}
+	}
+	var err error
+	if w.adopted != nil {
+		w.server, err = runtime.Adopt(w.adopted, options, rulesOf(t, setup.Sections["rules"]),
+			sets...)
+	} else {
+		w.server, err = runtime.New(options, sets...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.server.Linger()
+	handler := w.server.Handler()
+	w.started = w.taken()
+	return scenario.World{Handler: handler, Path: w.server.Path(), Token: w.token,
+		Stdio: w.stdio, Do: w.do, Records: w.taken, Close: w.server.Shutdown}
+}
+
+// setOption sets an option of a simple type.
+func setOption(t testing.TB, options *runtime.Options, name, value string) {
+	field := reflect.ValueOf(options).Elem().FieldByName(name)
+	if !field.IsValid() {
+		t.Fatalf("the server has no option %s", name)
+	}
+	var err error
+	switch v := field.Addr().Interface().(type) {
+	case *bool:
+		*v, err = strconv.ParseBool(value)
+	case *int:
+		*v, err = strconv.Atoi(value)
+	case *int64:
+		*v, err = strconv.ParseInt(value, 10, 64)
+	case *string:
+		*v = value
+	case *[]byte:
+		*v = []byte(value)
+	case *[]string:
+		*v = strings.Fields(value)
+	case *map[string]string:
+		err = json.Unmarshal([]byte(value), v)
+	case *time.Duration:
+		*v, err = time.ParseDuration(value)
+	case *access.Denial:
+		*v = map[string]access.Denial{"conceal": access.Conceal, "forbid": access.Forbid,
+			"challenge": access.Challenge}[value]
+	case *audit.IntentPolicy:
+		*v = audit.IntentPolicy(value)
+	default:
+		err = fmt.Errorf("%T is no simple type", v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// rulesOf reads rules: a key, "prompt=NAME" or "resource=URI" if it is no tool, and the rule.
+func rulesOf(t testing.TB, text string) map[string]access.Rule {
+	rules := map[string]access.Rule{}
+	for line := range strings.Lines(text) {
+		key, words, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		var of access.Rule
+		for _, word := range strings.Fields(words) {
+			kind, value, _ := strings.Cut(word, "=")
+			switch kind {
+			case "prompt":
+				of.Prompt = value
+			case "resource":
+				of.Resource = value
+			case "permission":
+				of.Permission = permission(value)
+			default:
+				continue
+			}
+			words = strings.TrimSpace(strings.Replace(words, word, "", 1))
+		}
+		var rule access.Rule
+		var err error
+		if words != "" {
+			rule, err = access.ParseRule(nil, words)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule.Prompt, rule.Resource, rule.Permission = of.Prompt, of.Resource, of.Permission
+		rules[key] = rule
+	}
+	return rules
+}
+
+func (w *scenarioWorld) token(caller string) string {
+	if caller == "nobody" {
+		return ""
+	}
+	return caller
+}
+
+func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identity, error) {
+	p, ok := w.users[token]
+	if !ok {
+		return identity.Identity{}, identity.ErrInvalidToken
+	}
+	return identity.Identity{Principal: p.Principal, Roles: p.Roles}, nil
+}
+
+func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
+	caller string) error {
+	p := w.users[caller].Principal
+	if p.Role == "viewer" {
+		p.Role = "" // a role that is not in the hierarchy is an error at start
+	}
+	return w.server.RunIO(ctx, in, out, p)
+}
+
+// do changes something.
+func (w *scenarioWorld) do(verb, text string) error {
+	words := strings.Fields(text)
+	switch verb {
+	case "update":
+		return w.server.ResourceUpdated(context.Background(), text)
+	case "host":
+		w.host.set(words[0], words[1:]...)
+	case "off":
+		w.shelf.turnOff(words...)
+		return w.server.ReloadSwitches(context.Background())
+	case "tool":
+		addTool(w.adopted, words[0], words[0]+" answered")
+	case "prompt":
+		addPrompt(w.adopted, text)
+	case "resource":
+		addResource(w.adopted, text)
+	case "without":
+		w.adopted.RemoveTools(words...)
+	case "started":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.records = w.started
+	case "unrecorded":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unrecorded = audit.Type(text)
+	case "handled": // waits until the adopted server has so many subscriptions
+		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
+	case "own-update":
+		return w.adopted.ResourceUpdated(context.Background(),
+			&mcp.ResourceUpdatedNotificationParams{URI: text})
+	case "proceed":
+		w.proceed <- struct{}{}
+	default:
+		w.t.Fatalf("the server cannot %s", verb)
+	}
+	return nil
+}
+
+// Record implements audit.Sink.
+func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
+	w.mu.Lock()
+	refused := w.unrecorded == e.Type
+	w.mu.Unlock()
+	if refused {
+		return errors.New("the disk is full")
+	}
+	e.Time, e.RequestID, e.Milliseconds = time.Time{}, "", 0
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	line := fmt.Sprintf("audit: %s %s", e.Type, e.Status)
+	if e.Failure != "" {
+		line = fmt.Sprintf("audit: %s %s", e.Type, e.Failure)
+	}
+	_, _ = d.Token() // the opening brace
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		text := string(value)
+		if plain := strings.Trim(text, `"`); !strings.ContainsAny(plain, ` \"`) {
+			text = plain
+		}
+		switch key {
+		case "timestamp", "event_type", "request_id", "status", "failure", "execution_time_ms":
+		case "issuer", "client_id": // those of nearly all callers
+			if text != "test" && text != e.Principal {
+				line += fmt.Sprintf(" %s=%s", key, text)
+			}
+		case "arguments":
+			for _, a := range e.Arguments {
+				line += fmt.Sprintf(" argument=%q", a.Name)
+			}
+		default:
+			line += fmt.Sprintf(" %s=%s", key, text)
+		}
+	}
+	w.note(line)
+	return nil
+}
+
+func (w *scenarioWorld) note(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.records = append(w.records, line)
+}
+
+func (w *scenarioWorld) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	records := w.records
+	w.records = nil
+	return records
+}
+
+// logger notes the lines of the log.
+func (w *scenarioWorld) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(logOf{w}, &slog.HandlerOptions{
+		Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch a.Key {
+			case slog.TimeKey, "request_id", "stack", "remote":
+				return slog.Attr{}
+			}
+			return a
+		}}))
+}
+
+type logOf struct{ *scenarioWorld }
+
+func (w logOf) Write(line []byte) (int, error) {
+	kind := "log: "
+	if bytes.HasPrefix(line, []byte("level=DEBUG ")) {
+		kind = "debug: "
+	}
+	w.note(kind + strings.TrimSpace(string(line)))
+	return len(line), nil
+}

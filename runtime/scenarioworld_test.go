@@ -1,0 +1,286 @@
+package runtime_test
+
+//lint:file-ignore SA1019 sampling and roots are deprecated in 2026-07-28, and still in use
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// scenarioToolsets are the toolsets of scenarios, by name.
+var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
+	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
+	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
+	"described": func(*scenarioWorld) toolset.Toolset { return described() },
+	"directory": func(*scenarioWorld) toolset.Toolset { return directory(&desk{}) },
+	"drop-of-host": func(*scenarioWorld) toolset.Toolset {
+		return toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
+			Call: asking(new(atomic.Int32))}},
+			access.Rule{Tool: "drop", Permission: permission("dcim.drop_device")})
+	},
+	"drop":         func(*scenarioWorld) toolset.Toolset { return asker(new(atomic.Int32)) },
+	"kits-of-code": func(*scenarioWorld) toolset.Toolset { return declaring() },
+	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
+	"moved":        func(*scenarioWorld) toolset.Toolset { return moved() },
+	"order":        func(*scenarioWorld) toolset.Toolset { return ordering() },
+	"remove":       func(*scenarioWorld) toolset.Toolset { return removing() },
+	"routes":       func(*scenarioWorld) toolset.Toolset { return headerTool() },
+	"scale":        func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
+	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
+	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
+	"stock-updates": func(*scenarioWorld) toolset.Toolset {
+		g := stockGenerated()
+		for i := range g.Resources {
+			g.Resources[i].Subscribe = true
+		}
+		return toolset.NewToolset(g)
+	},
+	"travel":    func(*scenarioWorld) toolset.Toolset { return travel() },
+	"two-steps": func(w *scenarioWorld) toolset.Toolset { return twoSteps(w.proceed) },
+	"updating":  func(*scenarioWorld) toolset.Toolset { return updating() },
+	"vault":     func(*scenarioWorld) toolset.Toolset { return vault(true, false) },
+	"visits":    func(*scenarioWorld) toolset.Toolset { return visits(visit) },
+	"visits-unsolicited": func(*scenarioWorld) toolset.Toolset {
+		g := visits(visit).Generated()
+		g.Tools[0].Unsolicited = true
+		return toolset.NewToolset(g)
+	},
+	"visits-of-host": func(*scenarioWorld) toolset.Toolset { return visitsOfHost() },
+	"asks-form": func(*scenarioWorld) toolset.Toolset {
+		return visits(func(ctx context.Context) (string, error) {
+			_, err := runtime.Elicit[order](ctx, "a", "?")
+			return "", err
+		})
+	},
+	"asks-message": func(*scenarioWorld) toolset.Toolset {
+		return visits(func(ctx context.Context) (string, error) {
+			_, err := runtime.Sample(ctx, "a", &mcp.CreateMessageParams{})
+			return "", err
+		})
+	},
+	"asks-roots": func(*scenarioWorld) toolset.Toolset {
+		return visits(func(ctx context.Context) (string, error) {
+			_, err := runtime.Roots(ctx)
+			return "", err
+		})
+	},
+}
+
+// scenarioServers are the go-sdk servers that scenarios adopt, by name.
+var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Server{
+	"asking":      func(*scenarioWorld, []string) *mcp.Server { return askingThrice() },
+	"existing":    withCustomMethod,
+	"files":       filing,
+	"hinted":      func(*scenarioWorld, []string) *mcp.Server { return hinted() },
+	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
+	"subscribing": subscribingByHandlers,
+	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
+}
+
+// withCustomMethod is an existing server with a method that the protocol does not have.
+func withCustomMethod(_ *scenarioWorld, tools []string) *mcp.Server {
+	type params struct{ mcp.ParamsBase }
+	type result struct {
+		mcp.ResultBase
+		Secret string `json:"secret"`
+	}
+	server := existing(tools...)
+	if err := mcp.AddReceivingCustomMethod(server, "acme/search",
+		func(context.Context, *mcp.ServerSession, *params) (*result, error) {
+			return &result{Secret: "secret search"}, nil
+		}); err != nil {
+		panic(err)
+	}
+	return server
+}
+
+// subscribingByHandlers is an existing server that counts its subscriptions, and refuses one.
+func subscribingByHandlers(w *scenarioWorld, _ []string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, &mcp.ServerOptions{
+		SubscribeHandler: func(_ context.Context, r *mcp.SubscribeRequest) error {
+			if w.handled.Add(1); r.Params.URI == "file:///b" {
+				return errors.New("not this one")
+			}
+			return nil
+		},
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error {
+			w.handled.Add(-1)
+			return nil
+		}})
+	for _, uri := range []string{"file:///a", "file:///b", "file:///c"} {
+		addResource(server, uri)
+	}
+	return server
+}
+
+// visitsOfHost is visits for those to whom the host gives a permission. Its handler asks once.
+func visitsOfHost() toolset.Toolset {
+	g := visits(func(ctx context.Context) (string, error) {
+		_, err := runtime.Elicit[order](ctx, "a", "?")
+		return "secret", err
+	}).Generated()
+	of := permission("dcim.drop_device")
+	for _, rules := range [][]access.Rule{g.Table.Rules, g.Table.Prompts, g.Table.Resources} {
+		for i := range rules {
+			rules[i].MinRole, rules[i].Permission = 0, of
+		}
+	}
+	return toolset.NewToolset(g)
+}
+
+// ordering has a tool with an alias, which asks.
+func ordering() toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: "order", Input: anyInput, Elicits: true,
+		Aliases: []string{"buy"},
+		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			_, err := runtime.Elicit[order](ctx, "order", "How many?")
+			return toolset.Done(err)
+		}}})
+}
+
+// removing has a tool that asks for a name, and only then for a confirmation. It keeps no state.
+func removing() toolset.Toolset {
+	return oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		answers := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses
+		ask := func(key string) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+				key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+		}
+		switch {
+		case answers["sure"] != nil:
+			return toolset.Native(&mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+		case answers["name"] != nil:
+			return ask("sure")
+		}
+		return ask("name")
+	})
+}
+
+// moved has what an existing server has as well: a tool, a prompt and a resource.
+func moved() toolset.Toolset {
+	g := directory(&desk{}).Generated()
+	g.Prompts = []toolset.Prompt{{Name: "p",
+		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+			return toolset.PromptText("new prompt", nil)
+		}}}
+	g.Resources = []toolset.Resource{{URI: "file:///r", Name: "r",
+		Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+			return toolset.ResourceText("new resource", nil)
+		}}}
+	g.Table.Prompts = []access.Rule{{Prompt: "p", Authenticated: true}}
+	g.Table.Resources = []access.Rule{{Resource: "file:///r", Authenticated: true}}
+	return toolset.NewToolset(g)
+}
+
+// withOldUpdate is an existing server with a tool "update", whose headers go-sdk checks before the
+// guard.
+func withOldUpdate() *mcp.Server {
+	server := existing("old")
+	server.AddTool(&mcp.Tool{Name: "update", InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, errors.New("the old tool ran")
+		})
+	return server
+}
+
+// filing is an existing server with two templates that overlap.
+func filing(_ *scenarioWorld, tools []string) *mcp.Server {
+	server := existing(tools...)
+	for uri, text := range map[string]string{"file:///{dir}/{name}": "a file",
+		"file:///{name}": "anything"} {
+		server.AddResourceTemplate(&mcp.ResourceTemplate{Name: text, URITemplate: uri},
+			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: text}}}, nil
+			})
+	}
+	return server
+}
+
+// askingThrice is an existing server whose handlers ask three times.
+func askingThrice() *mcp.Server {
+	question := func(state string) (mcp.InputRequestMap, string) {
+		if len(state) == 1 {
+			return mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, state + "x"
+		}
+		return mcp.InputRequestMap{"form": &mcp.ElicitParams{Message: "?"}}, state + "x"
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "meet", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "three"}}}
+			if len(req.Params.RequestState) < 3 {
+				res = &mcp.CallToolResult{}
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
+			}
+			return res, nil
+		})
+	s.AddPrompt(&mcp.Prompt{Name: "meet"},
+		func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			res := &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
+				Content: &mcp.TextContent{Text: "three"}}}}
+			if len(req.Params.RequestState) < 3 {
+				res = &mcp.GetPromptResult{}
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
+			}
+			return res, nil
+		})
+	s.AddResource(&mcp.Resource{Name: "meet", URI: "meet://home"},
+		func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			res := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "three",
+				URI: "meet://home"}}}
+			if len(req.Params.RequestState) < 3 {
+				// go-sdk refuses nil contents in versions with sessions
+				res = &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
+				res.InputRequests, res.RequestState = question(req.Params.RequestState)
+			}
+			return res, nil
+		})
+	return s
+}
+
+// described has a tool with all that a list tells of a tool.
+func described() toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{
+		Name: "shout", Title: "Shout", Description: "shout shouts.",
+		Input:  `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
+		Output: `{"type":"object"}`, Call: nothing,
+		Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false)},
+	}})
+}
+
+// travel has a prompt and a resource whose completions return the other arguments that are known.
+func travel() toolset.Toolset {
+	known := func(ctx context.Context, _ string) (values []string, err error) {
+		for name, value := range runtime.CompletionArguments(ctx) {
+			values = append(values, name+"="+value)
+		}
+		return values, nil
+	}
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/trips", Server: toolset.ServerInfo{Name: "trips", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Prompts:   []access.Rule{{Prompt: "trip", MinRole: viewer}},
+			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: viewer}}},
+		Prompts: []toolset.Prompt{{Name: "trip", Arguments: []toolset.Argument{
+			{Name: "from", Complete: known}, {Name: "to", Complete: known}},
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText("go", nil)
+			}}},
+		Resources: []toolset.Resource{{URI: "trip:{from}/{to}", Name: "trip",
+			Variables: []toolset.Variable{{Name: "from"}, {Name: "to", Complete: known}},
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("go", nil)
+			}}},
+	})
+}
