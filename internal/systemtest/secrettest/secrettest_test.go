@@ -395,7 +395,8 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 	s.noDigest()
 }
 
-// noDigest reports the digest of the manifest in messages: it changes when a concealed tool changes.
+// noDigest reports the digest of the manifest in messages. It changes when a concealed tool
+// changes.
 func (s *scene) noDigest() {
 	s.t.Helper()
 	_, digits, _ := strings.Cut(manifest, ":")
