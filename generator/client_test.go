@@ -55,8 +55,8 @@ func TestTypedClientsCompile(t *testing.T) {
 	}
 }
 
-// clientsInProcess generates for the packages of a module, type-checks them, compares the files with
-// those of another run, and runs the generated tests.
+// clientsInProcess generates for the packages of a module, compares the files with those of another
+// run, type-checks them, and runs the generated tests.
 func clientsInProcess(t *testing.T, dir string) {
 	t.Helper()
 	options := generator.Options{Dir: dir, Patterns: []string{"./..."}}

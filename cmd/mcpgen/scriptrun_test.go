@@ -56,8 +56,8 @@ func newScriptCommands(t *testing.T, settings []string) *scriptCommands {
 //
 //	run mcpgen|go [arguments]
 //
-// It runs mcpgen in this process, and type-checks plain scratch modules for go build and go vet. For
-// go test, it runs the generated tests as well. The go command does everything else.
+// It runs mcpgen in this process, and type-checks plain scratch modules for go build and go vet.
+// For go test, it runs the generated tests as well. The go command does everything else.
 func (c *scriptCommands) run(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: run mcpgen|go [arguments]")

@@ -24,6 +24,8 @@ import (
 // Build type-checks the packages that go build compiles for patterns in a directory, and writes the
 // errors of types as the go command does. It reports whether there are none.
 func (c *Toolchain) Build(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
+	c.checking.Lock()
+	defer c.checking.Unlock()
 	k, list, err := c.checker(dir, patterns)
 	if err != nil {
 		return false, err
@@ -38,6 +40,8 @@ func (c *Toolchain) Build(w io.Writer, dir string, patterns ...string) (ok bool,
 
 // Vet is Build with tests, without what go vet reports beyond errors of types.
 func (c *Toolchain) Vet(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
+	c.checking.Lock()
+	defer c.checking.Unlock()
 	k, list, err := c.checker(dir, patterns)
 	if err != nil {
 		return false, err
@@ -53,6 +57,8 @@ func (c *Toolchain) Vet(w io.Writer, dir string, patterns ...string) (ok bool, e
 // Test is Vet, and runs the generated tests, which compare hashes. Packages with other tests are
 // an error.
 func (c *Toolchain) Test(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
+	c.checking.Lock()
+	defer c.checking.Unlock()
 	k, list, err := c.checker(dir, patterns)
 	if err != nil {
 		return false, err
@@ -91,7 +97,6 @@ type checker struct {
 	module  *module
 	fset    *token.FileSet
 	sources map[string]*types.Package
-	outside map[string]*types.Package
 	faults  []fault
 }
 
@@ -110,8 +115,7 @@ func (c *Toolchain) checker(dir string, patterns []string) (*checker, []*package
 		return nil, nil, err
 	}
 	list, err := m.match(patterns)
-	return &checker{module: m, fset: token.NewFileSet(), sources: map[string]*types.Package{},
-		outside: map[string]*types.Package{"unsafe": types.Unsafe}}, list, err
+	return &checker{module: m, fset: c.fset, sources: map[string]*types.Package{}}, list, err
 }
 
 // source checks a package and those that it imports.
@@ -235,7 +239,8 @@ func (k *checker) imported(p *packages.Package) (*types.Package, error) {
 	if p.Module == k.module.info {
 		return k.source(p)
 	}
-	if known := k.outside[p.PkgPath]; known != nil && known.Complete() {
+	outside := k.module.toolchain.types
+	if known := outside[p.PkgPath]; known != nil && known.Complete() {
 		return known, nil
 	}
 	f, err := os.Open(p.ExportFile)
@@ -248,7 +253,7 @@ func (k *checker) imported(p *packages.Package) (*types.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gcexportdata.Read(r, k.fset, k.outside, p.PkgPath)
+	return gcexportdata.Read(r, k.fset, outside, p.PkgPath)
 }
 
 func (k *checker) parse(names []string) ([]*ast.File, error) {

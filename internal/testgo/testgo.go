@@ -10,6 +10,8 @@ import (
 	"cmp"
 	"errors"
 	"go/build"
+	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -37,6 +39,10 @@ type Toolchain struct {
 
 	mutex    sync.Mutex
 	packages map[string]*packages.Package // with export files, by path
+
+	checking sync.Mutex
+	fset     *token.FileSet
+	types    map[string]*types.Package // of packages outside of modules
 }
 
 var (
@@ -50,7 +56,8 @@ func Shared(t testing.TB) *Toolchain {
 	t.Helper()
 	once.Do(func() {
 		c := &Toolchain{root: testrepo.Root(t), defaults: map[string]string{},
-			packages: map[string]*packages.Package{}}
+			packages: map[string]*packages.Package{}, fset: token.NewFileSet(),
+			types: map[string]*types.Package{"unsafe": types.Unsafe}}
 		dir := t.TempDir()
 		if err := c.write(dir); err != nil {
 			t.Fatal(err)
