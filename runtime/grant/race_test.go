@@ -65,7 +65,7 @@ func swap(top string) {
 	}
 }
 
-// races is how many times a file is opened in the race: GRANT_RACE, else many, or few in short mode.
+// races is how many times a file is opened in the race: GRANT_RACE, else 50,000, or 5,000 if short.
 // It goes on until each outcome has been there.
 func races() int {
 	if n, err := strconv.Atoi(os.Getenv("GRANT_RACE")); err == nil {

@@ -66,7 +66,7 @@ func sendTask(t *testing.T, url, user, method, name, params string) string {
 // watch has a value while a replica may have changed a task since the last one was taken.
 type watch chan struct{}
 
-// watched is a store of tasks whose changes are told.
+// watched is a store of tasks that reports its changes.
 type watched struct {
 	task.Store
 	watch watch

@@ -109,8 +109,8 @@ func TestSlowChangeLeavesItsConnectionUsable(t *testing.T) {
 	}
 }
 
-// TestBodyThatTricklesIsCutOff sends a byte a second, which would take hours: the deadline is of the
-// whole body.
+// TestBodyThatTricklesIsCutOff sends a byte a second, which would take hours: the deadline holds for
+// the whole body.
 func TestBodyThatTricklesIsCutOff(t *testing.T) { synctest.Test(t, bodyThatTricklesIsCutOff) }
 
 func bodyThatTricklesIsCutOff(t *testing.T) {
