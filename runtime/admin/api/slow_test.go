@@ -109,7 +109,7 @@ func TestSlowChangeLeavesItsConnectionUsable(t *testing.T) {
 	}
 }
 
-// TestBodyThatTricklesIsCutOff sends a byte a second, which would take hours: the deadline holds for
+// TestBodyThatTricklesIsCutOff sends a byte a second, which would take hours: the deadline is for
 // the whole body.
 func TestBodyThatTricklesIsCutOff(t *testing.T) { synctest.Test(t, bodyThatTricklesIsCutOff) }
 
