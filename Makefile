@@ -76,12 +76,13 @@ tour: ## use everything that three examples serve, as each of their users
 # make test needs Go alone. -short is the quick run: pairs in place of products, 25 cases a property
 # (rapid divides its number by five), and no test that needs another program.
 # The tests of the modules in SYSTEM need PostgreSQL, Django, exporters, capslock, OpenAPI, a browser
-# or npm. The full run of the packages in FULL also starts PostgreSQL and programs of npm.
+# or npm. The full run of the packages in FULL also starts PostgreSQL and programs of npm, and makes
+# disks as root.
 SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team examples/workspace \
 	internal/systemtest runtime/admin runtime/telemetry
 ALONE = ./... $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
 FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
-	./examples/conformance
+	./runtime/sandbox/... ./examples/conformance
 TEST = $(GO) test -p 3 -timeout 20m
 # With PROFILES=FOLDER, test and system write which statements they ran.
 profile = $(if $(PROFILES),-covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(PROFILES)/$(1))
