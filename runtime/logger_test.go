@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"reflect"
 	goruntime "runtime"
@@ -570,7 +571,13 @@ func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
 }
 
 func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
-	defer slog.SetDefault(slog.Default())
+	// slog.SetDefault also changes the flags and the output of package log.
+	standard, flags, out := slog.Default(), stdlog.Flags(), stdlog.Writer()
+	defer func() {
+		slog.SetDefault(standard)
+		stdlog.SetFlags(flags)
+		stdlog.SetOutput(out)
+	}()
 	var log strings.Builder
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	runtime.Logger(context.Background()).Info("outside "+ghp, "password", "x1", "n", 7)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"maps"
 	"math"
@@ -649,7 +650,13 @@ func TestMessagesOfAnyTimeAreSent(t *testing.T) {
 }
 
 func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
-	defer slog.SetDefault(slog.Default())
+	// slog.SetDefault also changes the flags and the output of package log.
+	standard, flags, out := slog.Default(), stdlog.Flags(), stdlog.Writer()
+	defer func() {
+		slog.SetDefault(standard)
+		stdlog.SetFlags(flags)
+		stdlog.SetOutput(out)
+	}()
 	var log buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	Logger(t.Context()).Info("outside", "password", "x1", "n", 7)
