@@ -278,6 +278,10 @@ func (w *scenarioWorld) do(verb, text string) error {
 		w.unrecorded = audit.Type(text)
 	case "handled": // waits until the adopted server has so many subscriptions
 		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
+	case "subscriptions": // waits until all clients have so many
+		soon(w.t, "subscriptions", func() bool {
+			return fmt.Sprint(runtime.Subscriptions(w.server)) == text
+		})
 	case "own-update":
 		return w.adopted.ResourceUpdated(context.Background(),
 			&mcp.ResourceUpdatedNotificationParams{URI: text})

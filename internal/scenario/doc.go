@@ -36,7 +36,7 @@
 // the test, and changes something. Lines with + after a step set a header ("+ Origin: x"; "a & b"
 // sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT" keeps a value for
 // $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last ones; of a stream,
-// $s.event and $s.first are ids of events.
+// $s.event and $s.first are ids of events, and $s.stream is their part that names the stream.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
 // section "server" they make several servers, and [Denial:forbid] limits a line to one of them.
@@ -48,7 +48,8 @@
 //	? METHOD PARAMS   a question of the server, in any version; the next line with > answers it
 //	audit: … log: …   records, and lines of the log; debug: … are those of its lowest level
 //	same: A           the step again with an unknown name in place of A, as long as A; "A -> B"
-//	                  names one. All bytes are equal but for the name.
+//	                  names one. The request changes, and all bytes of the answer are equal but for
+//	                  the name and the ids of events.
 //
 // … stands for any text, and [2026-07-28], [sessions], [http] or [stdio] in front of a line limits
 // it, also as [http 2026-07-28] and [!http]. A step with a tag does not wait:

@@ -112,7 +112,7 @@ func (r *runner) run(got map[*step]map[variant][]string, failed map[*step]bool) 
 type runner struct {
 	*file
 	variant
-	t           *testing.T
+	t           testing.TB
 	ctx         context.Context
 	world       World
 	web         *httptest.Server
@@ -212,6 +212,9 @@ func (r *runner) step(s *step) (lines []string) {
 			one.headers = strings.Split(further, "\n")
 		}
 		got := one.run(text)
+		if len(r.of(s.same)) > 0 && !one.compared {
+			r.t.Errorf("%s: %s has nothing to compare", s.where, text)
+		}
 		for j := range got {
 			got[j] = s.written(got[j], choices[i])
 		}
@@ -295,6 +298,8 @@ func (r *runner) expand(text string) string {
 					return x.last
 				case "first":
 					return x.first
+				case "stream":
+					return x.first[:max(0, strings.LastIndex(x.first, "_"))]
 				}
 			}
 		}

@@ -1,6 +1,11 @@
 package scenario
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,5 +108,93 @@ func TestUpdateKeepsOtherLines(t *testing.T) {
 	after, err := os.ReadFile(path)
 	if want := strings.Replace(before, "< old", "* a\n< b", 1); err != nil || string(after) != want {
 		t.Errorf("%v\n%s", err, after)
+	}
+}
+
+// noted notes errors in place of failing.
+type noted struct {
+	testing.TB
+	errors []string
+}
+
+func (n *noted) Errorf(format string, args ...any) {
+	n.errors = append(n.errors, fmt.Sprintf(format, args...))
+}
+
+// A server that tells a known name from an unknown one fails "same", and so does a comparison of a
+// request with itself.
+func TestSameFailsAtADifferenceAndWithoutAChange(t *testing.T) {
+	for name, test := range map[string]struct{ step, same, want string }{
+		"body":           {`vera> ping {"name":"plain"}`, "plain", ""},
+		"told body":      {`vera> ping {"name":"told"}`, "told", "with told:"},
+		"header":         {"vera> ping\n+ X-Name: plain", "plain", ""},
+		"told header":    {"vera> ping\n+ X-Name: told", "told", "with told:"},
+		"value":          {"vera> ping\n+ X-Name: $secret", "$secret -> AAAA", "with told:"},
+		"query":          {"vera> ping\n+ ?name=plain", "plain", ""},
+		"told query":     {"vera> ping\n+ ?name=told", "told", "with told:"},
+		"a prime event":  {"vera> ping\n+ X-Name: prime", "prime", "with prime:"},
+		"ids of events":  {"vera> ping\n+ X-Name: plain\n+ X-Id: 7", "7", ""},
+		"no change":      {"vera> ping\n+ X-Name: plain", "told", "the request is the same"},
+		"no value":       {"vera> ping\n+ X-Name: $secret", "$other -> A", "the request is the same"},
+		"no comparison":  {"vera#s> ping", "ping", "has nothing to compare"},
+		"stdio":          {`[stdio] vera> ping {"name":"plain"}`, "plain", ""},
+		"header, stdio":  {"[stdio] vera> ping\n+ X-Name: plain", "plain", "the request is the same"},
+		"told, on stdio": {`[stdio] vera> ping {"name":"told"}`, "told", "with told:"},
+	} {
+		path := filepath.Join(t.TempDir(), "a.txtar")
+		step, _, _ := strings.Cut(test.step, "\n")
+		text := "x\n-- steps --\nlet secret = told\n" + test.step + "\nsame: " + test.same + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &noted{TB: t}
+		v := variant{version: "2026-07-28", transport: "http"}
+		if strings.HasPrefix(step, "[stdio] ") {
+			v.transport = "stdio"
+		}
+		r := &runner{file: f, variant: v, t: n, ctx: t.Context(), world: telling(),
+			connections: map[string]*connection{}, streams: map[string]*exchange{},
+			values: map[string]string{}}
+		for _, s := range f.steps {
+			r.step(s)
+		}
+		r.close()
+		if got := strings.Join(n.errors, "\n"); len(n.errors) > 1 ||
+			(got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// telling answers a message that has the word told with another text, and one that has the word
+// prime with an event before the answer.
+func telling() World {
+	answer := func(asked string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"result":{"told":%v}}`,
+			strings.Contains(asked, "told"))
+	}
+	return World{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			if r.Header.Get("X-Name") == "prime" {
+				fmt.Fprint(w, "event: prime\nid: 1\ndata: \n\n")
+			}
+			fmt.Fprintf(w, "id: %s1\ndata: %s\n\n", r.Header.Get("X-Id"),
+				answer(string(body)+r.URL.RawQuery+r.Header.Get("X-Name")))
+		}),
+		Token:   func(string) string { return "" },
+		Records: func() []string { return nil },
+		Close:   func(context.Context) error { return nil },
+		Stdio: func(_ context.Context, in io.Reader, out io.Writer, _ string) error {
+			for lines := bufio.NewScanner(in); lines.Scan(); {
+				fmt.Fprintln(out, answer(lines.Text()))
+			}
+			return nil
+		},
 	}
 }

@@ -19,6 +19,8 @@ type instance struct {
 	headers []string
 	input   []string // the answers that are left
 	got     []string
+
+	compared bool // as "same" says
 }
 
 func (i *instance) add(format string, args ...any) {
@@ -92,6 +94,7 @@ func (i *instance) run(text string) []string {
 		return x
 	}
 	x := send(func(s string) string { return s })
+	first := x.request
 	if tag != "" {
 		i.streams[tag] = x
 		return i.got
@@ -99,11 +102,16 @@ func (i *instance) run(text string) []string {
 	i.collect(c, name, x)
 	i.records()
 	for _, same := range i.of(i.same) {
-		from, to, two := strings.Cut(i.in(same), " -> ")
+		from, to, two := strings.Cut(i.expand(i.in(same)), " -> ")
 		if !two {
 			to = strings.Repeat("x", len(from))
 		}
-		i.sameBytes(x, send(func(s string) string { return replaceName(s, from, to) }), from, to)
+		other := send(func(s string) string { return replaceName(s, from, to) })
+		if c.equal(first, other.request) {
+			i.t.Errorf("%s: the request is the same with %s and with %s", i.where, from, to)
+		}
+		i.sameBytes(x, other, from, to)
+		i.compared = true
 	}
 	return i.got
 }
