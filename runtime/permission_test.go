@@ -27,18 +27,15 @@ import (
 
 // purse is a source of grants that the test fills.
 type purse struct {
-	mu     sync.Mutex
-	held   map[isolate.Client][]grant.Grant
-	at     uint64
-	failed error
-	asked  int
+	mu   sync.Mutex
+	held map[isolate.Client][]grant.Grant
+	at   uint64
 }
 
 func (p *purse) Grants(_ context.Context, issuer, client string) ([]grant.Grant, uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
-	return p.held[isolate.Client{Issuer: issuer, ID: client}], p.at, p.failed
+	return p.held[isolate.Client{Issuer: issuer, ID: client}], p.at, nil
 }
 
 func (p *purse) Changes(context.Context) <-chan grant.Change { return nil }
@@ -56,18 +53,6 @@ func (p *purse) put(client isolate.Client, permissions ...grant.Permission) {
 		p.held[client] = append(p.held[client], grant.Grant{ID: fmt.Sprintf("%d.%d", p.at, i),
 			Permission: perm, Issuer: client.Issuer, Client: client.ID})
 	}
-}
-
-func (p *purse) fails(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failed = err
-}
-
-func (p *purse) questions() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.asked
 }
 
 // named is what the tools of these tests take.

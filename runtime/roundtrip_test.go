@@ -195,6 +195,3 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 		}
 	})
 }
-
-// credentialLife is long enough for a call to begin, and short enough to wait for its end.
-const credentialLife = time.Second
