@@ -110,14 +110,21 @@ func refuseOverwrite(dir string, files []emit.File) error {
 //go:embed all:files
 var templates embed.FS
 
-// clone is the part of the CI job that makes the checkout by which go.mod replaces mcpgen.
+// clone is the part of the CI job that makes the checkout by which go.mod replaces mcpgen. The
+// folder is outside of the workspace, whose parent has the name of the repository.
 const clone = `      # mcpgen has no release yet, so the job needs a checkout. When you update mcpgen, write the
       # commit of your checkout here: git -C CHECKOUT rev-parse HEAD
       - run: |
-          git init --quiet ../mcpgen
-          git -C ../mcpgen fetch --quiet --depth 1 https://github.com/mcpgen/mcpgen {{commit}}
-          git -C ../mcpgen checkout --quiet FETCH_HEAD
-          go mod edit -replace github.com/mcpgen/mcpgen=../mcpgen
+          mcpgen="$RUNNER_TEMP/mcpgen"
+          git init --quiet "$mcpgen"
+          git -C "$mcpgen" fetch --quiet --depth 1 https://github.com/mcpgen/mcpgen {{commit}}
+          git -C "$mcpgen" checkout --quiet FETCH_HEAD
+          go mod edit -replace "github.com/mcpgen/mcpgen=$mcpgen"
+`
+
+// moving is a part of the CI job of a service whose checkout has no known commit.
+const moving = `      # mcpgen init knew no commit of its checkout. Write one instead of main: the
+      # branch moves, and this job runs its code.
 `
 
 // Files returns the content of each file, apart from go.mod, by its slash-separated path. name is
@@ -126,6 +133,9 @@ func Files(name, commit string) (map[string][]byte, error) {
 	checkout := ""
 	if commit != "" {
 		checkout = clone
+	}
+	if commit == mainBranch {
+		checkout = moving + checkout
 	}
 	fill := strings.NewReplacer("{{name}}", name, "{{checkout}}",
 		strings.ReplaceAll(checkout, "{{commit}}", commit))
