@@ -58,6 +58,16 @@ func serverName(modulePath string) string {
 	return cmp.Or(strings.Trim(unfit.ReplaceAllString(name, "-"), "-"), "service")
 }
 
+// programName returns the name of the file that go build writes: the last element of the module's
+// path that is not a version.
+func programName(modulePath string) string {
+	if prefix, version, ok := modpath.SplitPathVersion(modulePath); ok &&
+		strings.HasPrefix(version, "/") {
+		modulePath = prefix
+	}
+	return path.Base(modulePath)
+}
+
 // filesOf are the files of the service, go.mod included. A module that no other one requires needs
 // no dot in its path.
 func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
@@ -65,7 +75,7 @@ func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
 		return nil, fmt.Errorf("%q is not the path of a module: write one, such as example.com/shop",
 			modulePath)
 	}
-	contents, err := Files(serverName(modulePath), commitOf(dir, replace))
+	contents, err := Files(modulePath, commitOf(dir, replace))
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +137,9 @@ const moving = `      # mcpgen init knew no commit of its checkout. Write one in
       # branch moves, and this job runs its code.
 `
 
-// Files returns the content of each file, apart from go.mod, by its slash-separated path. name is
-// the name of the server, and commit that of a checkout of mcpgen. It is empty for a release.
-func Files(name, commit string) (map[string][]byte, error) {
+// Files returns the content of each file, apart from go.mod, by its slash-separated path. commit
+// is that of a checkout of mcpgen. It is empty for a release.
+func Files(modulePath, commit string) (map[string][]byte, error) {
 	checkout := ""
 	if commit != "" {
 		checkout = clone
@@ -137,8 +147,8 @@ func Files(name, commit string) (map[string][]byte, error) {
 	if commit == mainBranch {
 		checkout = moving + checkout
 	}
-	fill := strings.NewReplacer("{{name}}", name, "{{checkout}}",
-		strings.ReplaceAll(checkout, "{{commit}}", commit))
+	fill := strings.NewReplacer("{{name}}", serverName(modulePath),
+		"{{program}}", programName(modulePath), "{{checkout}}", strings.ReplaceAll(checkout, "{{commit}}", commit))
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "files", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

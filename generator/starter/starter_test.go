@@ -109,6 +109,19 @@ func TestServerIsNamedAfterItsModule(t *testing.T) {
 	}
 }
 
+func TestProgramIsIgnored(t *testing.T) {
+	for module, program := range map[string]string{"shop": "shop", "example.com/shop/v2": "shop",
+		"gopkg.in/shop.v3": "shop.v3", "example.com/my.shop": "my.shop",
+		"example.com/2026-shop": "2026-shop",
+	} {
+		files, err := Files(module, "")
+		want := "\n/" + program + "\n!/" + program + "/\n"
+		if text := string(files[".gitignore"]); err != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: %v\n%s", module, err, text)
+		}
+	}
+}
+
 // TestJobMakesTheCheckoutItNeeds runs the commands of the CI job up to make: without a release,
 // they make the checkout by which go.mod replaces mcpgen, with the commit that the service was made
 // with.
