@@ -148,7 +148,8 @@ func Files(modulePath, commit string) (map[string][]byte, error) {
 		checkout = moving + checkout
 	}
 	fill := strings.NewReplacer("{{name}}", serverName(modulePath),
-		"{{program}}", programName(modulePath), "{{checkout}}", strings.ReplaceAll(checkout, "{{commit}}", commit))
+		"{{program}}", programName(modulePath),
+		"{{checkout}}", strings.ReplaceAll(checkout, "{{commit}}", commit))
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "files", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

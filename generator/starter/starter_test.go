@@ -185,7 +185,8 @@ func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 	}
 	run(service, strings.ReplaceAll(commands[0], "https://"+ownModule, "'"+published+"'"))
 	mod, err := os.ReadFile(filepath.Join(service, "go.mod"))
-	if err != nil || !strings.Contains(string(mod), "replace "+ownModule+" => "+temporary+"/mcpgen\n") {
+	want := "replace " + ownModule + " => " + temporary + "/mcpgen\n"
+	if err != nil || !strings.Contains(string(mod), want) {
 		t.Errorf("%s%v", mod, err)
 	}
 	if _, err := checkout(service, temporary+"/mcpgen"); err != nil {
