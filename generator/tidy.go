@@ -22,9 +22,9 @@ var furtherModules = map[string]string{
 	"github.com/mcpgen/mcpgen/runtime/decode/validator": "github.com/santhosh-tekuri/jsonschema/v6",
 }
 
-// doubtful returns the directories of generated files that import a package which the file on the
-// disk does not import, and whose module go.mod does not require.
-func doubtful(files []emit.File) (dirs []string) {
+// doubtful returns the packages that generated files import, which the file on the disk does not
+// import, and whose module go.mod does not require.
+func doubtful(files []emit.File) (packages []string) {
 	for _, f := range files {
 		dir := filepath.Dir(f.Path)
 		if filepath.Base(f.Path) != emit.Code {
@@ -45,12 +45,11 @@ func doubtful(files []emit.File) (dirs []string) {
 				!slices.ContainsFunc(modules, func(module string) bool {
 					return strings.HasPrefix(path+"/", module+"/")
 				}) {
-				dirs = append(dirs, dir)
-				break
+				packages = append(packages, path)
 			}
 		}
 	}
-	return dirs
+	return packages
 }
 
 func imports(source []byte) (paths []string) {
@@ -84,14 +83,15 @@ func required(dir string) (modules []string) {
 	}
 }
 
-// unprovided returns the packages that those in dirs import, directly or not, and that the go
-// command does not find: a workspace or a vendor directory may have what go.mod lacks.
-func unprovided(ctx context.Context, o Options, dirs []string) []string {
-	if len(dirs) == 0 {
+// unprovided returns those of packages, and of what they import, that the go command does not find:
+// a workspace or a vendor directory may have what go.mod lacks. Handlers may import a package that
+// is not found as well, which is not among them.
+func unprovided(ctx context.Context, o Options, packages []string) []string {
+	if len(packages) == 0 {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-deps",
-		"-f", "{{if and .Error (not .Dir)}}{{.ImportPath}}{{end}}", "--"}, dirs...)...)
+		"-f", "{{if and .Error (not .Dir)}}{{.ImportPath}}{{end}}", "--"}, packages...)...)
 	cmd.Dir = o.Dir
 	out, err := cmd.Output()
 	if err != nil {

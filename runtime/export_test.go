@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -88,3 +90,19 @@ func KeptEvents(s *Server) (sessions, bytes int) { return s.transport.Events.Siz
 
 // Subscriptions is how many subscriptions to resources all clients have.
 func Subscriptions(s *Server) int { return s.updates.Count() }
+
+// StartLine is the record of the start as a line of text, without its date.
+func (s *Server) StartLine() string {
+	var text strings.Builder
+	handler := slog.NewTextHandler(&text, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}})
+	slog.New(handler).LogAttrs(context.Background(), slog.LevelInfo, "MCP server",
+		s.startRecord()...)
+	line := strings.TrimSuffix(text.String(), "\n")
+	return strings.Replace(line, `level=INFO msg="MCP server"`, "INFO MCP server", 1)
+}

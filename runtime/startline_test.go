@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"io"
 	stdlog "log"
 	"log/slog"
 	"net/http"
@@ -105,36 +106,49 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stderr := os.Stderr
+	stderr, original := os.Stderr, slog.Default()
 	t.Cleanup(func() {
 		os.Stderr = stderr
+		slog.SetDefault(original)
 		stdlog.SetOutput(stderr)
 		_, _ = terminal.Close(), file.Close()
 	})
-	start := func(to *os.File, chosen *slog.Logger) string {
+	start := func(to *os.File, output io.Writer, o runtime.Options) string {
 		t.Helper()
-		var text strings.Builder
 		os.Stderr = to
-		stdlog.SetOutput(&text)
-		_, err := runtime.New(runtime.Options{Identity: users(), Anonymous: true, Logger: chosen},
-			directory(&desk{}))
+		stdlog.SetOutput(output)
+		o.Identity, o.Anonymous = users(), true
+		s, err := runtime.New(o, directory(&desk{}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return text.String()
+		return s.StartLine()
 	}
-	line := start(terminal, nil)
-	if len(line) > 200 || !strings.HasSuffix(line, " INFO MCP server name=team version=1.0.0 "+
-		"tools=6 prompts=0 resources=0 identity=identity.bearer anonymous=true audit=none "+
-		"denial=conceal\n") {
-		t.Errorf("%d bytes: %s", len(line), line)
+	const usual = "INFO MCP server name=team version=1.0.0 tools=6 prompts=0 resources=0 " +
+		"identity=identity.bearer anonymous=true audit=none denial=conceal"
+	const date = len("2006/01/02 15:04:05 ")
+	if line := start(terminal, terminal, runtime.Options{}); date+len(line) > 200 || line != usual {
+		t.Errorf("%d bytes: %s", date+len(line), line)
 	}
-	if line := start(file, nil); !strings.Contains(line, " idle_timeout=") {
-		t.Errorf("in a file, the line is short: %s", line)
+	wider := runtime.Options{ListAll: true, AdminRole: "Manager",
+		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}}
+	if line := start(terminal, terminal, wider); line != usual+" admin_role=Manager list_all=true "+
+		"allowed_origins=[https://app.example] allowed_hosts=[mcp.example] "+
+		"trusted_proxies=[10.1.2.0/24]" {
+		t.Errorf("a server that allows more: %s", line)
+	}
+	complete := func(where, line string) {
+		t.Helper()
+		if !strings.Contains(line, " idle_timeout=") {
+			t.Errorf("%s, the record is short: %s", where, line)
+		}
 	}
 	var log lines
-	start(terminal, log.at(slog.LevelInfo))
-	if all := log.of(t, "MCP server"); len(all) != 1 || all[0]["idle_timeout"] == nil {
-		t.Errorf("in a logger of the program, the record is short: %v", all)
-	}
+	complete("in a file", start(file, file, runtime.Options{}))
+	complete("in another output", start(terminal, file, runtime.Options{}))
+	complete("in a logger of the program", start(terminal, terminal,
+		runtime.Options{Logger: log.at(slog.LevelInfo)}))
+	slog.SetDefault(log.at(slog.LevelInfo))
+	complete("in another default logger", start(terminal, terminal, runtime.Options{}))
 }

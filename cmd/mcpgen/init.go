@@ -92,10 +92,12 @@ func isStandard(ctx context.Context, path string) bool {
 
 // resolve adds the new module to the workspace that it is in, and resolves what it requires.
 func resolve(cmd *cobra.Command) error {
+	workspace, err := workspaceAbove(cmd.Context())
+	if err != nil {
+		return err
+	}
 	steps := []string{"go mod tidy"}
-	workspace, err := exec.CommandContext(cmd.Context(), "go", "env", "GOWORK").Output()
-	if path := strings.TrimSpace(string(workspace)); err == nil && path != "" && path != "off" {
-		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
+	if workspace != "" {
 		steps = []string{"go work use .", "go mod tidy"}
 	}
 	for i, step := range steps {
@@ -106,6 +108,28 @@ func resolve(cmd *cobra.Command) error {
 			return fmt.Errorf("%s: %v: run %s, and then go generate\n%s", step, err,
 				strings.Join(steps[i:], ", "), text)
 		}
+		if words[1] == "work" {
+			fmt.Fprintln(cmd.OutOrStdout(), relative(workspace))
+		}
 	}
 	return nil
+}
+
+// workspaceAbove returns the go.work of a folder above the working directory, or "". The variable
+// GOWORK may name one elsewhere, which stays as it is.
+func workspaceAbove(ctx context.Context) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, "go", "env", "GOWORK").Output()
+	path := strings.TrimSpace(string(out))
+	if err != nil || path == "" || path == "off" {
+		return "", nil
+	}
+	below, err := filepath.Rel(filepath.Dir(path), dir)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", nil
+	}
+	return path, nil
 }

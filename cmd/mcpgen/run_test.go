@@ -139,3 +139,24 @@ func holds(t *testing.T, args, stream, text string, want []string) {
 		}
 	}
 }
+
+// init changes no go.work that only GOWORK names.
+func TestWorkspaceIsThatOfAFolderAbove(t *testing.T) {
+	dir := t.TempDir()
+	above, elsewhere := filepath.Join(dir, "above"), filepath.Join(dir, "elsewhere")
+	shop := filepath.Join(above, "shop")
+	for _, d := range []string{shop, elsewhere} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(shop)
+	file := filepath.Join(above, "go.work")
+	for gowork, want := range map[string]string{file: file, "off": "",
+		filepath.Join(elsewhere, "go.work"): ""} {
+		t.Setenv("GOWORK", gowork)
+		if got, err := workspaceAbove(t.Context()); err != nil || got != want {
+			t.Errorf("GOWORK=%s: %q, %v", gowork, got, err)
+		}
+	}
+}

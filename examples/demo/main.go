@@ -211,9 +211,9 @@ func (d demo) stale() error {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			return err
 		}
-		out, err := d.command(strings.Fields(edit.command)...)
-		if err == nil {
-			return fmt.Errorf("%s succeeds after an edit", edit.command)
+		out, err := d.refused(edit.command, edit.shown...)
+		if err != nil {
+			return err
 		}
 		fmt.Fprintf(d, "%s\n   edit: %s\n      -> %s\n   $ %s\n", edit.title, edit.old, edit.new,
 			edit.command)
@@ -237,9 +237,9 @@ func (d demo) widened(source string) error {
 		return fmt.Errorf("mcpgen: %w: %s", err, out)
 	}
 	command := "mcpgen diff --base reviewed.json --head " + manifest + " --fail-on=widen"
-	out, err := d.command(strings.Fields(command)...)
-	if err == nil {
-		return fmt.Errorf("%s succeeds after a change of a rule", command)
+	out, err := d.refused(command, "widened ")
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(d, "   The copy is generated again. The review fails:\n   $ %s\n", command)
 	d.indented(out, "widened ")
@@ -276,6 +276,18 @@ func (d demo) command(words ...string) (string, error) {
 	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// refused runs a command that has to exit with code 1 and to print each of the parts.
+func (d demo) refused(command string, parts ...string) (string, error) {
+	out, err := d.command(strings.Fields(command)...)
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 1 || slices.ContainsFunc(parts, func(part string) bool {
+		return !strings.Contains(out, part)
+	}) {
+		return "", fmt.Errorf("%s: %v, want exit code 1 and %q: %s", command, err, parts, out)
+	}
+	return out, nil
 }
 
 // noProcesses is a sandbox that starts no processes, so that the demo runs on all systems. The demo
@@ -344,30 +356,34 @@ func (d demo) workspace() (err error) {
 	read("public/welcome.txt")
 
 	fmt.Fprintln(d, "\n4. An altered audit record is found. The trail of these calls, as exported:")
-	if err := d.verify(trail.String()); err != nil {
-		return err
-	}
-	records := strings.SplitAfter(trail.String(), "\n")
-	const recorded, altered = `"principal":"robin"`, `"principal":"rodin"`
-	records[1] = strings.Replace(records[1], recorded, altered, 1)
-	fmt.Fprintf(d, "   edit of record 2: %s -> %s\n", recorded, altered)
-	if err := d.verify(strings.Join(records, "")); err == nil {
-		return errors.New("the altered trail is verified")
-	}
-	return nil
-}
-
-// verify prints what mcpgen reports about a trail. Its error is that of mcpgen.
-func (d demo) verify(trail string) error {
-	err := visitor.WriteFiles(d.dir, map[string]string{"trail.jsonl": trail})
-	if err != nil {
-		return err
-	}
 	const command = "mcpgen audit verify --key-file key trail.jsonl"
+	file := map[string]string{"trail.jsonl": trail.String()}
+	if err := visitor.WriteFiles(d.dir, file); err != nil {
+		return err
+	}
 	out, err := d.command(strings.Fields(command)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", command, err, out)
+	}
 	fmt.Fprintf(d, "   $ %s\n", command)
 	d.indented(out)
-	return err
+	records := strings.SplitAfter(trail.String(), "\n")
+	const recorded, altered = `"principal":"robin"`, `"principal":"rodin"`
+	if len(records) < 2 || !strings.Contains(records[1], recorded) {
+		return fmt.Errorf("record 2 of the trail lacks %s: %s", recorded, trail.String())
+	}
+	records[1] = strings.Replace(records[1], recorded, altered, 1)
+	fmt.Fprintf(d, "   edit of record 2: %s -> %s\n", recorded, altered)
+	file["trail.jsonl"] = strings.Join(records, "")
+	if err := visitor.WriteFiles(d.dir, file); err != nil {
+		return err
+	}
+	if out, err = d.refused(command, "trail.jsonl:2"); err != nil {
+		return err
+	}
+	fmt.Fprintf(d, "   $ %s\n", command)
+	d.indented(out)
+	return nil
 }
 
 // indented prints lines that contain one of the parts, or all lines.

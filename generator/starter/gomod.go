@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -82,6 +83,9 @@ func checkout(dir, replace string) (*modfile.File, error) {
 	return f, nil
 }
 
+// mainBranch is what the CI job clones if no commit is known.
+const mainBranch = "main"
+
 // commitOf returns the commit of a checkout of mcpgen: its main branch if git knows no commit of
 // the folder itself, and empty without a folder.
 func commitOf(dir, replace string) string {
@@ -90,10 +94,14 @@ func commitOf(dir, replace string) string {
 	}
 	git := exec.Command("git", "rev-parse", "--show-prefix", "HEAD")
 	git.Dir = folderOf(dir, replace)
+	// In a hook, variables of git name the repository of the hook.
+	git.Env = slices.DeleteFunc(git.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "GIT_")
+	})
 	out, err := git.Output()
 	prefix, commit, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err != nil || prefix != "" {
-		return "main"
+		return mainBranch
 	}
 	return commit
 }

@@ -58,6 +58,16 @@ func serverName(modulePath string) string {
 	return cmp.Or(strings.Trim(unfit.ReplaceAllString(name, "-"), "-"), "service")
 }
 
+// programName returns the name of the file that go build writes: the last element of the module's
+// path that is not a version.
+func programName(modulePath string) string {
+	if prefix, version, ok := modpath.SplitPathVersion(modulePath); ok &&
+		strings.HasPrefix(version, "/") {
+		modulePath = prefix
+	}
+	return path.Base(modulePath)
+}
+
 // filesOf are the files of the service, go.mod included. A module that no other one requires needs
 // no dot in its path.
 func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
@@ -65,7 +75,7 @@ func filesOf(dir, modulePath, replace string) ([]emit.File, error) {
 		return nil, fmt.Errorf("%q is not the path of a module: write one, such as example.com/shop",
 			modulePath)
 	}
-	contents, err := Files(serverName(modulePath), commitOf(dir, replace))
+	contents, err := Files(modulePath, commitOf(dir, replace))
 	if err != nil {
 		return nil, err
 	}
@@ -110,25 +120,36 @@ func refuseOverwrite(dir string, files []emit.File) error {
 //go:embed all:files
 var templates embed.FS
 
-// clone is the part of the CI job that makes the checkout by which go.mod replaces mcpgen.
+// clone is the part of the CI job that makes the checkout by which go.mod replaces mcpgen. The
+// folder is outside of the workspace, whose parent has the name of the repository.
 const clone = `      # mcpgen has no release yet, so the job needs a checkout. When you update mcpgen, write the
       # commit of your checkout here: git -C CHECKOUT rev-parse HEAD
       - run: |
-          git init --quiet ../mcpgen
-          git -C ../mcpgen fetch --quiet --depth 1 https://github.com/mcpgen/mcpgen {{commit}}
-          git -C ../mcpgen checkout --quiet FETCH_HEAD
-          go mod edit -replace github.com/mcpgen/mcpgen=../mcpgen
+          mcpgen="$RUNNER_TEMP/mcpgen"
+          git init --quiet "$mcpgen"
+          git -C "$mcpgen" fetch --quiet --depth 1 https://github.com/mcpgen/mcpgen {{commit}}
+          git -C "$mcpgen" checkout --quiet FETCH_HEAD
+          go mod edit -replace "github.com/mcpgen/mcpgen=$mcpgen"
 `
 
-// Files returns the content of each file, apart from go.mod, by its slash-separated path. name is
-// the name of the server, and commit that of a checkout of mcpgen. It is empty for a release.
-func Files(name, commit string) (map[string][]byte, error) {
+// moving is a part of the CI job of a service whose checkout has no known commit.
+const moving = `      # mcpgen init knew no commit of its checkout. Write one instead of main: the
+      # branch moves, and this job runs its code.
+`
+
+// Files returns the content of each file, apart from go.mod, by its slash-separated path. commit
+// is that of a checkout of mcpgen. It is empty for a release.
+func Files(modulePath, commit string) (map[string][]byte, error) {
 	checkout := ""
 	if commit != "" {
 		checkout = clone
 	}
-	fill := strings.NewReplacer("{{name}}", name, "{{checkout}}",
-		strings.ReplaceAll(checkout, "{{commit}}", commit))
+	if commit == mainBranch {
+		checkout = moving + checkout
+	}
+	fill := strings.NewReplacer("{{name}}", serverName(modulePath),
+		"{{program}}", programName(modulePath),
+		"{{checkout}}", strings.ReplaceAll(checkout, "{{commit}}", commit))
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "files", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

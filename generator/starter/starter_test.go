@@ -109,6 +109,19 @@ func TestServerIsNamedAfterItsModule(t *testing.T) {
 	}
 }
 
+func TestProgramIsIgnored(t *testing.T) {
+	for module, program := range map[string]string{"shop": "shop", "example.com/shop/v2": "shop",
+		"gopkg.in/shop.v3": "shop.v3", "example.com/my.shop": "my.shop",
+		"example.com/2026-shop": "2026-shop",
+	} {
+		files, err := Files(module, "")
+		want := "\n/" + program + "\n!/" + program + "/\n"
+		if text := string(files[".gitignore"]); err != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: %v\n%s", module, err, text)
+		}
+	}
+}
+
 // TestJobMakesTheCheckoutItNeeds runs the commands of the CI job up to make: without a release,
 // they make the checkout by which go.mod replaces mcpgen, with the commit that the service was made
 // with.
@@ -125,12 +138,22 @@ func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 		}
 		return string(out)
 	}
-	published, service := filepath.Join(work, "published"), filepath.Join(work, "runner", "shop")
-	run(work, "mkdir -p published/below runner/shop; cd published; git init --quiet; "+
+	published, service := filepath.Join(work, "published"), filepath.Join(work, "mcpgen", "mcpgen")
+	temporary := filepath.Join(work, "temporary")
+	t.Setenv("RUNNER_TEMP", temporary)
+	run(work, "mkdir -p published/below mcpgen/mcpgen temporary; cd published; git init --quiet; "+
 		"echo module "+ownModule+" > go.mod; echo go 1.26.0 >> go.mod; cp go.mod below; "+
 		"git add .; git -c user.name=a -c user.email=a@b commit --quiet --message=a")
 	if got := commitOf(work, "published/below"); got != "main" {
 		t.Errorf("a folder of another repository has the commit %s", got)
+	}
+	head := strings.TrimSpace(run(published, "git rev-parse HEAD"))
+	t.Setenv("GIT_DIR", t.TempDir())
+	if got := commitOf(work, "published"); got != head {
+		t.Errorf("in a hook, the commit is %s, want %s", got, head)
+	}
+	if err := os.Unsetenv("GIT_DIR"); err != nil {
+		t.Fatal(err)
 	}
 	if got := commitOf(work, ""); got != "" {
 		t.Errorf("without a checkout, the commit is %s", got)
@@ -162,11 +185,22 @@ func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 	}
 	run(service, strings.ReplaceAll(commands[0], "https://"+ownModule, "'"+published+"'"))
 	mod, err := os.ReadFile(filepath.Join(service, "go.mod"))
-	if err != nil || !strings.Contains(string(mod), "replace "+ownModule+" => ../mcpgen\n") {
+	want := "replace " + ownModule + " => " + temporary + "/mcpgen\n"
+	if err != nil || !strings.Contains(string(mod), want) {
 		t.Errorf("%s%v", mod, err)
 	}
-	if _, err := checkout(service, "../mcpgen"); err != nil {
+	if _, err := checkout(service, temporary+"/mcpgen"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestJobNamesAMovingBranch(t *testing.T) {
+	for commit, want := range map[string]bool{"0123abc": false, mainBranch: true} {
+		files, err := Files("shop", commit)
+		job := string(files[".github/workflows/ci.yml"])
+		if err != nil || strings.Contains(job, "instead of main") != want {
+			t.Errorf("%s: %v\n%s", commit, err, job)
+		}
 	}
 }
 

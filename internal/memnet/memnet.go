@@ -24,21 +24,25 @@ type Listener struct {
 }
 
 var (
-	ports     atomic.Int64
+	ports     atomic.Uint32
 	listeners sync.Map // by address
 )
 
-// Listen returns a listener with a port of its own. The ports are below those of real listeners.
+// Listen returns a listener with a port that no other open listener has. A port is used again as
+// late as possible: clients of a closed listener may still dial it.
 func Listen() *Listener {
 	l := &Listener{conns: make(chan net.Conn), closed: make(chan struct{}),
-		addr:      address(nil, int(ports.Add(1))),
+		addr:      address(nil, 0),
 		transport: &http.Transport{DialContext: Dialer{}.DialContext}}
+	for taken := true; taken; {
+		l.addr.Port = 1 + int(ports.Add(1)-1)%65535
+		_, taken = listeners.LoadOrStore(l.addr.String(), l)
+	}
 	l.close = sync.OnceFunc(func() {
 		listeners.Delete(l.addr.String())
 		l.transport.CloseIdleConnections()
 		close(l.closed)
 	})
-	listeners.Store(l.addr.String(), l)
 	return l
 }
 

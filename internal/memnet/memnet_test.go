@@ -73,6 +73,19 @@ func TestClosedListenerHasNoConnections(t *testing.T) {
 	}
 }
 
+func TestPortsAreThoseOfNoOpenListener(t *testing.T) {
+	open := memnet.Listen()
+	defer open.Close()
+	for range 1 << 16 {
+		l := memnet.Listen()
+		l.Close()
+		port := l.Addr().(*net.TCPAddr).Port
+		if port < 1 || port > 65535 || port == open.Addr().(*net.TCPAddr).Port {
+			t.Fatalf("port %d, and %v is open", port, open.Addr())
+		}
+	}
+}
+
 func TestTimeIsThatOfTheBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Hour

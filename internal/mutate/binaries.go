@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -236,8 +237,17 @@ func (r *run) kill(c change) verdict {
 }
 
 func (r *run) fails(t *test, number int) bool {
-	_, _, err := r.start([]*test{t}, number, "")
-	return err != nil
+	out, _, err := r.start([]*test{t}, number, "")
+	return proves(out, err)
+}
+
+// proves reports whether a test process found a mutant: a test failed, or the process crashed or
+// reached a limit. A process that did not start proves nothing.
+func proves(out string, err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && (exit.ExitCode() < 0 || // by a signal
+		slices.ContainsFunc([]string{"--- FAIL: ", "panic: ", "fatal error: ", "SIGXCPU: "},
+			func(words string) bool { return strings.Contains(out, words) }))
 }
 
 // cheapest takes tests of the package that has the cheapest, at least one and within the budget,

@@ -7,8 +7,8 @@
 // All mutants are switches in copies of the source, so each test binary is compiled once. A file
 // has the verdicts of an earlier run, and the test that killed each mutant. The command runs that
 // test first, and all tests that reach the mutant if it passes. It fails if a mutant that was
-// killed survives. Without -update, it does not run mutants again that survived. With -update, it
-// writes the file.
+// killed survives. Without -update, it also fails if the source lacks a place of the file, and does
+// not run mutants again that survived. With -update, it writes the file.
 package main
 
 import (
@@ -224,8 +224,8 @@ func (r *run) report(chosen []change, before, now map[string]verdict) error {
 		return fmt.Errorf("%d mutants survive that tests killed before", lost)
 	}
 	if gone > 0 && !r.update {
-		fmt.Fprintf(r.out, "%d places have changed: after a review, write the verdicts with "+
-			"-update\n", gone)
+		return fmt.Errorf("%d places have changed: after a review, write the verdicts with -update",
+			gone)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,8 +169,8 @@ not in the source any more: gone
 		t.Error(err)
 	}
 	delete(before, all[0].key())
-	if err := r.report(all, before, now); err != nil ||
-		!strings.Contains(out.String(), "1 places have changed: after a review") {
+	if err := r.report(all, before, now); err == nil ||
+		!strings.Contains(err.Error(), "1 places have changed: after a review") {
 		t.Errorf("%v, %s", err, out)
 	}
 	if _, err := os.Stat(r.file); err == nil {
@@ -202,6 +203,23 @@ func TestCheapestTestsOfAPackageRunTogether(t *testing.T) {
 	group, others := cheapest(tests, 5)
 	if fmt.Sprint(group, others) != "[a 1 a 3] [b 2 a 4]" {
 		t.Error(group, others)
+	}
+}
+
+func TestOnlyAFailureOrACrashProves(t *testing.T) {
+	for command, want := range map[string]bool{
+		"echo '--- FAIL: TestX (0.00s)'; exit 1": true, "echo '    --- FAIL: TestX/a'; exit 1": true,
+		"echo 'panic: none'; exit 2": true, "echo 'fatal error: all asleep'; exit 2": true,
+		"echo 'SIGXCPU: cpu limit exceeded'; exit 2": true, "kill -KILL $$": true,
+		"echo '--- FAIL: TestX'": false, "exec /none": false, "exit 1": false,
+	} {
+		out, err := exec.Command("sh", "-c", command).CombinedOutput()
+		if got := proves(string(out), err); got != want {
+			t.Errorf("%s: %t: %v, %s", command, got, err, out)
+		}
+	}
+	if proves("--- FAIL: TestX", exec.Command("/none").Run()) {
+		t.Error("a process that did not start is a proof")
 	}
 }
 

@@ -71,10 +71,10 @@ func office() toolset.Toolset {
 	})
 }
 
-func officeServer(t *testing.T, source identity.Source) *runtime.Server {
+func officeServer(t *testing.T, source identity.Source, hosts ...string) *runtime.Server {
 	t.Helper()
 	s, err := runtime.New(runtime.Options{Identity: source, Anonymous: true,
-		Logger: slog.New(slog.DiscardHandler)}, office())
+		AllowedHosts: hosts, Logger: slog.New(slog.DiscardHandler)}, office())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ var (
 )
 
 func TestPrincipalsCallOverHTTPWithoutASocket(t *testing.T) {
-	s := officeServer(t, mcptest.Identities{})
+	s := officeServer(t, mcptest.Identities{}, "localhost")
 	for _, version := range []string{"", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		for want, p := range map[string]access.Principal{
 			"hello":                 {},

@@ -132,5 +132,14 @@ func inMemory(t testing.TB, server *runtime.Server, c *caller) (string, *http.Cl
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), callerKey{}, c)
 		}})
-	return url + server.Path(), &http.Client{Transport: memnet.Transport{}}
+	return url + server.Path(), &http.Client{Transport: localhost{}}
+}
+
+// localhost sends requests with this name as Host, which Options.AllowedHosts of a server may have.
+type localhost struct{}
+
+func (localhost) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = "localhost"
+	return memnet.Transport{}.RoundTrip(r)
 }

@@ -106,9 +106,12 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 }
 
 // clonable returns an error if clone(2) fails with these attributes. Package syscall does not close
-// its pipe for UidMappings if clone fails, so a helper is started only after a clone without them
-// has succeeded: it ends at once, because it has no program.
+// its pipe for UidMappings if clone fails, so a helper with them is started only after a clone
+// without them has succeeded: it ends at once, because it has no program.
 func clonable(a *syscall.SysProcAttr) error {
+	if a.UidMappings == nil {
+		return nil
+	}
 	_, err := os.StartProcess("", nil, &os.ProcAttr{Sys: &syscall.SysProcAttr{
 		Cloneflags: a.Cloneflags, UseCgroupFD: a.UseCgroupFD, CgroupFD: a.CgroupFD}})
 	if errors.Is(err, unix.ENOENT) {

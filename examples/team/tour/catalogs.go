@@ -42,7 +42,10 @@ func administer(ctx context.Context, w io.Writer, url string) error {
 			&mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
 				*mcp.ToolListChangedRequest) {
 				if user.name == "vera" {
-					changed <- struct{}{}
+					select {
+					case changed <- struct{}{}:
+					default: // an earlier notification is not received yet
+					}
 				}
 			}})
 		if err != nil {

@@ -113,9 +113,7 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 // question. It reads the permissions of the host again: those of the message count for its first
 // run, which a handler of an adopted server has without this package.
 func (r *Runner) Decide(ctx context.Context, info *request.Info) access.Decision {
-	if held := info.Permissions; held != nil && held.Current != nil {
-		held.Current() // what counts once is used
-	}
+	info.Permissions.Spend()
 	j := &job{Runner: r, info: info, kind: info.Target.Kind, name: info.Target.Name}
 	_, d := j.authorize(ctx)
 	return d

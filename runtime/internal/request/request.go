@@ -105,6 +105,13 @@ type Permissions struct {
 	Current     func() bool    // reports whether one more run may use them; nil if UnknownUser
 }
 
+// Spend uses the permissions for one run: without a TTL, the next run reads them again.
+func (p *Permissions) Spend() {
+	if p != nil && p.Current != nil {
+		_ = p.Current()
+	}
+}
+
 // CatalogQuery is the part of the tools that a message asks for. The zero value asks for all.
 type CatalogQuery struct {
 	Refs     []catalog.Ref // for the tools of any of these catalogs; empty for all tools
