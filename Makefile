@@ -213,7 +213,7 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # the examples have little concurrency and run without it. make racing runs all tests under it.
 # Without cgo the sandbox uses pid namespaces, and is tested both ways.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
-DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /testdata -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /systemtest/secrettest)
+DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test -e internal/mutate)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
