@@ -228,7 +228,7 @@ type Options struct {
 
 	// Logger receives the server's log: filtered lists at debug level, refusals at info level, and
 	// what needs a person at warn and error level. Package redact masks secrets in it. Nil is
-	// slog.Default(), and the record of the start is short if standard error is a terminal.
+	// slog.Default(), and the record of the start is short if that writes to a terminal.
 	Logger *slog.Logger
 	// Masker has the secrets that package redact does not know by itself. It applies to logs,
 	// errors, the audit, and debug tools. Zero adds none.
