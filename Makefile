@@ -80,14 +80,18 @@ tour: ## use everything that three examples serve, as each of their users
 # disks as root.
 SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team examples/workspace \
 	internal/systemtest runtime/admin runtime/telemetry
-ALONE = ./... $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
+ALONE = $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
 FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
 	./runtime/sandbox/... ./examples/conformance
 TEST = $(GO) test -p 3 -timeout 20m
-# With PROFILES=FOLDER, test and system write which statements they ran.
+# With PROFILES=FOLDER, test and system write which statements they ran. Each test binary of a run
+# then links every package that another test of the run needs, so the sides have runs of their own.
 profile = $(if $(PROFILES),-covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(PROFILES)/$(1))
+test: export RAPID_CHECKS = 125
 test: ## run the tests that need Go alone
-	RAPID_CHECKS=125 $(TEST) -short $(call profile,test) $(ALONE)
+	$(TEST) -short $(call profile,generator) ./cmd/... ./generator/... ./sourcehash
+	$(TEST) -short $(call profile,runtime) ./runtime/... ./internal/...
+	$(TEST) -short $(call profile,nested) $(ALONE)
 
 .PHONY: system
 system: ## run the tests that need PostgreSQL, Django, exporters, capslock, OpenAPI or npm
