@@ -29,7 +29,8 @@ type scriptCommands struct {
 var assignment = regexp.MustCompile(`(?m)^env (\w+=.*)$`)
 
 func newScriptCommands(t *testing.T, settings []string) *scriptCommands {
-	names := map[string]bool{"HOME": true, "PATH": true, "PWD": true, "XDG_CACHE_HOME": true}
+	names := map[string]bool{"CI": true, "HOME": true, "PATH": true, "PWD": true,
+		"XDG_CACHE_HOME": true}
 	scripts, err := filepath.Glob(filepath.Join(testrepo.Root(t), "testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
