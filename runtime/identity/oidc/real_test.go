@@ -228,8 +228,9 @@ func TestTokensOfARealProviderHold(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(id.Principal, agent(p.issuer)) || !reflect.DeepEqual(id.Roles, []string{"Member"}) {
 			t.Errorf("%s: %+v, %v", kind, id, err)
 		}
-		// The provider issued it between the two times, for ten minutes, in whole seconds.
-		issued, verified := id.Expires.Add(-10*time.Minute), time.Now()
+		// The provider issued it between the two times, for ten minutes, in whole seconds. The
+		// leeway is added.
+		issued, verified := id.Expires.Add(-10*time.Minute-oidc.DefaultLeeway), time.Now()
 		if issued.Before(asked.Truncate(time.Second)) || issued.After(verified) {
 			t.Errorf("%s: it ends at %s, verified at %s", kind, id.Expires, verified)
 		}
