@@ -118,12 +118,16 @@ func product(patterns []string) (*files, error) {
 	}
 }
 
-// isTestSupport reports whether a package is internal and its name begins or ends with "test". A
-// public package for tests, such as runtime/mcptest, counts.
+// support are internal packages for tests whose names do not tell it.
+var support = []string{"fresh", "memnet", "mutant", "mutate", "scenario"}
+
+// isTestSupport reports whether a package is internal and for tests: its name begins or ends with
+// "test", or support lists it. A public package for tests, such as runtime/mcptest, counts.
 func isTestSupport(importPath string) bool {
 	name := path.Base(importPath)
 	return slices.Contains(strings.Split(importPath, "/"), "internal") &&
-		(strings.HasPrefix(name, "test") || strings.HasSuffix(name, "test"))
+		(strings.HasPrefix(name, "test") || strings.HasSuffix(name, "test") ||
+			slices.Contains(support, name))
 }
 
 // look reports whether a file was written by a person, and whether it has statements.
