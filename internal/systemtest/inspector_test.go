@@ -103,7 +103,7 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 	t.Helper()
 	launcher := filepath.Join(testrepo.Root(t), ".tools", "node_modules", ".bin", "mcp-inspector")
 	if _, err := os.Stat(launcher); err != nil {
-		missing(t, "the MCP Inspector is not installed: run make setup, which needs npm")
+		testdb.Unavailable(t, "the MCP Inspector is not installed: run make setup, which needs npm")
 	}
 	node, home := inspectorNode(t), t.TempDir()
 	return func(t *testing.T, command ...string) (listed, findings string) {
@@ -135,16 +135,6 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 // loggedByDefault is how slog's default logger begins a line at info level.
 var loggedByDefault = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d INFO `)
 
-// missing skips the test where a part that make setup installs is not there, and says how to
-// get it. In CI, where make setup has run, it fails.
-func missing(t *testing.T, how string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(how)
-	}
-	t.Skip(how)
-}
-
 // inspectorNode is the node that make setup has installed, or else the machine's own.
 func inspectorNode(t *testing.T) string {
 	t.Helper()
@@ -155,7 +145,7 @@ func inspectorNode(t *testing.T) string {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing(t, "there is no node: run make setup, which needs npm")
+		testdb.Unavailable(t, "there is no node: run make setup, which needs npm")
 	}
 	return node
 }

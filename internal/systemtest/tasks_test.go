@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
@@ -17,7 +18,7 @@ import (
 // the tool of the page.
 func TestLongRunningToolsByCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		missing(t, "curl is not installed: run make setup")
+		testdb.Unavailable(t, "curl is not installed: run make setup")
 	}
 	run := make(chan struct{})
 	server, err := runtime.New(runtime.Options{
