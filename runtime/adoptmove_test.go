@@ -152,22 +152,10 @@ func TestToolsetsReplaceConditionalTools(t *testing.T) {
 }
 
 func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
-	g := directory(&desk{}).Generated()
-	g.Prompts = []toolset.Prompt{{Name: "p",
-		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
-			return toolset.PromptText("new prompt", nil)
-		}}}
-	g.Resources = []toolset.Resource{{URI: "file:///r", Name: "r",
-		Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-			return toolset.ResourceText("new resource", nil)
-		}}}
-	g.Table.Prompts = []access.Rule{{Prompt: "p", Authenticated: true}}
-	g.Table.Resources = []access.Rule{{Resource: "file:///r", Authenticated: true}}
-	moved := toolset.NewToolset(g)
 	rules := map[string]access.Rule{"update": {Public: true}, "old": {Authenticated: true},
 		"a": {Prompt: "p", Public: true}, "b": {Resource: "file:///r", Public: true}}
 
-	_, err := runtime.Adopt(existing("update", "old"), runtime.Options{Logger: quiet()}, nil, moved)
+	_, err := runtime.Adopt(existing("update", "old"), runtime.Options{Logger: quiet()}, nil, moved())
 	if err == nil || !strings.Contains(err.Error(), "rename one, or set Options.Adopt.Replace") {
 		t.Errorf("%v", err)
 	}
@@ -182,7 +170,7 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 		})
 	options := runtime.Options{Logger: log.logger(), Anonymous: true,
 		Adopt: runtime.AdoptOptions{Replace: true}}
-	url := serve(t, adopt(t, server, options, rules, moved))
+	url := serve(t, adopt(t, server, options, rules, moved()))
 	for _, era := range eras {
 		// The rule of the toolset counts, and not the laxer one that the old tool had.
 		for user, want := range map[string]string{"": "unknown tool", "Member": "unknown tool",
@@ -215,9 +203,9 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 	// A narrowed toolset does not bring the old tool back.
 	options.Logger = quiet()
 	for name, s := range map[string]*runtime.Server{
-		"without": adopt(t, existing("update", "old"), options, rules, moved.Without("update")),
+		"without": adopt(t, existing("update", "old"), options, rules, moved().Without("update")),
 		"readonly": adopt(t, existing("update", "old"), runtime.Options{Anonymous: true,
-			ReadOnly: true, Adopt: options.Adopt}, rules, moved),
+			ReadOnly: true, Adopt: options.Adopt}, rules, moved()),
 	} {
 		c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 		if got := c.call(t, "update", "", nil); !strings.Contains(got.body, "unknown tool") {
@@ -225,7 +213,7 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 		}
 	}
 	if _, err := runtime.New(runtime.Options{Logger: quiet(), Adopt: options.Adopt},
-		moved); err == nil || !strings.Contains(err.Error(), "Options.Adopt is for runtime.Adopt") {
+		moved()); err == nil || !strings.Contains(err.Error(), "Options.Adopt is for runtime.Adopt") {
 		t.Errorf("New: %v", err)
 	}
 }

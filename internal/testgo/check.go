@@ -24,72 +24,67 @@ import (
 // Build type-checks the packages that go build compiles for patterns in a directory, and writes the
 // errors of types as the go command does. It reports whether there are none.
 func (c *Toolchain) Build(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
-	c.checking.Lock()
-	defer c.checking.Unlock()
-	k, list, err := c.checker(dir, patterns)
-	if err != nil {
-		return false, err
-	}
-	for _, p := range list {
-		if _, err := k.source(p); err != nil {
-			return false, err
-		}
-	}
-	return k.report(w), nil
+	return c.check(w, dir, patterns, func(k *checker, p *packages.Package) error {
+		_, err := k.source(p)
+		return err
+	})
 }
 
 // Vet is Build with tests, without what go vet reports beyond errors of types.
 func (c *Toolchain) Vet(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
-	c.checking.Lock()
-	defer c.checking.Unlock()
-	k, list, err := c.checker(dir, patterns)
-	if err != nil {
-		return false, err
-	}
-	for _, p := range list {
-		if _, err := k.tests(p); err != nil {
-			return false, err
-		}
-	}
-	return k.report(w), nil
+	return c.check(w, dir, patterns, func(k *checker, p *packages.Package) error {
+		_, err := k.tests(p)
+		return err
+	})
 }
 
 // Test is Vet, and runs the generated tests, which compare hashes. Packages with other tests are
 // an error.
 func (c *Toolchain) Test(w io.Writer, dir string, patterns ...string) (ok bool, err error) {
+	var results []string
+	equal := true
+	ok, err = c.check(w, dir, patterns, func(k *checker, p *packages.Package) error {
+		files, err := k.tests(p)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			generated, err := recorded(file)
+			if err != nil {
+				return err
+			}
+			if err := generated.Check(p.Dir); err != nil {
+				results = append(results, fmt.Sprintf("FAIL\t%s\n%s", p.PkgPath, err))
+				equal = false
+			} else {
+				results = append(results, "ok  \t"+p.PkgPath)
+			}
+		}
+		return nil
+	})
+	if !ok || err != nil {
+		return false, err
+	}
+	for _, result := range results {
+		fmt.Fprintln(w, result)
+	}
+	return equal, nil
+}
+
+func (c *Toolchain) check(w io.Writer, dir string, patterns []string,
+	each func(*checker, *packages.Package) error) (ok bool, err error) {
 	c.checking.Lock()
 	defer c.checking.Unlock()
 	k, list, err := c.checker(dir, patterns)
 	if err != nil {
 		return false, err
 	}
-	var results []string
-	ok = true
 	for _, p := range list {
-		files, err := k.tests(p)
-		if err != nil {
+		if err := each(k, p); err != nil {
 			return false, err
 		}
-		for _, file := range files {
-			generated, err := recorded(file)
-			if err != nil {
-				return false, err
-			}
-			if err := generated.Check(p.Dir); err != nil {
-				results = append(results, fmt.Sprintf("FAIL\t%s\n%s", p.PkgPath, err))
-				ok = false
-			} else {
-				results = append(results, "ok  \t"+p.PkgPath)
-			}
-		}
 	}
-	if !k.report(w) {
-		return false, nil
-	}
-	for _, result := range results {
-		fmt.Fprintln(w, result)
-	}
-	return ok, nil
+	return k.report(w), nil
 }
 
 // checker type-checks packages of one module.

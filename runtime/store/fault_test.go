@@ -49,7 +49,8 @@ func init() {
 // context lasts.
 func TestMigrationThatIsEndedHalfwayLeavesTheDatabaseAsItWas(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
-		endless := "INSERT INTO a (id) WITH RECURSIVE n (i) AS (SELECT begun() UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE i < 0;"
+		endless := `INSERT INTO a (id) WITH RECURSIVE n (i) AS
+			(SELECT begun() UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE i < 0;`
 		if !isSQLite(url) {
 			endless = "INSERT INTO a (id) SELECT 1 FROM (SELECT pg_sleep(3600)) x;"
 		}
@@ -68,12 +69,15 @@ func TestMigrationThatIsEndedHalfwayLeavesTheDatabaseAsItWas(t *testing.T) {
 		} else {
 			go func() {
 				for running := 0; running == 0; runtime.Gosched() {
-					_ = db.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3600)%' AND datname = current_database() AND pid <> pg_backend_pid()`).Scan(&running)
+					_ = db.QueryRow(`SELECT count(*) FROM pg_stat_activity
+						WHERE query LIKE '%pg_sleep(3600)%' AND datname = current_database()
+						AND pid <> pg_backend_pid()`).Scan(&running)
 				}
 				cancel()
 			}()
 		}
-		if err := store.MigrateBy(ctx, url, migrations, 2); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "\n") {
+		if err := store.MigrateBy(ctx, url, migrations, 2); !errors.Is(err, context.Canceled) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v", err)
 		}
 		if got := schema(t, db, url); got != before {

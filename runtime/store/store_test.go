@@ -245,7 +245,9 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 			}
 		}
 		all, more, err := s.Switches(ctx, store.Page[string]{Limit: 3})
-		if err != nil || !more || len(all) != 3 || all[0].Tool != "B" || !all[0].Off || all[1].Tool != "a" || all[2].Tool != "b" || all[2].Off || all[2].Updated.Before(began) {
+		if err != nil || !more || len(all) != 3 || all[0].Tool != "B" || !all[0].Off ||
+			all[1].Tool != "a" || all[2].Tool != "b" || all[2].Off ||
+			all[2].Updated.Before(began) {
 			t.Errorf("%+v, %v, %v", all, more, err)
 		}
 		rest, more, err := s.Switches(ctx, store.Page[string]{After: "b", Limit: 3})

@@ -121,7 +121,8 @@ func formThatIsThereIsNotWaitedForAnyMore(t *testing.T) {
 		authority.New(w.machine, w.store, stored.Stored), console.Options{})}
 	defer web.Close()
 	go web.Serve(&single{theirs})
-	r := must(http.NewRequest(http.MethodPost, "http://localhost/console/orgs", strings.NewReader("name=new")))
+	r := must(http.NewRequest(http.MethodPost, "http://localhost/console/orgs",
+		strings.NewReader("name=new")))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: "mcpgen-console", Value: "token-admin"})
 	must(0, r.Write(conn))

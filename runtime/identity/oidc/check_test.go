@@ -127,7 +127,8 @@ func TestSourceHasWhatRunNeeds(t *testing.T) {
 	// A client of the package's own, and the default logger.
 	nothing := httptest.NewServer(http.NotFoundHandler())
 	defer nothing.Close()
-	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{{URL: nothing.URL}}}).Fetch(context.Background()); err == nil {
+	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource},
+		Issuers: []oidc.Issuer{{URL: nothing.URL}}}).Fetch(context.Background()); err == nil {
 		t.Error("there is no issuer there")
 	}
 }
