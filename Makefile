@@ -48,7 +48,7 @@ SERVED = ./... $(EXAMPLES) ./runtime/sandbox/...
 .DEFAULT_GOAL := help
 .PHONY: help site docs adopters modules tidy version demo tour test ci setup generate build fmt vet staticcheck walls check prove race racing \
 	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
-	conformance clients race-detected race-slow race-nocgo race-runtime race-generator race-nested
+	conformance clients
 
 # Not in ci: it downloads and compiles everything anew. make fresh ONLY=demo leaves parts out.
 .PHONY: fresh
@@ -93,9 +93,18 @@ test: ## run the tests that need Go alone
 	$(TEST) -short $(call profile,runtime) ./runtime/... ./internal/...
 	$(TEST) -short $(call profile,nested) $(ALONE)
 
+# The tests of LONG run in make full alone: make test has them with fewer inputs, or a faster test
+# has one of each kind.
+LONG = TestAServerOutlivesHostileHandlers TestNoProcessOutlivesItsCall TestEachLimitEndsTheWork \
+	TestOtherCallsGoOnBesideHostileOnes TestWhatIsolatedHandlersSay TestNoCallFillsTheDisk \
+	TestFilesWithoutANameAreInTheQuota TestHelpersServeOneCallEach TestConformance/bearer \
+	TestAdoptedConformance TestCapabilitiesAreThoseOfEachUserInDjango/in_SQLite \
+	TestNoToolOfTheExamplesDrawsAWarningFromTheInspector
+but = -skip '$(subst $() ,|,$(strip $(1)))'
 .PHONY: system
 system: ## run the tests that need PostgreSQL, Django, exporters, capslock, OpenAPI or npm
-	RAPID_CHECKS=25 $(TEST) $(call profile,system) $(FULL) $(patsubst %,./%/...,$(SYSTEM))
+	RAPID_CHECKS=25 $(TEST) $(call but,$(LONG) /sqlite) $(call profile,full) $(FULL)
+	RAPID_CHECKS=25 $(TEST) $(call but,$(LONG)) $(call profile,system) $(patsubst %,./%/...,$(SYSTEM))
 
 # A checkout in a new folder finds in Go's build cache what an earlier one compiled only if no path
 # of the folder is compiled in. Binaries without paths find GOROOT in the environment alone.
@@ -153,10 +162,12 @@ generate: ## regenerate what mcpgen writes in this repository
 		(cd $$module && GOWORK=off $(GO) generate ./...) || exit 1; \
 	done
 
-modules: ## build each module of the workspace without the workspace, as a release of it is built
+# Unlike go build, go list -export compiles and links nothing.
+modules: ## compile each module of the workspace without the workspace, as a release of it is built
 	@for module in . $(NESTED); do \
-		echo "build $$module"; \
-		(cd $$module && GOWORK=off $(GO) build ./... && GOWORK=off $(GO) mod tidy -diff) || exit 1; \
+		echo "compile $$module"; \
+		(cd $$module && GOWORK=off $(GO) list -export ./... >/dev/null && \
+			GOWORK=off $(GO) mod tidy -diff) || exit 1; \
 	done
 
 tidy: ## go mod tidy in every module
@@ -215,21 +226,22 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # Of SLOW, only the concurrent tests: packages over SQLite without cgo are ten times slower under the
 # detector, and the helpers of the sandbox are programs of their own. The generator, the command and
 # the examples have little concurrency and run without it. make racing runs all tests under it.
-# Without cgo the sandbox uses pid namespaces, and is tested both ways.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
 DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test -e internal/mutate)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
-EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
+EXHAUSTIVE = EveryRole ByteForByte HostAgree CatalogNarrows ParamsThatDoNotFit OverRawHTTP EveryMethod \
+	IfItWereNotCompiled AliasIsItsTool DoesNotReadIsBounded FloodTheProvider DoorsTestFinds
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
 # The packages below folders that have tests of these names: others are not built for them.
 having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
 RACE = RAPID_CHECKS=125 $(GO) test -short -vet=off -p 3 -timeout 20m
 race: ## run the quick tests under the race detector where memory is shared
-	$(RACE) -race -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(RACE) -race $(call but,$(EXHAUSTIVE)) $(DETECTED)
 	$(RACE) -race -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-	CGO_ENABLED=0 $(RACE) ./runtime/sandbox/...
 
+# Without cgo the sandbox uses pid namespaces, and is tested both ways.
 racing: ## run all tests but the command's under the race detector, which takes half an hour
+	CGO_ENABLED=0 $(RACE) ./runtime/sandbox/...
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
 
 corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,8 +76,16 @@ func TestHowtoProgramsBuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Packages without a test of their own have the generated one, which only compares hashes.
+	tested, err := fs.Glob(os.DirFS(dir), "*/*/*_test.go")
+	if err != nil || len(tested) == 0 {
+		t.Fatal(tested, err)
+	}
+	for i, file := range tested {
+		tested[i] = "./" + path.Dir(file)
+	}
 	for _, command := range []string{"gofmt -l .", "go tool mcpgen ./...", "go vet ./...",
-		"go test -vet=off ./..."} {
+		"go test -vet=off " + strings.Join(slices.Compact(tested), " ")} {
 		if out := testrepo.Output(t, dir, command); command == "gofmt -l ." && out != "" {
 			t.Errorf("%s: %s", command, out)
 		}

@@ -189,7 +189,7 @@ func Scripts(t testing.TB, update bool, nested ...string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, settings...)
 			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+bin)
-			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
+			env.Setenv("CI", "true") // without mcpgen's run cache
 			return WriteModule(root, "example.com/shop", env.WorkDir, nested...)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"replace": Replace},

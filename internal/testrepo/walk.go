@@ -140,7 +140,7 @@ func cutLast(text string) (first, last string, several bool) {
 func (w *Walk) command(text string) *exec.Cmd {
 	actual := strings.NewReplacer(listening, w.address, checkout, "="+Root(w.t))
 	cmd := exec.Command("sh", "-ec", actual.Replace(text))
-	cmd.Dir = w.Dir
+	cmd.Dir, cmd.Env = w.Dir, append(os.Environ(), "CI=true") // without mcpgen's run cache
 	return cmd
 }
 
