@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -73,30 +72,10 @@ func apart(tool toolset.Tool) toolset.Toolset {
 	tool.Isolate = "example.com/apart." + tool.Name
 	tool.Input = `{"type":"object"}`
 	tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		var in named
-		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return toolset.Result{}, err
-		}
-		if len(tool.Allow) > 0 {
-			var err error
-			ctx, err = call.Allow(ctx,
-				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead},
-					Values: []string{in.Path}},
-				toolset.Named{Argument: "argv", Kinds: []string{grant.SystemCommand},
-					Values: in.Argv},
-				toolset.Named{Argument: "host", Kinds: []string{grant.NetConnect},
-					Values: []string{in.Host}})
-			if err != nil {
-				return toolset.Result{}, err
-			}
-		}
 		return toolset.Wrapped(call.Isolated(ctx))
 	}
 	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
 }
-
-var everyFamily = []toolset.Allow{{Kind: grant.FileRead, Argument: "path"},
-	{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
 
 // emitting is the context of a handler in a process of its own that sends records of level INFO,
 // and the list of them.
