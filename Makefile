@@ -93,13 +93,14 @@ test: ## run the tests that need Go alone
 	$(TEST) -short $(call profile,runtime) ./runtime/... ./internal/...
 	$(TEST) -short $(call profile,nested) $(ALONE)
 
-# The tests of LONG run in make full alone: make test has them with fewer inputs, or a faster test
-# has one of each kind.
+# The tests of LONG run whole in make full alone: make test has them with fewer inputs, or CI has a
+# faster test of the same kind.
 LONG = TestAServerOutlivesHostileHandlers TestNoProcessOutlivesItsCall TestEachLimitEndsTheWork \
 	TestOtherCallsGoOnBesideHostileOnes TestWhatIsolatedHandlersSay TestNoCallFillsTheDisk \
 	TestFilesWithoutANameAreInTheQuota TestHelpersServeOneCallEach TestConformance/bearer \
 	TestAdoptedConformance TestCapabilitiesAreThoseOfEachUserInDjango/in_SQLite \
 	TestNoToolOfTheExamplesDrawsAWarningFromTheInspector
+# $(call but,TESTS) skips these tests.
 but = -skip '$(subst $() ,|,$(strip $(1)))'
 .PHONY: system
 system: ## run the tests that need PostgreSQL, Django, exporters, capslock, OpenAPI or npm
