@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // shop is the source of a package with marks, which the edits of TestRunsForEditedPackages replace.
@@ -212,6 +213,7 @@ type module struct {
 var names = []string{"ant", "bee", "cat", "dog"}
 
 func newModule(t *testing.T) *module {
+	t.Setenv("GOCACHE", testrepo.GoEnv(t, "GOCACHE"))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	files := []txtar.File{
 		{Name: "dep/dep.go", Data: []byte(dep)},

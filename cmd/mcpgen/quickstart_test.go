@@ -3,8 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,19 +29,4 @@ func TestQuickStart(t *testing.T) {
 	w.Follow(testrepo.CodeBlocks(section(t, "docs/howto/clients.md", "go-sdk")))
 	w.Run("gofmt -l . | diff /dev/null -\ngo vet ./...\ngo test ./...\ngo tool mcpgen check ./...",
 		false)
-}
-
-// TestTutorials follows the tutorials: all files, commands and outputs on the pages. Those that
-// need a database or an identity provider are followed in internal/systemtest.
-func TestTutorials(t *testing.T) {
-	for _, name := range []string{"first-tool", "roles-and-tokens"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := testrepo.NewWalk(t)
-			w.Follow(testrepo.CodeBlocks(page(t, "docs/tutorial/"+name+".md")))
-			if _, err := os.Stat(filepath.Join(w.Dir, "mcp_gen.go")); err != nil {
-				t.Error(err)
-			}
-		})
-	}
 }
