@@ -150,9 +150,13 @@ setup: npm ## download what later targets need
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
 	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
 
-npm: ## download the packages of npm, node included, into .tools
-	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
-		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(LIBRARIES) $(PROVIDER) $(SARIF) $(NODE)
+# Checkouts share the packages: the file .npm of each has the path of their folder.
+PACKAGES = $(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(LIBRARIES) $(PROVIDER) $(SARIF) $(NODE)
+npm: ## download the packages of npm, node included, into the user's cache
+	@folder=$${XDG_CACHE_HOME:-$$HOME/.cache}/mcpgen-npm/$$(echo $(PACKAGES) | cksum | tr ' ' -); \
+		test -e "$$folder" || { rm -rf "$$folder.new" && mkdir -p "$$folder.new" && npm install \
+			--prefix "$$folder.new" --no-save --no-fund --no-audit --loglevel=error $(PACKAGES) && \
+			mv "$$folder.new" "$$folder"; } && echo "$$folder" >.npm
 
 site: ## write the documentation as a site into bin/site, and llms.txt
 	cd internal/site && $(GO) run . -root ../.. -o ../../bin/site
@@ -194,9 +198,9 @@ staticcheck: ## staticcheck, generated code included
 # Not in ci: the build takes a minute.
 .PHONY: golangci
 golangci: ## build golangci-lint with the plugin into bin/, and run it
-	@rm -rf .tools/golangci && mkdir -p .tools/golangci bin
-	@cp generator/vet/golangci/testdata/golangci-lint/main.go .tools/golangci
-	@export GOWORK=off && cd .tools/golangci && $(GO) mod init golangci && $(GO) mod edit \
+	@rm -rf bin/golangci && mkdir -p bin/golangci
+	@cp generator/vet/golangci/testdata/golangci-lint/main.go bin/golangci
+	@export GOWORK=off && cd bin/golangci && $(GO) mod init golangci && $(GO) mod edit \
 		-require=$(GOLANGCI) -require=github.com/mcpgen/mcpgen@v0.0.0 \
 		-require=github.com/mcpgen/mcpgen/generator/vet/golangci@v0.0.0 \
 		-replace=github.com/mcpgen/mcpgen=$(CURDIR) \
@@ -257,8 +261,7 @@ browser: ## drive the console and the page of mcpgen docs in headless Chromium (
 clients: ## run stock clients against the servers of examples, and write docs/reference/clients.md
 	cd testdata/clients && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 . $(if $(CHECK),,-args -write)
 
-conformance: ## count the checks of the official conformance suite that servers of mcpgen pass
-	@test -e .tools/node_modules/@modelcontextprotocol/conformance || $(MAKE) npm
+conformance: npm ## count the checks of the official conformance suite that servers of mcpgen pass
 	$(GO) test -count=1 -v -run 'Conformance|Adopted' ./examples/conformance
 
 bench: ## measure against other servers, in one run, and print the table of ratios

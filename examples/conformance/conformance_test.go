@@ -30,7 +30,7 @@ import (
 // expected-failures.yaml contains it.
 var passed = map[string]int{"2025-11-25": 84, "2026-07-28": 197}
 
-// TestConformance runs the server scenarios of the official suite, which make setup installs, on
+// TestConformance runs the server scenarios of the official suite, which make npm installs, on
 // one endpoint for all versions.
 func TestConformance(t *testing.T) {
 	run := suite(t)
@@ -185,14 +185,9 @@ var scenarioLine = regexp.MustCompile(`(?m)^(?:[✓✗] (\S+)|Total): (\d+) pass
 // suite returns the func that runs the suite. It fails the test if the suite has not run.
 func suite(t *testing.T) func(*testing.T, string, string, ...string) report {
 	testdb.Full(t, "an npm package")
-	modules := filepath.Join("..", "..", ".tools", "node_modules")
-	node, _ := filepath.Glob(filepath.Join(modules, "node-*", "bin", "node"))
-	index := filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js")
-	if _, err := os.Stat(index); err != nil || len(node) == 0 {
-		testdb.Unavailable(t, "no conformance suite: run make setup, which needs npm")
-	}
+	index, node := testdb.Npm(t, "@modelcontextprotocol/conformance/dist/index.js")
 	return func(t *testing.T, endpoint, version string, options ...string) report {
-		cmd := exec.CommandContext(t.Context(), node[0], append([]string{index, "server",
+		cmd := exec.CommandContext(t.Context(), node, append([]string{index, "server",
 			"--url", endpoint, "--requirements", version}, options...)...)
 		out, err := cmd.CombinedOutput()
 		r := report{scenarios: map[string]counts{}, output: string(out), err: err}

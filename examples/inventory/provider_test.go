@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,26 +30,10 @@ type provider struct {
 	issuer string
 }
 
-// newProvider starts the provider that make setup installs. Without it the test is skipped, and in
-// CI it fails.
+// newProvider starts the provider that make npm installs.
 func newProvider(t testing.TB, clients map[string]claims) *provider {
 	t.Helper()
-	tools := filepath.Join("..", "..", ".tools", "node_modules")
-	library, err := filepath.Abs(filepath.Join(tools, "oidc-provider", "lib", "index.js"))
-	if err == nil {
-		_, err = os.Stat(library)
-	}
-	if err != nil {
-		testdb.Unavailable(t,
-			"there is no OpenID provider to test with: run make setup, which needs npm")
-	}
-	node, err := exec.LookPath("node")
-	if own, _ := filepath.Glob(filepath.Join(tools, "node-*", "bin", "node")); len(own) > 0 {
-		node, err = filepath.Abs(own[0])
-	}
-	if err != nil {
-		testdb.Unavailable(t, "there is no node: run make setup, which needs npm")
-	}
+	library, node := testdb.Npm(t, "oidc-provider/lib/index.js")
 	text, err := json.Marshal(clients)
 	if err != nil {
 		t.Fatal(err)

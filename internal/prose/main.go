@@ -88,7 +88,7 @@ func check(w io.Writer, root fs.FS) (int, error) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "node_modules" || name == "bin" || path != "." && name[0] == '.' ||
+		case d.IsDir() && (name == "bin" || path != "." && name[0] == '.' ||
 			path == "internal/prose"): // this package contains the words
 			return fs.SkipDir
 		case d.IsDir():

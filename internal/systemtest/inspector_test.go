@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
-	"github.com/mcpgen/mcpgen/internal/testrepo"
 	"github.com/mcpgen/mcpgen/internal/testserver"
 )
 
@@ -43,11 +42,12 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 		})
 	}
 	t.Run("a tool that does not suit all clients", func(t *testing.T) {
+		_, node := testdb.Npm(t, "")
 		server := filepath.Join(t.TempDir(), "server.mjs")
 		if err := os.WriteFile(server, []byte(questionable), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, findings := inspect(t, inspectorNode(t), server); !strings.Contains(
+		if _, findings := inspect(t, node, server); !strings.Contains(
 			findings, "inputSchema.properties.either") {
 			t.Errorf("the Inspector does not warn: %q", findings)
 		}
@@ -101,11 +101,8 @@ process.stdin.on('data', data => {
 // flags of the Inspector's, and what strict mode has to say of them.
 func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, findings string) {
 	t.Helper()
-	launcher := filepath.Join(testrepo.Root(t), ".tools", "node_modules", ".bin", "mcp-inspector")
-	if _, err := os.Stat(launcher); err != nil {
-		testdb.Unavailable(t, "the MCP Inspector is not installed: run make setup, which needs npm")
-	}
-	node, home := inspectorNode(t), t.TempDir()
+	launcher, node := testdb.Npm(t, ".bin/mcp-inspector")
+	home := t.TempDir()
 	return func(t *testing.T, command ...string) (listed, findings string) {
 		t.Helper()
 		args := []string{launcher, "--cli", "--strict", "--method", "tools/list"}
@@ -134,18 +131,3 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 
 // loggedByDefault is how slog's default logger begins a line at info level.
 var loggedByDefault = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d INFO `)
-
-// inspectorNode is the node that make setup has installed, or else the machine's own.
-func inspectorNode(t *testing.T) string {
-	t.Helper()
-	own, err := filepath.Glob(filepath.Join(testrepo.Root(t), ".tools", "node_modules", "node-*",
-		"bin", "node"))
-	if err == nil && len(own) > 0 {
-		return own[0]
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		testdb.Unavailable(t, "there is no node: run make setup, which needs npm")
-	}
-	return node
-}

@@ -127,19 +127,15 @@ func listedSchemas(t *testing.T) (tools []inputSchema) {
 	return tools
 }
 
-// libraryVerdicts runs verdicts.mjs with the libraries that make setup installs.
+// libraryVerdicts runs verdicts.mjs with the libraries that make npm installs.
 func libraryVerdicts(t *testing.T, tools []inputSchema) (verdicts []map[string]string) {
 	t.Helper()
-	modules := filepath.Join(testrepo.Root(t), ".tools", "node_modules")
-	if _, err := os.Stat(filepath.Join(modules, "@google", "genai")); err != nil {
-		testdb.Unavailable(t,
-			"the libraries of the providers are not installed: run make setup, which needs npm")
-	}
+	modules, node := testdb.Npm(t, "")
 	list, err := json.Marshal(tools)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), inspectorNode(t),
+	cmd := exec.CommandContext(t.Context(), node,
 		filepath.Join("testdata", "providers", "verdicts.mjs"), modules)
 	cmd.Stdin = bytes.NewReader(list)
 	var stderr bytes.Buffer

@@ -3,7 +3,6 @@ package systemtest
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/report"
 	"github.com/mcpgen/mcpgen/internal/testdb"
-	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 func sarifOf(t *testing.T, findings []report.Finding) string {
@@ -23,14 +21,13 @@ func sarifOf(t *testing.T, findings []report.Finding) string {
 	return b.String()
 }
 
-// sarifSchema compiles the schema of SARIF 2.1.0, which make setup installs.
+// sarifSchema compiles the schema of SARIF 2.1.0, which make npm installs.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	file := filepath.Join(testrepo.Root(t), ".tools", "node_modules", "@microsoft", "jest-sarif",
-		"lib", "schemas", "sarif-2.1.0-rtm.5.json")
+	file, _ := testdb.Npm(t, "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json")
 	text, err := os.ReadFile(file)
 	if err != nil {
-		testdb.Unavailable(t, "no schema of SARIF: run make setup, which needs npm: %v", err)
+		t.Fatal(err)
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

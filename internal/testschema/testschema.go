@@ -57,7 +57,7 @@ func Input(text string) error {
 // below a directory, and returns their number.
 func Generated(dir, name string, check func(text string) error) (count int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".tools") {
+		if err == nil && entry.IsDir() && entry.Name() == ".git" {
 			return fs.SkipDir
 		}
 		if err != nil || entry.Name() != name {

@@ -21,15 +21,21 @@ func script(t *testing.T, file string) string {
 	return string(text)
 }
 
-// nodeCommand is a command of the node that make setup installs, in the folder of its packages.
-func nodeCommand(t *testing.T, args ...string) *exec.Cmd {
-	tools, err := filepath.Abs("../../.tools")
+// packages is the folder of what make npm installs, which has node_modules. The file .npm names it.
+func packages(t *testing.T) string {
+	text, err := os.ReadFile("../../.npm")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("run make npm: ", err)
 	}
+	return strings.TrimSpace(string(text))
+}
+
+// nodeCommand is a command of the node that make npm installs, in the folder of its packages.
+func nodeCommand(t *testing.T, args ...string) *exec.Cmd {
+	tools := packages(t)
 	found, _ := filepath.Glob(filepath.Join(tools, "node_modules", "node-*", "bin", "node"))
 	if len(found) == 0 {
-		t.Fatal("no node: run make setup")
+		t.Fatal("no node: run make npm")
 	}
 	cmd := exec.CommandContext(t.Context(), found[0], args...)
 	cmd.Dir = tools

@@ -18,8 +18,7 @@ func moduleVersion(t *testing.T, module string) string {
 		}
 		return strings.Fields(rest)[0]
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", ".tools", "node_modules", module,
-		"package.json"))
+	text, err := os.ReadFile(filepath.Join(packages(t), "node_modules", module, "package.json"))
 	var of struct{ Version string }
 	if err == nil {
 		err = json.Unmarshal(text, &of)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -34,26 +33,11 @@ type real struct {
 	out    *bufio.Reader
 }
 
-// startProvider starts the provider that make setup installs. Without it the test is skipped, and
-// in CI it fails.
+// startProvider starts the provider that make npm installs.
 func startProvider(t *testing.T) *real {
 	t.Helper()
 	testdb.Full(t, "an npm package")
-	tools := filepath.Join("..", "..", "..", ".tools", "node_modules")
-	library, err := filepath.Abs(filepath.Join(tools, "oidc-provider", "lib", "index.js"))
-	if err == nil {
-		_, err = os.Stat(library)
-	}
-	if err != nil {
-		testdb.Unavailable(t, "there is no OpenID provider to test with: run make setup, which needs npm")
-	}
-	node, err := exec.LookPath("node")
-	if own, _ := filepath.Glob(filepath.Join(tools, "node-*", "bin", "node")); len(own) > 0 {
-		node, err = filepath.Abs(own[0])
-	}
-	if err != nil {
-		testdb.Unavailable(t, "there is no node: run make setup, which needs npm")
-	}
+	library, node := testdb.Npm(t, "oidc-provider/lib/index.js")
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node,
 		filepath.Join("testdata", "provider.mjs"), library, encode(jwk("signer", ecKey())))
 	stdin, err := cmd.StdinPipe()
