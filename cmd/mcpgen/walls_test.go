@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	// Writes that share what makes them durable: files, chains and the store alike.
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
-	"internal/testdb": {"internal/testrepo"}, "internal/testdisk": {"internal/testdb"},
+	"internal/testdb": {}, "internal/testdisk": {"internal/testdb"},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
 	// It measures which changes of the source the tests find.

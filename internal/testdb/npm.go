@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // Npm returns the path of a file in a package of npm, as package/file, and node, both installed by
@@ -14,7 +12,14 @@ import (
 // Without the package a test is skipped, and fails if CI=true.
 func Npm(t testing.TB, file string) (path, node string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testrepo.Root(t), ".npm"))
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ".npm"))
+	for ; err != nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		text, err = os.ReadFile(filepath.Join(filepath.Dir(dir), ".npm"))
+	}
 	modules := filepath.Join(strings.TrimSpace(string(text)), "node_modules")
 	path = filepath.Join(modules, filepath.FromSlash(file))
 	if err == nil {
