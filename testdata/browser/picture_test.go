@@ -38,12 +38,15 @@ func TestPagesFitTheirWindow(t *testing.T) {
 	}
 	type shot struct{ name, path string }
 	look := func(shots []shot) {
-		for _, scheme := range []string{"light", "dark"} {
+		for i, scheme := range []string{"light", "dark"} {
 			command(b, emulation.SetEmulatedMedia,
 				emulation.SetEmulatedMediaParams{
 					Features: []*emulation.MediaFeature{
 						{Name: "prefers-color-scheme", Value: scheme}}})
-			for _, width := range []int64{1280, 500, 320} {
+			for j, width := range []int64{1280, 500, 320} {
+				if !*pictures && i != j%2 { // the colours have no width
+					continue
+				}
 				b.run(chromedp.EmulateViewport(width, 800))
 				for _, s := range shots {
 					b.visit(s.path)
