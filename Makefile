@@ -60,7 +60,7 @@ help: ## list the targets
 
 demo: ## print what each caller lists, and four properties of mcpgen, with real servers
 	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
-	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
+	@cd examples/demo && GOWORK=off CGO_ENABLED=0 $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
 	@bin/demo bin/mcpgen
 
 tour: ## use everything that three examples serve, as each of their users
