@@ -58,9 +58,10 @@ fresh: ## do what a new user of README does with the last commit, and measure it
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
+demo: export CGO_ENABLED = 0
 demo: ## print what each caller lists, and four properties of mcpgen, with real servers
 	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
-	@cd examples/demo && GOWORK=off CGO_ENABLED=0 $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
+	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
 	@bin/demo bin/mcpgen
 
 tour: ## use everything that three examples serve, as each of their users
