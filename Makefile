@@ -155,9 +155,9 @@ setup: npm ## download what later targets need
 PACKAGES = $(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(LIBRARIES) $(PROVIDER) $(SARIF) $(NODE)
 npm: ## download the packages of npm, node included, into the user's cache
 	@folder=$${XDG_CACHE_HOME:-$$HOME/.cache}/mcpgen-npm/$$(echo $(PACKAGES) | cksum | tr ' ' -); \
-		test -e "$$folder" || { rm -rf "$$folder.new" && mkdir -p "$$folder.new" && npm install \
-			--prefix "$$folder.new" --no-save --no-fund --no-audit --loglevel=error $(PACKAGES) && \
-			mv "$$folder.new" "$$folder"; } && echo "$$folder" >.npm
+		new=$$folder.$$$$; test -e "$$folder" || { mkdir -p "$$new" && npm install --prefix "$$new" \
+			--no-save --no-fund --no-audit --loglevel=error $(PACKAGES) && { test -e "$$folder" && \
+			rm -rf "$$new" || mv "$$new" "$$folder"; }; } && echo "$$folder" >.npm
 
 site: ## write the documentation as a site into bin/site, and llms.txt
 	cd internal/site && $(GO) run . -root ../.. -o ../../bin/site

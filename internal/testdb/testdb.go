@@ -1,5 +1,6 @@
 // Package testdb gives tests databases of their own: SQLite in a file of the test's, and
-// PostgreSQL in a private cluster that ends with the test binary.
+// PostgreSQL in a private cluster that ends with the test binary. It also finds other programs that
+// tests need, and says when one is missing.
 //
 // It is for tests alone. It links no drivers, so that the root module requires none: the test
 // binary links "pgx" and "sqlite" by runtime/store or by internal/systemtest/drivers.
