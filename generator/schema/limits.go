@@ -1,12 +1,14 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"go/types"
 	"math"
 	"math/big"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -93,6 +95,11 @@ func (k keywords) check(s *jsonschema.Schema) {
 	k.numbers(s)
 	k.lengths(s)
 	k.pattern(s.Pattern)
+	if s.Type != "" {
+		if reason := refusesKind(s, s.Type); reason != "" {
+			k.bad("remove one of the two", "type=%s %s", s.Type, reason)
+		}
+	}
 	for _, list := range []struct {
 		key    string
 		values []any
@@ -297,9 +304,15 @@ func refuses(s *jsonschema.Schema, value any, key string) string {
 	}
 	switch value := value.(type) {
 	case string:
-		return refusesText(s, value)
+		return cmp.Or(refusesKind(s, "string"), refusesText(s, value))
+	case bool:
+		return refusesKind(s, "boolean")
 	case json.Number:
-		return refusesNumber(s, value)
+		kind := "number"
+		if r := Rational(value.String()); r != nil && r.IsInt() {
+			kind = "integer"
+		}
+		return cmp.Or(refusesKind(s, kind), refusesNumber(s, value))
 	case []any:
 		n := uint64(len(value))
 		if s.MinItems != nil && n < *s.MinItems || s.MaxItems != nil && n > *s.MaxItems {
@@ -316,6 +329,29 @@ func refuses(s *jsonschema.Schema, value any, key string) string {
 				return reason
 			}
 		}
+	}
+	return ""
+}
+
+// refusesKind reports that oneOf or anyOf has no alternative for values of a JSON type, or that
+// oneOf has several.
+func refusesKind(s *jsonschema.Schema, kind string) string {
+	fits := func(alternative *jsonschema.Schema) bool {
+		t := alternative.Type
+		return t == "" || t == kind || t == "number" && kind == "integer"
+	}
+	whole := 0 // alternatives that accept each value of the type
+	for _, a := range s.OneOf {
+		if a.Type != "" && fits(a) && reflect.DeepEqual(a, &jsonschema.Schema{Type: a.Type}) {
+			whole++
+		}
+	}
+	switch {
+	case len(s.AnyOf) > 0 && !slices.ContainsFunc(s.AnyOf, fits),
+		len(s.OneOf) > 0 && !slices.ContainsFunc(s.OneOf, fits):
+		return "is of no type among the alternatives of the tag"
+	case whole > 1:
+		return "is of more than one type of oneof_type"
 	}
 	return ""
 }
