@@ -100,7 +100,7 @@ LONG = TestAServerOutlivesHostileHandlers TestNoProcessOutlivesItsCall TestEachL
 	TestOtherCallsGoOnBesideHostileOnes TestWhatIsolatedHandlersSay TestNoCallFillsTheDisk \
 	TestFilesWithoutANameAreInTheQuota TestHelpersServeOneCallEach TestConformance/bearer \
 	TestAdoptedConformance TestCapabilitiesAreThoseOfEachUserInDjango/in_SQLite \
-	TestNoToolOfTheExamplesDrawsAWarningFromTheInspector
+	TestNoToolOfTheExamplesDrawsAWarningFromTheInspector TestInspectorListsACatalogByTheURLAlone
 # $(call but,TESTS) skips these tests.
 but = -skip '$(subst $() ,|,$(strip $(1)))'
 .PHONY: system
