@@ -49,6 +49,7 @@ func run(root, out, source string) error {
 	if err != nil {
 		return err
 	}
+	list := s.repositoryList() // before the links become those of the site
 	files, err := s.render(source)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func run(root, out, source string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(root, "llms.txt"), s.repositoryList(), 0o666)
+	return os.WriteFile(filepath.Join(root, "llms.txt"), list, 0o666)
 }
 
 // site is the documentation of a repository.

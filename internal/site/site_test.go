@@ -60,6 +60,23 @@ func TestPagesLinkEachOther(t *testing.T) {
 	}
 }
 
+// The command lists the pages of the repository by their files, and not by those of the site.
+func TestRunWritesTheListOfTheRepository(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, small()); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(root, filepath.Join(t.TempDir(), "site"), "https://example.org/"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, "llms.txt"))
+	if want := "- [First tool](docs/howto/first.md): a note\n\n## Project\n\n" +
+		"- [Read me](README.md)\n- [Shop](examples/shop/README.md)\n"; err != nil ||
+		!strings.HasSuffix(string(got), want) {
+		t.Errorf("%v\n%s\nwant the end\n%s", err, got, want)
+	}
+}
+
 // TestListOfPagesIsCurrent compares llms.txt of this repository with docs/index.md, and follows the
 // links of each llms.txt.
 func TestListOfPagesIsCurrent(t *testing.T) {
