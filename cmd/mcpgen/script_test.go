@@ -2,6 +2,8 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -23,7 +25,8 @@ func TestMain(m *testing.M) { testscript.Main(m, commands) }
 // compares its exact output. The scripts are testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
 	root := testrepo.Root(t)
-	proxy, settings := newProxy(t), testrepo.Environment(t)
+	proxy := newProxy(t)
+	settings := append(testrepo.Environment(t), "GIT_CONFIG_NOSYSTEM=1")
 	scripts := newScriptCommands(t, settings)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join(root, "testdata", "script"),
@@ -42,6 +45,12 @@ func TestScripts(t *testing.T) {
 				}
 			})
 			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition != "mounts" {
+				return false, fmt.Errorf("unknown condition %q", condition)
+			}
+			return exec.Command("unshare", "-rm", "true").Run() == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ciscripts": ciScripts,

@@ -44,6 +44,11 @@ func newScriptCommands(t *testing.T, settings []string) *scriptCommands {
 			settings = append(settings, strings.Fields(line[1])...)
 		}
 	}
+	for _, variable := range os.Environ() { // those of git, which scripts do not have
+		if strings.HasPrefix(variable, "GIT_") {
+			settings = append(settings, variable)
+		}
+	}
 	for _, setting := range settings {
 		if name, _, ok := strings.Cut(setting, "="); ok {
 			names[name] = true

@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+	"golang.org/x/mod/modfile"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 func TestFilesAreValidInTheirFormats(t *testing.T) {
@@ -70,7 +73,8 @@ func TestWriteLeavesFilesAsTheyAre(t *testing.T) {
 		t.Fatal(written, err)
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil || !strings.Contains(string(mod), "replace "+ownModule+" => "+checkout+"\n") {
+	replaced := "replace " + ownModule + " => " + modfile.AutoQuote(checkout) + "\n"
+	if err != nil || !strings.Contains(string(mod), replaced) {
 		t.Errorf("%s%v", mod, err)
 	}
 	_, err = Write(dir, "example.com/shop/v2", checkout)
@@ -130,8 +134,7 @@ func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 	run := func(dir, command string) string {
 		t.Helper()
 		cmd := exec.Command("sh", "-ec", command)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		cmd.Dir, cmd.Env = dir, testrepo.GitEnv(t)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
@@ -185,7 +188,7 @@ func TestJobMakesTheCheckoutItNeeds(t *testing.T) {
 	}
 	run(service, strings.ReplaceAll(commands[0], "https://"+ownModule, "'"+published+"'"))
 	mod, err := os.ReadFile(filepath.Join(service, "go.mod"))
-	want := "replace " + ownModule + " => " + temporary + "/mcpgen\n"
+	want := "replace " + ownModule + " => " + modfile.AutoQuote(temporary+"/mcpgen") + "\n"
 	if err != nil || !strings.Contains(string(mod), want) {
 		t.Errorf("%s%v", mod, err)
 	}

@@ -98,7 +98,7 @@ func checkout(t *testing.T, answer string) (root string) {
 	}
 	git := exec.Command("sh", "-ec", "git init --quiet; git add .; "+
 		"git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit --quiet --message=a")
-	git.Dir = root
+	git.Dir, git.Env = root, testrepo.GitEnv(t)
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -158,7 +158,7 @@ func TestMoreThanABoundAndFailuresAreErrors(t *testing.T) {
 	}
 	commit := exec.Command("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c",
 		"commit.gpgsign=false", "commit", "--quiet", "--all", "--message=b")
-	commit.Dir = root
+	commit.Dir, commit.Env = root, testrepo.GitEnv(t)
 	if out, err := commit.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

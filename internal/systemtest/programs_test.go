@@ -32,9 +32,9 @@ func program(t *testing.T, name string) string {
 		if programs.dir, err = os.MkdirTemp("", "programs"); err != nil {
 			t.Fatal(err)
 		}
-		testrepo.Output(t, testrepo.Root(t), "go build -ldflags=-w -o "+programs.dir+
-			" ./examples/demo ./examples/team/... ./examples/inventory/... ./examples/workspace/... "+
-			"./cmd/mcpgen")
+		testrepo.Output(t, testrepo.Root(t), "go build -ldflags=-w -o", programs.dir,
+			"./examples/demo", "./examples/team/...", "./examples/inventory/...",
+			"./examples/workspace/...", "./cmd/mcpgen")
 	})
 	return filepath.Join(programs.dir, name)
 }

@@ -155,9 +155,12 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 // files. The README has the first two paragraphs of the demo.
 func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
 	root, bin := testrepo.Root(t), filepath.Dir(program(t, "demo"))
-	run := func(command string) string { return testrepo.Output(t, root, filepath.Join(bin, command)) }
+	run := func(name string, arguments ...string) string {
+		words := append([]string{filepath.Join(bin, name)}, arguments...)
+		return testrepo.Output(t, root, "env", words...)
+	}
 
-	demo := run("demo " + filepath.Join(bin, "mcpgen"))
+	demo := run("demo", filepath.Join(bin, "mcpgen"))
 	compare(t, "demo.golden", demo)
 	lines := strings.Split(demo, "\n")
 	for _, line := range lines {
@@ -171,9 +174,9 @@ func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
 	start, _, _ := strings.Cut(demo, "\n\n2. ")
 	testrepo.Section(t, *update, "README.md", "demo", "```\n$ make demo\n"+start+"\n```\n")
 
-	compare(t, "tour.golden", strings.Join([]string{run("tour " + filepath.Join(bin, "team")),
-		run("mcpgen matrix ./examples/team/..."), run("visit " + filepath.Join(bin, "inventory")),
-		run("flow " + filepath.Join(bin, "workspace"))}, "\n"))
+	compare(t, "tour.golden", strings.Join([]string{run("tour", filepath.Join(bin, "team")),
+		run("mcpgen", "matrix", "./examples/team/..."),
+		run("visit", filepath.Join(bin, "inventory")), run("flow", filepath.Join(bin, "workspace"))}, "\n"))
 }
 
 // random matches what differs between runs: dates, and identifiers of chains.

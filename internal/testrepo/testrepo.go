@@ -142,19 +142,37 @@ func Section(t testing.TB, update bool, page, name, want string) {
 		want)
 }
 
-// Output runs a command of space-separated words and returns what it prints to standard output.
-func Output(t testing.TB, dir, command string) string {
+// Output runs a command of space-separated words, and of more words that may hold spaces, and
+// returns what it prints to standard output.
+func Output(t testing.TB, dir, command string, more ...string) string {
 	t.Helper()
-	words := strings.Fields(command)
+	words := append(strings.Fields(command), more...)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = dir
+	if words[0] == "git" {
+		cmd.Env = GitEnv(t)
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s%s", command, err, out, &stderr)
+		t.Fatalf("%q: %v\n%s%s", words, err, out, &stderr)
 	}
 	return string(out)
+}
+
+// GitEnv is the environment for git: without its variables, which name another repository in a hook,
+// and without settings of the machine and of the user. It skips a test where there is no git.
+func GitEnv(t testing.TB) []string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "GIT_")
+	})
+	return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM="+os.DevNull,
+		"GIT_CONFIG_GLOBAL="+os.DevNull)
 }
 
 // GoEnv returns a setting of the go command.
@@ -180,7 +198,7 @@ func Environment(t testing.TB) []string {
 func Scripts(t testing.TB, update bool, nested ...string) testscript.Params {
 	t.Helper()
 	root, bin, settings := Root(t), t.TempDir(), Environment(t)
-	Output(t, root, "go build -o "+bin+" ./cmd/mcpgen")
+	Output(t, root, "go build -o", bin, "./cmd/mcpgen")
 	return testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       update,
