@@ -17,7 +17,7 @@ import (
 // root: a thread may lay down its rights over files alone (setfsuid(2)), and root's go with them.
 func TestNoWritePermission(t *testing.T) {
 	dir := t.TempDir()
-	for up := dir; up != os.TempDir() && up != "/"; up = filepath.Dir(up) {
+	for _, up := range []string{dir, filepath.Dir(dir)} { // the folder of the test alone
 		if err := os.Chmod(up, 0o555); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 var children = map[string]func(path string) error{"write": writeUntilKilled, "full": fill}
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // others may not write to the folders of tests
 	do, found := children[os.Getenv("AUDIT_CHILD")]
 	if !found {
 		os.Exit(m.Run())

@@ -161,7 +161,8 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "granted")
-	if err := os.WriteFile(name, []byte("granted "), 0o644); err != nil {
+	err := errors.Join(os.WriteFile(name, []byte("granted "), 0o644), os.Chmod(name, 0o644))
+	if err != nil {
 		t.Fatal(err)
 	}
 	passable(t, filepath.Dir(name))
