@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -428,6 +429,7 @@ func packagesOf(t *testing.T, args ...string) []listed {
 	cmd := exec.Command("go", append([]string{"list",
 		"-json=ImportPath,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
 	cmd.Dir = testrepo.Root(t)
+	cmd.Env = append(cmd.Environ(), "GOWORK="+filepath.Join(cmd.Dir, "go.work"))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", cmd, err)

@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -56,7 +57,8 @@ func TestLongRunningToolsByCurl(t *testing.T) {
 	shell := func(script string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "sh", "-eu")
-		cmd.Stdin = strings.NewReader(script)
+		cmd.Stdin, cmd.Env = strings.NewReader(script), append(os.Environ(), "NO_PROXY=*",
+			"no_proxy=*")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
