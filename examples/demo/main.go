@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/examples/internal/visitor"
@@ -264,7 +265,7 @@ func copyPackage(dir, source string) error {
 		return err
 	}
 	return visitor.WriteFiles(dir, map[string]string{"go.sum": string(sum),
-		"go.mod": strings.ReplaceAll(string(mod), "=> ..", "=> "+root)})
+		"go.mod": strings.ReplaceAll(string(mod), "=> ..", "=> "+strconv.Quote(root))})
 }
 
 // command runs a command in the folder of the run and returns what it prints.

@@ -190,35 +190,35 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 	file := demonstration(t)
 	missing := filepath.Join(t.TempDir(), "missing.db")
 	db := testdb.SQLite(t)
+	files := map[string]string{"FILE": file, "MISSING": missing, "DB": db.File}
 	for line, want := range map[string]string{
-		"":                                      "want one of -http, -stdio and -doctor",
-		"-stdio -doctor":                        "want one of -http, -stdio and -doctor",
-		"-stdio":                                "-stdio needs -as",
-		"-http 127.0.0.1:0":                     "-http needs -issuer",
-		"-doctor -issuer https://login":         "-issuer needs -http",
-		"-doctor -scope tools":                  "-scope needs -http",
-		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
-		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
-		"-doctor -django sqlite:x -netbox y":    "want one host",
-		"-stdio -as x -netbox-release 9":        "want 4.4 for it and later, 4.3,",
-		"-doctor -client x":                     "want CLIENT=USER",
-		"-doctor -denial loud":                  "-denial loud: want conceal or forbid",
-		"-doctor more":                          `"more": want flags only`,
-		"-nonsense":                             "flag provided but not defined",
-		"-stdio -as bob -db " + file:            `the host has no active user "bob"`,
-		"-stdio -as ada -role Boss -db " + file: `the principal's role is "Boss"`,
-		"-doctor -client a=gone -db " + file:    `the host has no active user "gone"`,
-		"-doctor -db " + db.File: db.File +
+		"":                                    "want one of -http, -stdio and -doctor",
+		"-stdio -doctor":                      "want one of -http, -stdio and -doctor",
+		"-stdio":                              "-stdio needs -as",
+		"-http 127.0.0.1:0":                   "-http needs -issuer",
+		"-doctor -issuer https://login":       "-issuer needs -http",
+		"-doctor -scope tools":                "-scope needs -http",
+		"-http x -issuer y -as ada":           "-as and -role go with -stdio and -doctor",
+		"-http x -issuer y -role Admin":       "-as and -role go with -stdio and -doctor",
+		"-doctor -django sqlite:x -netbox y":  "want one host",
+		"-stdio -as x -netbox-release 9":      "want 4.4 for it and later, 4.3,",
+		"-doctor -client x":                   "want CLIENT=USER",
+		"-doctor -denial loud":                "-denial loud: want conceal or forbid",
+		"-doctor more":                        `"more": want flags only`,
+		"-nonsense":                           "flag provided but not defined",
+		"-stdio -as bob -db $FILE":            `the host has no active user "bob"`,
+		"-stdio -as ada -role Boss -db $FILE": `the principal's role is "Boss"`,
+		"-doctor -client a=gone -db $FILE":    `the host has no active user "gone"`,
+		"-doctor -db $DB": db.File +
 			" has no tables of a host; write a demonstration",
-		"-doctor -db " + missing: missing +
+		"-doctor -db $MISSING": missing +
 			" does not exist; write a demonstration to the file of -db with -seed, or name",
-		"-stdio -as ada -db " + missing: missing +
+		"-stdio -as ada -db $MISSING": missing +
 			" does not exist; write a demonstration",
 		"-doctor -db /dev/null/file": "/dev/null/file: not a directory",
-		"-doctor -django sqlite:" + missing: missing +
+		"-doctor -django sqlite:$MISSING": missing +
 			" does not exist",
-		"-doctor -as gone -db " +
-			file: "-doctor found problems: 1 of 1",
+		"-doctor -as gone -db $FILE": "-doctor found problems: 1 of 1",
 		"-seed -db /no/such/place/file": "inventory " +
 			"/no/such/place/file",
 		"-http x -issuer https://login": "-http needs " +
@@ -228,10 +228,14 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 			"the URL of the server as clients write it, such as https://NAME/mcp",
 		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login": "-issuer " +
 			"https://login, -audience x and the flags of claims: oidc: Resource.URL",
-		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " +
-			file: "http://127.0.0.1:1",
+		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db $FILE": "http:" +
+			"//127.0.0.1:1",
 	} {
-		err := run(t.Context(), io.Discard, strings.Fields(line))
+		words := strings.Fields(line)
+		for i, word := range words {
+			words[i] = os.Expand(word, func(name string) string { return files[name] })
+		}
+		err := run(t.Context(), io.Discard, words)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}

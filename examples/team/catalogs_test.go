@@ -1,11 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,12 +56,9 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 						}
 					}
 				}
-				server := exec.Command(os.Args[0])
-				server.Env = append(os.Environ(),
-					fmt.Sprintf("TEAM_SERVE=-db %s -store %s -stdio %s",
-						filepath.Join(t.TempDir(), "team.db"), kept, caller))
-				res, err := connect(t, &mcp.CommandTransport{Command: server},
-					"2025-11-25").ListTools(t.Context(),
+				server := stdio("-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept,
+					"-stdio", caller)
+				res, err := connect(t, server, "2025-11-25").ListTools(t.Context(),
 					&mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
 				if err != nil {
 					t.Fatal(err)

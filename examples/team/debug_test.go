@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,10 +17,7 @@ func TestDebugToolsAreThereForAdminsWhereTheFlagIsSet(t *testing.T) {
 	for transport, connection := range map[string]func(caller string) mcp.Transport{
 		"http": func(caller string) mcp.Transport { return transport(web, caller) },
 		"stdio": func(caller string) mcp.Transport {
-			server := exec.Command(os.Args[0])
-			server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-debug -db %s -stdio %s",
-				filepath.Join(t.TempDir(), "team.db"), caller))
-			return &mcp.CommandTransport{Command: server}
+			return stdio("-debug", "-db", filepath.Join(t.TempDir(), "team.db"), "-stdio", caller)
 		},
 	} {
 		for _, caller := range []string{"ada", "mara"} {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv("TEAM_SERVE"); args != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		if err := run(ctx, strings.Split(args, " ")); err != nil {
+		if err := run(ctx, strings.Split(args, "\n")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -133,17 +133,21 @@ func TestEveryRoleAndToolOverHTTP(t *testing.T) {
 	}
 }
 
+// stdio runs the server as a process of a client.
+func stdio(flags ...string) *mcp.CommandTransport {
+	server := exec.Command(os.Args[0])
+	server.Env = append(os.Environ(), "TEAM_SERVE="+strings.Join(flags, "\n"))
+	return &mcp.CommandTransport{Command: server}
+}
+
 func TestEveryRoleAndToolOverStdio(t *testing.T) {
 	file := newDirectory(t)
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, era := range eras {
 			for _, caller := range callers {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {
-					server := exec.Command(os.Args[0])
-					server.Env = append(os.Environ(),
-						fmt.Sprintf("TEAM_SERVE=-anonymous -db %s -denial %s -stdio %s", file,
-							denialName(denial), caller))
-					session := connect(t, &mcp.CommandTransport{Command: server}, era)
+					session := connect(t, stdio("-anonymous", "-db", file, "-denial",
+						denialName(denial), "-stdio", caller), era)
 					visit(t, session, caller, denial, false)
 					visitOffers(t, session, caller, denial, false)
 				})
@@ -166,11 +170,8 @@ func TestListAllListsEverythingAndAllowsNoMore(t *testing.T) {
 	flags := []string{"-anonymous", "-list-all", "-db", newDirectory(t)}
 	web := start(t, flags...)
 	for _, caller := range callers {
-		server := exec.Command(os.Args[0])
-		server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=%s -stdio %s",
-			strings.Join(flags, " "), caller))
 		for _, session := range []*mcp.ClientSession{connectHTTP(t, web.Base+"/mcp", caller, ""),
-			connect(t, &mcp.CommandTransport{Command: server}, "")} {
+			connect(t, stdio(append(flags, "-stdio", caller)...), "")} {
 			visit(t, session, caller, access.Forbid, true)
 			visitOffers(t, session, caller, access.Forbid, true)
 		}

@@ -26,7 +26,7 @@ const served = "WORKSPACE_SERVE"
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	if args := os.Getenv(served); args != "" {
-		if err := run(context.Background(), strings.Split(args, " ")); err != nil {
+		if err := run(context.Background(), strings.Split(args, "\n")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

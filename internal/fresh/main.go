@@ -236,15 +236,16 @@ func (m *machine) run(ctx context.Context, text string) (used usage, err error) 
 	modules, build := size(m.modules), size(m.build)
 	began := time.Now()
 	fmt.Fprintln(m.log, "$", text)
-	text = strings.Replace(text, address, m.origin, 1)
+	text = strings.Replace(text, address, `"$ORIGIN"`, 1)
 	serves := text == "go run ."
 	if serves {
 		text = "exec " + text
 	} else {
-		text += " && pwd -P >" + filepath.Join(m.folder, "pwd")
+		text += ` && pwd -P >"$FOLDER/pwd"`
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = m.work, m.env, m.log, m.log
+	cmd.Dir, cmd.Stdout, cmd.Stderr = m.work, m.log, m.log
+	cmd.Env = append(slices.Clip(m.env), "ORIGIN="+m.origin, "FOLDER="+m.folder)
 	if serves {
 		err = m.serve(ctx, cmd)
 	} else {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"golang.org/x/mod/modfile"
 )
 
 // Module is the path of each module that Write makes.
@@ -29,7 +31,8 @@ func Write(dir, root string, packages, tools int) error {
 		if name == "go.mod" {
 			own := moduleLine.FindSubmatch(text)[1]
 			text = moduleLine.ReplaceAll(text, []byte("module "+Module))
-			text = fmt.Appendf(text, "\nrequire %s v0.0.0\n\nreplace %s => %s\n", own, own, root)
+			text = fmt.Appendf(text, "\nrequire %s v0.0.0\n\nreplace %s => %s\n", own, own,
+				modfile.AutoQuote(root))
 		}
 		if err := write(filepath.Join(dir, name), text); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +22,8 @@ func adopter(t *testing.T, gomod, source string) func(args ...string) string {
 	for name, text := range map[string]string{
 		"main.go": source,
 		"go.mod": "module example.com/adopter\n\ngo 1.26.0\n\nrequire " + testrepo.Module +
-			" v0.0.0\n\nreplace " + testrepo.Module + " => " + testrepo.Root(t) + "\n\n" + gomod,
+			" v0.0.0\n\nreplace " + testrepo.Module + " => " +
+			strconv.Quote(testrepo.Root(t)) + "\n\n" + gomod,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -35,10 +35,10 @@ func sarifSchema(t *testing.T) *jsonschema.Schema {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource("sarif.json", document); err != nil {
+	if err := compiler.AddResource("test:///sarif.json", document); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile("sarif.json")
+	schema, err := compiler.Compile("test:///sarif.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package testrepo
 
 import (
 	"bytes"
+	"cmp"
 	"net"
 	"os"
 	"os/exec"
@@ -43,6 +44,7 @@ type Walk struct {
 	address string
 	output  string // of the last commands
 	stop    func() // the server that runs
+	again   bool   // the address was another's once
 }
 
 // checkout is the checkout in pages. A walk uses its absolute path: the go command compiles mcpgen
@@ -138,9 +140,11 @@ func cutLast(text string) (first, last string, several bool) {
 }
 
 func (w *Walk) command(text string) *exec.Cmd {
-	actual := strings.NewReplacer(listening, w.address, checkout, "="+Root(w.t))
+	actual := strings.NewReplacer(listening, w.address, checkout, `="$CHECKOUT"`)
 	cmd := exec.Command("sh", "-ec", actual.Replace(text))
-	cmd.Dir, cmd.Env = w.Dir, append(os.Environ(), "CI=true") // without mcpgen's run cache
+	direct := "127.0.0.1," + cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy"))
+	cmd.Dir, cmd.Env = w.Dir, append(os.Environ(), "CHECKOUT="+Root(w.t), "NO_PROXY="+direct,
+		"no_proxy="+direct, "CI=true") // CI is without mcpgen's run cache
 	return cmd
 }
 
@@ -174,6 +178,11 @@ func (w *Walk) serve(command string) {
 		select {
 		case <-again.C:
 		case <-ended:
+			if !w.again && strings.Contains(log.String(), "address already in use") {
+				w.again = true
+				w.serve(command)
+				return
+			}
 			w.t.Fatalf("%s ended:\n%s", command, &log)
 		case <-late:
 			w.t.Fatalf("%s does not listen", command)

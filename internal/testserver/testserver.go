@@ -21,13 +21,13 @@ type Process struct {
 	log  bytes.Buffer
 }
 
-// Start runs the test's own program as a server, with flags in an environment variable, separated
-// by spaces. Its TestMain serves if the variable is set.
+// Start runs the test's own program as a server, with flags in an environment variable, one a
+// line. Its TestMain serves if the variable is set.
 func Start(t testing.TB, variable string, flags ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	flags = append([]string{"-addr", "127.0.0.1:0"}, flags...)
-	cmd.Env = append(os.Environ(), variable+"="+strings.Join(flags, " "))
+	cmd.Env = append(os.Environ(), variable+"="+strings.Join(flags, "\n"))
 	return Run(t, cmd)
 }
 

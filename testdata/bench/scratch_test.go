@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,8 +34,9 @@ func newScratch(t testing.TB) scratch {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(mod), "module github.com/mcpgen/mcpgen/testdata/bench")
+	quoted := func(path string) string { return strconv.Quote(root + path[len("../.."):]) }
 	s.write(t, "go.mod", "module example.com/scratch"+
-		strings.ReplaceAll(rest, "=> ../..", "=> "+root))
+		regexp.MustCompile(`\.\./\.\.\S*`).ReplaceAllStringFunc(rest, quoted))
 	s.write(t, "go.sum", string(sum))
 	return s
 }

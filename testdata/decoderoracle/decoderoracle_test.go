@@ -58,10 +58,10 @@ func judge(t *testing.T, schema string) *jsonschema.Schema {
 			return nil
 		}})
 	}
-	if err := c.AddResource("schema.json", doc); err != nil {
+	if err := c.AddResource("test:///schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("schema.json")
+	s, err := c.Compile("test:///schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

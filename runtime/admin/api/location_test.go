@@ -159,7 +159,7 @@ func TestNullIsAbsenceWhereAMemberIsOptional(t *testing.T) {
 	var doc described
 	must(0, json.Unmarshal([]byte(text), &doc))
 	compiler := jsonschema.NewCompiler()
-	must(0, compiler.AddResource("doc.json",
+	must(0, compiler.AddResource("doc:///doc.json",
 		must(jsonschema.UnmarshalJSON(strings.NewReader(text)))))
 	tried := 0
 	for _, op := range w.operations() {
@@ -177,7 +177,7 @@ func TestNullIsAbsenceWhereAMemberIsOptional(t *testing.T) {
 			sent = strings.NewReplacer("public/%d", fmt.Sprint("public/thing ", w.n), "%d",
 				fmt.Sprint(w.n), "ORG", fmt.Sprint(w.acme.ID)).Replace(sent)
 			schema := must(compiler.Compile(fmt.Sprintf(
-				"doc.json#/paths/%s/%s/requestBody/content/%s/schema",
+				"doc:///doc.json#/paths/%s/%s/requestBody/content/%s/schema",
 				strings.ReplaceAll(op.path, "/", "~1"), strings.ToLower(op.method),
 				strings.ReplaceAll(media, "/", "~1"))))
 			return w.send("root", op.method, at(op.path, w.acme.ID, w.lab.ID, id), sent,

@@ -130,12 +130,12 @@ func TestDocumentIsSound(t *testing.T) {
 	}
 	// Every schema compiles, and every reference leads somewhere.
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("doc.json",
+	if err := compiler.AddResource("doc:///doc.json",
 		must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
 		t.Fatal(err)
 	}
 	compile := func(pointer string) {
-		if _, err := compiler.Compile("doc.json#" + pointer); err != nil {
+		if _, err := compiler.Compile("doc:///doc.json#" + pointer); err != nil {
 			t.Errorf("%s: %v", pointer, err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestResponsesAreAsInTheDocument(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	text := w.send("stranger", "GET", api.PathOpenAPI, "").body
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("doc.json",
+	if err := compiler.AddResource("doc:///doc.json",
 		must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestResponsesAreAsInTheDocument(t *testing.T) {
 				if response.Content[media].Schema == nil {
 					continue
 				}
-				schema, err := compiler.Compile(fmt.Sprintf("doc.json#%s/content/%s/schema", where,
+				schema, err := compiler.Compile(fmt.Sprintf("doc:///doc.json#%s/content/%s/schema", where,
 					strings.ReplaceAll(media, "/", "~1")))
 				if err != nil {
 					t.Fatal(err)

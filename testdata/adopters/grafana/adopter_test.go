@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -331,7 +332,7 @@ func scratch(t *testing.T, dir string) {
 	const name = "github.com/mcpgen/mcpgen"
 	module := strings.Replace(read(t, filepath.Join(root, "go.mod")), name, "example.com/scratch", 1)
 	create(t, filepath.Join(dir, "go.mod"), module+
-		"\nrequire "+name+" v0.0.0\nreplace "+name+" => "+root+"\n")
+		"\nrequire "+name+" v0.0.0\nreplace "+name+" => "+strconv.Quote(root)+"\n")
 	create(t, filepath.Join(dir, "go.sum"), read(t, filepath.Join(root, "go.sum")))
 	create(t, filepath.Join(dir, "main.go"), wholeMain)
 	if err := os.Mkdir(filepath.Join(dir, "whole"), 0o777); err != nil {
