@@ -176,7 +176,8 @@ func TestDemoAndTourPrintTheirGoldenOutput(t *testing.T) {
 
 	compare(t, "tour.golden", strings.Join([]string{run("tour", filepath.Join(bin, "team")),
 		run("mcpgen", "matrix", "./examples/team/..."),
-		run("visit", filepath.Join(bin, "inventory")), run("flow", filepath.Join(bin, "workspace"))}, "\n"))
+		run("visit", filepath.Join(bin, "inventory")),
+		run("flow", filepath.Join(bin, "workspace"))}, "\n"))
 }
 
 // random matches what differs between runs: dates, and identifiers of chains.

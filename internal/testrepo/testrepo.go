@@ -161,8 +161,8 @@ func Output(t testing.TB, dir, command string, more ...string) string {
 	return string(out)
 }
 
-// GitEnv is the environment for git: without its variables, which name another repository in a hook,
-// and without settings of the machine and of the user. It skips a test where there is no git.
+// GitEnv is the environment for git: without its variables, which name another repository in a
+// hook, and without settings of the machine and of the user. It skips a test where there is no git.
 func GitEnv(t testing.TB) []string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil && os.Getenv("CI") != "true" {

@@ -255,7 +255,8 @@ func TestResponsesAreAsInTheDocument(t *testing.T) {
 				if response.Content[media].Schema == nil {
 					continue
 				}
-				schema, err := compiler.Compile(fmt.Sprintf("doc:///doc.json#%s/content/%s/schema", where,
+				schema, err := compiler.Compile(fmt.Sprintf(
+					"doc:///doc.json#%s/content/%s/schema", where,
 					strings.ReplaceAll(media, "/", "~1")))
 				if err != nil {
 					t.Fatal(err)
