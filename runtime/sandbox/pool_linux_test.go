@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,7 +120,9 @@ func children(t testing.TB) []int { return childrenOf(t, os.Getpid()) }
 func childrenOf(t testing.TB, pid int) (all []int) {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return nil // it has ended
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range tasks {
@@ -573,6 +576,10 @@ func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
 	if err = errors.Join(err, server.Start()); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { // also if the test fails
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}()
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -580,7 +587,9 @@ func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
 	for below := childrenOf(t, server.Process.Pid); len(below) > 0; below = below[1:] {
 		below = append(below, childrenOf(t, below[0])...)
 		fd, err := unix.PidfdOpen(below[0], 0)
-		if err != nil {
+		if errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		} else if err != nil {
 			t.Fatal(err)
 		}
 		defer unix.Close(fd)
