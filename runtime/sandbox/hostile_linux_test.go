@@ -578,15 +578,19 @@ func tagged(t *testing.T, tag string) (all []string) {
 	return all
 }
 
-// zombies returns the children of this process that ended and were not waited for.
+// zombies returns the children of this process that ended, and that nothing waits for.
 func zombies(t *testing.T) (all []string) {
 	t.Helper()
-	for _, child := range children(t) {
-		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); err == nil &&
-			strings.Contains(string(b), ") Z ") {
-			all = append(all, strconv.Itoa(child))
+	settles(func() bool {
+		all = nil
+		for _, child := range children(t) {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); err == nil &&
+				strings.Contains(string(b), ") Z ") {
+				all = append(all, strconv.Itoa(child))
+			}
 		}
-	}
+		return all == nil
+	})
 	return all
 }
 

@@ -92,7 +92,11 @@ func leavesNothing(t testing.TB) {
 		}) {
 			t.Errorf("there are %d descriptors, %d before", after, before)
 		}
-		if left := children(t); len(left) > 0 {
+		var left []int
+		if !settles(func() bool {
+			left = children(t)
+			return left == nil
+		}) {
 			t.Errorf("there are processes left: %v", left)
 		}
 	})
