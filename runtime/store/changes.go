@@ -71,7 +71,7 @@ func (s *Store) Changes(ctx context.Context) <-chan Change {
 	out, box := make(chan Change), &mailbox{signal: make(chan struct{}, 1)}
 	var attending sync.WaitGroup
 	attending.Go(func() { s.attend(ctx, box) })
-	go func() {
+	s.follow(func() {
 		defer close(out)
 		defer attending.Wait()
 		defer cancel()
@@ -92,7 +92,7 @@ func (s *Store) Changes(ctx context.Context) <-chan Change {
 				return
 			}
 		}
-	}()
+	})
 	return out
 }
 

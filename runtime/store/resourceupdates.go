@@ -84,7 +84,7 @@ func (s *Store) FollowUpdates(ctx context.Context) <-chan string {
 	} else {
 		s.updates.add(due)
 	}
-	go func() {
+	s.follow(func() {
 		defer close(out)
 		defer listening.Wait()
 		defer s.updates.remove(due)
@@ -112,7 +112,7 @@ func (s *Store) FollowUpdates(ctx context.Context) <-chan string {
 				return
 			}
 		}
-	}()
+	})
 	return out
 }
 

@@ -104,13 +104,30 @@ func TestFollowerThatMissesUpdatesGetsAnEmptyURI(t *testing.T) {
 	})
 }
 
-func TestUpdatesEndWithTheStore(t *testing.T) {
+// A follower that reads the database after Close would hold its files open.
+func TestFollowersHaveEndedWhenTheStoreIsClosed(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
-		updates := followUpdates(t, s)
+		updates, changes := followUpdates(t, s), s.Changes(t.Context())
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for range updates { // until it is closed
+		select {
+		case _, open := <-updates:
+			if open {
+				t.Error("an update follows")
+			}
+		default:
+			t.Error("a follower of updates has not ended")
+		}
+		select {
+		case _, open := <-changes:
+			if open {
+				t.Error("a change follows")
+			}
+		default:
+			t.Error("a follower of changes has not ended")
+		}
+		for range s.Changes(t.Context()) { // one of a closed store ends as well
 		}
 		if err := s.PublishUpdate(t.Context(), "a"); err == nil {
 			t.Error("a closed store publishes")

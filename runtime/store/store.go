@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,9 @@ type Store struct {
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
+
+	starting  sync.Mutex     // held while a follower starts
+	following sync.WaitGroup // followers that read the database
 }
 
 // Open opens the database of a URL and migrates it to the newest version. A missing SQLite file
@@ -165,9 +169,12 @@ func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
 	return now, nil
 }
 
-// Close ends all [Store.Changes] and closes the database.
+// Close ends all [Store.Changes] and [Store.FollowUpdates], and closes the database.
 func (s *Store) Close() error {
-	s.close()
+	s.starting.Lock()
+	s.close() // no follower starts from now on
+	s.starting.Unlock()
+	s.following.Wait()
 	// Events that are being written are committed. No event follows them.
 	err := s.together.Alone(context.Background(), func() error { return nil })
 	err = errors.Join(err, s.writes.Close())
@@ -178,6 +185,17 @@ func (s *Store) Close() error {
 		return fmt.Errorf("store: close: %w", err)
 	}
 	return nil
+}
+
+// follow runs a follower, which ends with s.closing, in a goroutine that Close waits for.
+func (s *Store) follow(do func()) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.closing.Err() != nil {
+		go do() // every read of it fails
+		return
+	}
+	s.following.Go(do)
 }
 
 // Migrate migrates the database of a URL forward or back to a version, completely or not at all.
