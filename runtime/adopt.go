@@ -34,25 +34,23 @@ import (
 //     clients are notified of changes of what they see, and of nothing else.
 //   - A completion has the rule of its reference. Custom methods are refused.
 //   - Without a rule, a tool, prompt or resource is refused, also if it is added later.
+//   - A resource or template that is added later, and answers a URI in place of another, needs a
+//     rule of its own.
 //   - If a URI matches several resources, an exact one comes first, then a template of a toolset,
 //     then the first of the server's own templates in the order of their text, as in go-sdk. A
 //     template matches no URI of more than 8000 bytes.
 //
 // Your program keeps control of the server, so there are limits:
 //
-//   - Middleware that is added after Adopt runs outside the guard and can answer first.
+//   - Middleware that is added after Adopt runs behind the guard, and gets an empty result.
 //   - A tool that is replaced later runs once it is allowed; one of a toolset cannot be replaced.
-//     A resource or template that is added later may answer for a URI that has the rule of a
-//     template.
 //   - A tool counts as readonly by the readOnlyHint that it has when Adopt is called.
 //   - Clients subscribe to its resources by its SubscribeHandler and UnsubscribeHandler. Its
 //     ResourceUpdated notifies the subscribers that may read the resource, of this process only;
 //     [Server.ResourceUpdated] notifies those of every replica.
 //   - Its own tools, prompts and resources have no time limit but the end of the caller's
 //     credential. It has 10 seconds to list, and a list that fails is an error for the client.
-//   - go-sdk checks a schema with x-mcp-header before the guard, which distinguishes such a tool
-//     from an unknown one. The same holds for a refused custom method. The time for a long URI
-//     distinguishes a hidden template of the server from an unknown one.
+//   - The time for a long URI distinguishes a hidden template of the server from an unknown one.
 //   - Its instructions are sent like Options.Instructions, which replace them. They are not checked
 //     before the first handshake.
 //   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
@@ -100,8 +98,8 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	own.remove(server, replaced)
 	for _, k := range request.Kinds {
 		if names := replaced[k]; len(names) > 0 {
-			opts.Logger.Info("toolsets replace "+k.String()+"s of the adopted server",
-				k.String()+"s", names)
+			opts.Logger.Info("toolsets replace "+k.String()+"s of the adopted server, whose middleware "+
+				"is not called for these", k.String()+"s", names)
 		}
 		table := s.table.Of(k)
 		refused := slices.DeleteFunc(own.names(k), func(name string) bool {
@@ -119,12 +117,13 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 
 // adopted is what an adopted server serves by itself, by name, URI or URI template.
 type adopted struct {
-	info      *mcp.Implementation // nil without an adopted server
-	has       *mcp.ServerCapabilities
-	tools     map[string]*mcp.Tool
-	prompts   map[string]*mcp.Prompt
-	resources map[string]*mcp.Resource
-	templates map[string]*mcp.ResourceTemplate
+	info         *mcp.Implementation // nil without an adopted server
+	has          *mcp.ServerCapabilities
+	instructions string
+	tools        map[string]*mcp.Tool
+	prompts      map[string]*mcp.Prompt
+	resources    map[string]*mcp.Resource
+	templates    map[string]*mcp.ResourceTemplate
 
 	listed map[access.Kind][]string // names of all of these at adoption, and of conditional ones
 	// conditional are the names that Options.Adopt.Conditional means, apart from replaced ones.
@@ -198,6 +197,7 @@ func adoptedOf(server *mcp.Server) (own adopted, err error) {
 	if own.info = client.InitializeResult().ServerInfo; own.info == nil {
 		own.info = &mcp.Implementation{}
 	}
+	own.instructions = client.InitializeResult().Instructions
 	has := client.InitializeResult().Capabilities
 	own.has = has
 	own.tools = collect(&err, has.Tools != nil, client.Tools(ctx, nil),
@@ -401,13 +401,13 @@ func (s *Server) isAdopted() func(access.Kind, string) bool {
 
 // listedByAdopted returns the func of [discovery.ListChangedConfig] for some kinds.
 func (s *Server) listedByAdopted(kinds []access.Kind) func(context.Context, request.Session,
-	map[string]any) (*discovery.Items, bool) {
+	map[string]any) (*discovery.Items, error) {
 	if len(kinds) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, to request.Session, meta map[string]any) (*discovery.Items,
-		bool) {
-		return s.bridge.Listed(ctx, to, meta, kinds)
+		error) {
+		return s.sessions.Listed(ctx, to, meta, kinds)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -87,7 +88,7 @@ func TestChangesOfAnAdoptedServerAreNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	// Middleware added later stands outside of the guard's, and sees when go-sdk has sent.
+	// Sending middleware shows when go-sdk has sent.
 	sent := make(chan string, 10)
 	server.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -125,15 +126,15 @@ func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
 	s := adopt(t, server, runtime.Options{Audit: sink},
 		map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
 	url := serve(t, s)
-	exits := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "tools/list" {
+	exits := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/list" {
 				goruntime.Goexit()
 			}
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
-	url2 := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{exits}},
+	url2 := serve(t, newServer(t, runtime.Options{Interceptors: []intercept.Middleware{exits}},
 		directory(&desk{})))
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)

@@ -162,7 +162,7 @@ func TestToolsetsReplaceWhatTheAdoptedServerHas(t *testing.T) {
 
 	var log journal
 	server := existing("old")
-	// go-sdk checks the headers of a tool that it has before the guard.
+	// The bound header is that of the old tool alone.
 	server.AddTool(&mcp.Tool{Name: "update", InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

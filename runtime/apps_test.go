@@ -70,7 +70,7 @@ func readsBoard(t *testing.T, endpoint, user, era string) bool {
 func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}, {SDKOnly: true}} {
+		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}} {
 			source := &shelf{}
 			options.Catalogs = source
 			s := newServer(t, options, boards())

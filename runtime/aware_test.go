@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -190,8 +191,8 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	}
 }
 
-// Each message of a caller reads the host once, whatever it is about, at both doors and over both
-// transports. A message about a hidden tool costs the same as one about a tool that does not exist.
+// Each message of a caller reads the host once, whatever it is about, over both transports. A
+// message about a hidden tool costs the same as one about a tool that does not exist.
 func TestEachMessageReadsTheHostOnce(t *testing.T) {
 	t.Parallel()
 	type message struct{ method, name, params string }
@@ -214,46 +215,40 @@ func TestEachMessageReadsTheHostOnce(t *testing.T) {
 			`"argument":{"name":"a","value":"b"}`},
 		{unknown, "", ""},
 	}
-	for _, sdkOnly := range []bool{false, true} {
-		for _, era := range eras {
-			all := messages
-			if era != "2026-07-28" {
-				all = append(slices.Clone(all), message{"ping", "", ""},
-					message{"logging/setLevel", "", `"level":"error"`})
-			} else {
-				// In a session, another catalog has the client checked as well.
-				all = append(slices.Clone(all), message{"server/discover", "", ""},
-					message{"tools/list", "", `"catalog":"kit"`})
-			}
-			h := newHost(nil)
-			h.set("ada", "dcim.view_device?")
-			s := aware(t, h, runtime.Options{SDKOnly: sdkOnly, Anonymous: true})
-			url := serve(t, s)
-			ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Admin"}
-			for name, c := range map[string]*listener{
-				"http":  overHTTP(t, url, "ada_Admin", era),
-				"stdio": overPipe(t, s, ada, era),
-			} {
-				for _, m := range all {
-					want := 1
-					if m.method == unknown && name == "stdio" {
-						want = 0 // go-sdk refuses it before the guard
-					}
-					before := h.times("ada")
-					c.ask(t, m.method, m.name, m.params)
-					if n := h.times("ada") - before; n != want {
-						t.Errorf("%s, %s, SDKOnly %v: %d queries for %v", era, name, sdkOnly, n, m)
-					}
+	for _, era := range eras {
+		all := messages
+		if era != "2026-07-28" {
+			all = append(slices.Clone(all), message{"ping", "", ""},
+				message{"logging/setLevel", "", `"level":"error"`})
+		} else {
+			// In a session, another catalog has the client checked as well.
+			all = append(slices.Clone(all), message{"server/discover", "", ""},
+				message{"tools/list", "", `"catalog":"kit"`})
+		}
+		h := newHost(nil)
+		h.set("ada", "dcim.view_device?")
+		s := aware(t, h, runtime.Options{Anonymous: true})
+		url := serve(t, s)
+		ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Admin"}
+		for name, c := range map[string]*listener{
+			"http":  overHTTP(t, url, "ada_Admin", era),
+			"stdio": overPipe(t, s, ada, era),
+		} {
+			for _, m := range all {
+				before := h.times("ada")
+				c.ask(t, m.method, m.name, m.params)
+				if n := h.times("ada") - before; n != 1 {
+					t.Errorf("%s, %s: %d queries for %v", era, name, n, m)
 				}
 			}
-			nobody := overHTTP(t, url, "", era)
-			before := len(h.asked)
-			for _, m := range all {
-				nobody.ask(t, m.method, m.name, m.params)
-			}
-			if len(h.asked) != before || h.times("") != 0 {
-				t.Errorf("%s: an anonymous caller reads the host: %v", era, h.asked)
-			}
+		}
+		nobody := overHTTP(t, url, "", era)
+		before := len(h.asked)
+		for _, m := range all {
+			nobody.ask(t, m.method, m.name, m.params)
+		}
+		if len(h.asked) != before || h.times("") != 0 {
+			t.Errorf("%s: an anonymous caller reads the host: %v", era, h.asked)
 		}
 	}
 }
@@ -299,39 +294,36 @@ func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
 
 func TestRevokedPermissionIsGoneWithTheNextMessage(t *testing.T) {
 	t.Parallel()
-	for _, sdkOnly := range []bool{false, true} {
-		h := newHost(nil)
-		h.set("ada", "dcim.view_device")
-		s := aware(t, h, runtime.Options{SDKOnly: sdkOnly})
-		url := serve(t, s)
-		for _, era := range eras {
-			ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Viewer"}
-			for name, c := range map[string]*listener{
-				"http":  overHTTP(t, url, "ada_Viewer", era),
-				"stdio": overPipe(t, s, ada, era),
-			} {
-				use := func(held bool) {
-					t.Helper()
-					for _, m := range []struct{ method, name, params string }{
-						{"tools/list", "", ""},
-						{"tools/call", "device_get", `"name":"device_get","arguments":{}`},
-						{"prompts/get", "triage", `"name":"triage"`},
-						{"resources/read", "dcim://devices", `"uri":"dcim://devices"`},
-					} {
-						got := c.ask(t, m.method, m.name, m.params).response(t)
-						if may := got.Error == nil && (m.method != "tools/list" ||
-							strings.Contains(got.text, "device_get")); may != held {
-							t.Errorf("%s, %s, SDKOnly %v: held %v: %s", era, name, sdkOnly, held,
-								got.text)
-						}
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{})
+	url := serve(t, s)
+	for _, era := range eras {
+		ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Viewer"}
+		for name, c := range map[string]*listener{
+			"http":  overHTTP(t, url, "ada_Viewer", era),
+			"stdio": overPipe(t, s, ada, era),
+		} {
+			use := func(held bool) {
+				t.Helper()
+				for _, m := range []struct{ method, name, params string }{
+					{"tools/list", "", ""},
+					{"tools/call", "device_get", `"name":"device_get","arguments":{}`},
+					{"prompts/get", "triage", `"name":"triage"`},
+					{"resources/read", "dcim://devices", `"uri":"dcim://devices"`},
+				} {
+					got := c.ask(t, m.method, m.name, m.params).response(t)
+					if may := got.Error == nil && (m.method != "tools/list" ||
+						strings.Contains(got.text, "device_get")); may != held {
+						t.Errorf("%s, %s: held %v: %s", era, name, held, got.text)
 					}
 				}
-				for _, held := range []bool{true, false, true} {
-					if h.set("ada"); held {
-						h.set("ada", "dcim.view_device")
-					}
-					use(held)
+			}
+			for _, held := range []bool{true, false, true} {
+				if h.set("ada"); held {
+					h.set("ada", "dcim.view_device")
 				}
+				use(held)
 			}
 		}
 	}
@@ -532,16 +524,16 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	var s *runtime.Server
-	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "tools/call" || method == "prompts/get" {
+	middleware := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/call" || m.Method == "prompts/get" {
 				h.set("ada")
 				s.InvalidateCapabilities(nil)
 			}
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
-	s = aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
+	s = aware(t, h, runtime.Options{Interceptors: []intercept.Middleware{middleware}})
 	url := serve(t, s)
 	for _, use := range []struct{ method, params, name string }{{"tools/call",
 		`"name":"device_get","arguments":{}`, "device_get"}, {"prompts/get", `"name":"triage"`,
@@ -583,22 +575,22 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 		})
 		<-began
 	}
-	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method != "tools/call" {
-				return next(ctx, method, req)
+	middleware := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method != "tools/call" {
+				return next(ctx, m)
 			}
 			left(ctx, "middleware")
-			if _, err := next(ctx, method, req); err != nil {
+			if _, err := next(ctx, m); err != nil {
 				return nil, err
 			}
 			h.remove("ada") // the second run finds nobody
 			s.InvalidateCapabilities(nil)
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
 	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
-		Anonymous: true, Middleware: []mcp.Middleware{middleware}},
+		Anonymous: true, Interceptors: []intercept.Middleware{middleware}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 			Table: access.Table{Rules: []access.Rule{{Tool: "look", Public: true}}},

@@ -41,8 +41,8 @@ func valueIn(ctx context.Context) string {
 	return fmt.Sprintf("%v <%s>", ok, token.Reveal())
 }
 
-// valueToolset returns the caller's value by a tool of each door, a prompt, a
-// resource and completions.
+// valueToolset returns the caller's value by a tool of each shape, a prompt, a resource and
+// completions.
 func valueToolset(left chan<- context.Context) toolset.Toolset {
 	tell := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		if left != nil {
@@ -88,26 +88,21 @@ var tellings = []struct{ method, name, params string }{
 
 func TestCallerValueIsThatOfTheMessageAtHand(t *testing.T) {
 	t.Parallel()
-	for _, sdkOnly := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly}, valueToolset(nil))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, "ada-creator", era)
-			for i, m := range tellings {
-				for _, token := range []string{"ada-second", "ada-creator", "ada-third"} {
-					if m.name == "sdk" && era == "2026-07-28" {
-						continue // it needs a session
-					}
-					c.token = token
-					headers := map[string]string{}
-					if era == "2026-07-28" && m.name != "" {
-						headers["Mcp-Name"] = m.name
-					}
-					got := c.ask(t, m.method, m.params, headers)
-					text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(got.body)
-					if !strings.Contains(text, "true <"+token+">") {
-						t.Errorf("%s, SDKOnly %v, %d, %s: %s", era, sdkOnly, i, token, got)
-					}
+	s := newServer(t, runtime.Options{Identity: valued()}, valueToolset(nil))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, "ada-creator", era)
+		for i, m := range tellings {
+			for _, token := range []string{"ada-second", "ada-creator", "ada-third"} {
+				c.token = token
+				headers := map[string]string{}
+				if era == "2026-07-28" && m.name != "" {
+					headers["Mcp-Name"] = m.name
+				}
+				got := c.ask(t, m.method, m.params, headers)
+				text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(got.body)
+				if !strings.Contains(text, "true <"+token+">") {
+					t.Errorf("%s, %d, %s: %s", era, i, token, got)
 				}
 			}
 		}
@@ -154,30 +149,26 @@ func TestCallerValueOnStdio(t *testing.T) {
 		number++
 		return identity.NewValue(identity.NewToken(fmt.Sprintf("stdio-%d", number))), nil
 	}
-	for _, sdkOnly := range []bool{false, true} {
-		number, fails = 0, false
-		s := newServer(t, runtime.Options{StdioValue: value, SDKOnly: sdkOnly,
-			Logger: log.logger()}, valueToolset(nil))
-		talk := stdioTalk(t, s, principalOf("Admin"))
-		ask := func(i int) string {
-			m := tellings[i]
-			text := talk(`{"jsonrpc":"2.0","id":7,"method":"` + m.method + `","params":{` +
-				m.params + `}}`)
-			return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text)
+	s := newServer(t, runtime.Options{StdioValue: value, Logger: log.logger()}, valueToolset(nil))
+	talk := stdioTalk(t, s, principalOf("Admin"))
+	ask := func(i int) string {
+		m := tellings[i]
+		text := talk(`{"jsonrpc":"2.0","id":7,"method":"` + m.method + `","params":{` +
+			m.params + `}}`)
+		return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text)
+	}
+	if talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`); number != 0 {
+		t.Error("a list loads the value")
+	}
+	for i := range tellings {
+		if got := ask(i); !strings.Contains(got, fmt.Sprintf("true <stdio-%d>", i+1)) {
+			t.Errorf("%d: %s", i, got)
 		}
-		if talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`); number != 0 {
-			t.Error("a list loads the value")
-		}
-		for i := range tellings {
-			if got := ask(i); !strings.Contains(got, fmt.Sprintf("true <stdio-%d>", i+1)) {
-				t.Errorf("SDKOnly %v, %d: %s", sdkOnly, i, got)
-			}
-		}
-		fails = true
-		if got := ask(0); !strings.Contains(got, "false <>") ||
-			!strings.Contains(log.String(), "the vault is shut") {
-			t.Errorf("a value that fails: %s\n%s", got, log.String())
-		}
+	}
+	fails = true
+	if got := ask(0); !strings.Contains(got, "false <>") ||
+		!strings.Contains(log.String(), "the vault is shut") {
+		t.Errorf("a value that fails: %s\n%s", got, log.String())
 	}
 }
 
@@ -220,25 +211,21 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 			t.Fatalf("%s: the handler did not run", where)
 		}
 	}
-	for _, sdkOnly := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Identity: valued(), SDKOnly: sdkOnly,
-			StdioValue: func(context.Context) (identity.Value, error) {
-				return identity.NewValue(identity.NewToken("late")), nil
-			}}, valueToolset(left))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, "ada-one", era)
-			c.call(t, "direct", "", nil)
-			gone(era)
-			if era != "2026-07-28" {
-				c.call(t, "sdk", "", nil)
-				gone(era + ", by go-sdk")
-			}
-		}
-		talk := stdioTalk(t, s, principalOf("Admin"))
-		talk(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"direct"}}`)
-		gone("stdio")
+	s := newServer(t, runtime.Options{Identity: valued(),
+		StdioValue: func(context.Context) (identity.Value, error) {
+			return identity.NewValue(identity.NewToken("late")), nil
+		}}, valueToolset(left))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, "ada-one", era)
+		c.call(t, "direct", "", nil)
+		gone(era)
+		c.call(t, "sdk", "", nil)
+		gone(era + ", in go-sdk's shape")
 	}
+	talk := stdioTalk(t, s, principalOf("Admin"))
+	talk(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"direct"}}`)
+	gone("stdio")
 }
 
 // A handler that runs on after its time limit reads the value no longer.

@@ -9,14 +9,15 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Middleware may change what one caller is listed. No other caller gets that.
+// An interceptor may change the list of one caller. No other caller gets the change.
 func TestMetadataThatMiddlewareChangesIsItsCallersOwn(t *testing.T) {
-	change := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := next(ctx, method, req)
+	change := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			res, err := next(ctx, m)
 			if list, ok := res.(*mcp.ListToolsResult); ok && list != nil {
 				caller, _ := runtime.Caller(ctx)
 				for _, tool := range list.Tools {
@@ -34,7 +35,7 @@ func TestMetadataThatMiddlewareChangesIsItsCallersOwn(t *testing.T) {
 		Meta:        `{"example.org/for":{}}`,
 		Icons: []toolset.Icon{{Source: "https://example.org/i",
 			Sizes: []string{"48x48"}}}}}, access.Rule{Tool: "look", Authenticated: true})
-	url := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{change}}, set))
+	url := serve(t, newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change}}, set))
 	for _, user := range []string{"Admin", "Viewer"} {
 		got := newRaw(t, url, tokens[user], eras[0]).ask(t, "tools/list", "", nil).body
 		if own := strings.Count(got, "user-"+user); own != 3 || strings.Count(got, "user-") != own {

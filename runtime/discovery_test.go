@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -118,9 +119,9 @@ func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
 }
 
 func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
-	shout := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := next(ctx, method, req)
+	shout := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			res, err := next(ctx, m)
 			if r, ok := res.(*mcp.ListToolsResult); ok {
 				for _, tool := range r.Tools {
 					tool.Description += "!"
@@ -139,8 +140,8 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 	}
 	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`,
 		Annotations: toolset.Annotations{ReadOnlyHint: true}, Call: nothing}
-	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}),
-		toolsetOf([]toolset.Tool{plain}))
+	s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{shout}},
+		directory(&desk{}), toolsetOf([]toolset.Tool{plain}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	first := c.ask(t, "tools/list", "", nil)
 	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() ||

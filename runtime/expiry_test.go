@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -135,17 +136,17 @@ func TestCallsGivenUpInMiddlewareShareNothingWithTheirAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reached := make(chan struct{}, 8)
-		late := func(next mcp.MethodHandler) mcp.MethodHandler {
-			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-				if method == "tools/call" {
+		late := func(next intercept.Next) intercept.Next {
+			return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+				if m.Method == "tools/call" {
 					<-ctx.Done()
 					time.Sleep(worker.Grace) // when the guard gives up
 					defer func() { reached <- struct{}{} }()
 				}
-				return next(ctx, method, req)
+				return next(ctx, m)
 			}
 		}
-		s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{late},
+		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{late},
 			Identity: shortLived()}, directory(&desk{}))
 		url := serve(t, s)
 		for i := range cap(reached) {

@@ -9,37 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
-	"github.com/mcpgen/mcpgen/runtime/internal/request"
-	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// CarrierKey is where the facts about a message travel, and NilCarrier a carrier that is none.
-const CarrierKey = bridge.CarrierKey
-
-var NilCarrier = bridge.NilCarrier
-
-// MCP is the go-sdk server behind the guard.
-func MCP(s *Server) *mcp.Server { return s.bridge.Server }
-
-// Guarded is the guard around a go-sdk that answers nothing.
-func Guarded(s *Server) mcp.MethodHandler {
-	return s.bridge.Receiving(func(context.Context, string, mcp.Request) (mcp.Result, error) {
-		return nil, nil
-	})
-}
-
-// Carrier is what a transport sends along with a message.
-func Carrier(p access.Principal) *mcp.RequestExtra {
-	info := request.New(identity.Identity{Principal: p}, nil)
-	info.Conn = transport.NewStdioConn(transport.SessionLimits{Total: 1, PerUser: 1},
-		func(request.Session) {})
-	return &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
-}
+// CloseSessions ends all sessions.
+func CloseSessions(s *Server) { s.sessions.CloseSessions() }
 
 // Visible is what a principal is shown, by way of the views that are kept.
 func (s *Server) Visible(p access.Principal) (names []string) {
@@ -67,12 +43,10 @@ func HostQueries(s *Server) int { return s.host.Queries() }
 // ParamsTypes are the params that messages are checked for, by method.
 var ParamsTypes = wire.ParamsTypes()
 
-// CheckParams says what is wrong with params, or nothing.
-func CheckParams(method string, params []byte) string {
-	if err := wire.CheckParams(method, params); err != nil {
-		return string(err.Response(redact.Masker{}))
-	}
-	return ""
+// Refused reports whether a message is refused before its method is looked at.
+func Refused(message string) bool {
+	_, err := wire.CheckMessage([]byte(message), redact.Masker{})
+	return err != nil
 }
 
 // Hasten bounds how long a body may take to come.
@@ -80,7 +54,7 @@ func (s *Server) Hasten(timeout time.Duration) { s.transport.BodyReadTimeout = t
 
 // Linger has answers wait for their notifications as long as that takes, also on a machine that is
 // busy with other tests.
-func (s *Server) Linger() { s.bridge.Guard.Notify.FlushTimeout = time.Hour }
+func (s *Server) Linger() { s.guard.Notify.FlushTimeout = time.Hour }
 
 // VersionOf is the version of a build.
 var VersionOf = versionOf

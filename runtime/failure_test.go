@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -226,7 +227,7 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 	}
 }
 
-// What stands around handlers fails with one line as well, be it of the guard's.
+// The failure of an interceptor has one line in the log as well.
 func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -247,12 +248,11 @@ func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
 	} {
 		var log lines
 		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-			Middleware: []mcp.Middleware{func(next mcp.MethodHandler) mcp.MethodHandler {
-				return func(ctx context.Context, method string, req mcp.Request) (mcp.Result,
-					error) {
+			Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
+				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
 					switch {
-					case method != "tools/call":
-						return next(ctx, method, req)
+					case m.Method != "tools/call":
+						return next(ctx, m)
 					case test.err != nil:
 						return nil, test.err
 					}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -31,7 +32,6 @@ func hostile(c *raw) map[string]string {
 		"a batch":                    "[" + good + "]",
 		"a batch after white space":  " \n[" + good + "]",
 		"an empty batch":             "[]",
-		"a byte order mark":          "\xef\xbb\xbf" + good,
 		"UTF-16":                     "\xff\xfe{\x00}\x00",
 		"invalid UTF-8":              strings.Replace(good, "ada", "a\xffa", 1),
 		"half a surrogate pair":      strings.Replace(good, "ada", `\ud800`, 1),
@@ -50,8 +50,6 @@ func hostile(c *raw) map[string]string {
 		"a trailing comma":            strings.Replace(good, `}}`, `,}}`, 1),
 		"NaN":                         strings.Replace(good, `"ada"`, `NaN`, 1),
 		"an id with a fraction":       strings.Replace(good, `"id":7`, `"id":7.5`, 1),
-		"an id with an exponent":      strings.Replace(good, `"id":7`, `"id":7e0`, 1),
-		"an id beyond 2^53":           strings.Replace(good, `"id":7`, `"id":9007199254740993`, 1),
 		"an id beyond int64": strings.Replace(good, `"id":7`, `"id":99999999999999999999`,
 			1),
 		"an id that is an object": strings.Replace(good, `"id":7`, `"id":{}`, 1),
@@ -92,8 +90,7 @@ func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
 
 func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
 	t.Parallel()
-	// encoding/json would take "Method" for the method; go-sdk, whose reading is the one that
-	// is decided on, does not.
+	// encoding/json would take "Method" for the method.
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	for _, body := range []string{
@@ -424,10 +421,10 @@ func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 			if err := web.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			for door, answer := range answers {
+			for tool, answer := range answers {
 				if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
 					!strings.Contains(got.body, "isError") {
-					t.Errorf("%s, door %d: %s", era, door, got)
+					t.Errorf("%s, tool %d: %s", era, tool, got)
 				}
 			}
 		})
@@ -602,15 +599,15 @@ func TestSubscriptionsReceiveNothing(t *testing.T) {
 func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 100)
-	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if r, ok := req.(*mcp.CallToolRequest); ok {
-				seen <- r.Params.Name
+	change := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if p, ok := m.Params.(*mcp.CallToolParamsRaw); ok {
+				seen <- p.Name
 				// It answers first, for everybody that it sees.
 				return &mcp.CallToolResult{Content: []mcp.Content{
 					&mcp.TextContent{Text: "cached"}}}, nil
 			}
-			res, err := next(ctx, method, req)
+			res, err := next(ctx, m)
 			if r, ok := res.(*mcp.ListToolsResult); ok {
 				for _, tool := range r.Tools {
 					tool.Description = "changed for one caller"
@@ -620,14 +617,14 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 		}
 	}
 	for _, listAll := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{middleware},
+		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change},
 			ListAll: listAll}, directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
-			t.Errorf("middleware answered a refused call: %s", got)
+			t.Errorf("the interceptor answered a refused call: %s", got)
 		}
 		if len(seen) != 0 {
-			t.Errorf("middleware saw a refused call of %s", <-seen)
+			t.Errorf("the interceptor saw a refused call of %s", <-seen)
 		}
 		if got := c.call(t, "get_by_id", ``, nil); !strings.Contains(got.body, "cached") {
 			t.Errorf("%s", got)

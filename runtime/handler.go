@@ -46,7 +46,7 @@ func (s *Server) Handler() http.Handler {
 		exact = "/{$}"
 	}
 	mux.Handle(exact, endpoint)
-	s.bridge.Facts.HTTP.Store(true)
+	s.facts.HTTP.Store(true)
 	s.authenticator.Metadata.Mount(mux, s.opts.Path)
 	if s.beside != nil {
 		beside := endpoint.ServeAdmin(s.beside)
@@ -115,8 +115,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	if !s.active.Open() {
 		return errors.New("the server is shutting down")
 	}
-	s.bridge.Facts.Streams.Add(1)
-	defer s.bridge.Facts.Streams.Add(-1)
+	s.facts.Streams.Add(1)
+	defer s.facts.Streams.Add(-1)
 	caller := identity.Identity{Principal: p, ClientItself: identity.OfClientItself(p)}
 	config, catalogs := s.transport, []string(nil)
 	for _, option := range options {

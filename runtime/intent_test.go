@@ -129,8 +129,6 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 	}{
 		"a server": {runtime.Options{}, map[string]bool{"reads": false, "writes": true,
 			"held": true}},
-		"by go-sdk alone": {runtime.Options{SDKOnly: true}, map[string]bool{"reads": false,
-			"writes": true, "held": true}},
 		// An interceptor may call another tool than the one that was decided.
 		"interceptors": {runtime.Options{Interceptors: []intercept.Middleware{through}},
 			map[string]bool{"reads": true, "writes": true}},
@@ -481,47 +479,43 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 // What a denied request says is not decoded for its event: that has one digest of the text.
 func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 	t.Parallel()
-	for _, sdkOnly := range []bool{false, true} {
-		sink := &keeper{}
-		s := newServer(t, runtime.Options{Audit: sink, SDKOnly: sdkOnly},
-			offering(func(context.Context) {}))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Roleless"], era)
-			for _, test := range []struct{ method, name, params, text string }{
-				{"tools/call", "work",
-					`"name":"work","arguments":{"password": "hunter2","b":[1, 2]}`,
-					`{"password": "hunter2","b":[1, 2]}`},
-				{"tools/call", "unknown", `"name":"unknown","arguments":{"password": "hunter2"}`,
-					`{"password": "hunter2"}`},
-				{"tools/call", "work", `"name":"work"`, ``},
-				{"prompts/get", "greet", `"name":"greet","arguments":{"b": "c","a":"b"}`,
-					`{"b": "c","a":"b"}`},
-				{"prompts/get", "unknown", `"name":"unknown","arguments":{"a": "b"}`, `{"a": "b"}`},
-				{"resources/read", "lib://books/7", `"uri":"lib://books\/7"`, `"lib://books\/7"`},
-				{"resources/read", "lib://unknown", `"uri":"lib://unknown"`, `"lib://unknown"`},
-				{"completion/complete", "",
-					`"ref":{"type":"ref/prompt","name":"greet"},"argument":{"value":"b","name":"a"}`, `{"value":"b","name":"a"}`},
-			} {
-				headers := map[string]string{}
-				if era == "2026-07-28" && test.name != "" {
-					headers["Mcp-Name"] = test.name
-				}
-				sink.taken()
-				c.ask(t, test.method, test.params, headers)
-				events := sink.taken()
-				if len(events) != 1 || events[0].Failure != audit.Denied {
-					t.Fatalf("%s, %s: %+v", era, test.params, events)
-				}
-				var want []audit.Argument
-				if test.text != "" {
-					want = []audit.Argument{{Bytes: len(test.text),
-						Digest: audit.DigestOf([]byte(test.text))}}
-				}
-				if !reflect.DeepEqual(events[0].Arguments, want) {
-					t.Errorf("sdk only %v, %s, %s: %v, want %v", sdkOnly, era, test.params,
-						events[0].Arguments, want)
-				}
+	sink := &keeper{}
+	s := newServer(t, runtime.Options{Audit: sink}, offering(func(context.Context) {}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Roleless"], era)
+		for _, test := range []struct{ method, name, params, text string }{
+			{"tools/call", "work",
+				`"name":"work","arguments":{"password": "hunter2","b":[1, 2]}`,
+				`{"password": "hunter2","b":[1, 2]}`},
+			{"tools/call", "unknown", `"name":"unknown","arguments":{"password": "hunter2"}`,
+				`{"password": "hunter2"}`},
+			{"tools/call", "work", `"name":"work"`, ``},
+			{"prompts/get", "greet", `"name":"greet","arguments":{"b": "c","a":"b"}`,
+				`{"b": "c","a":"b"}`},
+			{"prompts/get", "unknown", `"name":"unknown","arguments":{"a": "b"}`, `{"a": "b"}`},
+			{"resources/read", "lib://books/7", `"uri":"lib://books\/7"`, `"lib://books\/7"`},
+			{"resources/read", "lib://unknown", `"uri":"lib://unknown"`, `"lib://unknown"`},
+			{"completion/complete", "",
+				`"ref":{"type":"ref/prompt","name":"greet"},"argument":{"value":"b","name":"a"}`, `{"value":"b","name":"a"}`},
+		} {
+			headers := map[string]string{}
+			if era == "2026-07-28" && test.name != "" {
+				headers["Mcp-Name"] = test.name
+			}
+			sink.taken()
+			c.ask(t, test.method, test.params, headers)
+			events := sink.taken()
+			if len(events) != 1 || events[0].Failure != audit.Denied {
+				t.Fatalf("%s, %s: %+v", era, test.params, events)
+			}
+			var want []audit.Argument
+			if test.text != "" {
+				want = []audit.Argument{{Bytes: len(test.text),
+					Digest: audit.DigestOf([]byte(test.text))}}
+			}
+			if !reflect.DeepEqual(events[0].Arguments, want) {
+				t.Errorf("%s, %s: %v, want %v", era, test.params, events[0].Arguments, want)
 			}
 		}
 	}

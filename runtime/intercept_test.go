@@ -12,76 +12,72 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 )
 
-// Interceptors stand at the same place whichever door a message takes.
 func TestInterceptorsGetAllowedMessages(t *testing.T) {
 	t.Parallel()
-	for _, sdkOnly := range []bool{false, true} {
-		var mu sync.Mutex
-		var seen []string
-		var target string // of a call of get_all
-		note := func(name string) intercept.Middleware {
-			return func(next intercept.Next) intercept.Next {
-				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-					p, ok := runtime.Caller(ctx)
-					if !strings.HasPrefix(m.Method, "notifications/") { // they may come late
-						mu.Lock()
-						seen = append(seen, name+" "+m.Method+" "+p.Subject)
-						mu.Unlock()
-					}
-					if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall &&
-						call.Name == "get_all" {
-						other := *call // is decided again
-						other.Name = target
-						m.Params = &other
-					}
-					res, err := next(ctx, m)
-					if list, isList := res.(*mcp.ListToolsResult); isList && ok {
-						list.Tools[0].Description = "changed"
-					}
-					return res, err
+	var mu sync.Mutex
+	var seen []string
+	var target string // of a call of get_all
+	note := func(name string) intercept.Middleware {
+		return func(next intercept.Next) intercept.Next {
+			return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+				p, ok := runtime.Caller(ctx)
+				if !strings.HasPrefix(m.Method, "notifications/") { // they may come late
+					mu.Lock()
+					seen = append(seen, name+" "+m.Method+" "+p.Subject)
+					mu.Unlock()
 				}
+				if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall &&
+					call.Name == "get_all" {
+					other := *call // is decided again
+					other.Name = target
+					m.Params = &other
+				}
+				res, err := next(ctx, m)
+				if list, isList := res.(*mcp.ListToolsResult); isList && ok {
+					list.Tools[0].Description = "changed"
+				}
+				return res, err
 			}
 		}
-		s := newServer(t, runtime.Options{SDKOnly: sdkOnly,
-			Interceptors: []intercept.Middleware{note("first"), note("second")}},
-			directory(&desk{}))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Member"], era)
-			mu.Lock()
+	}
+	s := newServer(t, runtime.Options{
+		Interceptors: []intercept.Middleware{note("first"), note("second")}}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Member"], era)
+		mu.Lock()
+		seen = nil
+		mu.Unlock()
+		if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"a"}`,
+			nil); !strings.Contains(got.body, "unknown tool") {
+			t.Errorf("%s: %s", era, got)
+		}
+		if len(seen) > 0 {
+			t.Errorf("%s: a refused message passes: %q", era, seen)
+		}
+		var hidden reply
+		for _, target = range []string{"no_such_tool_there", "promote_to_manager"} {
 			seen = nil
-			mu.Unlock()
-			if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"a"}`,
-				nil); !strings.Contains(got.body, "unknown tool") {
+			got := c.call(t, "get_all", `,"arguments":{"id":"a"}`, nil)
+			if !strings.Contains(got.body, "unknown tool") {
+				t.Errorf("%s: another tool is not decided again: %s", era, got)
+			}
+			got.body = strings.ReplaceAll(got.body, target, "*")
+			got.header.Del("Date")
+			got.header.Del("Content-Length")
+			if hidden.status != 0 && got.String() != hidden.String() {
+				t.Errorf("%s: a hidden tool is\n%s\nand an unknown one\n%s", era, got, hidden)
+			}
+			hidden = got
+		}
+		got := strings.Join(seen, ", ")
+		if want := "first tools/call user-Member, second tools/call user-Member"; got != want {
+			t.Errorf("%s: %s", era, got)
+		}
+		for range 2 { // what is shared does not change
+			if got := c.ask(t, "tools/list", "", nil); strings.Count(got.body,
+				`"changed"`) != 1 {
 				t.Errorf("%s: %s", era, got)
-			}
-			if len(seen) > 0 {
-				t.Errorf("%s: a refused message passes: %q", era, seen)
-			}
-			var hidden reply
-			for _, target = range []string{"no_such_tool_there", "promote_to_manager"} {
-				seen = nil
-				got := c.call(t, "get_all", `,"arguments":{"id":"a"}`, nil)
-				if !strings.Contains(got.body, "unknown tool") {
-					t.Errorf("%s: another tool is not decided again: %s", era, got)
-				}
-				got.body = strings.ReplaceAll(got.body, target, "*")
-				got.header.Del("Date")
-				got.header.Del("Content-Length")
-				if hidden.status != 0 && got.String() != hidden.String() {
-					t.Errorf("%s: a hidden tool is\n%s\nand an unknown one\n%s", era, got, hidden)
-				}
-				hidden = got
-			}
-			got := strings.Join(seen, ", ")
-			if want := "first tools/call user-Member, second tools/call user-Member"; got != want {
-				t.Errorf("%s: %s", era, got)
-			}
-			for range 2 { // what is shared does not change
-				if got := c.ask(t, "tools/list", "", nil); strings.Count(got.body,
-					`"changed"`) != 1 {
-					t.Errorf("%s: %s", era, got)
-				}
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -300,8 +301,13 @@ func TestPanicInSendingIsAnError(t *testing.T) {
 	if res := c.call(t, "tell", "", nil); !strings.Contains(res.body, `"content"`) {
 		t.Errorf("%s", res)
 	}
-	if err := <-got; err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("sending: %v", err)
+	select {
+	case err := <-got:
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("sending: %v", err)
+		}
+	default:
+		t.Error("sending has ended the handler")
 	}
 }
 
@@ -328,16 +334,16 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 	} {
 		for _, method := range []string{"tools/call", "tools/list"} {
 			var log journal
-			middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
-				return func(ctx context.Context, m string, req mcp.Request) (mcp.Result, error) {
-					if m == method {
+			interceptor := func(next intercept.Next) intercept.Next {
+				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+					if m.Method == method {
 						return answer()
 					}
-					return next(ctx, m, req)
+					return next(ctx, m)
 				}
 			}
 			s := newServer(t, runtime.Options{Logger: log.logger(),
-				Middleware: []mcp.Middleware{middleware}}, directory(&desk{}))
+				Interceptors: []intercept.Middleware{interceptor}}, directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
 				c := newRaw(t, url, tokens["Admin"], era)
@@ -349,11 +355,11 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 				got := c.ask(t, method, params, further)
 				if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) ||
 					strings.Contains(got.body, "hunter2") {
-					t.Errorf("middleware that %s, %s %s: %s", name, method, era, got)
+					t.Errorf("an interceptor that %s, %s %s: %s", name, method, era, got)
 				}
 			}
 			if !strings.Contains(log.String(), "level=ERROR") {
-				t.Errorf("middleware that %s: nothing in the log", name)
+				t.Errorf("an interceptor that %s: nothing in the log", name)
 			}
 		}
 	}

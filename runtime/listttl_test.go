@@ -13,31 +13,28 @@ import (
 func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[time.Duration]int{0: 0, 1500 * time.Millisecond: 1500} {
-		for _, sdkOnly := range []bool{false, true} {
-			s := newServer(t, runtime.Options{ListTTL: ttl, SDKOnly: sdkOnly},
-				directory(&desk{}), library())
-			session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
-			tools, err := session.ListTools(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			prompts, err := session.ListPrompts(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resources, err := session.ListResources(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			templates, err := session.ListResourceTemplates(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, list := range []mcp.CacheableResult{tools, prompts, resources, templates} {
-				if list.GetTTLMs() != want || list.GetCacheScope() != "private" {
-					t.Errorf("%T: ttlMs %d, %s, want %d", list, list.GetTTLMs(), list.GetCacheScope(),
-						want)
-				}
+		s := newServer(t, runtime.Options{ListTTL: ttl}, directory(&desk{}), library())
+		session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
+		tools, err := session.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts, err := session.ListPrompts(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resources, err := session.ListResources(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates, err := session.ListResourceTemplates(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range []mcp.CacheableResult{tools, prompts, resources, templates} {
+			if list.GetTTLMs() != want || list.GetCacheScope() != "private" {
+				t.Errorf("%T: ttlMs %d, %s, want %d", list, list.GetTTLMs(), list.GetCacheScope(),
+					want)
 			}
 		}
 	}

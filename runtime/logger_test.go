@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -93,7 +94,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 	})
 }
 
-// TestLogMessagesNameTheirRequest calls tools at each door and in an adopted server. One of these
+// TestLogMessagesNameTheirRequest calls tools of each shape and of an adopted server. One of these
 // sends log messages by go-sdk's session.
 func TestLogMessagesNameTheirRequest(t *testing.T) {
 	t.Parallel()
@@ -316,7 +317,7 @@ func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
 	//lint:ignore SA1019 it is there, and so it is called
 	err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"})
-	if err == nil || !strings.Contains(err.Error(), "method not found") {
+	if err == nil || !strings.Contains(err.Error(), "missing or invalid params._meta") {
 		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)
 	}
 }
@@ -613,21 +614,21 @@ func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
 	}
 }
 
-// Loggers work wherever a request's context goes: in middleware, and in the handlers of a server
-// from before.
+// Loggers work with every context of a request: in interceptors, and in the handlers of an adopted
+// server.
 func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 	t.Parallel()
 	var log lines
-	speaking := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "tools/call" {
-				runtime.Logger(ctx).Info("middleware")
-				runtime.Progress(ctx).Report(1, 2, "middleware")
+	speaking := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/call" {
+				runtime.Logger(ctx).Info("interceptor")
+				runtime.Progress(ctx).Report(1, 2, "interceptor")
 				if runtime.Advise(ctx, 1, "no client receives it") {
-					t.Error("middleware may advise")
+					t.Error("an interceptor may advise")
 				}
 			}
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
 	old := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
@@ -638,17 +639,17 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 			return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 		})
 	s := adopt(t, old, runtime.Options{Logger: log.at(slog.LevelInfo),
-		Middleware: []mcp.Middleware{speaking}},
+		Interceptors: []intercept.Middleware{speaking}},
 		map[string]access.Rule{"old": {Authenticated: true}})
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		got := l.wants(t, "debug", `"progressToken":1`).call(t, "old", `{}`)
-		if want := []string{"info middleware", "info adopted"}; !slices.Equal(got.logs(), want) {
+		if want := []string{"info interceptor", "info adopted"}; !slices.Equal(got.logs(), want) {
 			t.Errorf("heard %s", got)
 		}
 		if p := got.progress(); len(p) == 0 || p[len(p)-1].Params.Message != "adopted" {
 			t.Errorf("heard %s", got)
 		}
-		for _, text := range []string{"middleware", "adopted"} {
+		for _, text := range []string{"interceptor", "adopted"} {
 			all := log.of(t, text)
 			if last := all[len(all)-1]; last["tool"] != "old" ||
 				last["principal"] != "user-Member" ||
@@ -659,14 +660,18 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 	})
 }
 
-// The owner of an adopted server may have a say in what is sent, and that may panic.
-func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
+// Middleware of an adopted server may panic when a handler sends a log message. The call fails, and
+// the server goes on.
+func TestSendingMiddlewareThatPanicsIsACrashOfItsCall(t *testing.T) {
 	t.Parallel()
-	old := existing("old")
-	s := adopt(t, old, runtime.Options{}, nil, working(func(ctx context.Context) {
-		runtime.Logger(ctx).Info("m")
-		runtime.Progress(ctx).Report(1, 2, "")
-	}))
+	old := existing("works")
+	old.AddTool(&mcp.Tool{Name: "speaks", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{}}, r.Session.Log(ctx,
+				&mcp.LoggingMessageParams{Level: "info", Data: "m"})
+		})
+	s := adopt(t, old, runtime.Options{}, map[string]access.Rule{
+		"speaks": {Authenticated: true}, "works": {Authenticated: true}})
 	old.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "notifications/message" {
@@ -675,12 +680,17 @@ func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	l := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug",
-		`"progressToken":1`)
-	if got := l.call(t, "work",
-		`{}`); string(got.response(t).Result.StructuredContent) != `{"done":true}` {
-		t.Errorf("%s", got)
-	}
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		l.wants(t, "debug")
+		if got := l.call(t, "speaks", `{}`); !strings.Contains(got.response(t).text,
+			"internal error") || strings.Contains(got.String(), "hunter2") {
+			t.Errorf("%s", got)
+		}
+		if got := l.call(t, "works", `{}`); !strings.Contains(got.response(t).text,
+			"works answered") {
+			t.Errorf("%s", got)
+		}
+	})
 }
 
 // What nobody wants to hear is not even put together.

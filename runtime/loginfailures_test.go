@@ -55,74 +55,71 @@ func failures(events []audit.Event, address string) (count int) {
 	return count
 }
 
-// At both doors, and with each method and version.
+// With each method and version.
 func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T) {
 	t.Parallel()
-	for _, sdkOnly := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			var log journal
-			records := &keeper{}
-			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records,
-				Logger: log.logger()},
-				directory(&desk{}))
-			url, began, sent, without := serve(t, s), time.Now(), 0, 0
-			for _, era := range eras {
-				c := newRaw(t, url, tokens["Admin"], era)
-				for _, method := range []string{"POST", "GET", "DELETE"} {
-					sent += failUntilRefused(t, c, method, nil)
-					if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
-						t.Errorf("%s %s: a valid token: %s", era, method, got)
-					}
-					got := c.send(t, method, ping, map[string]string{"Authorization": ""})
-					without++
-					if got.status != http.StatusUnauthorized ||
-						got.header.Get("Retry-After") != "" ||
-						got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
-						t.Errorf("%s %s: no token: %s", era, method, got)
-					}
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		records := &keeper{}
+		s := newServer(t, runtime.Options{Audit: records, Logger: log.logger()},
+			directory(&desk{}))
+		url, began, sent, without := serve(t, s), time.Now(), 0, 0
+		for _, era := range eras {
+			c := newRaw(t, url, tokens["Admin"], era)
+			for _, method := range []string{"POST", "GET", "DELETE"} {
+				sent += failUntilRefused(t, c, method, nil)
+				if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+					t.Errorf("%s %s: a valid token: %s", era, method, got)
+				}
+				got := c.send(t, method, ping, map[string]string{"Authorization": ""})
+				without++
+				if got.status != http.StatusUnauthorized ||
+					got.header.Get("Retry-After") != "" ||
+					got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
+					t.Errorf("%s %s: no token: %s", era, method, got)
 				}
 			}
-			if sent < 20 {
-				t.Errorf("refused after %d failures", sent)
-			}
-			if err := s.Shutdown(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			events := records.taken()
-			if got := failures(events, "127.0.0.1"); got != sent {
-				t.Errorf("the events count %d failures, not %d", got, sent)
-			}
-			reports := 0
-			for _, e := range events {
-				if e.Type == audit.Authentication {
-					reports++
-					text := fmt.Sprintf("%+v", e)
-					if e.Failure != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
-						strings.Contains(text, "wrong") || e.Arguments != nil || e.Principal != "" {
-						t.Errorf("%s", text)
-					}
+		}
+		if sent < 20 {
+			t.Errorf("refused after %d failures", sent)
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		events := records.taken()
+		if got := failures(events, "127.0.0.1"); got != sent {
+			t.Errorf("the events count %d failures, not %d", got, sent)
+		}
+		reports := 0
+		for _, e := range events {
+			if e.Type == audit.Authentication {
+				reports++
+				text := fmt.Sprintf("%+v", e)
+				if e.Failure != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
+					strings.Contains(text, "wrong") || e.Arguments != nil || e.Principal != "" {
+					t.Errorf("%s", text)
 				}
 			}
-			// The first, one a minute, and the rest at the end.
-			most := 2 + int(time.Since(began)/time.Minute)
-			lines := strings.Count(log.String(), " failures=")
-			if reports > most || lines != reports {
-				t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
-			}
-			logged := 0
-			for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(
-				log.String(), -1) {
-				number, _ := strconv.Atoi(n[1]) // the pattern has digits only
-				logged += number
-			}
-			if logged != without {
-				t.Errorf("the log counts %d requests without a token, not %d", logged, without)
-			}
-			if strings.Contains(log.String(), "wrong-token-value") {
-				t.Errorf("the log holds the token: %s", log.String())
-			}
-		})
-	}
+		}
+		// The first, one a minute, and the rest at the end.
+		most := 2 + int(time.Since(began)/time.Minute)
+		lines := strings.Count(log.String(), " failures=")
+		if reports > most || lines != reports {
+			t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
+		}
+		logged := 0
+		for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(
+			log.String(), -1) {
+			number, _ := strconv.Atoi(n[1]) // the pattern has digits only
+			logged += number
+		}
+		if logged != without {
+			t.Errorf("the log counts %d requests without a token, not %d", logged, without)
+		}
+		if strings.Contains(log.String(), "wrong-token-value") {
+			t.Errorf("the log holds the token: %s", log.String())
+		}
+	})
 }
 
 func TestAnonymousServerLogsNoMissingToken(t *testing.T) {

@@ -204,7 +204,7 @@ func TestRefusalsOfHiddenAndUnknownNamesAreMaskedAlike(t *testing.T) {
 	}
 }
 
-// What go-sdk refuses by itself repeats what it was sent, but for secrets.
+// A refusal repeats values of the message, apart from secrets.
 func TestRefusalsOfTheSDKAreMasked(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -232,6 +232,6 @@ func TestRefusalsOfTheSDKAreMasked(t *testing.T) {
 	}
 	if got := newRaw(t, url, tokens["Viewer"], "2025-11-25").ask(t, ghp, "",
 		nil); !strings.Contains(got.body, redact.Mask) {
-		t.Errorf("go-sdk does not repeat a method any more: %s", got)
+		t.Errorf("the refusal does not name the method: %s", got)
 	}
 }

@@ -96,7 +96,7 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 func TestAliasIsItsTool(t *testing.T) {
 	t.Parallel()
 	for _, options := range []runtime.Options{{Anonymous: true},
-		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, SDKOnly: true}} {
+		{Anonymous: true, Denial: access.Forbid}} {
 		sink, source := &keeper{}, &shelf{}
 		options.Audit, options.Catalogs = sink, source
 		s := newServer(t, options, renamed())

@@ -23,8 +23,8 @@ import (
 )
 
 // vault is a toolset with one of everything that everybody may use. With hidden, it has the same
-// once more for managers, with "h" in front of each name. Without tasks no tool needs one.
-func vault(hidden, tasks bool) toolset.Toolset {
+// once more for managers, with "h" in front of each name.
+func vault(hidden bool) toolset.Toolset {
 	g := toolset.Generated{Package: "example.com/vault",
 		Server: toolset.ServerInfo{Name: "vault", Version: "1"},
 		Table:  access.Table{Roles: access.DefaultRoles()}}
@@ -46,9 +46,6 @@ func vault(hidden, tasks bool) toolset.Toolset {
 				Meta:  `{"ui":{"resourceUri":"` + app + `"}}`,
 				Input: `{"type":"object","properties":{"at":{"type":"string","x-mcp-header":"At"}}}`},
 			{Name: h + "only", Task: toolset.TaskRequired, Elicits: true, Input: anyInput},
-		}
-		if !tasks {
-			tools = tools[:1]
 		}
 		for _, tool := range tools {
 			tool.Returns = toolset.Text
@@ -245,6 +242,12 @@ func (c *tap) write(line string) {
 	}
 }
 
+// syncPing ends the responses to a line that has none.
+const (
+	syncID   = `"id":"sync"`
+	syncPing = `{"jsonrpc":"2.0",` + syncID + `,"method":"ping"}`
+)
+
 func (c *tap) exchange(body, id string, p probe) string {
 	c.t.Helper()
 	c.write(body)
@@ -346,14 +349,14 @@ func (c *tap) get(step, session, lastEvent, stop string, inform func()) {
 	own := c.session
 	c.session = session
 	defer func() { c.session = own }()
-	synctest.Wait() // until go-sdk has noticed the end of the last stream
+	synctest.Wait() // until the server has noticed the end of the last stream
 	c.keep(step, c.post(http.MethodGet, "", map[string]string{"Last-Event-Id": lastEvent},
 		probe{stop: stop, inform: inform}))
 }
 
 // play sends every method, with hidden names, unknown ones and those that everybody may use. other
 // is a client with all permissions, with ids that belong to it.
-func (c *tap) play(other *tap, tasks bool) {
+func (c *tap) play(other *tap) {
 	none := c.era == "2026-07-28"
 	for _, method := range []string{"ping", "server/discover", "tools/list", "prompts/list",
 		"resources/list", "resources/templates/list", "notifications/roots/list_changed"} {
@@ -408,7 +411,7 @@ func (c *tap) play(other *tap, tasks bool) {
 			`},"requestState":"`+c.state+`"`, probe{name: "meet"})
 	}
 	c.subscriptions()
-	if none && tasks {
+	if none {
 		c.tasks(other)
 	} else {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
@@ -419,7 +422,7 @@ func (c *tap) play(other *tap, tasks bool) {
 		c.streams(other)
 	}
 	if none && c.in == nil {
-		// Only versions with sessions have these; go-sdk's server words the refusals.
+		// Only versions with sessions have these.
 		c.get("GET without a session", "", "", "", nil)
 		c.get("GET with an event", "", other.event, "", nil)
 	}
@@ -511,9 +514,9 @@ func (c *tap) streams(other *tap) {
 
 // play of a client with all permissions: it has a session, a stream, a state and a task of the
 // hidden names.
-func (c *tap) prepare(h string, tasks bool) {
+func (c *tap) prepare(h string) {
 	c.ask("prompts/get", `"name":"`+h+`meet"`, probe{name: h + "meet"})
-	if c.era == "2026-07-28" && tasks {
+	if c.era == "2026-07-28" {
 		c.ask("tools/call", `"name":"`+h+`only"`, probe{name: h + "only", tasks: true})
 		c.until(c.task, `"1.who"`)
 	}
@@ -535,27 +538,24 @@ func TestHiddenIsAsIfItWereNotCompiled(t *testing.T) {
 	if slices.Sort(methods); len(methods) < 22 {
 		t.Fatalf("the guard's methods: %q", methods)
 	}
-	for sdk := range 2 {
-		for e, era := range eras {
-			for u, user := range []string{"", "Viewer", "Manager"} {
-				for stdio := range 2 {
-					if testing.Short() && (sdk+e+u+2*stdio)%3 != 0 { // all pairs are left
-						continue
-					}
-					name := fmt.Sprintf("sdk=%v/%s/%s/stdio=%v", sdk == 1, era, user, stdio == 1)
-					t.Run(name, func(t *testing.T) {
-						t.Parallel()
-						synctest.Test(t, func(t *testing.T) {
-							sent := compareVaults(t, sdk == 1, stdio == 1, era, user)
-							if era == "2026-07-28" { // has no handshake
-								sent = slices.Sorted(slices.Values(append(sent, "initialize")))
-							}
-							if !slices.Equal(sent, methods) {
-								t.Errorf("sent %q\nthe guard's methods are %q", sent, methods)
-							}
-						})
-					})
+	for e, era := range eras {
+		for u, user := range []string{"", "Viewer", "Manager"} {
+			for stdio := range 2 {
+				if testing.Short() && (e+u+stdio)%2 != 0 { // all pairs are left
+					continue
 				}
+				t.Run(fmt.Sprintf("%s/%s/stdio=%v", era, user, stdio == 1), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						sent := compareVaults(t, stdio == 1, era, user)
+						if era == "2026-07-28" { // has no handshake
+							sent = slices.Sorted(slices.Values(append(sent, "initialize")))
+						}
+						if !slices.Equal(sent, methods) {
+							t.Errorf("sent %q\nthe guard's methods are %q", sent, methods)
+						}
+					})
+				})
 			}
 		}
 	}
@@ -563,30 +563,30 @@ func TestHiddenIsAsIfItWereNotCompiled(t *testing.T) {
 
 // compareVaults compares what a caller gets of a server that hides things and of one without them.
 // It returns the methods that were sent.
-func compareVaults(t *testing.T, sdkOnly, stdio bool, era, user string) []string {
+func compareVaults(t *testing.T, stdio bool, era, user string) []string {
 	t.Helper()
 	var taps [2]*tap
 	for i := range taps {
-		s := newServer(t, runtime.Options{Anonymous: true, SDKOnly: sdkOnly, PageSize: 2,
+		s := newServer(t, runtime.Options{Anonymous: true, PageSize: 2,
 			ListTTL: time.Minute, StateKey: []byte(strings.Repeat("k", 32)),
 			Extensions:   map[string]map[string]any{"com.example/x": nil},
 			Experimental: map[string]map[string]any{"y": nil},
 			Identity: guarded{scopedUsers(), identity.Resource{URL: "https://mcp.example/mcp",
 				AuthorizationServers: []string{"https://id.example"}}}},
-			vault(i == 0, !sdkOnly))
+			vault(i == 0))
 		s.Linger()
 		url := serve(t, s)
 		other := &tap{t: t, server: s, url: url, era: era, token: tokens["Admin"],
 			sent: map[string]bool{}}
 		other.open(false, access.Principal{})
-		other.prepare([]string{"h", ""}[i], !sdkOnly)
+		other.prepare([]string{"h", ""}[i])
 		c := &tap{t: t, server: s, url: url, era: era, token: tokens[user],
 			sent: map[string]bool{}}
 		if taps[i] = c; stdio {
 			other.event, other.session = "", ""
 		}
 		c.open(stdio, principalOf(user))
-		c.play(other, !sdkOnly)
+		c.play(other)
 		document := &raw{url: strings.TrimSuffix(url, runtime.PathMCP) +
 			runtime.PathResourceMetadata}
 		c.keep("metadata", document.send(t, http.MethodGet, "", nil).String())

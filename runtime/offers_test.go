@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -152,20 +153,20 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 }
 
 func TestMiddlewareCannotReachWhatIsHidden(t *testing.T) {
-	swap := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			switch r := req.(type) {
-			case *mcp.GetPromptRequest:
-				r.Params.Name = "rule"
-			case *mcp.ReadResourceRequest:
-				r.Params.URI = "lib://safe"
-			case *mcp.CompleteRequest:
-				r.Params.Ref.Name = "rule"
+	swap := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			switch p := m.Params.(type) {
+			case *mcp.GetPromptParams:
+				p.Name = "rule"
+			case *mcp.ReadResourceParams:
+				p.URI = "lib://safe"
+			case *mcp.CompleteParams:
+				p.Ref.Name = "rule"
 			}
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
-	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{swap}}, library())
+	s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{swap}}, library())
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	for method, params := range map[string]string{
 		"prompts/get": `"name":"join"`, "resources/read": `"uri":"lib://shelf"`,

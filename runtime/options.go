@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
@@ -47,6 +45,7 @@ const (
 	DefaultPageSize          = 1000
 	DefaultMaxBodyBytes      = 4 << 20
 	DefaultSessionTimeout    = 30 * time.Minute
+	DefaultKeepAlive         = transport.KeepAlive
 	DefaultMaxSessions       = 1024
 	DefaultTaskTTL           = 30 * time.Minute
 	DefaultMaxTasks          = 1024
@@ -205,8 +204,7 @@ type Options struct {
 	// Tasks keeps the tasks of tools with task in their //mcp:tool: calls that go on after their
 	// request, for clients of MCP 2026-07-28. With a database (Store.Tasks of package store), all
 	// replicas serve a task, and a task of a dead replica fails. Nil keeps tasks in memory: they end
-	// with the process, and replicas need requests routed by the Mcp-Name header. With Middleware,
-	// SDKOnly or [Adopt] there are no tasks: clients wait for the result of each call.
+	// with the process, and replicas need requests routed by the Mcp-Name header.
 	Tasks task.Store
 	// TaskTTL is how long a task is kept beyond the time limit of its handler, from its creation
 	// on. Clients read results until then. Zero is DefaultTaskTTL.
@@ -246,19 +244,11 @@ type Options struct {
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
 	// and the guard encodes their results. Empty runs none.
 	Interceptors []intercept.Middleware
-	// Middleware is like Interceptors, and outside of them, in go-sdk's types. With it, every
-	// message passes through go-sdk's server as with SDKOnly, which takes several times as long.
-	// Empty runs none.
-	Middleware []mcp.Middleware
 	// PageSize is the number of entries of one page of a list. Zero is DefaultPageSize.
 	PageSize int
 	// ListTTL is how long a client of 2026-07-28 may keep a list (ttlMs). For that long it may show a
 	// tool that the caller may no longer use; a call of it is refused at once. Zero keeps none.
 	ListTTL time.Duration
-	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
-	// lists itself, which is faster. The answers are equal, but for HTTP framing. A later
-	// release removes this option: if you need it, report the reason.
-	SDKOnly bool
 
 	// Path is where [Server.Handler] serves MCP. Its segments have ASCII letters, digits and
 	// - . _ ~ only. "/" alone is the root and nothing below. It cannot be one of the other paths of
@@ -278,6 +268,9 @@ type Options struct {
 	// SessionTimeout is the time without a request after which a session ends. Zero is
 	// DefaultSessionTimeout.
 	SessionTimeout time.Duration
+	// KeepAlive is how long an event stream over HTTP is quiet before a comment is sent on it, since
+	// proxies end streams without traffic. Zero is DefaultKeepAlive.
+	KeepAlive time.Duration
 	// MaxSessions bounds open HTTP sessions, idle ones included; more get 503. In 2026-07-28, which
 	// has no sessions, each subscriptions/listen request counts as one, over stdio as well; more
 	// get JSON-RPC error -32029. Zero is DefaultMaxSessions.
@@ -403,15 +396,11 @@ func (o Options) withDefaults() (Options, error) {
 		bound("MaxCapabilities", number, &o.MaxCapabilities, DefaultMaxCapabilities),
 		errors.Join(principal.CheckOptions(o.PermissionAware, o.Capabilities, o.ServiceUsers)...),
 		bound("AuditTimeout", duration, &o.AuditTimeout, DefaultAuditTimeout),
-		bound("SessionTimeout", duration, &o.SessionTimeout, DefaultSessionTimeout))
+		bound("SessionTimeout", duration, &o.SessionTimeout, DefaultSessionTimeout),
+		bound("KeepAlive", duration, &o.KeepAlive, DefaultKeepAlive))
 	o.Path = cmp.Or(o.Path, PathMCP)
 	if err := checkPath(o.Path); err != nil {
 		bad("Options.Path is %q: %w", o.Path, err)
-	}
-	for i, m := range o.Middleware {
-		if m == nil {
-			bad("Options.Middleware[%d] is nil: remove it", i)
-		}
 	}
 	for i, m := range o.Interceptors {
 		if m == nil {
@@ -483,9 +472,6 @@ func (o Options) serves(toolsets []toolset.Toolset) []toolset.Toolset {
 	}
 	return narrowed
 }
-
-// hasMiddleware reports whether middleware of either kind reads results and may change them.
-func (o Options) hasMiddleware() bool { return len(o.Middleware)+len(o.Interceptors) > 0 }
 
 // listsChange reports whether lists can change while the server runs.
 func (o Options) listsChange() bool { return o.PermissionAware || o.Catalogs != nil }

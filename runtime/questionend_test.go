@@ -48,9 +48,6 @@ func askers(t *testing.T, options runtime.Options) map[string]*runtime.Server {
 			_, err := on.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
 			return err
 		}),
-		"ping": adopted(func(ctx context.Context, on *mcp.ServerSession) error {
-			return on.Ping(ctx, nil)
-		}),
 	}
 }
 

@@ -14,6 +14,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
+func TestCallerOutsideOfACallIsNobody(t *testing.T) {
+	if p, ok := runtime.Caller(context.Background()); ok || !p.IsZero() {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	if got := runtime.CompletionArguments(context.Background()); got != nil {
+		t.Errorf("outside of a call there is %v", got)
+	}
+}
+
 // A handler may know of its request what is no secret.
 func TestHandlerGetsItsRequestWithoutSecrets(t *testing.T) {
 	t.Parallel()

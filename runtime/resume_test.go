@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -107,6 +109,36 @@ func (s *eventStream) rest(t testing.TB) (all []streamEvent) {
 	}
 }
 
+// A handler that has closed its stream holds its session until its end, after which the client gets
+// the response.
+func TestCallGoesOnWhenItsHandlerHasClosedItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := oneTool("work", func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+			r := toolset.Request[mcp.CallToolRequest](c)
+			r.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: time.Second})
+			time.Sleep(20 * time.Minute)
+			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"ended": ctx.Err() != nil}, nil)
+		}).Generated()
+		g.Tools[0].SDK, g.Tools[0].Timeout = true, time.Hour
+		s := newServer(t, runtime.Options{SessionTimeout: time.Minute}, toolset.NewToolset(g))
+		c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
+		stream := c.stream(t, "POST", c.request("tools/call", `"name":"work"`), "")
+		var last string
+		for e := range stream.events {
+			last = cmp.Or(e.id, last)
+		}
+		time.Sleep(10 * time.Minute)
+		again := c.stream(t, "GET", "", last)
+		time.Sleep(11 * time.Minute)
+		if e := again.next(t); again.status != http.StatusOK || !strings.Contains(e.data, `"ended":false`) {
+			t.Errorf("%d %+v", again.status, e)
+		}
+		again.drop()
+		stream.drop()
+		c.client.CloseIdleConnections()
+	})
+}
+
 // twoSteps is a toolset whose tool reports progress, waits, reports again and returns.
 func twoSteps(proceed chan struct{}) toolset.Toolset {
 	return oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
@@ -162,44 +194,42 @@ func (b *brokenBody) Read(p []byte) (n int, err error) {
 
 // go-sdk's client resumes a call by itself.
 func TestStockClientResumesACall(t *testing.T) {
-	for _, sdkOnly := range []bool{false, true} {
-		for _, era := range eras[:2] {
-			proceed := make(chan struct{})
-			s := newServer(t, runtime.Options{SDKOnly: sdkOnly}, twoSteps(proceed))
-			s.Linger()
-			b := &breaking{token: tokens["Member"], broke: make(chan struct{})}
-			var reports []string
-			var lock sync.Mutex
-			client := mcp.NewClient(&mcp.Implementation{Name: "stock", Version: "1"},
-				&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
-					r *mcp.ProgressNotificationClientRequest) {
-					lock.Lock()
-					defer lock.Unlock()
-					reports = append(reports, r.Params.Message)
-				}})
-			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-				Endpoint: serve(t, s), HTTPClient: &http.Client{Transport: b}},
-				&mcp.ClientSessionOptions{ProtocolVersion: era})
-			if err != nil {
-				t.Fatal(err)
-			}
-			go func() {
-				<-b.broke
-				close(proceed)
-			}()
-			params := &mcp.CallToolParams{Name: "work"}
-			params.SetProgressToken("p")
-			res, err := session.CallTool(t.Context(), params)
-			if err != nil || fmt.Sprint(res.StructuredContent) != "map[all:done]" {
-				t.Errorf("sdk=%v, %s: %v %v", sdkOnly, era, res, err)
-			}
-			waitFor(t, func() bool {
+	for _, era := range eras[:2] {
+		proceed := make(chan struct{})
+		s := newServer(t, runtime.Options{}, twoSteps(proceed))
+		s.Linger()
+		b := &breaking{token: tokens["Member"], broke: make(chan struct{})}
+		var reports []string
+		var lock sync.Mutex
+		client := mcp.NewClient(&mcp.Implementation{Name: "stock", Version: "1"},
+			&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+				r *mcp.ProgressNotificationClientRequest) {
 				lock.Lock()
 				defer lock.Unlock()
-				return strings.Join(reports, " ") == "first second"
-			})
-			_ = session.Close()
+				reports = append(reports, r.Params.Message)
+			}})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: serve(t, s), HTTPClient: &http.Client{Transport: b}},
+			&mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
 		}
+		go func() {
+			<-b.broke
+			close(proceed)
+		}()
+		params := &mcp.CallToolParams{Name: "work"}
+		params.SetProgressToken("p")
+		res, err := session.CallTool(t.Context(), params)
+		if err != nil || fmt.Sprint(res.StructuredContent) != "map[all:done]" {
+			t.Errorf("%s: %v %v", era, res, err)
+		}
+		waitFor(t, func() bool {
+			lock.Lock()
+			defer lock.Unlock()
+			return strings.Join(reports, " ") == "first second"
+		})
+		_ = session.Close()
 	}
 }
 
@@ -226,24 +256,22 @@ func TestEventsEndWithTheirSession(t *testing.T) {
 func TestResponsesWithoutASessionAreNotKept(t *testing.T) {
 	proceed := make(chan struct{})
 	close(proceed)
-	for _, sdkOnly := range []bool{false, true} {
-		s := newServer(t, runtime.Options{SDKOnly: sdkOnly}, twoSteps(proceed))
-		s.Linger()
-		c := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28")
-		body := strings.Replace(workCall, `"_meta":{`, `"_meta":{`+
-			`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-			`"io.modelcontextprotocol/clientCapabilities":{},`, 1)
-		got := c.stream(t, http.MethodPost, body, "").rest(t)
-		if len(got) < 2 { // progress, which may be one report, and the result
-			t.Errorf("%+v", got)
+	s := newServer(t, runtime.Options{}, twoSteps(proceed))
+	s.Linger()
+	c := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28")
+	body := strings.Replace(workCall, `"_meta":{`, `"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{},`, 1)
+	got := c.stream(t, http.MethodPost, body, "").rest(t)
+	if len(got) < 2 { // progress, which may be one report, and the result
+		t.Errorf("%+v", got)
+	}
+	for _, e := range got {
+		if e.id != "" || e.name != "message" {
+			t.Errorf("%+v", e)
 		}
-		for _, e := range got {
-			if e.id != "" || e.name != "message" {
-				t.Errorf("%+v", e)
-			}
-		}
-		if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
-			t.Errorf("%d sessions, %d bytes", sessions, bytes)
-		}
+	}
+	if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
+		t.Errorf("%d sessions, %d bytes", sessions, bytes)
 	}
 }

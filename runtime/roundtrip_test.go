@@ -100,8 +100,8 @@ func late(t *testing.T, s *runtime.Server) *mcp.ClientSession {
 	return session
 }
 
-// The credential ends while the person is asked: of the two runs that go-sdk makes behind the guard
-// for an older client, the second is refused.
+// The credential ends while the person is asked: of the two runs of the handler, the second is
+// refused.
 func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32

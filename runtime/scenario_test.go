@@ -39,20 +39,7 @@ import (
 // JSON. "rules" has the rules of an adopted server by key, in the words of directives.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
-		return buildScenario(t, s, runtime.Options{})
-	})
-}
-
-// TestScenariosByGoSDK runs them by go-sdk's door, in the full run.
-func TestScenariosByGoSDK(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestScenarios has the direct door, and TestDoorsAgree compares them")
-	}
-	t.Parallel()
-	scenario.Run(t, "testdata/scenario", func(t testing.TB, s scenario.Setup) scenario.World {
-		return buildScenario(t, s, runtime.Options{SDKOnly: true})
-	})
+	scenario.Run(t, "testdata/scenario", buildScenario)
 }
 
 // scenarioUsers are the usual callers. Nobody has no token.
@@ -90,9 +77,9 @@ type scenarioWorld struct {
 	unrecorded audit.Type // events that the sink refuses
 }
 
-func buildScenario(t testing.TB, setup scenario.Setup, options runtime.Options) scenario.World {
+func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
-	options.Audit, options.Logger = w, w.logger()
+	options := runtime.Options{Audit: w, Logger: w.logger()}
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
 		w.users = map[string]scenarioUser{"nobody": {}}

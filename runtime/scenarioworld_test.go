@@ -47,7 +47,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"travel":    func(*scenarioWorld) toolset.Toolset { return travel() },
 	"two-steps": func(w *scenarioWorld) toolset.Toolset { return twoSteps(w.proceed) },
 	"updating":  func(*scenarioWorld) toolset.Toolset { return updating() },
-	"vault":     func(*scenarioWorld) toolset.Toolset { return vault(true, false) },
+	"vault":     func(*scenarioWorld) toolset.Toolset { return vault(true) },
 	"visits":    func(*scenarioWorld) toolset.Toolset { return visits(visit) },
 	"visits-unsolicited": func(*scenarioWorld) toolset.Toolset {
 		g := visits(visit).Generated()
@@ -182,8 +182,7 @@ func moved() toolset.Toolset {
 	return toolset.NewToolset(g)
 }
 
-// withOldUpdate is an existing server with a tool "update", whose headers go-sdk checks before the
-// guard.
+// withOldUpdate is an existing server with a tool "update" that has a bound header.
 func withOldUpdate() *mcp.Server {
 	server := existing("old")
 	server.AddTool(&mcp.Tool{Name: "update", InputSchema: json.RawMessage(

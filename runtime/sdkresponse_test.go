@@ -15,8 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// go-sdk gives some errors of 2026-07-28 an HTTP status and a body of their own, also where a
-// stream of events has begun.
+// Some errors of 2026-07-28 have an HTTP status of their own, unless an event stream has begun.
 func TestErrorBehindALogIsAnEventOfItsStream(t *testing.T) {
 	for _, code := range []int64{jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound,
 		jsonrpc.CodeInternalError, -32022, -32021, -32001, 5} {

@@ -25,7 +25,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -33,8 +32,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/resume"
+	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+	"github.com/mcpgen/mcpgen/runtime/internal/upstream"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -60,7 +61,8 @@ type Server struct {
 	updates       *discovery.Updates     // nil if no resource has updates
 	instructions  *discovery.Instructions
 	guard         *guard.Guard
-	bridge        *bridge.Bridge
+	sessions      *session.Server
+	facts         *request.Server
 	transport     transport.Config
 	admin         access.Role  // the lowest role of admins
 	brief         bool         // the record of the start
@@ -98,6 +100,7 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		c.info.Version = cmp.Or(c.info.Version, versionOf(build))
 	}
+	// For the sessions of handlers in go-sdk's shape: it has no tools of its own.
 	server := mcp.NewServer(c.implementation(),
 		&mcp.ServerOptions{Capabilities: c.capabilities(opts.listsChange())})
 	return assemble(opts, c, server, onTerminal(options.Logger))
@@ -158,7 +161,8 @@ func (s *Server) build(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	s.buildBridge(server, tasks)
+	s.buildGuard(tasks)
+	s.buildSessions(server)
 	s.buildTransport()
 	if names := s.table.RecordedPermissions(); len(names) > 0 {
 		opts.Logger.Info("action= is recorded and not enforced: "+
@@ -328,7 +332,7 @@ func (s *Server) buildDiscovery() error {
 		Strict: opts.CatalogStrict, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
 		Policy: s.policy, PageSize: opts.PageSize, TTLMs: int(opts.ListTTL.Milliseconds()),
-		Clone:  opts.hasMiddleware(),
+		Clone:  len(opts.Interceptors) > 0,
 		Looked: s.observer.Cached(), Adopted: s.isAdopted()})
 	s.list(s.lists)
 	if all, own := request.Kinds[:], s.ownChanges(); opts.listsChange() || len(own) > 0 {
@@ -337,19 +341,11 @@ func (s *Server) buildDiscovery() error {
 		}
 		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
 			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.CapabilityRecheck,
-			Log: opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own),
-			Send: func(ctx context.Context, to request.Session, k access.Kind, id any) error {
-				return s.bridge.SendListChanged(ctx, to, k, id)
-			},
-		})
+			Log: opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own)})
 	}
 	if s.haveUpdates() {
 		s.updates = discovery.NewUpdates(discovery.UpdatesConfig{
-			Policy: s.policy, Host: s.host, Log: opts.Logger,
-			Send: func(ctx context.Context, to request.Session, uri string, id any) error {
-				return s.bridge.SendResourceUpdated(ctx, to, uri, id)
-			},
-		})
+			Policy: s.policy, Host: s.host, Log: opts.Logger})
 	}
 	return s.catalogs.Start(s.closing)
 }
@@ -375,65 +371,69 @@ func (s *Server) guardedTools() func(access.Principal, bool) []toolset.GuardedTo
 	}
 }
 
-// buildBridge makes the runner of handlers and the guard, and puts it around the go-sdk server.
-func (s *Server) buildBridge(server *mcp.Server, registry *tasks.Registry) {
+// buildGuard makes the runner of handlers and the guard.
+func (s *Server) buildGuard(registry *tasks.Registry) {
 	opts, adopted := s.opts, s.own.info != nil
+	intercepted := len(opts.Interceptors) > 0
 	var requests grant.Requests
 	if opts.OfferRequests {
 		requests = opts.Grants.(grant.Requests) // withDefaults has checked it
 	}
-	facts := &request.Server{
+	s.facts = &request.Server{
 		Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
-		Log: opts.Logger, Masker: opts.Masker, GuardedTools: s.guardedTools()}
+		Log: opts.Logger, Masker: opts.Masker, GuardedTools: s.guardedTools(),
+		Protocols: mcp.SupportedProtocolVersions()}
 	identity := s.own.info
 	if !adopted {
 		identity = s.implementation()
-		facts.Protocols = mcp.SupportedProtocolVersions()
 	}
 	s.guard = guard.New(guard.Config{
-		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes, Updates: s.updates,
-		Host: s.host, Authenticator: s.authenticator,
-		Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
-		Tools: s.tools, Aliases: s.aliases, Prompts: s.prompts, Resources: s.resources,
-		Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
-		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout, AuditIntent: opts.AuditIntent,
-		Closing: s.closing,
-		Pool:    s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
-		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
-		Instructions: s.instructions, Capabilities: s.capabilities(opts.listsChange()),
-		Server: identity, Tasks: registry, TasksLocal: opts.Tasks == nil,
-		TaskRequest: bridge.TaskRequest,
-		Runner: invoke.NewRunner(invoke.Config{
-			Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
-			Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
-			Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
-			Prompts: s.prompts, Resources: s.resources,
-			Unread: !opts.hasMiddleware() && !adopted,
-			Pool:   s.pool, Log: opts.Logger, Masker: opts.Masker}),
+		Deciding: guard.Deciding{Policy: s.policy, Catalogs: s.catalogs, Host: s.host,
+			Authenticator: s.authenticator, Aliases: s.aliases,
+			Sealer: invoke.NewSealer(opts.StateKey)},
+		Recording: guard.Recording{Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
+			AuditIntent: opts.AuditIntent, Observer: s.observer, Log: opts.Logger,
+			Masker: opts.Masker, Closing: s.closing},
+		Listing: guard.Listing{Server: identity, Capabilities: s.capabilities(opts.listsChange()),
+			Instructions: s.instructions, Lists: s.lists, Changes: s.changes, Updates: s.updates},
+		Running: guard.Running{Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
+			Notify: notify.Config{FlushTimeout: 2 * time.Second}, Interceptors: opts.Interceptors,
+			Adopted: adopted, Pool: s.pool, Active: s.active,
+			Tasks: registry, TasksLocal: opts.Tasks == nil, TaskRequest: upstream.TaskRequest,
+			Runner: invoke.NewRunner(invoke.Config{
+				Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
+				Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
+				Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
+				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted,
+				Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})},
 	})
-	s.bridge = bridge.New(bridge.Config{
-		Server: server, Facts: facts, Guard: s.guard, Middleware: opts.Middleware,
-		Descriptions: opts.Descriptions})
+}
+
+// buildSessions puts the guard in front of the go-sdk server and of what the toolsets serve.
+func (s *Server) buildSessions(server *mcp.Server) {
+	c := session.Config{Guard: s.guard, Upstream: upstream.New(server, s.pool),
+		Versions: s.facts.Protocols}
+	if s.own.info != nil {
+		c.Adopted = &session.Adopted{Instructions: s.own.instructions, Tools: s.own.tools,
+			Descriptions: s.opts.Descriptions}
+	}
+	s.sessions = session.New(c)
 }
 
 // buildTransport configures the transports; [Server.Handler] and [Server.RunIO] make them.
 func (s *Server) buildTransport() {
 	opts := s.opts
 	s.transport = transport.Config{
-		Bridge: s.bridge, Authenticator: s.authenticator, Host: s.host,
+		Sessions: s.sessions, Authenticator: s.authenticator, Host: s.host,
 		Observer: s.observer, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
 		Anonymous: opts.Anonymous, Closed: opts.Identity == nil && !opts.Anonymous,
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
-		SessionTimeout: opts.SessionTimeout, StdioValue: opts.StdioValue,
-		Sessions: transport.SessionLimits{
-			Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready: transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
-		Guard: s.guard, Facts: s.bridge.Facts, Events: resume.NewStore()}
-	if s.servesDirectly() {
-		s.transport.Direct = s.guard.Chain(s.guard.Invoke)
-	}
+		SessionTimeout: opts.SessionTimeout, KeepAlive: opts.KeepAlive, StdioValue: opts.StdioValue,
+		Limits: session.Limits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
+		Ready:  transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
+		Guard:  s.guard, Facts: s.facts, Events: resume.NewStore()}
 }
 
 // startError is why a server does not start. Each line of its text begins with its origin.
@@ -457,7 +457,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.authenticator.ReportFailures()
 	var err error
 	drained := s.active.Drain()
-	s.bridge.EndAllQuestions() // no client can respond any more
+	s.sessions.EndQuestions() // no client can respond any more
 	select {
 	case <-drained:
 	case <-ctx.Done():
@@ -471,15 +471,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 	}
 	s.pool.Close()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		s.bridge.CloseSessions()
-	}()
-	select {
-	case <-closed:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	s.sessions.CloseSessions()
+	return err
 }

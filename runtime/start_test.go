@@ -7,12 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -158,8 +157,8 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 			[]toolset.Toolset{fine}, "Options.SessionTimeout is -1ns"},
 		"a negative timeout of identity": {runtime.Options{IdentityTimeout: -1},
 			[]toolset.Toolset{fine}, "Options.IdentityTimeout is -1ns"},
-		"nil middleware": {runtime.Options{Middleware: []mcp.Middleware{nil}},
-			[]toolset.Toolset{fine}, "Options.Middleware[0] is nil"},
+		"a nil interceptor": {runtime.Options{Interceptors: []intercept.Middleware{nil}},
+			[]toolset.Toolset{fine}, "Options.Interceptors[0] is nil"},
 		"a role that is not": {runtime.Options{AdminRole: "Root"},
 			[]toolset.Toolset{fine},
 			`Options.AdminRole is "Root", which is not a role of Viewer < Member < Manager < Admin`},

@@ -65,7 +65,7 @@ func (s *Server) startRecord() []slog.Attr {
 		slog.Bool("catalog_strict", o.CatalogStrict), slog.Bool("read_only", o.ReadOnly),
 		slog.String("grants", kind(o.Grants)),
 		list("roots", o.Roots.Names()), slog.String("sandbox", kind(o.Sandbox)),
-		slog.Int("middleware", len(o.Middleware)),
+		slog.Int("middleware", len(o.Interceptors)),
 		list("readiness", slices.Sorted(maps.Keys(o.Readiness))),
 		slog.String("observer", kind(o.Observer)),
 		slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),

@@ -100,7 +100,7 @@ func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
 	})
 }
 
-// The tool is decided again where go-sdk calls a handler behind the guard's back.
+// The tool is decided again when the client has answered.
 func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras[1:] {

@@ -12,11 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// servesDirectly reports whether the server handles calls and lists without go-sdk's server.
-func (s *Server) servesDirectly() bool {
-	return !s.opts.SDKOnly && len(s.opts.Middleware) == 0 && s.own.info == nil
-}
-
 // buildTasks makes the registry of tasks; nil if no tool runs as a task.
 func (s *Server) buildTasks() (*tasks.Registry, error) {
 	var errs []error
@@ -25,16 +20,12 @@ func (s *Server) buildTasks() (*tasks.Registry, error) {
 		switch t := s.tools[name]; t.Task {
 		case "":
 		case toolset.TaskOptional, toolset.TaskAnswered, toolset.TaskRequired:
-			if served = true; t.Task == toolset.TaskRequired && !s.servesDirectly() {
-				errs = append(errs, fmt.Errorf("tool %q runs as a task only, and there are no tasks with "+
-					"Options.Middleware, Options.SDKOnly or runtime.Adopt: write task without "+
-					"=required, or remove the option", name))
-			}
+			served = true
 		default:
 			errs = append(errs, fmt.Errorf("tool %q has the task %q: run go generate", name, t.Task))
 		}
 	}
-	if len(errs) > 0 || !served || !s.servesDirectly() {
+	if len(errs) > 0 || !served {
 		return nil, errors.Join(errs...)
 	}
 	store := s.opts.Tasks

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
@@ -301,18 +302,16 @@ func (s *stream) next(t testing.TB) string {
 }
 
 // Who has nothing to listen to is answered at once, and holds nothing.
-func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
+func TestListeningOfAnonymousCallersEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	s := aware(t, h, runtime.Options{Anonymous: true, MaxSessions: 2, MaxUserSessions: 1})
 	url := serve(t, s)
-	inSession := newRaw(t, url, "ada_Viewer", "2025-11-25").session
 	for id := range 20 {
 		for who, got := range map[string]*stream{
 			"an anonymous caller":      listen(t, url, "", "2026-07-28", "", id+1),
 			"an identity without user": listen(t, url, "eve_Viewer", "2026-07-28", "", id+1),
-			"a session":                listen(t, url, "ada_Viewer", "2025-11-25", inSession, id+1),
 		} {
 			if first := got.next(t); !strings.Contains(first, `"notifications":{}`) {
 				t.Fatalf("%s: %s", who, first)
@@ -369,16 +368,16 @@ func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device", "dcim.change_device")
 	started, release := make(chan struct{}), make(chan struct{})
-	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "tools/call" {
+	middleware := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/call" {
 				close(started)
 				<-release
 			}
-			return next(ctx, method, req)
+			return next(ctx, m)
 		}
 	}
-	s := aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
+	s := aware(t, h, runtime.Options{Interceptors: []intercept.Middleware{middleware}})
 	url := serve(t, s)
 	heard := listen(t, url, "ada_Viewer", "2026-07-28", "", 1)
 	if got := heard.next(t); !strings.Contains(got, `"toolsListChanged":true`) {

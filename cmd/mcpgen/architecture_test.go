@@ -69,7 +69,8 @@ func TestArchitectureNamesAllPackagesAndSteps(t *testing.T) {
 	}
 	var steps, listed []string
 	step := regexp.MustCompile(`(?m)^\t\tg\.(\w+),$`)
-	for _, m := range step.FindAllStringSubmatch(string(chain), -1) {
+	whole, _, _ := strings.Cut(string(chain), "func (g *Guard) taskSteps")
+	for _, m := range step.FindAllStringSubmatch(whole, -1) {
 		steps = append(steps, m[1])
 	}
 	row := regexp.MustCompile("(?m)^\\| `guard\\.\\(\\*Guard\\)\\.(\\w+)` \\|")

@@ -27,9 +27,8 @@ var clockUses = map[string]string{
 	"generator/emit/services_test.go nameCollisions":                          "a value of generated code, no timer",
 	"generator/emit/services_test.go relativeRoles":                           "a value of generated code, no timer",
 	"runtime/sandbox/limits_linux_test.go init":                               "limits that processes of tests must reach",
-	"runtime/doors_test.go settle":                                            "go-sdk reports no end of its work",
-	"runtime/doors_traffic_test.go doorVerifier":                              "go-sdk's server is in no bubble here",
-	"runtime/doors_traffic_test.go held":                                      "go-sdk reports no start of its wait",
+	"runtime/internal/transport/reply_test.go SetWriteDeadline":               "bubbles reach it by way of net/http",
+	"runtime/internal/transport/unread_test.go SetWriteDeadline":              "bubbles reach it by way of net/http",
 	"internal/uritemplate/uritemplate_test.go TestTimeDoesNotRevealATemplate": "its promise is time",
 }
 

@@ -20,8 +20,9 @@ import (
 var kernel = []string{
 	"runtime",
 	"runtime/internal/transport",
-	"runtime/internal/bridge",
 	"runtime/internal/resume",
+	"runtime/internal/session",
+	"runtime/internal/upstream",
 	"runtime/internal/guard",
 	"runtime/internal/invoke",
 	"runtime/internal/discovery",
@@ -76,7 +77,7 @@ const (
 )
 
 // sdkServerTypes are the types of go-sdk whose users depend on go-sdk's server. Only package
-// runtime and package bridge may name them, so that the other packages work without that server.
+// runtime and package upstream may name them, so that the other packages work without that server.
 var sdkServerTypes = []string{"ServerSession", "Server", "MethodHandler", "Middleware"}
 
 func TestWallsLimitFilesOfAPackage(t *testing.T) {
@@ -94,12 +95,12 @@ func TestWallsLimitFilesOfAPackage(t *testing.T) {
 
 func TestWallsAroundSDKServer(t *testing.T) {
 	for _, name := range runtimePackages(t) {
-		if name == "runtime" || name == "runtime/internal/bridge" {
+		if name == "runtime" || name == "runtime/internal/upstream" {
 			continue
 		}
 		for _, file := range sourcesOf(t, name) {
 			for _, used := range sdkServerTypesIn(t, file, nil) {
-				t.Errorf("%s: only runtime and runtime/internal/bridge may use this type", used)
+				t.Errorf("%s: only runtime and runtime/internal/upstream may use this type", used)
 			}
 		}
 	}

@@ -19,11 +19,12 @@ var (
 	showPath = flag.Bool("path", false, "log the entered functions in order")
 )
 
-// The limits of one tools/call. Five of the changes of file are for the intent of a call and for
-// the bound of unread responses.
+// The limits of one tools/call. Package session is between the transport and the guard on both
+// ways, and between the guard and package invoke. Five of the changes of file are for the intent of
+// a call and for the bound of unread responses.
 const (
-	maxFileChanges    = 50
-	maxPackageChanges = 16
+	maxFileChanges    = 71
+	maxPackageChanges = 21
 )
 
 // figures describe the functions that one message enters, of all goroutines in order of time.

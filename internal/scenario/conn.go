@@ -67,6 +67,7 @@ type connection struct {
 	mu      sync.Mutex
 	waiting []*exchange
 	stream  *exchange
+	over    chan struct{} // closed when the server has ended its output
 }
 
 // eventIDs are the ids of events, which differ from stream to stream.
@@ -78,7 +79,7 @@ func (c *connection) dial(ctx context.Context, serve func(context.Context, io.Re
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	c.in, c.stream = toServer, &exchange{flow: newFlow()}
+	c.in, c.stream, c.over = toServer, &exchange{flow: newFlow()}, make(chan struct{})
 	go func() {
 		err := serve(ctx, in, out)
 		_ = in.CloseWithError(io.EOF)
@@ -100,6 +101,7 @@ func (c *connection) dial(ctx context.Context, serve func(context.Context, io.Re
 			close(x.events)
 		}
 		c.waiting = nil
+		close(c.over)
 	}()
 	return done
 }
@@ -125,9 +127,13 @@ func (c *connection) take(text string) {
 		c.stream.events <- event{data: text}
 		return
 	}
+	var progress struct{ ProgressToken json.RawMessage }
+	_ = json.Unmarshal(m.Params, &progress) // other params have no token
+	token := `"progressToken":` + string(progress.ProgressToken)
 	at := len(c.waiting) - 1
 	for i, x := range c.waiting {
-		if m.Method == "" && x.id == string(m.ID) {
+		if m.Method == "" && x.id == string(m.ID) ||
+			progress.ProgressToken != nil && strings.Contains(x.request.body, token) {
 			at = i
 		}
 	}

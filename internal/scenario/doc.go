@@ -21,7 +21,9 @@
 //
 // versions and transports are all of them by default; the quick run leaves some pairs out. "client"
 // has the MCP capabilities that clients declare. "show" names what follows each answer: audit, log,
-// debug, headers. The test reads all other lines and sections. "# " begins a comment.
+// debug, headers, or one header by its name. With "status" each HTTP status is shown, also 200 and
+// 202. With "ids" the id of an answer is shown before its text. The test reads all other lines and
+// sections. "# " begins a comment.
 //
 // A step is "caller> method parameters". A caller is a name, which has one connection;
 // "vera@two>" is another connection of vera. The forms of parameters are
@@ -31,12 +33,15 @@
 //	completion/complete prompt NAME ARGUMENT VALUE     or resource URI
 //	METHOD {"any":"parameters"}    as they are; "full METHOD" shows the whole result
 //
-// each followed by "with {…}" for further members. Other steps: "connect {capabilities}",
-// "notify METHOD {…}", "send TEXT" for any bytes, "GET" and "DELETE". "server> VERB TEXT" is for
-// the test, and changes something. Lines with + after a step set a header ("+ Origin: x"; "a & b"
-// sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT" keeps a value for
-// $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last ones; of a stream,
-// $s.event and $s.first are ids of events, and $s.stream is their part that names the stream.
+// each followed by "with {…}" for further members. A request has the id 7; "as ID METHOD …" sends
+// another one, as JSON. Other steps: "connect {capabilities}", "notify METHOD {…}", "send TEXT"
+// for any bytes, "GET" and "DELETE". "eof" ends the input of a connection on stdio, waits until
+// the server has ended its output, and shows the messages that belong to no request. "server> VERB
+// TEXT" is for the test, and changes something. Lines with + after a step set a header ("+ Origin:
+// x"; "a & b" sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT"
+// keeps a value for $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last
+// ones; of a stream, $s.event and $s.first are ids of events, and $s.stream is their part that
+// names the stream.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
 // section "server" they make several servers, and [Denial:forbid] limits a line to one of them.
@@ -44,6 +49,7 @@
 // What a step expects follows it:
 //
 //	< TEXT            the answer in short: a text, JSON, "error CODE MESSAGE DATA", "tools: a b"
+//	< ID: TEXT        the same with "show: ids"; the ID of an answer without one is "none"
 //	* METHOD PARAMS   a notification before the answer
 //	? METHOD PARAMS   a question of the server, in any version; the next line with > answers it
 //	audit: … log: …   records, and lines of the log; debug: … are those of its lowest level
@@ -54,8 +60,9 @@
 // … stands for any text, and [2026-07-28], [sessions], [http] or [stdio] in front of a line limits
 // it, also as [http 2026-07-28] and [!http]. A step with a tag does not wait:
 // "vera#s> tools/call NAME" starts a call, and "vera#s> listen tools URI" opens a stream for
-// notifications. "vera#s> next" waits for the next event, "rest" for all until the end, and "drop"
-// ends the connection. Nothing depends on time.
+// notifications. "vera#s> status" waits for the HTTP status of the response, "next" for the next
+// event, "rest" for all until the end, and "drop" ends the connection. Nothing depends on time. But
+// a run that has failed does not wait for long: the event may never come.
 //
 // "go test -run TestScenarios -update" writes what came back into steps that fail.
 package scenario

@@ -36,8 +36,13 @@ type World struct {
 	Close func(context.Context) error
 }
 
-// patience is how long a run may take: it ends a test that waits for an event that does not come.
-const patience = 5 * time.Minute
+const (
+	// patience is how long a run may take: it ends a test that waits for an event that does not
+	// come.
+	patience = 5 * time.Minute
+	// patienceFailed is how long a run goes on after its first failure.
+	patienceFailed = 10 * time.Second
+)
 
 // Run runs each scenario of a folder as a subtest. build makes the server of each run.
 func Run(t *testing.T, folder string, build func(t testing.TB, s Setup) World) {
@@ -71,7 +76,8 @@ func (f *file) run(t *testing.T, build func(t testing.TB, s Setup) World) {
 				t.Run(strings.TrimSpace(transport+" "+version+" "+v.choice), func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
-					r := &runner{file: f, variant: v, t: t, ctx: ctx, world: build(t, setup),
+					r := &runner{file: f, variant: v, t: t, ctx: ctx, cancel: cancel,
+						world:       build(t, setup),
 						connections: map[string]*connection{}, streams: map[string]*exchange{},
 						values: map[string]string{}}
 					defer r.close()
@@ -105,6 +111,9 @@ func (r *runner) run(got map[*step]map[variant][]string, failed map[*step]bool) 
 		if got[s][r.variant] = lines; !r.check(s, lines) {
 			failed[s] = true
 		}
+		if r.t.Failed() && r.ending == nil {
+			r.ending = time.AfterFunc(patienceFailed, r.cancel)
+		}
 	}
 }
 
@@ -114,6 +123,8 @@ type runner struct {
 	variant
 	t           testing.TB
 	ctx         context.Context
+	cancel      context.CancelFunc
+	ending      *time.Timer // cancels a run that has failed
 	world       World
 	web         *httptest.Server
 	connections map[string]*connection
@@ -380,13 +391,7 @@ func (r *runner) send(c *connection, query, body string, more ...string) *exchan
 
 func (r *runner) sendWith(c *connection, verb, query, body string, header http.Header,
 	more []string) *exchange {
-	var m struct {
-		message
-		Params struct {
-			Name any `json:"name"`
-			URI  any `json:"uri"`
-		} `json:"params"`
-	}
+	var m message
 	// A body that is no message has no name, and is answered without an id.
 	if err := json.Unmarshal([]byte(body), &m); err != nil || m.Method == "" && m.Result == nil &&
 		m.Error == nil {
@@ -403,8 +408,10 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 	if c.session != "" || !c.sessions() {
 		header.Set("Mcp-Protocol-Version", c.version)
 	}
-	name, _ := m.Params.Name.(string)
-	uri, _ := m.Params.URI.(string)
+	var params struct{ Name, URI any }
+	_ = json.Unmarshal(m.Params, &params) // params of another type have no name
+	name, _ := params.Name.(string)
+	uri, _ := params.URI.(string)
 	target := name + uri
 	if !c.sessions() && m.Method != "" {
 		header.Set("Mcp-Method", m.Method)

@@ -3,6 +3,7 @@ package scenario
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestMergedLinesHaveTheirConditions(t *testing.T) {
@@ -121,6 +124,8 @@ func (n *noted) Errorf(format string, args ...any) {
 	n.errors = append(n.errors, fmt.Sprintf(format, args...))
 }
 
+func (n *noted) Failed() bool { return len(n.errors) > 0 }
+
 // A server that tells a known name from an unknown one fails "same", and so does a comparison of a
 // request with itself.
 func TestSameFailsAtADifferenceAndWithoutAChange(t *testing.T) {
@@ -168,6 +173,126 @@ func TestSameFailsAtADifferenceAndWithoutAChange(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
+}
+
+// played runs the steps of a file, and returns the errors.
+func played(t *testing.T, text string, v variant, world World) string {
+	path := filepath.Join(t.TempDir(), "a.txtar")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &noted{TB: t}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := &runner{file: f, variant: v, t: n, ctx: ctx, cancel: cancel, world: world,
+		connections: map[string]*connection{}, streams: map[string]*exchange{},
+		values: map[string]string{}}
+	r.run(map[*step]map[variant][]string{}, map[*step]bool{})
+	// The server gets the end of its input, and not of its context.
+	r.ctx = t.Context()
+	r.close()
+	return strings.Join(n.errors, "\n")
+}
+
+// The id, the status and the headers of an answer are compared where "show" names them.
+func TestAnswersAreComparedByIDStatusAndHeader(t *testing.T) {
+	const server = "x\n-- server --\nshow: ids status Content-Type\n-- steps --\n"
+	for name, test := range map[string]struct{ steps, want string }{
+		"an id": {"vera> as (1e0|-1|\"a\") ping\n< 200\n< Content-Type: text/plain\n" +
+			"< $1: error -1 no", ""},
+		"the usual id": {"vera> ping\n< 200\n< Content-Type: text/plain\n< 7: error -1 no", ""},
+		"another id": {"vera> as 1e0 ping\n< 200\n< Content-Type: text/plain\n< 1: error -1 no",
+			"< 1e0: error"},
+		"no id":          {"vera> as 0 ping\n< 200\n< Content-Type: text/plain\n< none: error -1 no", ""},
+		"a status":       {"vera> notify ping {}\n< 202", ""},
+		"another status": {"vera> notify ping {}\n< 200", "< 202"},
+		"a stream":       {"vera#s> GET\nvera#s> status\n< 202\nvera#s> rest", ""},
+	} {
+		got := played(t, server+test.steps+"\n", variant{"2026-07-28", "http", ""}, repeating())
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// repeating answers a request with an error that has the request's own id. An id of 0 is left out.
+func repeating() World {
+	answer := func(body []byte) string {
+		var m message
+		if _ = json.Unmarshal(body, &m); m.ID == nil {
+			return ""
+		}
+		id := `"id":` + string(m.ID) + `,`
+		if string(m.ID) == "0" {
+			id = ""
+		}
+		return `{"jsonrpc":"2.0",` + id + `"error":{"code":-1,"message":"no"}}`
+	}
+	return World{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			text := answer(body)
+			if text == "" {
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, text)
+		}),
+		Token:   func(string) string { return "" },
+		Records: func() []string { return nil },
+		Close:   func(context.Context) error { return nil },
+		// Stdio answers at the end of the input, but for a request of the method "never". It
+		// answers a notification of "stray" with another one.
+		Stdio: func(ctx context.Context, in io.Reader, out io.Writer, _ string) error {
+			defer context.AfterFunc(ctx, func() {
+				_ = in.(*io.PipeReader).CloseWithError(ctx.Err())
+			})()
+			all, err := io.ReadAll(in)
+			for line := range strings.Lines(string(all)) {
+				if strings.Contains(line, "stray") {
+					fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/stray"}`)
+				} else if !strings.Contains(line, "never") {
+					fmt.Fprintln(out, answer([]byte(line)))
+				}
+			}
+			return err
+		},
+	}
+}
+
+func TestEndOfInputShowsWhatTheServerStillWrites(t *testing.T) {
+	const server = "x\n-- server --\nshow: ids\n-- steps --\n"
+	for steps, want := range map[string]string{
+		"vera#a> ping\nvera> eof\nvera#a> rest\n< 7: error -1 no":  "",
+		"vera#a> never\nvera> eof\nvera#a> rest":                   "",
+		"vera#a> never\nvera> eof\nvera#a> rest\n< 7: error -1 no": "got:",
+
+		// of no request
+		"vera> notify stray {}\nvera> eof\n* notifications/stray": "",
+		"vera> notify stray {}\nvera> eof":                        "* notifications/stray",
+	} {
+		got := played(t, server+steps+"\n", variant{"2026-07-28", "stdio", ""}, repeating())
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", steps, got, want)
+		}
+	}
+}
+
+// After a failure, a run does not wait for ever for an event that does not come.
+func TestRunThatHasFailedEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		got := played(t, "x\n-- steps --\nlet a = b\n< c\nvera> never\n< d\n",
+			variant{"2026-07-28", "stdio", ""}, repeating())
+		if took := time.Since(begun); took != patienceFailed || !strings.Contains(got, "< d") {
+			t.Errorf("after %v: %s", took, got)
+		}
+	})
 }
 
 // telling answers a message that has the word told with another text, and one that has the word

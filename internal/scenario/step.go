@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ type instance struct {
 	got     []string
 
 	compared bool // as "same" says
+	status   bool // each HTTP status is shown
 }
 
 func (i *instance) add(format string, args ...any) {
@@ -38,7 +40,7 @@ func (i *instance) run(text string) []string {
 		return i.got
 	}
 	name, tag, _ := strings.Cut(who, "#")
-	if slices.Contains([]string{"next", "rest", "drop"}, verb) {
+	if slices.Contains([]string{"status", "next", "rest", "drop"}, verb) {
 		x := i.streams[tag]
 		if x == nil {
 			i.t.Fatalf("%s: there is no stream %q", i.where, tag)
@@ -57,6 +59,15 @@ func (i *instance) run(text string) []string {
 		i.got = append(i.got, opened...)
 		i.records()
 		return i.got
+	}
+	if verb == "eof" {
+		i.eof(c, name)
+		return i.got
+	}
+	id := "7"
+	if verb == "as" {
+		id, rest, _ = strings.Cut(rest, " ")
+		verb, rest, _ = strings.Cut(rest, " ")
 	}
 	full := verb == "full"
 	if full {
@@ -81,7 +92,7 @@ func (i *instance) run(text string) []string {
 			if err != nil {
 				i.t.Fatalf("%s: %v", i.where, err)
 			}
-			body = c.message(verb, params, "7")
+			body = c.message(verb, params, id)
 		}
 		var more []string
 		for _, h := range i.headers {
@@ -154,7 +165,7 @@ func (i *instance) serverStep(text string) {
 func (i *instance) records() {
 	for _, text := range i.world.Records() {
 		kind, _, _ := strings.Cut(text, ":")
-		if slices.Contains(i.setup.show, kind) {
+		if i.shows(kind) {
 			i.add("%s", text)
 		}
 	}
@@ -285,11 +296,11 @@ func (i *instance) event(c *connection, name string, x *exchange, e event) (resu
 	if e.status != 0 {
 		x.status, x.header = e.status, e.header
 		usual := e.status == http.StatusOK || e.status == http.StatusAccepted
-		if !usual {
+		if !usual || i.status || i.shows("status") {
 			i.add("< %d", e.status)
 		}
-		shown := headers
-		if slices.Contains(i.setup.show, "headers") {
+		shown := append(slices.Clone(headers), i.setup.show...)
+		if i.shows("headers") {
 			shown = slices.Sorted(maps.Keys(e.header))
 		}
 		for _, h := range shown {
@@ -325,10 +336,17 @@ func (i *instance) event(c *connection, name string, x *exchange, e event) (resu
 		if o["resultType"] == "input_required" && len(i.input) > 0 {
 			return o, false
 		}
-		i.add("< %s", x.answered(m, i.variant))
+		text := x.answered(m, i.variant)
+		if i.shows("ids") {
+			text = cmp.Or(string(m.ID), "none") + ": " + text
+		}
+		i.add("< %s", text)
 	}
 	return nil, false
 }
+
+// shows reports whether "show" has a word.
+func (i *instance) shows(word string) bool { return slices.Contains(i.setup.show, word) }
 
 // remember keeps the last state and cursor of a connection.
 func (i *instance) remember(name string, result object) {
@@ -396,9 +414,38 @@ func (i *instance) listen(c *connection, tag string, what []string) {
 	i.records()
 }
 
-// onStream waits for the next event of a stream, or for all until its end, or ends it.
+// eof ends the input of a connection on stdio, and waits until the server has ended its output. It
+// shows the messages that belong to no request, unless the connection is a stream of another step.
+func (i *instance) eof(c *connection, name string) {
+	if c.in == nil {
+		i.t.Fatalf("%s: HTTP has no end of input", i.where)
+	}
+	_ = c.in.Close() // it never fails
+	select {
+	case <-c.over:
+	case <-i.ctx.Done():
+		i.t.Fatalf("%s: the server does not end", i.where)
+	}
+	for _, x := range i.streams {
+		if x == c.stream {
+			return
+		}
+	}
+	for e := range c.stream.events {
+		i.event(c, name, c.stream, e)
+	}
+}
+
+// onStream waits for the status of a stream, for its next event, or for all until its end, or ends
+// it.
 func (i *instance) onStream(x *exchange, verb string) {
 	switch verb {
+	case "status":
+		if i.transport == "stdio" {
+			i.t.Fatalf("%s: stdio has no status", i.where)
+		}
+		i.status = true
+		i.onStream(x, "next")
 	case "drop":
 		x.drop()
 	case "rest":

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:4e0c276e0d61977c3215c9bda72b27fe",
-		Code:   "2:7bb98d119834507da52d106ecf6621de",
+		Source: "2:b5cc7402ffc4d1b6067163df76e64e6f",
+		Code:   "2:8dfadd3f0a9fc5247ecbf17c4474ff2d",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

@@ -25,8 +25,7 @@ type ServerInfo struct {
 	Transports []string `json:"transports"`
 	// ProtocolVersion is the version of MCP of the call.
 	ProtocolVersion string `json:"protocolVersion"`
-	// ProtocolVersions are the versions of MCP that the server serves, the newest first. It is
-	// empty for an adopted go-sdk server, which does not report them.
+	// ProtocolVersions are the versions of MCP that the server serves, the newest first.
 	ProtocolVersions []string `json:"protocolVersions"`
 	GoVersion        string   `json:"goVersion"`
 	OperatingSystem  string   `json:"operatingSystem"`

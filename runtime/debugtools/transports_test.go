@@ -153,7 +153,7 @@ func TestServerInfoHasTheTransportsThatThereAre(t *testing.T) {
 	}
 	got := check(new(wire).pipe(t, adopted, callers["demo-boss"], "2025-11-25"), "stdio",
 		"2025-11-25", "stdio")
-	if len(got) > 0 {
+	if !slices.Equal(got, versions) {
 		t.Errorf("versions of an adopted server: %v", got)
 	}
 }

@@ -93,15 +93,19 @@ func (t *GoType) Check(v Value) []Problem {
 // checkElements checks the items of an array or the members of an object.
 func (t *GoType) checkElements(v Value) (found []Problem) {
 	element := cmp.Or(t.element, t) // the elements of any value are any values
-	check := func(name string, value Value) (more bool) {
+	check := func(name []byte, i int, value Value) (more bool) {
 		for _, p := range element.Check(value) {
-			p.Pointer = Pointer("", name) + p.Pointer
+			step := string(name)
+			if name == nil {
+				step = strconv.Itoa(i)
+			}
+			p.Pointer = Pointer("", step) + p.Pointer
 			found = append(found, p)
 		}
 		return len(found) <= MaxProblems
 	}
 	for i, item := range v.Items() {
-		if !check(strconv.Itoa(i), item) {
+		if !check(nil, i, item) {
 			return found
 		}
 	}
@@ -109,7 +113,7 @@ func (t *GoType) checkElements(v Value) (found []Problem) {
 		if t.fields != nil {
 			element = t.fields[string(name)]
 		}
-		if element != nil && !element.raw && !check(string(name), value) {
+		if element != nil && !element.raw && !check(name, 0, value) {
 			return found
 		}
 	}

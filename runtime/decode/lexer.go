@@ -16,6 +16,8 @@ type lexer struct {
 	values int
 	levels int
 	limits Limits
+	// scanned is set for text that [Scan] has accepted: names are not compared again.
+	scanned bool
 }
 
 type kind byte

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"hash/maphash"
 	"math"
 	"strconv"
 )
@@ -100,7 +101,7 @@ func skipObject(l *lexer) *fault {
 		if f != nil {
 			return f
 		}
-		if !names.add(name) {
+		if !l.scanned && !names.add(name) {
 			return twice(name)
 		}
 		if f := skip(l); f != nil {
@@ -114,45 +115,71 @@ type nameSet struct {
 	first [8][]byte // enough for most objects, without an allocation
 	n     int
 	few   [][]byte
-	many  map[string]struct{}
+	// many has the names by their hash, each in the next free place; nil is free. A map would
+	// allocate for each name.
+	many [][]byte
 }
 
-// manyNames is the size from which a map is faster than comparing all names.
+// manyNames is the size from which hashes are faster than comparing all names.
 const manyNames = 24
 
 // add reports whether the name was new.
 func (s *nameSet) add(name []byte) bool {
-	for _, known := range s.first[:s.n] {
+	for _, known := range s.first[:min(s.n, len(s.first))] {
 		if string(known) == string(name) {
 			return false
 		}
 	}
-	if s.n < len(s.first) {
+	switch {
+	case s.n < len(s.first):
 		s.first[s.n] = name
-		s.n++
-		return true
-	}
-	if s.many != nil {
-		if _, ok := s.many[string(name)]; ok {
+	case s.many != nil:
+		if 2*s.n > len(s.many) {
+			s.hash(s.many, 4*len(s.many))
+		}
+		if !s.place(name) {
 			return false
 		}
-		s.many[string(name)] = struct{}{}
-		return true
-	}
-	for _, known := range s.few {
-		if string(known) == string(name) {
-			return false
-		}
-	}
-	s.few = append(s.few, name)
-	if len(s.few) > manyNames {
-		s.many = make(map[string]struct{}, 4*manyNames)
+	default:
 		for _, known := range s.few {
-			s.many[string(known)] = struct{}{}
+			if string(known) == string(name) {
+				return false
+			}
 		}
-		s.few = nil
+		if s.few = append(s.few, name); len(s.few) > manyNames {
+			s.hash(s.few, 4*manyNames)
+			s.few = nil
+		}
 	}
+	s.n++
 	return true
+}
+
+// hash makes many from names.
+func (s *nameSet) hash(names [][]byte, size int) {
+	s.many = make([][]byte, size)
+	for _, name := range names {
+		if name != nil {
+			s.place(name)
+		}
+	}
+}
+
+// seed keeps clients from choosing names of one hash.
+var seed = maphash.MakeSeed()
+
+// place reports whether the name was not among many.
+func (s *nameSet) place(name []byte) bool {
+	size := uint64(len(s.many))
+	for i := maphash.Bytes(seed, name) % size; ; i = (i + 1) % size {
+		switch known := s.many[i]; {
+		case known == nil:
+			s.many[i] = name
+			return true
+		case string(known) == string(name):
+			return false
+		}
+	}
 }
 
 // Members calls yield with the unescaped name and the text of each member of the object doc, in

@@ -78,7 +78,7 @@ func (v Value) each(opening, closing byte, yield func(name []byte, value Value) 
 	if len(v) == 0 || v[0] != opening {
 		return
 	}
-	l := lexer{doc: v, pos: 1, limits: unlimited}
+	l := lexer{doc: v, pos: 1, limits: unlimited, scanned: true}
 	for first := true; ; first = false {
 		more, f := l.more(closing, first)
 		if f != nil || !more {

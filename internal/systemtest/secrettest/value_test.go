@@ -220,8 +220,7 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 			identity.Value, error) {
 			return identity.NewValue(identity.NewToken(own)), nil
 		}
-		for _, kind := range []string{"", "go-sdk, ", "adopted, "} {
-			o.SDKOnly = kind == "go-sdk, "
+		for _, kind := range []string{"", "adopted, "} {
 			server, err := runtime.New(o, s.toolset())
 			if kind == "adopted, " {
 				server = s.adopted(o)
@@ -233,13 +232,12 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 				s.play(c, kind, turn)
 			}
 		}
-		o.SDKOnly = false
 		s.runsOn(o)
 	})
 	s.t = t
 	wanted := map[string][]string{"value": {"log as text", "log as JSON"},
 		"exchanged": {"log as text", "log as JSON"}, "failing": {"log as text"}}
-	for _, kind := range []string{"", "go-sdk, ", "adopted, "} {
+	for _, kind := range []string{"", "adopted, "} {
 		for _, era := range eras {
 			for _, of := range []string{"value", "exchanged", "failing"} {
 				wanted[of] = append(wanted[of], kind+"http "+era, kind+"stdio "+era)

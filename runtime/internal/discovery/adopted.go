@@ -23,6 +23,41 @@ type Items struct {
 	Templates map[string]*mcp.ResourceTemplate
 }
 
+// Add adds the items of one page of a list. It returns the method of the list, and the cursor of
+// the next page. The method is empty for another result.
+func (i *Items) Add(page mcp.Result) (method, next string) {
+	if request.IsNil(page) {
+		return "", ""
+	}
+	switch r := page.(type) {
+	case *mcp.ListToolsResult:
+		add(&i.Tools, r.Tools, func(t *mcp.Tool) string { return t.Name })
+		return "tools/list", r.NextCursor
+	case *mcp.ListPromptsResult:
+		add(&i.Prompts, r.Prompts, func(p *mcp.Prompt) string { return p.Name })
+		return "prompts/list", r.NextCursor
+	case *mcp.ListResourcesResult:
+		add(&i.Resources, r.Resources, func(r *mcp.Resource) string { return r.URI })
+		return "resources/list", r.NextCursor
+	case *mcp.ListResourceTemplatesResult:
+		add(&i.Templates, r.ResourceTemplates,
+			func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+		return "resources/templates/list", r.NextCursor
+	}
+	return "", ""
+}
+
+func add[T any](to *map[string]*T, items []*T, name func(*T) string) {
+	if *to == nil {
+		*to = map[string]*T{}
+	}
+	for _, item := range items {
+		if item != nil {
+			(*to)[name(item)] = item
+		}
+	}
+}
+
 func (i *Items) same(j *Items) bool {
 	return maps.Equal(i.Tools, j.Tools) && maps.Equal(i.Prompts, j.Prompts) &&
 		maps.Equal(i.Resources, j.Resources) && maps.Equal(i.Templates, j.Templates)
@@ -37,12 +72,12 @@ func (l *ListChanged) AdoptedChanged(of request.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.clients[of]; s != nil {
-		s.check()
+		s.wake()
 		return
 	}
 	for _, s := range l.clients {
 		if s.session == of {
-			s.check()
+			s.wake()
 		}
 	}
 }
@@ -64,8 +99,8 @@ func (s *Subscription) follow(ctx context.Context, p access.Principal,
 		return changed
 	}
 	// Middleware may list new copies each time: these are no news.
-	again, ok := l.Adopted(ctx, s.session, s.meta)
-	if !ok {
+	again, err := l.Adopted(ctx, s.session, s.meta)
+	if again == nil || err != nil {
 		again = &Items{}
 	}
 	sees := func(k access.Kind) access.Set {
@@ -92,9 +127,11 @@ func (s *Subscription) read(ctx context.Context) (*Items, bool) {
 	if s.items == nil && time.Now().Before(s.unread) {
 		return nil, false
 	}
-	now, ok := s.changes.Adopted(ctx, s.session, s.meta)
-	if !ok {
+	now, err := s.changes.Adopted(ctx, s.session, s.meta)
+	if err != nil {
 		s.unread = time.Now().Add(unreadPause)
+	}
+	if now == nil || err != nil {
 		return nil, false
 	}
 	s.items = s.changes.shared(now)
@@ -102,9 +139,9 @@ func (s *Subscription) read(ctx context.Context) (*Items, bool) {
 	return s.items, true
 }
 
-// begin reads what the adopted server lists to the client, unless that was read before. The client
-// is notified of changes since.
-func (s *Subscription) begin(ctx context.Context) {
+// readOnce reads what the adopted server lists to the client, unless that was read before. The
+// client is notified of changes since.
+func (s *Subscription) readOnce(ctx context.Context) {
 	if s.changes.Adopted == nil || s.reads.Load() {
 		return
 	}
@@ -125,7 +162,7 @@ func (l *ListChanged) Listing(ctx context.Context, info *request.Info) {
 	s := l.clients[info.Session]
 	l.mu.Unlock()
 	if s != nil {
-		s.begin(ctx)
+		s.readOnce(ctx)
 	}
 }
 

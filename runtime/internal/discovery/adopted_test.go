@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,10 +55,13 @@ func TestMessagesDoNotWaitForAServerThatDoesNotList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := watching(t, nil, nil)
 		reads := 0
-		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, bool) {
+		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, error) {
 			reads++
 			time.Sleep(10 * time.Second)
-			return &Items{}, reads > 2
+			if reads <= 2 {
+				return nil, errors.New("it hangs")
+			}
+			return &Items{}, nil
 		}
 		info := &request.Info{Principal: caller("Viewer"), Session: newSession(),
 			Version: request.NewestWithSessions}

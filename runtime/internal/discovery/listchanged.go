@@ -17,8 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-const maxChecks = 16 // clients at a time; each may query the host, which requests need as well
-
 // ListChanged notifies the clients whose own lists have changed. A nil ListChanged notifies none.
 type ListChanged struct {
 	ListChangedConfig
@@ -41,10 +39,9 @@ type ListChangedConfig struct {
 	// Kinds are those whose changes the server declares.
 	Kinds []access.Kind
 	// Adopted reads what an adopted server lists to a client, with the _meta of its listen request.
-	// It reports false if the server does not list. Nil if the server does not declare changes.
-	Adopted func(context.Context, request.Session, map[string]any) (*Items, bool)
-	// Send sends one notification. subscription is the id of a listen request, nil for a session.
-	Send func(ctx context.Context, to request.Session, k access.Kind, subscription any) error
+	// It returns nil without an error before the server has a session of the client. The func is nil
+	// if the server does not declare changes.
+	Adopted func(context.Context, request.Session, map[string]any) (*Items, error)
 }
 
 // Host returns what the host lets principals do.
@@ -74,6 +71,13 @@ func (l *ListChanged) Observe(info *request.Info) {
 	if !l.MayChange(info.Principal) || info.Session == nil || !info.HasSessions() {
 		return
 	}
+	if s := l.observe(info); s != nil {
+		info.Session.OnEnd(func() { l.leave(s) })
+	}
+}
+
+// observe returns the subscription of a session that was not known, and nil for a known one.
+func (l *ListChanged) observe(info *request.Info) *Subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.clients[info.Session]
@@ -81,16 +85,14 @@ func (l *ListChanged) Observe(info *request.Info) {
 		s = l.newSubscription(context.Background(), info)
 		s.key, s.known = info.Session, l.Lists.digests(info.Principal, nil)
 		s.overHTTP = info.HTTP != nil
-		l.start(s)
-		go func() {
-			_ = info.Session.Wait() // every end of a session is the same here
-			l.leave(s)
-		}()
-	} else if !seesSame(s.caller, info.Principal) || s.expired() ||
-		l.Adopted != nil && !s.reads.Load() {
-		s.check() // also for changes after the end of the last credential, which were not sent
+		l.begin(s)
+		return s
+	}
+	if !seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
+		s.wake() // also for changes after the end of the last credential, which were not sent
 	}
 	s.caller, s.expires = info.Principal, info.Expires
+	return nil
 }
 
 // seesSame reports whether two principals certainly see the same lists and catalogs.
@@ -126,7 +128,7 @@ func (l *ListChanged) Listed(info *request.Info, f Filter) {
 	if s := l.clients[info.Session]; s != nil && !s.query.Equal(info.Catalog) {
 		s.query = info.Catalog
 		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In, nil).digest
-		s.check() // for changes since the catalog was resolved
+		s.wake() // for changes since the catalog was resolved
 	}
 }
 
@@ -159,7 +161,7 @@ func (l *ListChanged) Loaded(p access.Principal) {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
 			(p.Permits == nil || sameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
-			s.check()
+			s.wake()
 		}
 	}
 }
@@ -187,7 +189,7 @@ func (l *ListChanged) recheck(match func(subscriptionState) bool) {
 	l.mu.Unlock() // match may take long, or call the server
 	for s, state := range states {
 		if match(state) {
-			s.check()
+			s.wake()
 		}
 	}
 }
@@ -200,35 +202,30 @@ func (l *ListChanged) Count() int {
 }
 
 func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *Subscription {
-	s := &Subscription{changes: l, session: info.Session, due: make(chan struct{}, 1)}
+	s := &Subscription{changes: l}
+	s.subscriber = newSubscriber(ctx, info.Session, l.Log, s.notify)
 	s.caller, s.expires = info.Principal, info.Expires
-	s.ctx, s.end = context.WithCancel(ctx)
 	return s
 }
 
-// start starts a client's own worker, as a client that does not read blocks it. l.mu is held.
-func (l *ListChanged) start(s *Subscription) {
+// begin begins the notifications of a client. l.mu is held.
+func (l *ListChanged) begin(s *Subscription) {
 	l.clients[s.key] = s
-	go func() {
-		var interval <-chan time.Time
-		if l.Host != nil {
-			ticker := time.NewTicker(l.Interval)
-			defer ticker.Stop()
-			interval = ticker.C
-		}
-		for {
-			select {
-			case <-s.ctx.Done():
-				return
-			case <-s.due:
-				s.notify()
-			case <-interval:
-				if s.dependsOnHost() {
-					s.notify()
-				}
-			}
-		}
-	}()
+	s.start()
+	if l.Host != nil {
+		time.AfterFunc(l.Interval, s.recheck)
+	}
+}
+
+// recheck reads what the host lets the client do, and does so again after the interval.
+func (s *Subscription) recheck() {
+	if s.ctx.Err() != nil {
+		return
+	}
+	if s.dependsOnHost() {
+		s.wake()
+	}
+	time.AfterFunc(s.changes.Interval, s.recheck)
 }
 
 // dependsOnHost reports whether a client can be notified of what changes in the host.
@@ -248,12 +245,9 @@ func (l *ListChanged) leave(s *Subscription) {
 
 // Subscription is a notified client: a session, or with 2026-07-28 a subscriptions/listen request.
 type Subscription struct {
+	*subscriber
 	changes           *ListChanged
-	key               any // in changes.clients: a session, or the Subscription of a listen request
-	session           request.Session
-	due               chan struct{}   // holds an item if a check is due
-	ctx               context.Context // ends with the client
-	end               context.CancelFunc
+	key               any            // in changes.clients: a session, or that of a listen request
 	overHTTP          bool           // a session, which is notified by its streams
 	meta              map[string]any // of a listen request
 	following         sync.Mutex     // guards items and unread
@@ -265,33 +259,25 @@ type Subscription struct {
 }
 
 type subscriptionState struct {
-	caller  access.Principal               // of the last message, with the last known Permits
-	expires time.Time                      // of the caller's credential
-	query   request.CatalogQuery           // the catalog of the last list
-	known   digests                        // what the client was sent or notified of
-	wanted  *mcp.NotificationSubscriptions // nil for a session, which gets all
-	id      any                            // of the listen request; nil for a session
+	asCaller
+	query  request.CatalogQuery           // the catalog of the last list
+	known  digests                        // what the client was sent or notified of
+	wanted *mcp.NotificationSubscriptions // nil for a session, which gets all
+	id     any                            // of the listen request; nil for a session
 }
 
 // Acknowledged starts the notifications of a listen request. Call it before the client gets the
 // acknowledgement, so that it is notified of all changes since.
 func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id any) {
-	s.begin(s.ctx)
+	s.readOnce(s.ctx)
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return // middleware has held the acknowledgement back until the client had left
 	}
 	s.wanted, s.id = wanted, id
-	s.changes.start(s)
-	s.check() // for changes since the request
-}
-
-func (s *Subscription) check() {
-	select {
-	case s.due <- struct{}{}:
-	default: // a check is due already
-	}
+	s.changes.begin(s)
+	s.wake() // for changes since the request
 }
 
 func (s *Subscription) notify() {
@@ -303,7 +289,7 @@ func (s *Subscription) notify() {
 	if !s.query.Equal(state.query) {
 		s.changes.mu.Unlock()
 		s.changed = changed
-		s.check() // the client was listed another catalog meanwhile
+		s.wake() // the client was listed another catalog meanwhile
 		return
 	}
 	s.changed = [3]bool{}
@@ -314,11 +300,20 @@ func (s *Subscription) notify() {
 		if now[k] == known[k] && !changed[k] || !state.wants(k) {
 			continue
 		}
-		if err := s.changes.Send(s.ctx, s.session, k, state.id); err != nil {
+		if err := s.send(k, state.id); err != nil {
 			s.changes.Log.DebugContext(s.ctx, "a list_changed notification could not be sent",
 				"kind", k.String(), "error", err)
 		}
 	}
+}
+
+// send sends one notification. id is that of a listen request; nil for a session.
+func (s *Subscription) send(k access.Kind, id any) error {
+	params := &mcp.ToolListChangedParams{}
+	if id != nil {
+		params.Meta = mcp.Meta{mcp.MetaKeySubscriptionID: id}
+	}
+	return s.session.Notify("notifications/"+k.String()+"s/list_changed", params)
 }
 
 // current returns what the last caller sees now, and the kinds of which an item of an adopted
@@ -348,7 +343,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
-		time.AfterFunc(retryPause, s.check) // nothing reports that the source is available again
+		time.AfterFunc(retryPause, s.wake) // nothing reports that the source is available again
 		return state, now, changed, false
 	}
 	changed = s.follow(s.ctx, p, f.In)
@@ -361,10 +356,6 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 		s.caller.Permits = p.Permits
 	}
 	return state, l.Lists.digests(p, f.In), changed, true
-}
-
-func (s *subscriptionState) expired() bool {
-	return !s.expires.IsZero() && !time.Now().Before(s.expires)
 }
 
 func (s *subscriptionState) wants(k access.Kind) bool {

@@ -93,7 +93,17 @@ type session struct {
 
 func newSession() *session { return &session{ended: make(chan struct{})} }
 
-func (s *session) Wait() error { <-s.ended; return nil }
+func (s *session) OnEnd(f func()) {
+	go func() {
+		<-s.ended
+		f()
+	}()
+}
+
+func (s *session) Notify(method string, params any) error { return notify(s, method, params) }
+
+// notify gets the notifications of all sessions of a test.
+var notify func(to *session, method string, params any) error
 
 // clients are a ListChanged whose notifications are noted.
 type clients struct {
@@ -109,14 +119,15 @@ func watching(t *testing.T, source catalog.Source, host Host) *clients {
 	catalogs := catalogsOf(t, source, c.log)
 	c.ListChanged = NewListChanged(ListChangedConfig{Kinds: request.Kinds[:],
 		Lists: filled(catalogs.Policy, 10), Catalogs: catalogs, Host: host, Log: c.log.logger(),
-		Interval: time.Minute,
-		Send: func(_ context.Context, _ request.Session, k access.Kind, id any) error {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.sent = append(c.sent, strings.TrimSpace(fmt.Sprint(k, " ", id)))
-			return c.fail
-		},
-	})
+		Interval: time.Minute})
+	notify = func(_ *session, method string, params any) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		kind := strings.TrimSuffix(strings.Split(method, "/")[1], "s")
+		id := params.(*mcp.ToolListChangedParams).Meta[mcp.MetaKeySubscriptionID]
+		c.sent = append(c.sent, strings.TrimSpace(fmt.Sprint(kind, " ", id)))
+		return c.fail
+	}
 	return c
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
@@ -38,8 +40,6 @@ type UpdatesConfig struct {
 	Policy *Policy
 	Host   Host // nil without permission-aware discovery
 	Log    *slog.Logger
-	// Send sends one notification. subscription is the id of a listen request, nil for a session.
-	Send func(ctx context.Context, to request.Session, uri string, subscription any) error
 }
 
 // NewUpdates returns the notifier of a server with resources to subscribe to.
@@ -52,18 +52,14 @@ func NewUpdates(c UpdatesConfig) *Updates {
 }
 
 // Subscriber is a client with subscriptions: a session, or with 2026-07-28 a subscriptions/listen
-// request. It has a worker of its own, as a client that does not read blocks it.
+// request.
 type Subscriber struct {
+	*subscriber
 	updates *Updates
-	session request.Session
-	uris    []string        // of a listen request, in its order
-	due     chan struct{}   // holds an item if URIs wait
-	ctx     context.Context // ends with the client
-	end     context.CancelFunc
+	uris    []string // of a listen request, in its order
 
 	// Guarded by updates.mu.
-	caller  access.Principal // of the last message
-	expires time.Time        // of the caller's credential
+	asCaller
 	rules   map[string]string
 	waiting []string // URIs to notify of, each once
 	id      any      // of the listen request; nil for a session
@@ -85,34 +81,43 @@ func (u *Updates) Observe(info *request.Info) {
 	defer u.mu.Unlock()
 	if s := u.sessions[info.Session]; s != nil {
 		s.caller, s.expires = info.Principal, info.Expires
-		s.wake()
+		s.notifyWaiting()
 	}
 }
 
 // Subscribe subscribes the session of a message to a URI, whose resource has this name in the
 // rules. added is false if the session has subscribed to it before.
 func (u *Updates) Subscribe(info *request.Info, uri, rule string) (added bool, err error) {
+	if len(uri) > uritemplate.MaxLength {
+		return false, errTooLong
+	}
+	s, created := u.sessionOf(info)
+	if created {
+		info.Session.OnEnd(func() { u.leave(s) })
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	s := u.sessions[info.Session]
 	switch {
-	case len(uri) > uritemplate.MaxLength:
-		return false, errTooLong
-	case s == nil:
-		s = u.newSubscriber(context.Background(), info)
-		u.sessions[info.Session] = s
-		go s.work()
-		go func() {
-			_ = info.Session.Wait() // every end of a session is the same here
-			u.leave(s)
-		}()
-	case s.rules[uri] != "":
+	case s.ctx.Err() != nil || s.rules[uri] != "": // its session has ended, or has it already
 		return false, nil
 	case len(s.rules) >= MaxSubscriptions:
 		return false, errTooMany
 	}
 	s.add(uri, rule)
 	return true, nil
+}
+
+// sessionOf returns the subscriber that the session of a message is.
+func (u *Updates) sessionOf(info *request.Info) (s *Subscriber, created bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s = u.sessions[info.Session]; s != nil {
+		return s, false
+	}
+	s = u.newSubscriber(context.Background(), info)
+	u.sessions[info.Session] = s
+	s.start()
+	return s, true
 }
 
 // Unsubscribe ends a subscription of a session. It reports false if there is none.
@@ -150,7 +155,7 @@ func (s *Subscriber) Acknowledged(id any) {
 	s.updates.mu.Lock()
 	defer s.updates.mu.Unlock()
 	s.id = id
-	go s.work()
+	s.start()
 }
 
 // Updated notifies the subscribers of a resource; with an empty URI, of every resource.
@@ -168,7 +173,7 @@ func (u *Updates) Updated(uri string) {
 			if len(s.waiting) < len(s.rules) {
 				s.waiting = slices.Sorted(maps.Keys(s.rules))
 			}
-			s.wake()
+			s.notifyWaiting()
 		}
 	}
 }
@@ -213,9 +218,9 @@ func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
 }
 
 func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
-	s := &Subscriber{updates: u, session: info.Session, due: make(chan struct{}, 1),
-		caller: info.Principal, expires: info.Expires, rules: map[string]string{}}
-	s.ctx, s.end = context.WithCancel(ctx)
+	s := &Subscriber{updates: u, rules: map[string]string{},
+		asCaller: asCaller{info.Principal, info.Expires}}
+	s.subscriber = newSubscriber(ctx, info.Session, u.Log, s.notify)
 	return s
 }
 
@@ -231,7 +236,7 @@ func (u *Updates) leave(s *Subscriber) {
 	}
 }
 
-// add, remove, queue and wake need updates.mu.
+// add, remove, queue and notifyWaiting need updates.mu.
 func (s *Subscriber) add(uri, rule string) {
 	s.rules[uri] = rule
 	if s.updates.byURI[uri] == nil {
@@ -251,27 +256,12 @@ func (s *Subscriber) queue(uri string) {
 	if !slices.Contains(s.waiting, uri) {
 		s.waiting = append(s.waiting, uri)
 	}
-	s.wake()
+	s.notifyWaiting()
 }
 
-func (s *Subscriber) wake() {
-	if len(s.waiting) == 0 {
-		return
-	}
-	select {
-	case s.due <- struct{}{}:
-	default:
-	}
-}
-
-func (s *Subscriber) work() {
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.due:
-			s.notify()
-		}
+func (s *Subscriber) notifyWaiting() {
+	if len(s.waiting) > 0 {
+		s.wake()
 	}
 }
 
@@ -280,9 +270,8 @@ func (s *Subscriber) notify() {
 	u := s.updates
 	for s.ctx.Err() == nil {
 		u.mu.Lock()
-		batch, caller, expires := s.waiting, s.caller, s.expires
-		held := !expires.IsZero() && !time.Now().Before(expires)
-		if len(batch) == 0 || held { // Observe sends what is held
+		batch, caller := s.waiting, s.caller
+		if len(batch) == 0 || s.expired() { // Observe sends what is held
 			u.mu.Unlock()
 			return
 		}
@@ -299,7 +288,7 @@ func (s *Subscriber) notify() {
 					time.AfterFunc(retryPause, func() {
 						u.mu.Lock()
 						defer u.mu.Unlock()
-						s.wake()
+						s.notifyWaiting()
 					})
 					return
 				}
@@ -333,21 +322,19 @@ func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
 	u := s.updates
 	u.mu.Lock()
-	rule, id, last, expires := s.rules[uri], s.id, s.caller, s.expires
+	rule, id, last, expired := s.rules[uri], s.id, s.caller, s.expired()
 	u.mu.Unlock()
 	switch {
-	case !sameCaller(caller, last), !expires.IsZero() && !time.Now().Before(expires):
+	case !sameCaller(caller, last), expired:
 		return false
 	case rule == "" || !u.Policy.Decide(present, false, access.Resources, rule).Allowed:
 		return true
 	}
-	ctx := s.ctx
-	if !expires.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, expires)
-		defer cancel()
+	params := &mcp.ResourceUpdatedNotificationParams{URI: uri}
+	if id != nil {
+		params.Meta = mcp.Meta{mcp.MetaKeySubscriptionID: id}
 	}
-	if err := u.Send(ctx, s.session, uri, id); err != nil {
+	if err := s.session.Notify("notifications/resources/updated", params); err != nil {
 		u.Log.DebugContext(s.ctx, "a notification of an updated resource could not be sent",
 			"error", err)
 	}

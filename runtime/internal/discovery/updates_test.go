@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -38,19 +39,21 @@ func notifying(host Host, log *journal) *notified {
 	slices.SortFunc(table.Resources,
 		func(a, b access.Rule) int { return cmp.Compare(a.Resource, b.Resource) })
 	n.Updates = NewUpdates(UpdatesConfig{Policy: &Policy{Table: table}, Host: host,
-		Log: log.logger(),
-		Send: func(_ context.Context, s request.Session, uri string, id any) error {
-			n.mu.Lock()
-			wait := n.block[s]
-			n.mu.Unlock()
-			if wait != nil {
-				<-wait
-			}
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.sent = append(n.sent, strings.TrimSpace(fmt.Sprint(uri, " ", cmp.Or[any](id, ""))))
-			return errors.New("the client has gone") // is logged alone
-		}})
+		Log: log.logger()})
+	notify = func(s *session, _ string, params any) error {
+		n.mu.Lock()
+		wait := n.block[s]
+		n.mu.Unlock()
+		if wait != nil {
+			<-wait
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		p := params.(*mcp.ResourceUpdatedNotificationParams)
+		id := p.Meta[mcp.MetaKeySubscriptionID]
+		n.sent = append(n.sent, strings.TrimSpace(fmt.Sprint(p.URI, " ", cmp.Or[any](id, ""))))
+		return errors.New("the client has gone") // is logged alone
+	}
 	return n
 }
 

@@ -39,14 +39,22 @@ func NewEvent(info *request.Info, kind audit.Type) audit.Event {
 	}
 }
 
-// errChallenged stands for an answer that left as an HTTP status.
-var errChallenged = fmt.Errorf("challenged: %w", wire.InternalError())
+// challenged stands for an answer that leaves as an HTTP status, with this WWW-Authenticate.
+type challenged struct{ authenticate string }
+
+func (challenged) Error() string { return "challenged" }
+func (challenged) Unwrap() error { return wire.InternalError() }
+
+func (m *Message) challenges() bool { return m.Conn != nil && m.Conn.Challenges() }
+
+// unintended is why an intent is not durable, so that nothing was started.
+type unintended struct{ error }
 
 // challenge answers a caller who lacks only scopes with an HTTP status (RFC 6750, section 3).
 func (g *Guard) challenge(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		a, err := next(ctx, m)
-		if m.authority != "" && errors.Is(err, errChallenged) && !m.Conn.Challenge(m.authority) {
+		if c, ok := errors.AsType[challenged](err); ok && !m.Conn.Challenge(c.authenticate) {
 			err = wire.InternalError()
 		}
 		return a, err
@@ -74,9 +82,10 @@ func (g *Guard) audit(next Next) Next {
 		m.event = &event
 		a, err := next(ctx, m)
 		m.conclude()
-		failed, what := m.unintended,
+		lost, isLost := errors.AsType[unintended](err)
+		failed, what := lost.error,
 			"the intent of a call could not be recorded; the call was not started"
-		if failed == nil {
+		if !isLost {
 			// A value that is denied has no line, as a value that does not exist has none: it would
 			// take longer.
 			value := a.Report != nil && a.Report.Axis == string(access.AxisValues)
@@ -96,7 +105,7 @@ func (g *Guard) audit(next Next) Next {
 			m.undo()
 		}
 		// A handler that has run can return the error of arguments that do not fit, too.
-		ran := m.unintended == nil && event.Failure != audit.Denied &&
+		ran := !isLost && event.Failure != audit.Denied &&
 			(event.Failure != audit.Invalid || event.Axis == audit.AxisArguments)
 		if ran && known.decides {
 			what = "the outcome of a call could not be recorded; the call has run, and the server " +
@@ -118,8 +127,8 @@ func (g *Guard) intend(next Next) Next {
 		if g.intends(m) {
 			intent := *m.event
 			intent.Status, intent.Failure = audit.Intent, ""
-			if m.unintended = g.record(ctx, m, intent); m.unintended != nil {
-				return Answer{}, wire.InternalError()
+			if err := g.record(ctx, m, intent); err != nil {
+				return Answer{}, unintended{err}
 			}
 			m.event.Intended = true
 		}
@@ -135,7 +144,7 @@ func (g *Guard) intends(m *Message) bool {
 	switch {
 	case g.Audit == nil || g.AuditIntent == audit.IntentNone:
 		return false
-	case g.AuditIntent == audit.IntentAll || !isCall || g.Middleware:
+	case g.AuditIntent == audit.IntentAll || !isCall || g.intercepts():
 		return isCall || g.AuditIntent == audit.IntentAll
 	}
 	t := g.Tools[call.Name] // nil for one of an adopted server

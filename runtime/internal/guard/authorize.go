@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -52,9 +53,8 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 // stream.
 func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error) {
 	denial := g.Policy.DenialOf(d)
-	if m.CanChallenge && denial == access.Challenge {
-		m.authority = g.Authenticator.InsufficientScope(d)
-		return Answer{}, errChallenged
+	if denial == access.Challenge && m.challenges() {
+		return Answer{}, challenged{g.Authenticator.InsufficientScope(d)}
 	}
 	switch {
 	case d.Axis == "" || d.Axis == access.AxisUnknown || denial == access.Conceal:
@@ -71,7 +71,7 @@ func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (An
 	if ok && s.requested != s.Name { // by an alias, which nothing behind the decision knows
 		named := *call
 		named.Name = s.Name
-		m.Params, m.Alias = &named, s.requested
+		m.Params, m.Target.Alias = &named, s.requested
 	}
 	a, err := next(ctx, m)
 	if m.event.Failure != audit.Crashed { // a result that cannot be sealed
@@ -106,7 +106,7 @@ func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, er
 		m.event.End(a.Report.Failure)
 	case err != nil: // of middleware or an adopted server, or the handler's answer was lost
 		m.event.End(audit.Errored)
-	case s.own && !g.Middleware:
+	case s.own && !g.intercepts():
 		m.event.End(audit.Crashed)
 		return Answer{}, fmt.Errorf(
 			"%s %q was replaced in the adopted server; the server withholds its response", s.Kind, s.Name)
@@ -139,24 +139,27 @@ func (m *Message) noteReport(r *invoke.Report, err error) {
 // multi-round-trip request, and the headers that repeat arguments (SEP-2243).
 func (g *Guard) admit(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		sent, err := m.Params, error(nil)
-		if m.Responds {
-			if m.Params, err = g.Sealer.Open(m.Info, sent); err != nil {
+		var responses mcp.InputResponseMap
+		var state string
+		if responds(m.Params) {
+			responses, state = wire.ResponsesOf(m.Params)
+			params, err := g.Sealer.Open(m.Info, m.Params)
+			if err != nil {
 				return Answer{}, invalid{wire.InvalidParams("%v", err)}
 			}
+			m.Params = params
 		}
-		params := m.Params
-		if call, ok := params.(*mcp.CallToolParamsRaw); ok {
+		if call, ok := m.Params.(*mcp.CallToolParamsRaw); ok && g.Tools[call.Name] != nil {
 			t := g.Tools[call.Name]
-			if t != nil && t.BindsHeaders {
-				if err := t.CheckHeaders(m.Info, call.Arguments); err != nil {
+			if len(t.Headers) > 0 {
+				if err := t.Headers.Check(m.Info, call.Arguments); err != nil {
 					return Answer{}, invalid{err}
 				}
 			}
-			if t != nil && t.Unsolicited && m.Responds && !m.HasSessions() {
-				m.Info.Unsolicited = unsolicited(sent)
+			if t.Unsolicited && state == "" && !m.HasSessions() {
+				m.Unsolicited = responses
 			}
-			if t != nil && t.Task == toolset.TaskRequired && !takesTasks(m) {
+			if t.Task == toolset.TaskRequired && !takesTasks(m) {
 				return needsTasks(m)
 			}
 		}
@@ -171,12 +174,12 @@ func (g *Guard) admit(next Next) Next {
 		var undeclared wire.NotDeclared
 		err = wire.CheckDeclared(m.Inputs, slices.Collect(maps.Values(requests))...)
 		switch {
-		case m.HasSessions(): // they are asked on the session, behind this step
-			err = notEncoded(m, errNoSession)
+		case m.HasSessions(): // those of a handler are asked on the session, behind this step
+			err = notEncoded(m, errAsksAgain)
 		case errors.As(err, &undeclared): // of an adopted server or of middleware
 			err = undeclared.RPC()
 		default:
-			if a.Result, err = g.Sealer.Seal(m.Info, params, a.Result); err != nil {
+			if a.Result, err = g.Sealer.Seal(m.Info, m.Params, a.Result); err != nil {
 				err = notEncoded(m, err)
 			}
 		}
@@ -187,14 +190,18 @@ func (g *Guard) admit(next Next) Next {
 	}
 }
 
-// unsolicited returns the input responses of params without a state.
-func unsolicited(params mcp.Params) mcp.InputResponseMap {
-	responses, state := wire.ResponsesOf(params)
-	if state != "" {
-		return nil
+// responds reports whether a message may have responses to input requests.
+func responds(params mcp.Params) bool {
+	switch p := params.(type) {
+	case *mcp.CallToolParamsRaw:
+		return p.InputResponses != nil || p.RequestState != ""
+	case *mcp.GetPromptParams, *mcp.ReadResourceParams:
+		return true
 	}
-	return responses
+	return false
 }
+
+var errAsksAgain = errors.New("middleware returned input requests, which need " + request.Stateless)
 
 // invalid is an error of the request, and not of its handler.
 type invalid struct{ error }

@@ -74,9 +74,23 @@ func (g *Guard) steps() []step {
 	}
 }
 
-// Chain returns the chain in front of its end: [Guard.Invoke] or a go-sdk server.
-func (g *Guard) Chain(end Next) Next {
-	for _, s := range slices.Backward(g.steps()) {
+// taskSteps is the chain of a run of a task, whose call has passed the steps above.
+func (g *Guard) taskSteps() []step {
+	return []step{
+		// Progress becomes the status message of the task. TestTaskIsReadUntilItHasItsResult
+		g.notify,
+		// As above. TestMiddlewareThatEndsItsGoroutineIsACrash
+		g.contain,
+		// As above. TestInterceptorsGetTheRunsOfTasks
+		g.intercept,
+	}
+}
+
+// Chain returns the chain in front of its end, which answers what is allowed.
+func (g *Guard) Chain(end Next) Next { return chain(g.steps(), end) }
+
+func chain(steps []step, end Next) Next {
+	for _, s := range slices.Backward(steps) {
 		end = s(end)
 	}
 	return end
@@ -88,10 +102,7 @@ type Message struct {
 	Method string
 	Params mcp.Params // may be a typed nil; a step may replace it by a copy
 	Meta   map[string]any
-	Origin any // of the bridge; nil for a message that no go-sdk server has decoded
-
-	// Responds reports whether the params have input responses, or the state of input requests.
-	Responds bool
+	Origin any // what the end of the chain knows of the message; nil for the run of a task
 
 	// Filter is what the message asks for of a list of tools.
 	Filter discovery.Filter
@@ -100,16 +111,11 @@ type Message struct {
 	// Resources are the resources of subscriptions/listen; nil for none.
 	Resources *discovery.Subscriber
 
-	// change changes a task, once the event is durable. It may set run. Nil changes nothing.
-	change func(context.Context) error
-
-	undo       func()          // if the event is not durable; nil for nothing
-	run        *taskRun        // which the message starts; nil for none
-	event      *audit.Event    // nil if the method is not recorded
-	unintended error           // why the intent is not durable, so that nothing was started
-	outcome    observe.Outcome // for the observer
-	failure    error           // why an allowed request failed, for the log; nil if the error tells
-	authority  string          // WWW-Authenticate of a challenge; empty for none
+	undo    func()          // if the event is not durable; nil for nothing
+	run     *taskRun        // which the message starts; nil for none
+	event   *audit.Event    // nil if the method is not recorded
+	outcome observe.Outcome // for the observer
+	failure error           // why an allowed request failed, for the log; nil if the error has it
 }
 
 // Answer is what the chain returns for a message: a result, and once it is encoded that alone.
@@ -118,6 +124,10 @@ type Answer struct {
 	Encoded *wire.Encoded
 	// Report is that of the toolset's handler; nil if something else has answered.
 	Report *invoke.Report
+
+	// change changes a task, once the event is durable. It may set the message's run. Nil changes
+	// nothing.
+	change func(context.Context) error
 }
 
 // Next is the rest of the chain.

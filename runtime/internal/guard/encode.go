@@ -25,16 +25,17 @@ func (g *Guard) encode(next Next) Next {
 		if a.Encoded == nil {
 			a.Encoded, err = wire.EncodeResult(g.declared(ctx, m, a.Result))
 		}
-		if err == nil && m.Itself && m.Method == "server/discover" {
+		if err == nil && !m.HasSessions() && m.Method == "server/discover" {
 			a.Encoded.Identify(g.discover)
-		} else if err == nil && m.Itself {
+		} else if err == nil && !m.HasSessions() {
 			a.Encoded.Identify(g.server)
 		} else if err == nil {
 			a.Encoded.ResultType = "" // clients of older versions do not know it
 		}
 		switch {
 		case err == nil:
-			return Answer{Encoded: a.Encoded, Report: a.Report}, nil
+			a.Result = nil
+			return a, nil
 		case methods[m.Method].decides && m.event.Failure != audit.Denied:
 			return Answer{Report: a.Report}, notEncoded(m, err)
 		}

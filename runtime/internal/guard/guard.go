@@ -27,40 +27,58 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// Config is what the chain reads.
+// Config is what the steps of the chain read.
 type Config struct {
+	Deciding
+	Recording
+	Listing
+	Running
+}
+
+// Deciding is who may do what.
+type Deciding struct {
 	Policy        *discovery.Policy
-	Lists         *discovery.Lists
 	Catalogs      *discovery.Catalogs
-	Changes       *discovery.ListChanged // nil if lists never change
-	Updates       *discovery.Updates     // nil if no resource has updates
-	Host          *principal.Host        // nil without permission-aware discovery
+	Host          *principal.Host // nil without permission-aware discovery
 	Authenticator *principal.Authenticator
-	Levels        *notify.Levels
-	Notify        notify.Config
-	Tools         map[string]*invoke.Tool
 	Aliases       map[string]string // of tools, to their names
-	Prompts       map[string]*invoke.Prompt
-	Resources     *invoke.Resources
-	Runner        *invoke.Runner
 	Sealer        invoke.Sealer
-	Audit         audit.Sink // nil records nothing
-	AuditTimeout  time.Duration
-	AuditIntent   audit.IntentPolicy
-	Closing       context.Context // ends when the server stops
-	Observer      *Observer
-	Pool          *worker.Pool
-	Active        *worker.Group
-	Log           *slog.Logger
-	Masker        redact.Masker
-	Instructions  *discovery.Instructions
-	Capabilities  *mcp.ServerCapabilities // equal for every caller; not changed
-	Interceptors  []intercept.Middleware
-	Middleware    bool // there is middleware, of either kind, which may answer
-	Adopted       bool // the handlers of an adopted server may answer
-	Server        *mcp.Implementation
-	Tasks         *tasks.Registry // nil if no tool runs as a task
-	TasksLocal    bool            // the tasks end with the process
+}
+
+// Recording is where a message leaves a trace.
+type Recording struct {
+	Audit        audit.Sink // nil records nothing
+	AuditTimeout time.Duration
+	AuditIntent  audit.IntentPolicy
+	Observer     *Observer
+	Log          *slog.Logger
+	Masker       redact.Masker
+	Closing      context.Context // ends when the server stops
+}
+
+// Listing is what callers see of the server, and of its changes.
+type Listing struct {
+	Server       *mcp.Implementation
+	Capabilities *mcp.ServerCapabilities // equal for every caller; not changed
+	Instructions *discovery.Instructions
+	Lists        *discovery.Lists
+	Changes      *discovery.ListChanged // nil if lists never change
+	Updates      *discovery.Updates     // nil if no resource has updates
+}
+
+// Running is what runs an allowed message.
+type Running struct {
+	Tools        map[string]*invoke.Tool
+	Prompts      map[string]*invoke.Prompt
+	Resources    *invoke.Resources
+	Runner       *invoke.Runner
+	Notify       notify.Config
+	Interceptors []intercept.Middleware
+	Adopted      bool // the handlers of an adopted server may answer
+	Pool         *worker.Pool
+	Active       *worker.Group
+	Tasks        *tasks.Registry // nil if no tool runs as a task
+	TasksLocal   bool            // the tasks end with the process
 	// TaskRequest returns the request for a handler of go-sdk's shape in a run of a task.
 	TaskRequest func(context.Context, *request.Info,
 		*mcp.CallToolParamsRaw) (*mcp.CallToolRequest, error)
@@ -75,8 +93,6 @@ type Guard struct {
 	discover  json.RawMessage // with its website and icons
 
 	runTask Next // from a run of a task on
-
-	SomeNeedSDK bool // there is a call for which NeedsSDK reports true
 }
 
 // New returns a guard.
@@ -87,14 +103,7 @@ func New(c Config) *Guard {
 		&mcp.Implementation{Name: full.Name, Title: full.Title, Version: full.Version})
 	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server,
 		discover: discover}
-	g.runTask = g.contain(g.intercept(g.invokeTask))
-	for _, t := range c.Tools {
-		g.SomeNeedSDK = g.SomeNeedSDK || t.SDK || g.asks(t)
-	}
-	for _, p := range c.Prompts {
-		g.SomeNeedSDK = g.SomeNeedSDK || p.Elicits
-	}
-	g.SomeNeedSDK = g.SomeNeedSDK || c.Resources.SomeElicit()
+	g.runTask = chain(g.taskSteps(), g.invokeTask)
 	return g
 }
 
@@ -115,7 +124,6 @@ func (g *Guard) recoverPanics(next Next) Next {
 // observe reports the start and the end of a message to the observer.
 func (g *Guard) observe(next Next) Next {
 	return func(ctx context.Context, m *Message) (a Answer, err error) {
-		m.Begin()
 		ctx, seen := g.Observer.start(ctx, m)
 		panicked := true
 		defer func() {
@@ -136,7 +144,7 @@ func (m *Message) observed(err error) observe.Outcome {
 		return m.outcome
 	}
 	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) && rpc != nil && !errors.Is(err, errChallenged) {
+	if errors.As(err, &rpc) && rpc != nil && !errors.As(err, new(challenged)) {
 		m.outcome.Code = rpc.Code
 	}
 	if m.outcome.Failure == "" {
@@ -170,7 +178,7 @@ func (g *Guard) expire(next Next) Next {
 
 // errorFor returns an error that may leave, and logs what it leaves out.
 func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
-	if errors.Is(err, errChallenged) {
+	if errors.As(err, new(challenged)) {
 		return err
 	}
 	out := wire.WireError(err)
@@ -193,7 +201,7 @@ func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
 // notify connects the handler with its client, and flushes before the answer leaves.
 func (g *Guard) notify(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		client := &notify.Client{Config: g.Notify, Levels: g.Levels, Info: m.Info, Meta: m.Meta}
+		client := &notify.Client{Config: g.Notify, Info: m.Info, Meta: m.Meta}
 		client.Context = context.WithValue(ctx, notify.ClientKey, client)
 		defer func() {
 			if !client.State.CompareAndSwap(notify.Unused, notify.Closed) {

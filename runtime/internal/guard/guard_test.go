@@ -29,7 +29,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
-	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -40,7 +39,7 @@ type conn struct{ released int }
 
 func (c *conn) Release()                         { c.released++ }
 func (*conn) Challenge(string) bool              { return false }
-func (*conn) Bind(request.Session) bool          { return true }
+func (*conn) Challenges() bool                   { return false }
 func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
 
 type backend = Next
@@ -57,12 +56,14 @@ func newGuard(sink audit.Sink) *Guard {
 	}
 	policy := &discovery.Policy{Table: table, Denial: access.Conceal}
 	return New(Config{
-		Policy: policy, Catalogs: discovery.NewCatalogs(discovery.CatalogsConfig{Policy: policy}),
-		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
-		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
-		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
-		Audit: sink, AuditTimeout: auditTimeout, Closing: context.Background(),
-		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
+		Deciding: Deciding{Policy: policy, Sealer: invoke.NewSealer(nil),
+			Catalogs: discovery.NewCatalogs(discovery.CatalogsConfig{Policy: policy})},
+		Recording: Recording{Audit: sink, AuditTimeout: auditTimeout, Closing: context.Background(),
+			Log: slog.New(slog.DiscardHandler)},
+		Listing: Listing{
+			Lists: discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10})},
+		Running: Running{Tools: map[string]*invoke.Tool{"t": {}}, Resources: &invoke.Resources{},
+			Pool: worker.NewPool(), Active: worker.NewGroup()},
 	})
 }
 
@@ -114,8 +115,9 @@ func TestStepsNameTheirTests(t *testing.T) {
 	}
 	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source,
 		-1)
-	if len(lines) != len((&Guard{}).steps()) {
-		t.Fatalf("%d of %d steps have a comment", len(lines), len((&Guard{}).steps()))
+	g := &Guard{}
+	if steps := len(g.steps()) + len(g.taskSteps()); len(lines) != steps {
+		t.Fatalf("%d of %d steps have a comment", len(lines), steps)
 	}
 	for _, line := range lines {
 		name := regexp.MustCompile(`\bTest\w+(/[\w-]+)?`).FindString(string(line[1]))
@@ -311,12 +313,11 @@ func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
 // A challenge without an HTTP response, or after a released one, is an internal error.
 func TestChallengeWithoutAResponseIsAnInternalError(t *testing.T) {
 	g := newGuard(nil)
-	chained := g.challenge(func(_ context.Context, m *Message) (Answer, error) {
-		m.authority = "Bearer"
-		return Answer{}, errChallenged
+	chained := g.challenge(func(context.Context, *Message) (Answer, error) {
+		return Answer{}, challenged{"Bearer"}
 	})
 	_, err := chained(t.Context(), &Message{Info: &request.Info{Conn: &conn{}}})
-	if errors.Is(err, errChallenged) || err.Error() != wire.InternalError().Error() {
+	if errors.As(err, new(challenged)) || err.Error() != wire.InternalError().Error() {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // adopted server may end their goroutine, which no recover sees, or run on after their context has
 // ended. A server with neither does not need it: invoke supervises its handlers.
 func (g *Guard) contain(next Next) Next {
-	if !g.Middleware && !g.Adopted {
+	if !g.intercepts() && !g.Adopted {
 		return next
 	}
 	type result struct {
@@ -53,6 +53,9 @@ func (g *Guard) contain(next Next) Next {
 		return Answer{}, worker.ErrGoexit
 	}
 }
+
+// intercepts reports whether there are interceptors, which may answer.
+func (r *Running) intercepts() bool { return len(r.Interceptors) > 0 }
 
 // interceptedKey is the key of the message that interceptors pass on.
 type interceptedKey struct{}

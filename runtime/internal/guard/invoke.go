@@ -2,40 +2,15 @@ package guard
 
 import (
 	"context"
-	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// Invoke is the end of the chain for what the toolsets serve: the table answers lists, and handlers
-// run.
-func (g *Guard) Invoke(ctx context.Context, m *Message) (Answer, error) {
-	call, isCall := m.Params.(*mcp.CallToolParamsRaw)
-	if isCall && g.SomeNeedSDK { // middleware may have changed the name to one of go-sdk's door
-		t := g.Tools[call.Name]
-		if t != nil && t.SDK && g.allows(m, access.Tools, call.Name) {
-			return Answer{}, errNoSession
-		}
-	}
-	a, own, err := g.TryInvoke(ctx, m)
-	if !own {
-		return Answer{Report: &invoke.Report{Failure: audit.Denied}}, unknownTo(m.Params)
-	}
-	if m.HasSessions() && a.Result != nil {
-		if requests, _ := wire.InputOf(a.Result); requests != nil {
-			return Answer{Report: a.Report}, errNoSession
-		}
-	}
-	return a, err
-}
-
-// unknownTo returns the error for what does not exist. Middleware may have asked for it.
-func unknownTo(params mcp.Params) error {
+// Unknown returns the error for what does not exist. Middleware may have asked for it.
+func Unknown(params mcp.Params) error {
 	switch p := params.(type) {
 	case *mcp.CallToolParamsRaw:
 		return wire.UnknownTool(p.Name)
@@ -47,10 +22,8 @@ func unknownTo(params mcp.Params) error {
 	return wire.InternalError()
 }
 
-var errNoSession = errors.New("it requests input, which needs a go-sdk session: set Elicits, or " +
-	"SDK on a tool, or run go generate")
-
-// TryInvoke is [Guard.Invoke]. own is false for what a go-sdk server has to answer.
+// TryInvoke answers a message by what the toolsets serve: the table answers lists, and handlers
+// run. own is false for what they do not have.
 func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, err error) {
 	switch params := m.Params.(type) {
 	case *mcp.ListToolsParams, *mcp.ListPromptsParams,
@@ -111,43 +84,8 @@ func (g *Guard) Reauthorize(ctx context.Context, m *Message) error {
 		return nil
 	case !g.Runner.Conceals(d):
 		return wire.Forbidden(m.Target.Kind, m.Target.Name, d)
-	case m.Alias != "":
-		return wire.UnknownTool(m.Alias)
+	case m.Target.Alias != "":
+		return wire.UnknownTool(m.Target.Alias)
 	}
-	return unknownTo(m.Params)
-}
-
-// NeedsSDK reports whether an allowed message has to run in a session of go-sdk's: the handler has
-// go-sdk's shape, or it may ask the client in a version with sessions. The decision is made for
-// every name, so that a hidden tool, prompt or resource takes as long as an unknown one.
-func (g *Guard) NeedsSDK(m *Message) bool {
-	switch params := m.Params.(type) {
-	case *mcp.CallToolParamsRaw:
-		name := g.toolName(params.Name)
-		t := g.Tools[name]
-		return g.allows(m, access.Tools, name) && t != nil &&
-			(t.SDK || m.HasSessions() && g.asks(t))
-	case *mcp.GetPromptParams:
-		p := g.Prompts[params.Name]
-		return g.allows(m, access.Prompts, params.Name) && p != nil && p.Elicits && m.HasSessions()
-	case *mcp.ReadResourceParams:
-		r := g.Resources.Find(params.URI)
-		name := params.URI
-		if r != nil {
-			name = r.URI
-		}
-		return g.allows(m, access.Resources, name) && r != nil && r.Elicits && m.HasSessions()
-	}
-	return false
-}
-
-// allows reports whether the caller of a message may use a tool, prompt or resource.
-func (g *Guard) allows(m *Message, kind access.Kind, name string) bool {
-	return g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, kind, name).Allowed
-}
-
-// asks reports whether a call of a tool may ask the person at the client: its handler does, or a
-// refusal offers a permission request.
-func (g *Guard) asks(t *invoke.Tool) bool {
-	return t.Elicits || len(t.Allow) > 0 && g.Runner.Requests != nil
+	return Unknown(m.Params)
 }

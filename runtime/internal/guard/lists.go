@@ -61,13 +61,10 @@ func (g *Guard) listResult(m *Message) (a Answer, err error) {
 }
 
 // listen narrows a subscription to changes of lists that can change and to resources that the
-// caller may read, and ends it at once if nothing is left. So it does in sessions, which have other
-// methods for both. go-sdk gets the URIs of an adopted server alone: it would subscribe to others
-// past the guard. Notifications of tasks are optional, and none are sent: clients read tasks.
+// caller may read, and ends it at once if nothing is left. go-sdk gets the URIs of an adopted
+// server alone: it would subscribe to others past the guard. Notifications of tasks are optional,
+// and none are sent: clients read tasks.
 func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, error) {
-	if m.TaskIDs && g.Tasks != nil && !m.HasSessions() && !wire.DeclaresTasks(m.Meta) {
-		return Answer{}, wire.MissingTasks() // SEP-2663 requires it
-	}
 	params := *m.Params.(*mcp.SubscriptionsListenParams)
 	m.Params = &params
 	sent := params.Notifications
@@ -75,9 +72,6 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		return next(ctx, m)
 	}
 	params.Notifications = &mcp.NotificationSubscriptions{}
-	if m.HasSessions() {
-		return next(ctx, m)
-	}
 	var uris, rules, adopted []string
 	if g.Updates != nil && len(sent.ResourceSubscriptions) > 0 {
 		uris, rules, adopted = g.subscribable(m, sent.ResourceSubscriptions)
@@ -118,11 +112,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris, rules)
 		defer leave()
 	}
-	a, err := next(ctx, m)
-	if err == nil && len(uris) > 0 {
-		<-ctx.Done() // go-sdk does not wait for URIs that it did not get
-	}
-	return a, err
+	return next(ctx, m)
 }
 
 // subscribable returns the URIs that a caller may read and subscribe to, each once, with the names
@@ -197,13 +187,8 @@ func (g *Guard) unsubscribeResource(ctx context.Context, m *Message, next Next) 
 	return Answer{Result: &wire.Empty{}}, nil
 }
 
-// initialize binds the session to the slot of its request, and keeps it at the version that it
-// negotiates: go-sdk answers a handshake for 2026-07-28, or for an unknown version, with
-// 2025-11-25, and then treats the session as one of the version that the client sent.
+// initialize negotiates the version of a session: 2026-07-28 and unknown ones become 2025-11-25.
 func (g *Guard) initialize(ctx context.Context, m *Message, next Next) (Answer, error) {
-	if !m.Conn.Bind(m.Session) {
-		return Answer{}, wire.InternalError()
-	}
 	params := *m.Params.(*mcp.InitializeParams)
 	known := request.KnownVersion(min(params.ProtocolVersion, request.NewestWithSessions))
 	params.ProtocolVersion = cmp.Or(known, request.NewestWithSessions)
@@ -211,21 +196,18 @@ func (g *Guard) initialize(ctx context.Context, m *Message, next Next) (Answer, 
 	return next(ctx, m)
 }
 
-// setLevel remembers from which level on a session's client wants log messages. go-sdk accepts
-// any word as a level, and does not report whether a client has set one.
+// setLevel remembers from which level on a session's client wants log messages.
 func (g *Guard) setLevel(ctx context.Context, m *Message, next Next) (Answer, error) {
-	if !m.HasSessions() { // in 2026-07-28 a level stands in _meta
-		return Answer{}, wire.MethodNotFound(m.Method)
-	}
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-	level, known := notify.ParseLevel(m.Params.(*mcp.SetLoggingLevelParams).Level)
+	named := m.Params.(*mcp.SetLoggingLevelParams).Level
+	level, known := notify.ParseLevel(named)
 	if !known {
 		return Answer{}, wire.InvalidParams("level is not one of debug, info, notice, warning, " +
 			"error, critical, alert, emergency")
 	}
 	a, err := next(ctx, m)
 	if err == nil && m.Session != nil {
-		g.Levels.Set(m.Session, level)
+		m.Session.SetLevel(named, level)
 	}
 	return a, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -19,7 +20,10 @@ type method struct {
 	event audit.Type
 	// handle authorizes a message; nil lets it through.
 	handle func(*Guard, context.Context, *Message, Next) (Answer, error)
-	// updates reports that it is a method of sessions, about updates of resources.
+	// sessions reports that it is a method of the versions with sessions alone, and modern that it is
+	// one of the others alone.
+	sessions, modern bool
+	// updates reports that it is a method about updates of resources.
 	updates bool
 	// tasks reports that it is a method of the extension of tasks.
 	tasks bool
@@ -28,17 +32,19 @@ type method struct {
 }
 
 var methods = map[string]method{
-	"ping":                             {},
-	"server/discover":                  {},
+	"ping":                             {sessions: true},
+	"server/discover":                  {modern: true},
 	"notifications/initialized":        {},
 	"notifications/cancelled":          {},
 	"notifications/progress":           {},
 	"notifications/roots/list_changed": {},
 
-	"initialize": {params: has[*mcp.InitializeParams], handle: (*Guard).initialize},
+	"initialize": {params: has[*mcp.InitializeParams], handle: (*Guard).initialize, sessions: true},
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-	"logging/setLevel":     {params: has[*mcp.SetLoggingLevelParams], handle: (*Guard).setLevel},
-	"subscriptions/listen": {params: has[*mcp.SubscriptionsListenParams], handle: (*Guard).listen},
+	"logging/setLevel": {params: has[*mcp.SetLoggingLevelParams], handle: (*Guard).setLevel,
+		sessions: true},
+	"subscriptions/listen": {params: has[*mcp.SubscriptionsListenParams], handle: (*Guard).listen,
+		modern: true},
 
 	"tools/list":               listing[*mcp.ListToolsParams](audit.ToolList),
 	"prompts/list":             listing[*mcp.ListPromptsParams](audit.PromptList),
@@ -51,15 +57,15 @@ var methods = map[string]method{
 	"tasks/cancel": {params: has[*wire.TaskParams], event: audit.TaskCancel,
 		handle: (*Guard).cancelTask, tasks: true},
 
-	"tools/call":          deciding(audit.ToolCalled, is[*mcp.CallToolParamsRaw]),
+	"tools/call":          deciding(audit.ToolCalled, has[*mcp.CallToolParamsRaw]),
 	"prompts/get":         deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
 	"resources/read":      deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
 	"completion/complete": deciding(audit.Completion, has[*mcp.CompleteParams]),
 
 	"resources/subscribe": {params: has[*mcp.SubscribeParams], event: audit.Subscription,
-		handle: (*Guard).subscribeResource, decides: true, updates: true},
+		handle: (*Guard).subscribeResource, decides: true, updates: true, sessions: true},
 	"resources/unsubscribe": {params: has[*mcp.UnsubscribeParams],
-		handle: (*Guard).unsubscribeResource, updates: true},
+		handle: (*Guard).unsubscribeResource, updates: true, sessions: true},
 }
 
 func listing[P mcp.Params](event audit.Type) method {
@@ -81,24 +87,44 @@ func has[P mcp.Params](params mcp.Params) bool { return is[P](params) && !reques
 func (g *Guard) knownMethods(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		known, ok := methods[m.Method]
-		if !known.decides && m.CanChallenge {
+		if !known.decides && m.challenges() {
 			m.Conn.Release()
 		}
-		if !ok || known.params != nil && !known.params(m.Params) ||
-			known.updates && (g.Updates == nil || !m.HasSessions() || m.Session == nil) ||
-			known.tasks && !g.ServesTask(m) {
+		if !ok || known.sessions && !m.HasSessions() || known.modern && m.HasSessions() ||
+			known.updates && g.Updates == nil || known.tasks && !g.ServesTask(m) {
 			return Answer{}, wire.MethodNotFound(m.Method)
 		}
-		switch params := m.Params.(type) {
-		case *mcp.CallToolParamsRaw:
-			if params == nil {
-				return Answer{}, wire.InvalidParams("missing params")
-			}
-		case *mcp.CompleteParams:
-			if params.Ref == nil || params.Argument.Name == "" {
-				return Answer{}, wire.InvalidParams("a completion needs ref and argument.name")
-			}
+		if known.params != nil && !known.params(m.Params) {
+			return Answer{}, wire.InvalidParams("missing params")
+		}
+		if err := incomplete(m); err != nil {
+			return Answer{}, err
 		}
 		return next(ctx, m)
 	}
+}
+
+// incomplete reports a member that a message needs, or one of its _meta, that the guard could not
+// decide about.
+func incomplete(m *Message) error {
+	switch p := m.Params.(type) {
+	case *mcp.CompleteParams:
+		if p.Ref == nil || p.Argument.Name == "" {
+			return wire.InvalidParams("a completion needs ref and argument.name")
+		}
+	case *mcp.UnsubscribeParams:
+		if p.URI == "" {
+			return wire.InvalidParams("missing params.uri")
+		}
+	}
+	level, has := m.Meta[mcp.MetaKeyLogLevel]
+	if !has || m.HasSessions() {
+		return nil
+	}
+	name, _ := level.(string)
+	if _, known := notify.ParseLevel(mcp.LoggingLevel(name)); !known {
+		return wire.InvalidParams("params._meta[%q] is not one of debug, info, notice, warning, "+
+			"error, critical, alert, emergency", mcp.MetaKeyLogLevel)
+	}
+	return nil
 }

@@ -42,7 +42,7 @@ func (o *Observer) start(ctx context.Context,
 		return in, nil
 	}
 	mask := m.Mask(m.Server.Masker)
-	about := observe.Message{Transport: m.Transport(), RequestID: m.ID, Protocol: m.Protocol,
+	about := observe.Message{Transport: m.Transport(), RequestID: m.ID, Protocol: m.Version,
 		Meta:   request.Exported(trace, mask),
 		Header: request.Exported(request.TraceInHeader(m.Header), mask)}
 	if m.HTTP != nil {

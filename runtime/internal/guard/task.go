@@ -18,7 +18,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
-	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -146,8 +145,8 @@ func (g *Guard) launch(next Next) Next {
 			}
 		}()
 		a, err := next(ctx, m)
-		if err == nil && m.change != nil {
-			err = g.changeTask(ctx, m)
+		if err == nil && a.change != nil {
+			err = g.changeTask(ctx, m, a.change)
 		}
 		if run := m.run; run != nil && err == nil {
 			m.run = nil
@@ -160,8 +159,9 @@ func (g *Guard) launch(next Next) Next {
 
 // changeTask makes a change whose event is durable. If the store refuses it, a second event has the
 // failure.
-func (g *Guard) changeTask(ctx context.Context, m *Message) error {
-	err := m.change(ctx)
+func (g *Guard) changeTask(ctx context.Context, m *Message,
+	change func(context.Context) error) error {
+	err := change(ctx)
 	switch {
 	case err == nil:
 		return nil
@@ -191,15 +191,13 @@ func (g *Guard) durable(ctx context.Context, m *Message, e audit.Event, loss str
 
 // taskNotifier turns the progress of a run into the status message of its task. Log messages have
 // no place there.
-type taskNotifier struct {
-	request.Notifier
-	run *tasks.Run
-}
+type taskNotifier struct{ run *tasks.Run }
 
-//lint:ignore SA1019 the type of Notifier
-func (taskNotifier) Log(context.Context, *mcp.LoggingMessageParams) error { return nil }
-
-func (n taskNotifier) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationParams) error {
+func (n taskNotifier) Notify(_ string, params any) error {
+	p, ok := params.(*mcp.ProgressNotificationParams)
+	if !ok {
+		return nil
+	}
 	text := fmt.Sprint(p.Progress)
 	if p.Total > 0 {
 		text = fmt.Sprintf("%v of %v", p.Progress, p.Total)
@@ -269,20 +267,15 @@ func internalFailure() tasks.Outcome {
 func (g *Guard) outcome(ctx context.Context, m *Message, run *tasks.Run,
 	r *taskRun) (out tasks.Outcome) {
 	m.Notifier = taskNotifier{run: run}
-	client := &notify.Client{Config: g.Notify, Levels: g.Levels, Info: m.Info,
-		Meta: map[string]any{"progressToken": "task"}}
-	client.Context = context.WithValue(ctx, notify.ClientKey, client)
-	defer func() {
-		if !client.State.CompareAndSwap(notify.Unused, notify.Closed) {
-			client.Close()
-		}
-	}()
+	m.Meta = map[string]any{}
+	maps.Copy(m.Meta, r.params.Meta)
+	m.Meta["progressToken"] = "task"
 	target := request.Target{Kind: access.Tools, Name: r.record.Tool}
 	var a Answer
 	var err error
 	why := run.Why()
 	if why == nil { // or the client has cancelled the task before its run
-		a, err = g.runTask(client.Context, m)
+		a, err = g.runTask(ctx, m)
 		a, err = g.classify(m, subject{target, target.Name, true, nil}, a, err)
 		if a.Report != nil {
 			m.noteReport(a.Report, err)
@@ -385,7 +378,7 @@ func (g *Guard) invokeTask(ctx context.Context, m *Message) (Answer, error) {
 	}
 	a, own, err := g.TryInvoke(ctx, m)
 	if !own {
-		return Answer{Report: &invoke.Report{Failure: audit.Denied}}, unknownTo(m.Params)
+		return Answer{Report: &invoke.Report{Failure: audit.Denied}}, Unknown(m.Params)
 	}
 	return a, err
 }
@@ -457,8 +450,8 @@ func (g *Guard) cancelTask(ctx context.Context, m *Message, _ Next) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	m.change = func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found) }
-	return Answer{Encoded: wire.Acknowledgement()}, nil
+	return Answer{Encoded: wire.Acknowledgement(),
+		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found) }}, nil
 }
 
 // updateTask is tasks/update.
@@ -476,10 +469,11 @@ func (g *Guard) updateTask(ctx context.Context, m *Message, _ Next) (Answer, err
 		m.event.End(why)
 		return Answer{}, wire.InvalidParams("%v", err)
 	}
+	a := Answer{Encoded: wire.Acknowledgement()}
 	if len(answers) > 0 {
-		m.change = func(ctx context.Context) error { return g.answerTask(ctx, m, found, answers) }
+		a.change = func(ctx context.Context) error { return g.answerTask(ctx, m, found, answers) }
 	}
-	return Answer{Encoded: wire.Acknowledgement()}, nil
+	return a, nil
 }
 
 func (g *Guard) answerTask(ctx context.Context, m *Message, found task.Record,

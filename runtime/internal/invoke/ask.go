@@ -59,7 +59,7 @@ func (*question) Error() string {
 }
 
 // asks returns the context of a run whose handler may ask its client. Neither the answers nor the
-// state are the client's invention: the guard and the bridge have checked them.
+// state are the client's invention: the guard and the session have checked them.
 func (j *job) asks(ctx context.Context, params mcp.Params) (context.Context, error) {
 	a := &asking{client: j.info.Inputs, answers: mcp.InputResponseMap{}}
 	responses, state := wire.ResponsesOf(params)

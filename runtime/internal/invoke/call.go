@@ -54,7 +54,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	if !d.Allowed {
 		denied := Report{Failure: audit.Denied}
 		if r.Conceals(d) {
-			return nil, denied, wire.UnknownTool(cmp.Or(info.Alias, t.Name))
+			return nil, denied, wire.UnknownTool(cmp.Or(info.Target.Alias, t.Name))
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}

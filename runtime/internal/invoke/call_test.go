@@ -239,12 +239,12 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 		tool, err := NewTool(toolset.Tool{Name: "t", Title: "T", Input: header(`"b"`, `"a"`),
 			Output: header(`"b"`, `"a"`), Call: handle}, schemas)
 		if err != nil || tool.Timeout != DefaultTimeout || tool.output == nil ||
-			len(tool.headers) != 2 ||
+			len(tool.Headers) != 2 ||
 			tool.Public.Title != "T" || len(schemas) != 1 {
 			t.Fatalf("%+v %v, %d schemas", tool, err, len(schemas))
 		}
-		if tool.headers[0].header != "a" || fmt.Sprint(tool.Public.OutputSchema) == "" {
-			t.Errorf("%+v", tool.headers)
+		if tool.Headers[0].header != "a" || fmt.Sprint(tool.Public.OutputSchema) == "" {
+			t.Errorf("%+v", tool.Headers)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package invoke
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // headerBinding is an argument that clients repeat in an HTTP header (SEP-2243, x-mcp-header). The
@@ -32,7 +32,7 @@ type headerSchema struct {
 }
 
 // parseInput checks an input schema and returns its bindings, ordered by header.
-func parseInput(schema string) ([]headerBinding, error) {
+func parseInput(schema string) (Headers, error) {
 	var input struct {
 		Type string `json:"type"`
 	}
@@ -88,14 +88,26 @@ func isToken(s string) bool {
 	})
 }
 
-// CheckHeaders compares the bound headers of an allowed call with its arguments, if its protocol
-// version and transport have them. The error is for the caller.
-func (t *Tool) CheckHeaders(info *request.Info, arguments json.RawMessage) error {
-	if info.Header == nil || info.HasSessions() {
+// Headers are the headers that a tool binds to arguments.
+type Headers []headerBinding
+
+// HeadersOf returns the headers that an adopted server's tool binds, as it lists the tool.
+func HeadersOf(t *mcp.Tool) (Headers, error) {
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	return parseInput(string(schema))
+}
+
+// Check compares the bound headers of an allowed call with its arguments, if its protocol version
+// and transport have them. The error is for the caller.
+func (h Headers) Check(info *request.Info, arguments json.RawMessage) error {
+	if len(h) == 0 || info.Header == nil || info.HasSessions() {
 		return nil
 	}
 	arguments = bytes.TrimSpace(arguments)
-	for _, b := range t.headers {
+	for _, b := range h {
 		if problem := b.check(info.Header, decode.Value(arguments)); problem != "" {
 			return &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "header mismatch: " + problem}
 		}
@@ -126,12 +138,9 @@ func (b headerBinding) check(headers http.Header, value decode.Value) string {
 
 // sameValue compares a header with a string, boolean or integer of the arguments.
 func sameValue(sent string, value decode.Value) bool {
-	if inner, ok := strings.CutPrefix(sent, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
-		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
-		if err != nil {
-			return false
-		}
-		sent = string(decoded)
+	sent, ok := wire.DecodeHeader(sent)
+	if !ok {
+		return false
 	}
 	switch value.Type() {
 	case "string":

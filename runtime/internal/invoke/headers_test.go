@@ -56,7 +56,7 @@ func TestBoundHeadersAreThoseOfTheArguments(t *testing.T) {
 			headers["Mcp-Param-"+test.header] = test.values
 		}
 		info := &request.Info{Header: headers, Version: request.Stateless}
-		err := tool.CheckHeaders(info, json.RawMessage(test.arguments))
+		err := tool.Headers.Check(info, json.RawMessage(test.arguments))
 		var rpc *jsonrpc.Error
 		switch {
 		case test.want == "" && err == nil:
@@ -66,10 +66,10 @@ func TestBoundHeadersAreThoseOfTheArguments(t *testing.T) {
 			t.Errorf("%s with %q: %v", test.arguments, test.values, err)
 		}
 		info.Version = request.NewestWithSessions
-		if err := tool.CheckHeaders(info, json.RawMessage(test.arguments)); err != nil {
+		if err := tool.Headers.Check(info, json.RawMessage(test.arguments)); err != nil {
 			t.Errorf("in a session: %v", err)
 		}
-		if err := tool.CheckHeaders(&request.Info{Version: request.Stateless},
+		if err := tool.Headers.Check(&request.Info{Version: request.Stateless},
 			json.RawMessage(test.arguments)); err != nil {
 			t.Errorf("over stdio: %v", err)
 		}

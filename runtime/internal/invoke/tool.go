@@ -22,10 +22,9 @@ import (
 // Tool is one tool of a server. Its Call and its Timeout are set.
 type Tool struct {
 	toolset.Tool
-	Public       *mcp.Tool // as lists show it; shared, and never written to
-	BindsHeaders bool      // it has arguments that [Tool.CheckHeaders] compares with headers
+	Public  *mcp.Tool // as lists show it; shared, and never written to
+	Headers Headers   // that it binds to arguments
 
-	headers  []headerBinding
 	output   *decode.Shape     // nil without an output schema
 	lenient  *decode.Lenient   // nil for strict arguments
 	ruled    []string          // the arguments whose values have rules, sorted
@@ -50,8 +49,7 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 		d.UseNumber()
 		metaErr = d.Decode(&built.Public.Meta)
 	}
-	built.headers, inErr = parseInput(t.Input)
-	built.BindsHeaders = len(built.headers) > 0
+	built.Headers, inErr = parseInput(t.Input)
 	if t.Output != "" {
 		built.Public.OutputSchema = json.RawMessage(t.Output)
 		if built.output == nil {

@@ -253,7 +253,7 @@ func TestAProcessOfItsOwnGetsWhatIsWanted(t *testing.T) {
 		"progress":               {slog.DiscardHandler, token, `{"progress":true}`},
 	} {
 		info := message(test.log, newSession(), request.Stateless)
-		ctx, _ := attached(t, info, &Levels{}, test.meta)
+		ctx, _ := attached(t, info, test.meta)
 		wants, err := json.Marshal(NewChildOutput(ctx, new(Advice)).Wants(ctx))
 		if err != nil || string(wants) != test.want {
 			t.Errorf("%s: %s, %v", name, wants, err)
@@ -268,7 +268,7 @@ func emitted(t *testing.T, log *buffer, events ...string) ([]map[string]any, []m
 	log.b.Reset()
 	log.mu.Unlock()
 	info := message(slog.NewJSONHandler(log, nil), nil, request.Stateless)
-	ctx, _ := attached(t, info, &Levels{}, nil)
+	ctx, _ := attached(t, info, nil)
 	collected := new(Advice)
 	output := NewChildOutput(ctx, collected)
 	for _, event := range events {
@@ -420,7 +420,7 @@ func TestEventsOfAProcessOfItsOwnReachTheClient(t *testing.T) {
 	var log buffer
 	s := newSession()
 	info := message(slog.NewTextHandler(&log, nil), s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	output := NewChildOutput(ctx, new(Advice))
 	output.Take(ctx, []byte(`{"progress":{"done":1,"total":2,"message":"half\u001b"}}`))
 	output.Take(ctx, []byte(`{"log":{"level":"DEBUG","msg":"m","attrs":{"a":1,"msg":"forged"}}}`))

@@ -40,7 +40,6 @@ type Config struct {
 // rest is made when it is used. Without Info.Notifier, the client is sent nothing.
 type Client struct {
 	Config Config
-	Levels *Levels
 	Info   *request.Info
 	Meta   map[string]any // of the message
 	// has the client as [ClientKey]; go-sdk finds the response's stream by it
@@ -109,7 +108,10 @@ func (c *Client) level() (slog.Level, bool) {
 	if c.hasOwn {
 		return c.own, true
 	}
-	return c.Levels.Get(c.Info.Session)
+	if c.Info.Session == nil {
+		return 0, false
+	}
+	return c.Info.Session.Level()
 }
 
 // wants reports whether the client wants log messages of a level. c may be nil.
@@ -197,13 +199,13 @@ func (c *Client) next() (send func() error) {
 	case c.progress != nil:
 		p := c.progress
 		c.progress = nil
-		return func() error { return c.Info.Notifier.NotifyProgress(c.Context, p) }
+		return func() error { return c.Info.Notifier.Notify("notifications/progress", p) }
 	default:
 		close(c.sent)
 		c.sent = nil
 		return nil
 	}
-	return func() error { return c.Info.Notifier.Log(c.Context, m) }
+	return func() error { return c.Info.Notifier.Notify("notifications/message", m) }
 }
 
 // try sends one notification. The owner of an adopted server may have middleware that panics.

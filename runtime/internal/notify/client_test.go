@@ -31,8 +31,8 @@ import (
 // session records what a client is sent.
 type session struct {
 	request.Session
-	sent    func() error // before each notification; may be nil
-	closing chan struct{}
+	sent  func() error // before each notification; may be nil
+	level *slog.Level
 
 	mu       sync.Mutex
 	logs     []*mcp.LoggingMessageParams
@@ -40,25 +40,16 @@ type session struct {
 	order    []string
 }
 
-func newSession() *session { return &session{closing: make(chan struct{})} }
+func newSession() *session { return &session{} }
 
-func (s *session) Wait() error { <-s.closing; return nil }
-
-func (s *session) Log(_ context.Context, p *mcp.LoggingMessageParams) error {
-	return s.send(func() {
-		s.logs = append(s.logs, p)
-		s.order = append(s.order, fmt.Sprintf("%s %s", p.Level, decoded(p.Data)["msg"]))
-	})
+func (s *session) Level() (slog.Level, bool) {
+	if s.level == nil {
+		return 0, false
+	}
+	return *s.level, true
 }
 
-func (s *session) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationParams) error {
-	return s.send(func() {
-		s.progress = append(s.progress, p)
-		s.order = append(s.order, fmt.Sprintf("progress %v", p.Progress))
-	})
-}
-
-func (s *session) send(record func()) error {
+func (s *session) Notify(_ string, params any) error {
 	if s.sent != nil {
 		if err := s.sent(); err != nil {
 			return err
@@ -66,7 +57,14 @@ func (s *session) send(record func()) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record()
+	switch p := params.(type) {
+	case *mcp.LoggingMessageParams:
+		s.logs = append(s.logs, p)
+		s.order = append(s.order, fmt.Sprintf("%s %s", p.Level, decoded(p.Data)["msg"]))
+	case *mcp.ProgressNotificationParams:
+		s.progress = append(s.progress, p)
+		s.order = append(s.order, fmt.Sprintf("progress %v", p.Progress))
+	}
 	return nil
 }
 
@@ -112,9 +110,9 @@ func message(log slog.Handler, s request.Session, version string) *request.Info 
 
 // attached returns the context of a handler for a message, and the client of that message.
 func attached(
-	t testing.TB, info *request.Info, levels *Levels, meta map[string]any,
+	t testing.TB, info *request.Info, meta map[string]any,
 ) (context.Context, *Client) {
-	c := &Client{Config: Config{FlushTimeout: flushTimeout}, Levels: levels, Info: info, Meta: meta}
+	c := &Client{Config: Config{FlushTimeout: flushTimeout}, Info: info, Meta: meta}
 	ctx := c.attach(request.With(t.Context(), info))
 	return request.ForHandler(ctx, info, &info.Principal), c
 }
@@ -149,7 +147,7 @@ func everything() map[string]any {
 // the same time.
 func TestClientThatIsClosedTakesNothing(t *testing.T) {
 	s := newSession()
-	_, c := attached(t, message(slog.DiscardHandler, s, request.Stateless), &Levels{}, everything())
+	_, c := attached(t, message(slog.DiscardHandler, s, request.Stateless), everything())
 	c.Close()
 	c.log(slog.LevelError, json.RawMessage(`{}`))
 	c.report("t", progress{Done: 1})
@@ -162,7 +160,7 @@ func TestClientThatIsClosedTakesNothing(t *testing.T) {
 func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 	s := newSession()
 	info := message(slog.DiscardHandler, s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	log, p := Logger(ctx), Progress(ctx)
 	log.Info("one", "n", 7)
 	p.Report(1, 2, "half")
@@ -189,7 +187,7 @@ func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 func TestClientWithoutASessionIsSentNothing(t *testing.T) {
 	var log buffer
 	info := message(slog.NewJSONHandler(&log, nil), nil, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	Logger(ctx).With("a", 1).Info("m")
 	Progress(ctx).Report(1, 2, "")
 	if Logger(ctx).Enabled(ctx, slog.LevelDebug) || Progress(ctx) != nil || c.sent != nil {
@@ -212,7 +210,6 @@ func TestTokensOfProgressAreStringsAndIntegers(t *testing.T) {
 	} {
 		s := newSession()
 		ctx, c := attached(t, message(slog.DiscardHandler, s, request.NewestWithSessions),
-			&Levels{},
 			map[string]any{"progressToken": test.token})
 		Progress(ctx).Report(1, 0, "")
 		c.Close()
@@ -237,7 +234,7 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return errors.New("too late") }
 				info := message(slog.DiscardHandler, s, request.Stateless)
-				c := &Client{Config: Config{flushTimeout}, Levels: &Levels{}, Info: info,
+				c := &Client{Config: Config{flushTimeout}, Info: info,
 					Meta: everything()}
 				ctx, cancel := context.WithCancel(request.With(t.Context(), info))
 				defer cancel()
@@ -278,7 +275,7 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 				s.sent = func() error { <-read; return nil }
 				info := message(slog.DiscardHandler, s, request.Stateless)
 				info.MessageID = test.id
-				ctx, c := attached(t, info, &Levels{},
+				ctx, c := attached(t, info,
 					map[string]any{mcp.MetaKeyLogLevel: test.level})
 				Logger(ctx).Log(ctx, mcp.LevelEmergency, "the first is sent at once")
 				synctest.Wait()
@@ -303,7 +300,7 @@ func TestProgressIsSentAsOftenAsAClientCanShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession()
 		info := message(slog.DiscardHandler, s, request.Stateless)
-		ctx, c := attached(t, info, &Levels{}, everything())
+		ctx, c := attached(t, info, everything())
 		p := Progress(ctx)
 		if p != Progress(ctx) {
 			t.Error("a message has two reporters")
@@ -350,7 +347,7 @@ func TestNotificationThatFailsEndsTheRestAndIsLoggedOnce(t *testing.T) {
 			s.sent = func() error { times++; return fail() }
 			options := &slog.HandlerOptions{Level: slog.LevelDebug}
 			info := message(slog.NewTextHandler(&log, options), s, request.Stateless)
-			ctx, c := attached(t, info, &Levels{}, everything())
+			ctx, c := attached(t, info, everything())
 			progress := Progress(ctx)
 			c.log(slog.LevelInfo, json.RawMessage(`{}`))
 			c.idle()
@@ -369,7 +366,7 @@ func TestNotificationThatFailsEndsTheRestAndIsLoggedOnce(t *testing.T) {
 	s.sent = func() error { return errors.New("broken pipe") }
 	info := message(slog.DiscardHandler, s, request.Stateless)
 	info.Server.Log = slog.New(panicking{slog.DiscardHandler})
-	_, c := attached(t, info, &Levels{}, everything())
+	_, c := attached(t, info, everything())
 	c.log(slog.LevelInfo, json.RawMessage(`{}`))
 	c.Close()
 }
@@ -391,19 +388,18 @@ func TestLevelsOfMessagesAndOfSessions(t *testing.T) {
 		{request.NewestWithSessions, "", "info", "info"},
 		{request.NewestWithSessions, "debug", "critical", "critical"},
 	} {
-		levels, s := &Levels{}, newSession()
+		s := newSession()
 		if level, ok := ParseLevel(mcp.LoggingLevel(test.session)); ok {
-			levels.Set(s, level)
+			s.level = &level
 		}
 		info := message(slog.DiscardHandler, s, test.version)
-		ctx, _ := attached(t, info, levels, map[string]any{mcp.MetaKeyLogLevel: test.meta})
+		ctx, _ := attached(t, info, map[string]any{mcp.MetaKeyLogLevel: test.meta})
 		log := Logger(ctx)
 		least, wanted := ParseLevel(mcp.LoggingLevel(test.want))
 		if log.Enabled(ctx, mcp.LevelEmergency+50) != wanted ||
 			wanted && (!log.Enabled(ctx, least) || log.Enabled(ctx, least-1)) {
 			t.Errorf("%+v", test)
 		}
-		close(s.closing)
 	}
 }
 
@@ -423,30 +419,6 @@ func TestLevelsHaveTheNamesOfTheProtocol(t *testing.T) {
 			t.Errorf("%q is %s", name, level)
 		}
 	}
-}
-
-func TestLevelsForgetSessionsThatHaveEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		levels, one, other := &Levels{}, newSession(), newSession()
-		levels.Set(one, slog.LevelDebug)
-		levels.Set(one, slog.LevelInfo)
-		levels.Set(other, slog.LevelWarn)
-		if level, ok := levels.Get(one); !ok || level != slog.LevelInfo {
-			t.Errorf("the level is %s, %v", level, ok)
-		}
-		close(one.closing)
-		synctest.Wait()
-		if level, ok := levels.Get(other); !ok || level != slog.LevelWarn {
-			t.Error("a session that goes on has no level")
-		}
-		if _, ok := levels.Get(one); ok {
-			t.Error("a session that has ended has a level")
-		}
-		if _, ok := levels.Get(nil); ok {
-			t.Error("no session has a level")
-		}
-		close(other.closing)
-	})
 }
 
 // publicReporter is how package runtime wraps a reporter.
@@ -507,7 +479,7 @@ func TestLoggerWritesToTheServersLogAndToTheClient(t *testing.T) {
 	s := newSession()
 	info := message(slog.NewJSONHandler(&log, nil), s, request.Stateless)
 	info.TraceID, info.SpanID = "trace", "span"
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	Logger(ctx).With("shelf", 3, slog.Group("none")).WithGroup("").WithGroup("book").
 		With("title", "Emma").Warn("grouped", "page", 12, "level", "ground")
 	Logger(ctx).Handler().WithGroup("").WithAttrs([]slog.Attr{slog.Duration("took", time.Second)}).
@@ -529,7 +501,7 @@ func TestLoggerWritesToTheServersLogAndToTheClient(t *testing.T) {
 func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
 	s := newSession()
 	info := message(slog.DiscardHandler, s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	l := Logger(ctx)
 	l.Info("real", "request_id", "forged", "msg", "forged", "reque\u017ft_id", "forged", "level", 1)
 	l.With("msg", "forged", slog.Group("", "TIME", "forged")).Info("real")
@@ -557,7 +529,7 @@ func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
 func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	s := newSession()
 	info := message(slog.DiscardHandler, s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	l := Logger(ctx)
 	l.Info("fits", "a", strings.Repeat("x", 60<<10))
 	l.With("of the logger", strings.Repeat("x", 70<<10)).WithGroup("g").Warn("too large", "a", 1)
@@ -602,7 +574,7 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 	}
 	s := newSession()
 	info := message(slog.DiscardHandler, s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	write(Logger(ctx))
 	c.Close()
 	if strings.ReplaceAll(strings.Join(s.order, ","), "info ", "") != strings.Join(want, ",") {
@@ -633,7 +605,7 @@ func TestMessagesOfAnyTimeAreSent(t *testing.T) {
 	}
 	s := newSession()
 	info := message(slog.DiscardHandler, s, request.Stateless)
-	ctx, c := attached(t, info, &Levels{}, everything())
+	ctx, c := attached(t, info, everything())
 	write(Logger(ctx))
 	c.Close()
 	want := []string{"info late", "info from then", "info after it"}
@@ -674,7 +646,7 @@ func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
 	for _, level := range []string{"", "warning"} {
 		log := slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelWarn})
 		info := message(log, newSession(), request.Stateless)
-		ctx, _ := attached(t, info, &Levels{}, map[string]any{mcp.MetaKeyLogLevel: level})
+		ctx, _ := attached(t, info, map[string]any{mcp.MetaKeyLogLevel: level})
 		l := Logger(ctx)
 		d := l.With("a", 1)
 		got := sizes{

@@ -76,26 +76,6 @@ func handlerOf(ctx context.Context, group string) slog.Handler {
 	return slog.NewMultiHandler(mask.Handler(newJSONHandler(out)), server)
 }
 
-// Levels are the log levels that clients have set for their sessions (logging/setLevel).
-type Levels struct{ of sync.Map } // a slog.Level for each request.Session
-
-// Set sets the level of a session until the session ends.
-func (l *Levels) Set(session request.Session, level slog.Level) {
-	if _, known := l.of.Swap(session, level); !known {
-		go func() {
-			_ = session.Wait() // both ends are an end
-			l.of.Delete(session)
-		}()
-	}
-}
-
-// Get returns the level of a session. A client that has set none wants no log messages.
-func (l *Levels) Get(session request.Session) (slog.Level, bool) {
-	v, _ := l.of.Load(session)
-	level, ok := v.(slog.Level)
-	return level, ok
-}
-
 // logLevels are the levels of the protocol (server/utilities/logging).
 var logLevels = map[mcp.LoggingLevel]slog.Level{
 	"debug": mcp.LevelDebug, "info": mcp.LevelInfo, "notice": mcp.LevelNotice,

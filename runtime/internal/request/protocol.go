@@ -25,3 +25,7 @@ func KnownVersion(version string) string {
 	}
 	return ""
 }
+
+// IsStateless reports whether a version, which a client may have made up, counts as one without
+// sessions: a date from [Stateless] on.
+func IsStateless(version string) bool { return version >= Stateless && version < "a" }

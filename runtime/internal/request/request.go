@@ -2,8 +2,6 @@
 package request
 
 import (
-	"cmp"
-	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -38,29 +36,23 @@ type Info struct {
 	HTTP         *HTTP       // nil on stdio
 	Catalog      CatalogQuery
 	Arguments    []byte // of a prompt, the URI, or the argument to complete, as sent; nil for none
-	TaskIDs      bool   // the message requests notifications of tasks
 	Conn         Conn
-	CanChallenge bool             // a refusal can be an HTTP status
 	Credential   *credential.Held // for the handler; nil if there is none, or the message runs none
 
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
 	Permissions *Permissions // nil without a query, or if an admitted caller has no user
 
-	// Set at the entry of the guard, by the door that the message takes.
+	// Set by the transport, once it knows the message and its session.
 	Server   *Server
 	Version  string   // of the protocol; never empty from then on
-	Protocol string   // the version that the client names; empty for none or an unknown one
-	Itself   bool     // the message itself names a version without sessions
 	Session  Session  // nil without one
 	Notifier Notifier // sends to the client during the message; nil for none
 	Inputs   Inputs   // that the client supports
 	TraceID  string   // of W3C Trace Context, in hex; empty for none
 	SpanID   string
 
-	Target Target      // set by authorization once the message is allowed
-	Alias  string      // by which an allowed message names its tool; empty for the tool's own name
-	begun  atomic.Bool // it has reached the guard
+	Target Target // set by authorization once the message is allowed
 
 	// Unsolicited are answers that came with the first call of a tool that takes such.
 	Unsolicited mcp.InputResponseMap
@@ -71,7 +63,7 @@ type Server struct {
 	Name, Title, Version string
 	Log                  *slog.Logger
 	Masker               redact.Masker
-	Protocols            []string     // versions of the protocol; nil if only go-sdk knows them
+	Protocols            []string     // versions of the protocol
 	HTTP                 atomic.Bool  // its handler was made
 	Streams              atomic.Int64 // clients on stdio and other streams
 	// GuardedTools returns the tools with //mcp:allow that a principal may use now, by name; with
@@ -95,6 +87,8 @@ func (s *Server) Transports() []string {
 type Target struct {
 	Kind access.Kind
 	Name string // empty if the message has none, or one that does not exist
+	// Alias is the name by which the message means a tool; empty for the tool's own.
+	Alias string
 }
 
 // Permissions are what the host lets a principal do.
@@ -129,43 +123,42 @@ func (q CatalogQuery) Equal(other CatalogQuery) bool {
 		slices.Equal(q.Refs, other.Refs)
 }
 
-// Session is a protocol session of go-sdk's, by identity.
+// Session is a session of a client, by identity; for a listen request of 2026-07-28, the request.
 type Session interface {
-	Notifier
-	ID() string
+	Notifier                                 // of what belongs to no message of the client
+	ID() string                              // empty on stdio
 	InitializeParams() *mcp.InitializeParams // nil before the handshake
-	Wait() error                             // until it has ended
-	Close() error
+	// Level returns the least level of the log messages that the client wants, false for none.
+	Level() (slog.Level, bool)
+	SetLevel(mcp.LoggingLevel, slog.Level)
+	// OnEnd calls a func once the session has ended.
+	OnEnd(func())
 }
 
-// Notifier sends notifications to the client of a message.
+// Notifier sends notifications to a client, with params that encoding/json can encode.
 type Notifier interface {
-	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-	Log(context.Context, *mcp.LoggingMessageParams) error
-	NotifyProgress(context.Context, *mcp.ProgressNotificationParams) error
+	Notify(method string, params any) error
 }
 
 // Conn is the transport's side of one message.
 type Conn interface {
 	// Release lets the HTTP status leave: the message has been decided.
 	Release()
+	// Challenges reports whether a refusal can be an HTTP status.
+	Challenges() bool
 	// Challenge answers with 403 and this header (RFC 6750, section 3), if that is still possible.
 	Challenge(authenticate string) bool
-	// Bind gives the message's slot to the session. It reports false if the request has ended.
-	Bind(Session) bool
 	// Reserve acquires a slot for a stream, or returns status 429 (user's limit) or 503 (server's).
 	Reserve(User) (release func(), status int)
 }
 
-// InSession sets what the session of the message knows. named is the version that the message
-// names in its _meta; empty for none.
-func (i *Info) InSession(s Session, named string) {
-	i.Session, i.Notifier, i.Version, i.Itself = s, s, Stateless, named >= Stateless
+// InSession sets what the session of the message knows.
+func (i *Info) InSession(s Session) {
+	i.Session, i.Version = s, NewestWithSessions
 	if params := s.InitializeParams(); params != nil {
-		i.Version, named = params.ProtocolVersion, cmp.Or(named, params.ProtocolVersion)
+		i.Version = params.ProtocolVersion
 		i.Inputs = InputsOf(params.Capabilities)
 	}
-	i.Protocol = KnownVersion(named)
 }
 
 // Owner is who a session belongs to: a user and a client.
@@ -226,8 +219,7 @@ func (i *Info) ForTask(n Notifier) *Info {
 	return &Info{ID: i.ID, Started: i.Started, ClientItself: i.ClientItself, Expires: i.Expires,
 		Header: i.Header, HTTP: i.HTTP, Catalog: i.Catalog, Credential: i.Credential.Fork(),
 		Principal: i.Principal, Permissions: i.Permissions, Server: i.Server, Version: i.Version,
-		Protocol: i.Protocol, Itself: i.Itself, Notifier: n, Inputs: i.Inputs,
-		TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target, Alias: i.Alias}
+		Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target}
 }
 
 // RunsHandler reports whether messages of a method run a handler, which may read the caller's
@@ -242,12 +234,6 @@ func RunsHandler(method string) bool {
 
 // Mask returns a masker that also masks the secrets of the message.
 func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
-
-// Begin notes that the message has reached the guard.
-func (i *Info) Begin() { i.begun.Store(true) }
-
-// Begun reports whether the message has reached the guard. i may be nil.
-func (i *Info) Begun() bool { return i != nil && i.begun.Load() }
 
 // Expired reports whether the credential has ended since it was verified.
 func (i *Info) Expired() bool { return !i.Expires.IsZero() && !time.Now().Before(i.Expires) }

@@ -5,9 +5,6 @@ package resume
 
 import (
 	"container/list"
-	"context"
-	"errors"
-	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,9 +28,7 @@ const (
 	streamCost, eventCost = 512, 64 // bytes beside the data
 )
 
-var errUnknown = errors.New("the events are unknown, or no longer kept")
-
-// Store keeps the events of all sessions of a handler. It implements go-sdk's EventStore.
+// Store keeps the events of all sessions of a handler. It is safe for concurrent use.
 type Store struct {
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -68,35 +63,18 @@ func NewStore() *Store {
 		byUse: list.New()}
 }
 
-// Own notes the user of a session.
-func (s *Store) Own(sessionID string, user request.User) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if of := s.sessions[sessionID]; of != nil {
-		total := 0
-		for _, st := range of.streams {
-			total += st.bytes
-		}
-		s.count(of.user, -total)
-		of.user = user
-		s.count(user, total)
-	}
-}
-
-// Open begins a stream. The standalone stream comes first, and makes the session. A session without
-// an id cannot be resumed.
-func (s *Store) Open(_ context.Context, sessionID, streamID string) error {
+// Open begins a stream of a session, which belongs to a user; the empty id is the standalone
+// stream.
+func (s *Store) Open(sessionID, streamID string, user request.User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.sessions[sessionID]
-	switch {
-	case sessionID == "" || of == nil && streamID != "": // one that has ended
-		return nil
-	case of == nil:
-		of = &session{id: sessionID, streams: map[string]*stream{}, byUse: list.New()}
+	if of == nil {
+		of = &session{id: sessionID, user: user, streams: map[string]*stream{}, byUse: list.New()}
 		s.sessions[sessionID] = of
-	case of.streams[streamID] != nil:
-		return nil
+	}
+	if of.streams[streamID] != nil {
+		return
 	}
 	st := &stream{of: of, id: streamID, used: time.Now()}
 	of.streams[streamID] = st
@@ -109,16 +87,15 @@ func (s *Store) Open(_ context.Context, sessionID, streamID string) error {
 	}
 	s.grow(st, streamCost)
 	s.makeRoom(st)
-	return nil
 }
 
 // Append adds an event to a stream. An event of a stream that was forgotten is dropped.
-func (s *Store) Append(_ context.Context, sessionID, streamID string, data []byte) error {
+func (s *Store) Append(sessionID, streamID string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.find(sessionID, streamID)
 	if st == nil {
-		return errUnknown
+		return
 	}
 	st.events = append(st.events, data)
 	s.grow(st, eventCost+len(data))
@@ -128,50 +105,30 @@ func (s *Store) Append(_ context.Context, sessionID, streamID string, data []byt
 	}
 	s.use(st)
 	s.makeRoom(st)
-	return nil
 }
 
-// After returns the events of a stream after an index, -1 for all. A plain GET, which is -1 of the
-// standalone stream, gets what was sent before the first one, and begins to count anew.
-func (s *Store) After(_ context.Context, sessionID, streamID string,
-	index int) iter.Seq2[[]byte, error] {
-	events, err := s.after(sessionID, streamID, index)
-	return func(yield func([]byte, error) bool) {
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for _, data := range events {
-			if !yield(data, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (s *Store) after(sessionID, streamID string, index int) ([][]byte, error) {
+// After returns the events of a stream after an index. -1 of the standalone stream is what was sent
+// before it was first asked for, and begins to count anew. It reports false if they are not kept.
+func (s *Store) After(sessionID, streamID string, index int) ([][]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.find(sessionID, streamID)
 	switch {
 	case st == nil:
-		if streamID == "" && index < 0 {
-			return nil, nil
-		}
-		return nil, errUnknown
+		return nil, false
 	case streamID == "" && index < 0:
 		if st.begun {
 			s.drop(st, len(st.events))
 		}
 		st.begun, st.first = true, 0
 	case index+1 < st.first || index >= st.first+len(st.events):
-		return nil, errUnknown
+		return nil, false
 	}
-	return append([][]byte(nil), st.events[index+1-st.first:]...), nil
+	return append([][]byte(nil), st.events[index+1-st.first:]...), true
 }
 
 // SessionClosed forgets a session.
-func (s *Store) SessionClosed(_ context.Context, sessionID string) error {
+func (s *Store) SessionClosed(sessionID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.sessions[sessionID]; of != nil {
@@ -180,7 +137,6 @@ func (s *Store) SessionClosed(_ context.Context, sessionID string) error {
 			s.forget(st)
 		}
 	}
-	return nil
 }
 
 // Size returns how many sessions and bytes are kept.

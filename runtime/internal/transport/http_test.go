@@ -7,13 +7,23 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
+	"github.com/mcpgen/mcpgen/runtime/internal/session"
+	"github.com/mcpgen/mcpgen/runtime/internal/upstream"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
@@ -35,7 +45,8 @@ func TestContentTypesOfJSON(t *testing.T) {
 	for _, types := range [][]string{
 		{"application/json"}, {"Application/JSON; charset=UTF-8"},
 		{`application/json;charset="utf-8"`},
-		{"application/json; version=1"},
+		{"application/json; version=1"}, {"application/json; charset=utf8"},
+		{"application/json; charset=US-ASCII"}, {`application/json; charset=""`},
 	} {
 		if !isJSON(types) {
 			t.Errorf("%q is refused", types)
@@ -43,7 +54,7 @@ func TestContentTypesOfJSON(t *testing.T) {
 	}
 	for _, types := range [][]string{
 		nil, {""}, {"text/plain"}, {"application/json", "application/json"},
-		{"application/json; charset=utf-16"}, {`application/json; charset=""`},
+		{"application/json; charset=utf-16"},
 		{"application/json; charset"}, {"application/json, text/plain"}, {"application/jsonp"},
 	} {
 		if isJSON(types) {
@@ -64,14 +75,24 @@ func (o *turned) TurnedAway(_ context.Context, status int) {
 
 func newHandler(log *bytes.Buffer, o observe.Observer) *Handler {
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	active := worker.NewGroup()
-	return &Handler{Config: Config{
+	active, pool := worker.NewGroup(), worker.NewPool()
+	policy := &discovery.Policy{Denial: access.Conceal}
+	g := guard.New(guard.Config{Deciding: guard.Deciding{Policy: policy},
+		Recording: guard.Recording{Closing: context.Background(), Log: logger},
+		Listing: guard.Listing{
+			Lists: discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10})},
+		Running: guard.Running{Resources: &invoke.Resources{}, Pool: pool, Active: active}})
+	server := session.New(session.Config{Guard: g, Upstream: upstream.New(
+		mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil), pool)})
+	return NewHandler(Config{Sessions: server, Guard: g,
+		Facts:  &request.Server{Log: logger},
+		Limits: session.Limits{Total: 1, PerUser: 1}, SessionTimeout: time.Minute,
+		StreamAfter: StreamAfter, KeepAlive: KeepAlive, Events: resume.NewStore(),
 		Observer: guard.NewObserver(o, logger), Active: active, Log: logger,
 		Authenticator: principal.NewAuthenticator(principal.Config{Log: logger, Realm: "r"}),
 		MaxBodyBytes:  100, BodyReadTimeout: BodyReadTimeout,
 		AllowedOrigins: []string{"https://app.example"},
-	}, sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1}),
-		table: newSessionTable(time.Minute, noQuestions), unread: newUnread(active, BodyReadTimeout)}
+	})
 }
 
 func TestHostsAndOriginsThatAreAllowed(t *testing.T) {
@@ -114,7 +135,8 @@ func TestHostsAndOriginsThatAreAllowed(t *testing.T) {
 			r.Header["Origin"] = test.origins
 		}
 		w := httptest.NewRecorder()
-		if got := h.checkOrigin(w, r); got != test.want || !got && w.Code != http.StatusForbidden {
+		v := &visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r}
+		if got := h.checkOrigin(v); got != test.want || !got && w.Code != http.StatusForbidden {
 			t.Errorf("%+v: %t, %d", test, got, w.Code)
 		}
 		if (log.Len() == 0) != test.want {
@@ -139,7 +161,8 @@ func TestRequestsThatDoNotReachTheGuardAreObserved(t *testing.T) {
 			func(h *Handler, _ *http.Request) { h.Active.Drain() }, http.StatusServiceUnavailable,
 		},
 		"another method": {
-			func(_ *Handler, r *http.Request) { r.Method = "PUT" }, http.StatusMethodNotAllowed,
+			func(h *Handler, r *http.Request) { h.Anonymous, r.Method = true, "PUT" },
+			http.StatusMethodNotAllowed,
 		},
 		"no credential": {func(*Handler, *http.Request) {}, http.StatusUnauthorized},
 		"another type": {
@@ -194,14 +217,63 @@ func TestAbortedRequestsStayAborted(t *testing.T) {
 		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
+// slow is a writer that takes long, and notes two writes at once.
+type slow struct {
+	client
+	writes, twice atomic.Int32
+}
+
+func (w *slow) Write(b []byte) (int, error) {
+	if w.writes.Add(1) > 1 {
+		w.twice.Add(1)
+	}
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	w.writes.Add(-1)
+	return w.client.Write(b)
+}
+
+// The rest of a stream that has ended is written alone, however slowly its client reads it. GET on
+// a session that has ended keeps nothing.
+func TestStreamsThatHaveEnded(t *testing.T) {
+	h := newHandler(&bytes.Buffer{}, nil)
+	defer h.Guard.Pool.Close()
+	h.KeepAlive = time.Nanosecond
+	s, _ := h.table.New(request.Owner{})
+	h.table.Add(s, newStandalone(h, s))
+	h.Events.Open(s.ID(), "x", request.User{})
+	for range 3 {
+		h.Events.Append(s.ID(), "x", []byte("{}"))
+	}
+	get := func(w http.ResponseWriter, last string) {
+		r := httptest.NewRequest("GET", "/", nil)
+		if r.Header.Set("Last-Event-Id", last); last == "" {
+			r.Header.Del("Last-Event-Id")
+		}
+		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r, session: s})
+	}
+	w := &slow{client: client{header: http.Header{}}}
+	get(w, "x_0")
+	if got := strings.Join(w.events, ", "); w.twice.Load() > 0 || strings.Count(got, "data: {}") != 2 {
+		t.Error(w.twice.Load(), got)
+	}
+	s.End()
+	recorder := httptest.NewRecorder()
+	get(recorder, "")
+	if sessions, _ := h.Events.Size(); recorder.Code != http.StatusBadRequest || sessions != 0 {
+		t.Error(recorder.Code, sessions)
+	}
+}
+
 func TestRequestWithoutASlotIsAnswered(t *testing.T) {
 	var log bytes.Buffer
 	h := newHandler(&log, nil)
 	h.Anonymous = true
-	if release, _ := h.sessions.acquire(request.User{}); release == nil {
+	if release, _ := h.table.Reserve(request.User{}); release == nil {
 		t.Fatal("no slot")
 	}
-	body := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()

@@ -10,7 +10,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-func (h *Handler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
+// checkOrigin refuses requests for other hosts, and of pages of other origins.
+func (h *Handler) checkOrigin(v *visit) bool {
+	w, r := v.w, v.r
 	switch {
 	case !h.hostAllowed(r):
 		h.Log.InfoContext(r.Context(), "refused a request for another host: see Options.AllowedHosts",
@@ -76,27 +78,27 @@ func (h *Handler) originListed(origin string) bool {
 	})
 }
 
-// respondCORS adds CORS headers for Options.AllowedOrigins. It responds to a preflight and then
-// returns true.
-func (h *Handler) respondCORS(w http.ResponseWriter, r *http.Request) bool {
+// respondCORS adds CORS headers for Options.AllowedOrigins. It answers a preflight.
+func (h *Handler) respondCORS(v *visit) bool {
 	if len(h.AllowedOrigins) == 0 {
-		return false
+		return true
 	}
-	header, origin := w.Header(), r.Header.Get("Origin")
+	header, r := v.w.Header(), v.r
+	origin := r.Header.Get("Origin")
 	header.Add("Vary", "Origin")
 	if origin == "" || !h.originListed(origin) {
-		return false
+		return true
 	}
 	header.Set("Access-Control-Allow-Origin", origin)
 	header.Set("Access-Control-Expose-Headers", request.HeaderSession+", WWW-Authenticate")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-		return false
+		return true
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	// All headers are allowed: those of the protocol depend on the tools (Mcp-Param-*).
 	if requested := r.Header.Get("Access-Control-Request-Headers"); requested != "" {
 		header.Set("Access-Control-Allow-Headers", requested)
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return true
+	v.w.WriteHeader(http.StatusNoContent)
+	return false
 }

@@ -8,33 +8,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 var errShutdown = errors.New("shutting down")
 
+// drainTimeout is how long calls in flight may take at the end of the input.
+const drainTimeout = 10 * time.Second
+
 // ServeIO serves one client, a message a line. Only an end of ctx and a broken stream are errors.
+// At the end of the input it answers what was read, and cancels the calls that take longer than
+// drainTimeout.
 func ServeIO(ctx, stop context.Context, c Config,
 	in io.Reader, out io.Writer, caller identity.Identity) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(stop, func() { cancel(errShutdown) })()
-	l := newLineConn(ctx, c, in, out, caller)
-	err := c.Bridge.Run(ctx, l)
+	l := newLines(ctx, c, in, out, caller)
+	err := l.read(ctx)
+	if errors.Is(err, io.EOF) {
+		err = nil
+		l.session.EndQuestions() // its client cannot answer any more
+		l.endListens()
+		l.wait(ctx, drainTimeout)
+	}
 	l.cancel()
-	l.wait(ctx)
+	l.wait(ctx, flushTimeout) // the client may not read
+	l.session.End()
+	l.close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -42,69 +52,60 @@ func ServeIO(ctx, stop context.Context, c Config,
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case l.broken != nil:
-		err = l.broken
-	}
-	if errors.Is(err, io.ErrClosedPipe) {
+	case errors.Is(l.broken, io.ErrClosedPipe):
 		return nil // the client has left before its answer
 	}
-	return err
+	return cmp.Or(l.broken, err)
 }
 
-// wait waits for direct calls, and after the end of ctx no longer than flushTimeout: their client
-// may not read.
-func (c *lineConn) wait(ctx context.Context) {
+// wait waits for the messages in flight, for a time, for a broken output, or for the end of ctx.
+func (l *lines) wait(ctx context.Context, most time.Duration) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c.running.Wait()
+		l.running.Wait()
 	}()
+	limit := time.NewTimer(most)
+	defer limit.Stop()
 	select {
 	case <-ended:
-		return
+	case <-limit.C:
+	case <-l.closed:
 	case <-ctx.Done():
-	}
-	select {
-	case <-ended:
-	case <-time.After(flushTimeout):
 	}
 }
 
-// lineConn is a transport for go-sdk that validates as on HTTP and answers a malformed line. What
-// takes the direct door it answers itself, each message in a goroutine of its own.
-type lineConn struct {
+// lines is one client on two streams: a session of its own, and any number of messages of
+// 2026-07-28. It is the [session.Out] of its session.
+type lines struct {
 	Config
 	in      io.Reader
 	out     io.Writer
 	caller  identity.Identity
-	conn    request.Conn
-	lines   chan line
-	passed  chan passed // to go-sdk, by goroutines of the direct door
-	again   line        // is read next: a cancellation that came before its call was passed
-	closing sync.Once
-	closed  chan struct{}
-	writing sync.Mutex // concurrent messages do not mix
+	table   *session.Table // for the slots of listen requests
+	session *session.Session
+	modern  bool // the client has sent a message of 2026-07-28 before any handshake
 
-	ctx     context.Context // of direct calls; ends with the input
-	cancel  context.CancelFunc
-	running sync.WaitGroup // direct calls
+	ctx        context.Context // of messages
+	cancel     context.CancelFunc
+	listens    context.Context // of listen requests, which end with the input
+	endListens context.CancelFunc
+	running    sync.WaitGroup // messages in flight
+	closing    sync.Once
+	closed     chan struct{}
+	writing    sync.Mutex // concurrent messages do not mix
 
-	mu      sync.Mutex
-	session request.Session // nil before the handshake
-	calls   calls           // in flight by the direct door
-	waiting map[string]bool // calls that go-sdk has to answer, by id
-	broken  error           // of writing by the direct door
-
-	stateless bool // go-sdk was passed a call of 2026-07-28
+	mu     sync.Mutex
+	broken error // of writing
 }
 
-func newLineConn(ctx context.Context, c Config, in io.Reader, out io.Writer,
-	caller identity.Identity) *lineConn {
-	l := &lineConn{Config: c, in: in, out: out, caller: caller,
-		lines: make(chan line), passed: make(chan passed), closed: make(chan struct{}),
-		calls: calls{}, waiting: map[string]bool{}}
-	l.conn = NewStdioConn(c.Sessions, l.bind)
+func newLines(ctx context.Context, c Config, in io.Reader, out io.Writer,
+	caller identity.Identity) *lines {
+	l := &lines{Config: c, in: in, out: out, caller: caller, closed: make(chan struct{}),
+		table: c.Sessions.NewTable(c.Limits, c.SessionTimeout)}
 	l.ctx, l.cancel = context.WithCancel(ctx)
+	l.listens, l.endListens = context.WithCancel(l.ctx)
+	l.session = c.Sessions.Connect(request.OwnerOf(caller.Principal), l)
 	return l
 }
 
@@ -113,33 +114,35 @@ type line struct {
 	err  error
 }
 
-// passed is a call for go-sdk that the direct door has looked at.
-type passed struct {
-	jsonrpc.Message
-	id     string
-	ctx    context.Context // has ended if the client has cancelled the call
-	cancel context.CancelFunc
-}
-
-func (c *lineConn) Connect(context.Context) (mcp.Connection, error) {
-	go c.readLines()
-	return c, nil
-}
-
-func (c *lineConn) SessionID() string { return "" }
-
-// readLines is a goroutine because a read of standard input cannot be interrupted.
-func (c *lineConn) readLines() {
-	r := bufio.NewReaderSize(c.in, 64<<10)
-	for {
-		l := readLine(r, c.MaxBodyBytes)
-		select {
-		case c.lines <- l:
-		case <-c.closed:
-			return
+// read takes lines until the input ends, or the output is broken, or ctx ends. The lines are read
+// in a goroutine of their own, because a read of standard input cannot be interrupted.
+func (l *lines) read(ctx context.Context) error {
+	next := make(chan line)
+	go func() {
+		r := bufio.NewReaderSize(l.in, 64<<10)
+		for {
+			line := readLine(r, l.MaxBodyBytes)
+			select {
+			case next <- line:
+			case <-l.closed:
+				return
+			}
+			if line.err != nil {
+				return
+			}
 		}
-		if l.err != nil {
-			return
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.closed:
+			return nil
+		case line := <-next:
+			if line.err != nil {
+				return line.err
+			}
+			l.receive(line)
 		}
 	}
 }
@@ -153,7 +156,7 @@ func readLine(r *bufio.Reader, limit int64) (l line) {
 			l.text = append(l.text, part...)
 		}
 	}
-	if errors.Is(l.err, io.EOF) && !l.blank() && !l.longer(limit) {
+	if errors.Is(l.err, io.EOF) && !l.blank() {
 		l.err = nil // the last line has no end; the next read reports io.EOF again
 	}
 	return l
@@ -162,273 +165,183 @@ func readLine(r *bufio.Reader, limit int64) (l line) {
 func (l line) longer(limit int64) bool { return int64(len(l.text)) > limit }
 func (l line) blank() bool             { return len(bytes.TrimSpace(l.text)) == 0 }
 
-func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		if l := c.again; l.text != nil {
-			c.again = line{}
-			if msg, err := c.receive(l); msg != nil || err != nil {
-				return msg, err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-c.closed:
-			return nil, io.EOF
-		case p := <-c.passed:
-			c.handOver(p)
-			return p.Message, nil
-		case l := <-c.lines:
-			if msg, err := c.receive(l); msg != nil || err != nil {
-				return msg, err
-			}
-		}
+// receive takes the message of a line, and answers one that is none.
+func (l *lines) receive(text line) {
+	if text.blank() {
+		return
 	}
-}
-
-// handOver forgets a call of the direct door before go-sdk gets it, so that its id is free once
-// go-sdk has answered. go-sdk ignores a cancellation that comes before its call, so it gets
-// another.
-func (c *lineConn) handOver(p passed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, p.id)
-	if p.ctx.Err() != nil {
-		c.again.text = []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled",` +
-			`"params":{"requestId":` + p.id + `}}`)
-	}
-	p.cancel()
-}
-
-// receive returns the message in a line for go-sdk, and nil for one that it answers itself.
-func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
-	var checked wire.Checked
+	var m wire.Checked
 	var refused *wire.MessageError
-	switch {
-	case l.err != nil:
-		c.cancel() // what runs cannot be cancelled by the client any more
-		return nil, l.err
-	case l.longer(c.MaxBodyBytes):
+	if text.longer(l.MaxBodyBytes) {
 		refused = wire.NotRequest("the line is too long")
-	case l.blank():
-		return nil, nil
+	} else {
+		m, refused = wire.CheckMessage(text.text, l.Masker)
+	}
+	switch {
+	case refused != nil && !refused.Mute:
+		_ = l.Event(refused.Response(l.Masker)) // a broken stream ends the connection
+	case refused != nil:
+	case m.Method == "":
+		l.session.Respond(m)
 	default:
-		checked, refused = wire.CheckMessage(l.text, c.Masker)
+		l.dispatch(m)
 	}
-	if refused == nil {
-		info := request.New(c.caller, nil)
-		info.MessageID = checked.ID
-		info.Catalog, info.Arguments = checked.Catalog, checked.Arguments
-		info.TaskIDs = checked.TaskIDs
-		if c.StdioValue != nil && request.RunsHandler(checked.Method) {
-			info.Credential = credential.Later(c.caller, info.ID, c.value)
+}
+
+// dispatch answers a request, or passes a notification on.
+func (l *lines) dispatch(m wire.Checked) {
+	handshake := m.Method == "initialize"
+	greeted := l.session.InitializeParams() != nil
+	modern := !handshake && (m.Versioned && (!greeted || m.Version == "" || m.Version >= request.Stateless) ||
+		l.modern)
+	var err error
+	switch {
+	case m.ID.Key == "":
+		modern = false
+	case modern:
+		if err = checkModern(m, l.Guard.Tasks != nil); err == nil && !greeted {
+			l.modern = true
 		}
-		if !info.Catalog.Set {
-			info.Catalog = c.Catalog
-		}
-		if c.startDirect(info, checked) {
-			return nil, nil
-		}
-		if msg, err = c.message(info, checked); err == nil {
-			return msg, nil
-		}
-		refused = wire.NotRequest("not a JSON-RPC 2.0 message")
+	case handshake && greeted:
+		err = wire.InvalidRequest("the session is initialized already")
+	case !handshake && !greeted && m.Method != "ping":
+		err = wire.InvalidRequest("send initialize first, or a message of " + request.Stateless)
 	}
-	if refused.Mute {
-		return nil, nil
+	if err != nil {
+		_ = l.Event(wire.ErrorResponse(m.ID, err))
+		return
 	}
-	return nil, c.write(refused.Response(c.Masker))
+	info := request.New(l.caller, nil)
+	info.Server, info.Catalog = l.Facts, m.Catalog
+	if !info.Catalog.Set {
+		info.Catalog = l.Catalog
+	}
+	describe(info, m, l.session, modern)
+	if l.StdioValue != nil && request.RunsHandler(m.Method) {
+		info.Credential = credential.Later(l.caller, info.ID, l.value)
+	}
+	x := session.NewExchange(l.Sessions, l.session,
+		guard.Message{Info: info, Method: m.Method, Params: m.Params, Meta: m.Meta})
+	if modern {
+		x.Session = nil
+	}
+	if m.ID.Key == "" {
+		l.session.Cancel(m.Cancels)
+		info.Conn, x.Out = noConn{}, l
+		_, _ = x.Serve(l.ctx) // the guard logs and records an error
+		return
+	}
+	until := l.ctx
+	if m.Method == "subscriptions/listen" {
+		until = l.listens
+	}
+	ctx, err := x.Begin(until, m.ID)
+	switch {
+	case errors.Is(err, session.ErrEnds): // a handler of an adopted server has closed it
+		err = wire.InvalidRequest("the session has ended: connect again")
+		_ = l.Event(wire.ErrorResponse(m.ID, err))
+		return
+	case err != nil:
+		l.Log.Debug("a request is dropped: its id is in flight") // an answer would be that of the first
+		return
+	}
+	r := &lineReply{lines: l, info: info}
+	info.Conn, info.Notifier, x.Out = r, session.Notifier{Out: r}, r
+	if handshake { // what follows needs its session
+		l.serve(ctx, x, r, m.ID)
+		return
+	}
+	l.running.Go(func() { l.serve(ctx, x, r, m.ID) })
 }
 
 // value returns the caller's value for one message.
-func (c *lineConn) value(ctx context.Context) (identity.Value, error) {
-	v, err := c.StdioValue(ctx)
+func (l *lines) value(ctx context.Context) (identity.Value, error) {
+	v, err := l.StdioValue(ctx)
 	if err != nil {
-		c.Log.ErrorContext(ctx, "Options.StdioValue failed; the handler has no value",
+		l.Log.ErrorContext(ctx, "Options.StdioValue failed; the handler has no value",
 			"error", err)
 	}
 	return v, err
 }
 
-// message returns a message as go-sdk takes it.
-func (c *lineConn) message(info *request.Info, checked wire.Checked) (jsonrpc.Message, error) {
-	msg, err := jsonrpc.DecodeMessage(checked.Body)
-	if req, ok := msg.(*jsonrpc.Request); ok && err == nil {
-		info.Conn = c.conn
-		req.Extra = &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
-		if checked.ID != "" {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.waiting[checked.ID] = true
-		}
-	}
-	return msg, err
-}
-
-// bind notes the session once its handshake has begun.
-func (c *lineConn) bind(s request.Session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.session = s
-}
-
-// startDirect starts a message that takes the direct door. It reports false for one that go-sdk
-// gets. go-sdk does not answer a call whose id is in flight; here neither.
-func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if checked.Method == "notifications/cancelled" {
-		if id, ok := wire.ID(checked.Params.Member("requestId")); ok {
-			c.calls.cancel(id)
-		}
-		return false
-	}
-	if checked.Method != "" && c.calls[checked.ID] != nil {
-		c.Log.Debug("a call is dropped: its id is in flight")
-		return true
-	}
-	d := &candidate{Checked: checked, info: info, session: c.session}
-	if c.Direct == nil || c.waiting[checked.ID] || !d.passes() {
-		return false
-	} else if c.session == nil && !c.stateless && !wire.IsTaskMethod(checked.Method) {
-		// go-sdk remembers that a client without handshake has named 2026-07-28.
-		c.stateless = true
-		return false
-	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	c.calls.begin(checked.ID, cancel)
-	c.running.Go(func() {
-		c.serveDirect(ctx, cancel, d)
-	})
-	return true
-}
-
-func (c *lineConn) serveDirect(ctx context.Context, cancel context.CancelFunc, d *candidate) {
-	r := &lineReply{lineConn: c, info: d.info}
+// serve answers a request.
+func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id wire.ID) {
 	var out []byte
-	handedOver := false
 	defer func() {
 		p := recover()
-		if handedOver {
-			return
-		} else if p != nil {
-			out = wire.ErrorResponse(d.ID, wire.InternalError())
+		if p != nil {
+			out = wire.ErrorResponse(id, wire.InternalError())
 		}
-		cancel()
-		c.mu.Lock()
-		delete(c.calls, d.ID) // before the response leaves: then the client may use the id again
-		c.mu.Unlock()
+		if x.Finish() && !r.info.HasSessions() {
+			out = nil // a cancelled request has no response
+		}
 		r.finish(out)
 		if p != nil {
 			defer func() { _ = recover() }() // the program's log handler must not end the process
-			c.Log.Error("the transport panicked",
+			l.Log.Error("the transport panicked",
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	m := d.message(c.Facts)
-	_ = c.Host.Attach(ctx, d.info) // the guard refuses an unknown user
-	if needsSDK(c.Guard, m) {
-		if msg, err := c.message(d.info, d.Checked); err == nil {
-			handedOver = true
-			select {
-			case c.passed <- passed{msg, d.ID, ctx, cancel}:
-			case <-c.closed:
-				cancel()
-			}
-			return
-		}
+	_ = l.Host.Attach(ctx, r.info) // the guard refuses an unknown user
+	a, err := x.Serve(ctx)
+	if err != nil && l.ctx.Err() != nil { // also if the handler has ignored the end of its context
+		err = wire.WireError(context.Canceled)
 	}
-	d.info.Conn, d.info.Notifier = r, r
-	a, err := c.Direct(ctx, m)
-	out = d.response(a, err)
+	out = wire.Response(id, a.Encoded, err)
 }
 
-// send writes a message of the direct door. A broken stream ends the connection.
-func (c *lineConn) send(text []byte) error {
-	err := c.write(text)
+// Event implements [session.Out]. A broken stream ends the connection.
+func (l *lines) Event(text []byte) error {
+	l.writing.Lock()
+	_, err := l.out.Write(append(text, '\n'))
+	l.writing.Unlock()
 	if err != nil {
-		c.mu.Lock()
-		c.broken = cmp.Or(c.broken, err)
-		c.mu.Unlock()
-		_ = c.Close() // the first error is the one that counts
+		l.mu.Lock()
+		l.broken = cmp.Or(l.broken, err)
+		l.mu.Unlock()
+		l.close()
 	}
 	return err
 }
 
-// lineReply is the [request.Conn] and [request.Notifier] of a message of the direct door on stdio.
+func (l *lines) close() {
+	l.closing.Do(func() {
+		close(l.closed)
+		if in, ok := l.in.(io.Closer); ok {
+			_ = in.Close() // nothing is read any more
+		}
+	})
+}
+
+// lineReply is the [request.Conn] and the [session.Out] of a request.
 type lineReply struct {
-	*lineConn
+	*lines
+	noConn
 	info *request.Info
 	mu   sync.Mutex
 	over bool // nothing more leaves
 }
 
-func (r *lineReply) Release()                  {}
-func (r *lineReply) Challenge(string) bool     { return false }
-func (r *lineReply) Bind(request.Session) bool { return false }
-func (r *lineReply) Reserve(request.User) (func(), int) {
-	return nil, http.StatusServiceUnavailable
-}
-func (r *lineReply) Log(_ context.Context, m *logMessage) error {
-	return r.notify("notifications/message", m)
-}
-func (r *lineReply) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationParams) error {
-	return r.notify("notifications/progress", p)
+// Reserve implements [request.Conn].
+func (r *lineReply) Reserve(u request.User) (release func(), status int) {
+	return r.table.Reserve(u)
 }
 
-func (r *lineReply) notify(method string, params any) error {
-	text, err := wire.Notification(method, params)
-	if err != nil {
-		return err
-	}
+// Event implements [session.Out].
+func (r *lineReply) Event(text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.info.Expired() {
 		return errOver
 	}
-	return r.send(text)
+	return r.lines.Event(text)
 }
 
-// finish writes the response, and nothing after it. A broken stream ends the connection.
+// finish writes the response, nil for none, and nothing after it.
 func (r *lineReply) finish(text []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over = true; text != nil {
-		_ = r.send(text)
+		_ = r.lines.Event(text) // a broken stream ends the connection
 	}
-}
-
-func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	text, err := jsonrpc.EncodeMessage(msg)
-	if err != nil {
-		return err
-	}
-	if response, ok := msg.(*jsonrpc.Response); ok {
-		if id, err := wire.Marshal(response.ID.Raw()); err == nil {
-			c.mu.Lock()
-			delete(c.waiting, string(id))
-			c.mu.Unlock()
-		}
-	}
-	return c.write(text)
-}
-
-func (c *lineConn) write(text []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	_, err := c.out.Write(append(text, '\n'))
-	return err
-}
-
-func (c *lineConn) Close() (err error) {
-	c.closing.Do(func() {
-		close(c.closed)
-		if in, ok := c.in.(io.Closer); ok {
-			err = in.Close()
-		}
-	})
-	return err
 }

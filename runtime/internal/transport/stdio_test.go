@@ -11,8 +11,6 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
@@ -45,7 +43,7 @@ func TestLinesAreReadWithinTheLimit(t *testing.T) {
 		"a line far over the limit": {long + long + long + "\nb\n", nil, []line{
 			{text: over}, {text: []byte("b\n")}, {err: io.EOF},
 		}},
-		"a long last line without an end": {long + long, nil, []line{{text: over, err: io.EOF}}},
+		"a long last line without an end": {long + long, nil, []line{{text: over}, {err: io.EOF}}},
 		"a broken stream": {"a\nb", io.ErrUnexpectedEOF, []line{
 			{text: []byte("a\n")}, {text: []byte("b"), err: io.ErrUnexpectedEOF},
 		}},
@@ -76,70 +74,45 @@ type closable struct {
 
 func (c *closable) Close() error { c.closed++; return nil }
 
-func testLineConn(in io.Reader, out io.Writer) *lineConn {
-	caller := identity.Identity{Principal: access.Principal{Subject: "ada"}}
-	return newLineConn(context.Background(), Config{MaxBodyBytes: 1000}, in, out, caller)
+func serveLines(ctx context.Context, in io.Reader, out io.Writer) error {
+	var log bytes.Buffer
+	h := newHandler(&log, nil)
+	h.MaxBodyBytes = 1000
+	return ServeIO(ctx, context.Background(), h.Config, in, out, identity.Identity{
+		Principal: access.Principal{Subject: "ada"}})
 }
 
 func TestMalformedLinesAreAnsweredAndSkipped(t *testing.T) {
 	var out bytes.Buffer
-	c := testLineConn(strings.NewReader("\n[]\n"+
-		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":"x"}}`+"\n"+
-		strings.Repeat("a", 2000)+"\n"+
-		`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+
-		`{"jsonrpc":"2.0","id":2,"result":{}}`), &out)
-	if _, err := c.Connect(t.Context()); err != nil || c.SessionID() != "" {
-		t.Fatal(err)
-	}
-	msg, err := c.Read(t.Context())
-	req, ok := msg.(*jsonrpc.Request)
-	if err != nil || !ok || req.Method != "ping" || req.Extra == nil {
-		t.Fatalf("%+v, %v", msg, err)
+	in := strings.NewReader("\n[]\n" +
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":"x"}}` + "\n" +
+		strings.Repeat("a", 2000) + "\n" +
+		`{"jsonrpc":"2.0","id":2,"result":{}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t"}}` + "\n" +
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	if err := serveLines(t.Context(), in, &out); err != nil {
+		t.Error(err)
 	}
 	answers := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(answers) != 2 || !strings.Contains(answers[0], "batches are not accepted") ||
-		!strings.Contains(answers[1], "the line is too long") {
+	if len(answers) != 4 || !strings.Contains(answers[0], "batches are not accepted") ||
+		!strings.Contains(answers[1], "the line is too long") ||
+		!strings.Contains(answers[2], "a request without an id") ||
+		answers[3] != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 		t.Errorf("%q", answers)
-	}
-	if msg, err = c.Read(t.Context()); err != nil {
-		t.Error(err)
-	} else if _, ok := msg.(*jsonrpc.Response); !ok {
-		t.Errorf("%T", msg)
-	}
-	if msg, err = c.Read(t.Context()); msg != nil || !errors.Is(err, io.EOF) {
-		t.Errorf("%v, %v", msg, err)
 	}
 }
 
-func TestReadEndsWithItsContextAndItsConnection(t *testing.T) {
+func TestServingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		defer w.Close()
 		in := &closable{Reader: r}
-		c := testLineConn(in, io.Discard)
-		if _, err := c.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
-		if err := c.Write(ctx, &jsonrpc.Request{Method: "ping"}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
 		ended := make(chan error)
-		go func() {
-			_, err := c.Read(t.Context())
-			ended <- err
-		}()
+		go func() { ended <- serveLines(ctx, in, io.Discard) }()
 		synctest.Wait()
-		for range 2 {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := <-ended; !errors.Is(err, io.EOF) || in.closed != 1 {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) || in.closed != 1 {
 			t.Errorf("%v, closed %d times", err, in.closed)
 		}
 	})
@@ -150,12 +123,13 @@ type gone struct{}
 
 func (gone) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestOutputThatIsGoneEndsRead(t *testing.T) {
-	c := testLineConn(strings.NewReader("[]\n"), gone{})
-	if _, err := c.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Read(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("%v", err)
-	}
+func TestOutputThatIsGoneEndsTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		defer w.Close()
+		go func() { _, _ = io.WriteString(w, "[]\n") }()
+		if err := serveLines(t.Context(), r, gone{}); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -1,8 +1,11 @@
 package transport
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -30,13 +33,13 @@ type unread struct {
 	active  *worker.Group
 	timeout time.Duration // for a part
 	mu      sync.Mutex
-	waiting map[*statusRecorder]bool
+	waiting map[*responseWriter]bool
 	users   map[request.User]int // bytes that count as unread
 }
 
 func newUnread(active *worker.Group, timeout time.Duration) *unread {
 	u := &unread{active: active, timeout: timeout,
-		waiting: map[*statusRecorder]bool{}, users: map[request.User]int{}}
+		waiting: map[*responseWriter]bool{}, users: map[request.User]int{}}
 	context.AfterFunc(active.Draining(), func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
@@ -56,14 +59,14 @@ func (u *unread) full(user request.User) bool {
 
 // waiting is a response that waits for its client. unread.mu guards it.
 type waiting struct {
-	response       *statusRecorder
+	response       *responseWriter
 	bytes          int // that it holds
 	timer          *time.Timer
 	counted, ended bool
 }
 
 // wait notes that a response begins to wait, until done.
-func (u *unread) wait(s *statusRecorder, bytes int) *waiting {
+func (u *unread) wait(s *responseWriter, bytes int) *waiting {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.waiting[s] = true
@@ -100,3 +103,81 @@ func (u *unread) done(w *waiting) {
 		}
 	}
 }
+
+// responseWriter notes the status of a request whose message does not reach the guard, and bounds
+// in time how long its response waits for the client.
+type responseWriter struct {
+	http.ResponseWriter
+	status  int
+	refused bool         // its message is malformed, which may be answered with 200
+	served  bool         // the message has reached the guard
+	user    request.User // of an anonymous caller, the address as its issuer
+	counted atomic.Bool  // by admit, and not ended
+	unread  *unread
+	cut     bool // its user leaves too much unread; unread.mu guards it
+}
+
+// end ends what admit has counted, once. In a shutdown the response leaves before.
+func (s *responseWriter) end() {
+	if s.counted.CompareAndSwap(true, false) {
+		if s.status != 0 && !s.unread.active.Open() {
+			_ = s.FlushError() // some writers cannot
+		}
+		s.unread.active.End()
+	}
+}
+
+func (s *responseWriter) WriteHeader(status int) {
+	s.status = cmp.Or(s.status, status)
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes large bodies in parts, each with a deadline of its own.
+func (s *responseWriter) Write(b []byte) (n int, err error) {
+	s.status = cmp.Or(s.status, http.StatusOK)
+	if len(b) <= largeBody {
+		return s.ResponseWriter.Write(b)
+	}
+	defer s.unread.done(s.unread.wait(s, len(b)))
+	for n < len(b) && err == nil {
+		s.move()
+		var part int
+		part, err = s.ResponseWriter.Write(b[n:min(n+partSize, len(b))])
+		n += part
+	}
+	return n, err
+}
+
+// FlushError is what http.ResponseController looks for.
+func (s *responseWriter) FlushError() error {
+	defer s.unread.done(s.unread.wait(s, 0))
+	s.move()
+	c := http.NewResponseController(s.ResponseWriter)
+	err := c.Flush()
+	_ = c.SetWriteDeadline(time.Time{}) // a stream may wait: HTTP/2 would end it at the deadline
+	return err
+}
+
+// move sets the deadline of the next part of a response that waits.
+func (s *responseWriter) move() {
+	s.unread.mu.Lock()
+	defer s.unread.mu.Unlock()
+	s.extend(0)
+}
+
+// extend sets the deadline for what is written next, after a pause of the server's own. It has no
+// effect on a writer without deadlines, which has that of the http.Server. For a response that
+// waits, unread.mu is held.
+func (s *responseWriter) extend(pause time.Duration) {
+	timeout := s.unread.timeout
+	switch {
+	case s.cut:
+		timeout = 0
+	case !s.unread.active.Open():
+		timeout = min(timeout, flushTimeout)
+	}
+	_ = http.NewResponseController(s.ResponseWriter).
+		SetWriteDeadline(time.Now().Add(pause + timeout))
+}
+
+func (s *responseWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

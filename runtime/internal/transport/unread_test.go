@@ -68,8 +68,8 @@ func (r *reader) Write(b []byte) (int, error) {
 }
 
 // recorderOf returns the response to a user whose client is r.
-func recorderOf(u *unread, r *reader, user string) *statusRecorder {
-	return &statusRecorder{ResponseWriter: r, unread: u, user: request.User{Subject: user}}
+func recorderOf(u *unread, r *reader, user string) *responseWriter {
+	return &responseWriter{ResponseWriter: r, unread: u, user: request.User{Subject: user}}
 }
 
 func TestWriteDeadlineMovesWithProgress(t *testing.T) {
@@ -196,7 +196,7 @@ func TestShutdownDoesNotWaitForWhoDoesNotRead(t *testing.T) {
 func TestStreamWaitsWithoutADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &client{header: http.Header{}}
-		s := &statusRecorder{ResponseWriter: w, unread: newUnread(worker.NewGroup(), 30*time.Second)}
+		s := &responseWriter{ResponseWriter: w, unread: newUnread(worker.NewGroup(), 30*time.Second)}
 		_, _ = s.Write([]byte("event"))
 		_ = http.NewResponseController(s).Flush()
 		_, _ = s.Write([]byte(strings.Repeat("x", largeBody+1)))
@@ -215,7 +215,8 @@ func TestResponseLeavesBeforeAShutdownCountsItAsEnded(t *testing.T) {
 			active := worker.NewGroup()
 			active.Begin()
 			w := &client{header: http.Header{}}
-			s := &statusRecorder{ResponseWriter: w, unread: newUnread(active, 30*time.Second)}
+			s := &responseWriter{ResponseWriter: w, unread: newUnread(active, 30*time.Second)}
+			s.counted.Store(true)
 			if closing {
 				active.Drain()
 			}

@@ -168,7 +168,7 @@ func catalogIn(object decode.Value, pointer, name,
 					decode.Problem{Pointer: at, Message: decode.TypeMessage(is, "string")})
 			case isName:
 				names.add(byName(string(value.Text())))
-			case is == "null" || !isID(value):
+			case is != "string" && !isInteger(value):
 				problems = append(problems,
 					decode.Problem{Pointer: at, Message: "is neither a string nor an integer"})
 			case is == "string":
@@ -196,4 +196,11 @@ func catalogIn(object decode.Value, pointer, name,
 		q.Refs = names
 	}
 	return q, problems
+}
+
+// isInteger reports whether a value is a plain integer that every reader of JSON keeps.
+func isInteger(v decode.Value) bool {
+	const safe = 1<<53 - 1
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	return err == nil && -safe <= n && n <= safe
 }

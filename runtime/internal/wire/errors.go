@@ -43,6 +43,11 @@ func InvalidParams(format string, args ...any) error {
 	return newError(jsonrpc.CodeInvalidParams, format, args...)
 }
 
+// InvalidRequest is the error of a message that the client must not send now.
+func InvalidRequest(format string, args ...any) error {
+	return newError(jsonrpc.CodeInvalidRequest, format, args...)
+}
+
 // InternalError has no details of the cause.
 func InternalError() error { return newError(jsonrpc.CodeInternalError, "internal error") }
 

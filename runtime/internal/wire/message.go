@@ -4,11 +4,15 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,32 +22,31 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// Checked is a message that every reader understands alike.
+// Checked is a message that every reader understands alike, decoded once.
 type Checked struct {
-	Body    []byte       // the message to pass on
-	Method  string       // without secrets if no such method exists; empty for a response
-	ID      string       // as JSON; equal ids have equal texts; empty for null and for none
-	Params  decode.Value // nil for none
+	Method string // without secrets if no such method exists; empty for a response
+	ID     ID     // zero for a notification
+	// Params are those of a method that the server knows, and nil for others. They are a typed nil if
+	// the message has none.
+	Params  mcp.Params
+	Meta    map[string]any // of the params; nil for none
 	Catalog request.CatalogQuery
-	Call    *Call // nil for anything but a call that the kernel can answer itself
+	// Version is the protocol version that the message names in its _meta; empty for none. Versioned
+	// reports that it has such a member, which may be no version.
+	Version   string
+	Versioned bool
 	// Arguments are those of a prompt, the URI of a resource or the argument to complete, as sent;
 	// nil for other methods.
 	Arguments decode.Value
 	// TaskIDs reports that it requests notifications of tasks, for which go-sdk has no params.
 	TaskIDs bool
-}
+	// Cancels is the request that notifications/cancelled names; zero for other messages.
+	Cancels ID
+	// Result and Err are those of a response; one of them is nil.
+	Result json.RawMessage
+	Err    *jsonrpc.Error
 
-// Call is a call of a method that the kernel answers itself, decoded as go-sdk decodes it.
-type Call struct {
-	Params mcp.Params
-	Meta   map[string]any // of the params; nil for none
-	// Version is the protocol version that the message names in its _meta; empty for none, and
-	// "none" for a value that is none.
-	Version string
-	// Responds reports whether the params have input responses, or the state of input requests.
-	Responds bool
-	// go-sdk refuses what the message of 2026-07-28 tells of its client, or its arguments
-	Odd bool
+	misfit bool // the input responses do not fit their types
 }
 
 // MessageError is the reason why a message is refused unread, as a JSON-RPC error.
@@ -53,14 +56,13 @@ type MessageError struct {
 	code   int64
 	prefix string
 	reason error
-	id     json.RawMessage // nil if it is unknown
+	id     ID // zero if it is unknown
 }
 
 // NotRequest returns the error for a message that is no request.
 func NotRequest(why string) *MessageError {
-	reason := errors.New(why)
 	return &MessageError{code: jsonrpc.CodeInvalidRequest, prefix: "invalid request: ",
-		reason: reason}
+		reason: errors.New(why)}
 }
 
 func parseError(reason error) *MessageError {
@@ -68,25 +70,26 @@ func parseError(reason error) *MessageError {
 }
 
 func paramsError(problems []decode.Problem) *MessageError {
-	reason := decode.NewError(problems)
 	return &MessageError{code: jsonrpc.CodeInvalidParams, prefix: "invalid params: ",
-		reason: reason}
+		reason: decode.NewError(problems)}
+}
+
+// of sets the message that an error answers.
+func (e *MessageError) of(id ID) *MessageError {
+	e.id = id
+	return e
 }
 
 // Response returns the error response. Secrets in names that the client chose are masked.
 func (e *MessageError) Response(mask redact.Masker) []byte {
-	out, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": e.id, "error": map[string]any{
-		"code": e.code, "message": e.prefix + MaskedWords(mask, e.reason)}})
-	if err != nil { // of strings and a number
-		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
-	}
-	return out
+	return ErrorResponse(e.id,
+		&jsonrpc.Error{Code: e.code, Message: e.prefix + MaskedWords(mask, e.reason)})
 }
 
-// Status returns the HTTP status that go-sdk gives such a response. Before 2026-07-28 a well-formed
-// request has 200. version is the one in the HTTP header.
+// Status returns the HTTP status of the response. Before 2026-07-28 a request whose params alone
+// are wrong has 200. version is the one in the HTTP header.
 func (e *MessageError) Status(version string) int {
-	if e.id != nil && version < request.Stateless {
+	if e.code == jsonrpc.CodeInvalidParams && !e.Mute && version < request.Stateless {
 		return http.StatusOK
 	}
 	return http.StatusBadRequest
@@ -97,24 +100,25 @@ func (e *MessageError) Status(version string) int {
 var Limits = decode.Limits{
 	Bytes: math.MaxInt, Depth: decode.DefaultDepth + 8, Values: 4 * decode.DefaultValues}
 
+// maxMeta bounds the _meta of a message, which is decoded into maps.
+const maxMeta = 64 << 10
+
 // CheckMessage refuses a message that two readers could understand differently: one that is not a
 // single JSON object in UTF-8, or has a name twice in an object. It refuses batches, which hide
-// messages, and what go-sdk could not decode, because go-sdk's errors repeat the params.
+// messages, and params that do not fit their types, since the errors of encoding/json repeat them.
 func CheckMessage(body []byte, mask redact.Masker) (Checked, *MessageError) {
-	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
-		return Checked{}, parseError(errors.New("a byte order mark"))
-	}
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // RFC 8259, section 8.1
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		if err := decode.Scan(body, Limits); err != nil {
 			return Checked{}, parseError(err)
 		}
 		if text[0] == '[' {
-			return Checked{}, NotRequest("batches are not accepted")
+			return Checked{}, NotRequest("batches are not accepted: send each message by itself")
 		}
 		return Checked{}, NotRequest("not an object")
 	}
-	m := envelope{body: body}
+	m := envelope{}
 	if err := decode.Members(body, Limits, m.set); err != nil {
 		return Checked{}, parseError(err)
 	}
@@ -122,12 +126,11 @@ func CheckMessage(body []byte, mask redact.Masker) (Checked, *MessageError) {
 }
 
 type envelope struct {
-	body                               []byte
-	version, id, method, params, error decode.Value
+	version, id, method, params, result, error decode.Value
 }
 
 func (m *envelope) set(name, value []byte) {
-	switch string(name) { // go-sdk, too, tells "ID" from "id"
+	switch string(name) {
 	case "jsonrpc":
 		m.version = value
 	case "id":
@@ -136,104 +139,115 @@ func (m *envelope) set(name, value []byte) {
 		m.method = value
 	case "params":
 		m.params = value
+	case "result":
+		m.result = value
 	case "error":
 		m.error = value
 	}
 }
 
 func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
-	is := m.method.Type()
-	switch {
+	id, problem := IDOf(m.id)
+	switch is := m.method.Type(); {
 	case string(m.version.Text()) != "2.0":
-		return Checked{}, NotRequest("not a JSON-RPC 2.0 message")
-	case !isID(m.id):
-		return Checked{}, NotRequest("an id that is neither a string nor an integer of at most 53 bits")
-	case len(m.error) > 0 && len(errorShape.Check(m.error)) > 0:
-		return Checked{}, NotRequest("an error that is not a JSON-RPC 2.0 error")
+		return Checked{}, NotRequest(`not a JSON-RPC 2.0 message: "jsonrpc" must be "2.0"`)
+	case problem != "":
+		return Checked{}, NotRequest(problem)
 	case is == "" || is == "null":
-		return Checked{Body: m.body}, nil
+		return m.response(id)
 	case is != "string":
-		return Checked{}, NotRequest("a method that is not a string")
+		return Checked{}, NotRequest("a method that is not a string").of(id)
+	case m.id.Type() == "null":
+		return Checked{}, NotRequest("the id of a request is null: send a string or a number")
 	}
-	checked := Checked{Body: m.body, Method: string(m.method.Text()), Params: m.params}
-	checked.ID, _ = ID(m.id)
-	known := paramsShapes()[checked.Method]
-	if known == nil && IsTaskMethod(checked.Method) { // go-sdk gets no params
-		bare, refused := m.bare(checked.Method)
-		bare.ID, bare.Call = checked.ID, callOf(checked.Method, checked.ID, m.params, nil)
-		return bare, refused
+	c := Checked{Method: string(m.method.Text()), ID: id}
+	if c.Method == "" {
+		return Checked{}, NotRequest("the method is empty").of(id)
 	}
-	if known == nil {
-		return m.bare(mask.Text(checked.Method))
+	known := paramsShapes()[c.Method]
+	isKnown, notifies := known != nil || IsTaskMethod(c.Method), strings.HasPrefix(c.Method, "notifications/")
+	switch {
+	case isKnown && !notifies && id.Key == "": // it would run, and nothing could refer to it
+		return Checked{}, NotRequest("a request without an id: send a string or a number")
+	case isKnown && notifies && id.Key != "":
+		return Checked{}, NotRequest("a notification with an id: remove the id").of(id)
+	case !isKnown:
+		c.Method = mask.Text(c.Method)
+	}
+	meta := m.params.Member("_meta")
+	if len(meta) > maxMeta {
+		return Checked{}, NotRequest(
+			fmt.Sprintf("params._meta is larger than %d bytes", maxMeta)).of(id)
 	}
 	var problems []decode.Problem
-	if len(m.params) > 0 {
+	if known != nil && len(m.params) > 0 {
 		problems = known.Check(m.params)
+	} else if known == nil && meta.Type() == "object" && len(anyShape.Check(meta)) > 0 {
+		meta = nil
 	}
 	if len(problems) == 0 {
-		switch checked.Method {
-		case "resources/subscribe":
-			checked.Arguments = m.params.Member("uri")
-		case "subscriptions/listen":
-			ids := m.params.Member("notifications").Member("taskIds").Type()
-			checked.TaskIDs = ids != "" && ids != "null"
-		}
-		checked.Call = callOf(checked.Method, checked.ID, m.params, &checked.Arguments)
-		if catalogMethods[checked.Method] {
-			checked.Catalog, problems = catalogInParams(m.params, mask)
-		}
+		problems = c.decode(m.params, meta)
+	}
+	if len(problems) == 0 && catalogMethods[c.Method] {
+		c.Catalog, problems = catalogInParams(m.params, mask)
 	}
 	if len(problems) == 0 {
-		return checked, nil
+		return c, nil
 	}
-	refused := paramsError(problems)
-	if refused.Mute = len(m.id) == 0 || m.id.Type() == "null"; !refused.Mute {
-		refused.id = json.RawMessage(m.id)
-	}
+	refused := paramsError(problems).of(id)
+	refused.Mute = id == ID{}
 	return Checked{}, refused
 }
 
-// bare masks an unknown method, which go-sdk repeats, and keeps only _meta of the params.
-func (m *envelope) bare(masked string) (Checked, *MessageError) {
-	checked := Checked{Body: m.body, Method: masked}
-	if len(m.params) == 0 && masked == string(m.method.Text()) {
-		return checked, nil
+// response checks a response of the client.
+func (m *envelope) response(id ID) (c Checked, _ *MessageError) {
+	c.ID, c.Result = id, json.RawMessage(m.result)
+	switch failed := len(m.error) > 0 && m.error.Type() != "null"; {
+	case failed && len(errorShape.Check(m.error)) > 0:
+		return Checked{}, NotRequest("an error that is not a JSON-RPC 2.0 error").of(id)
+	case failed && json.Unmarshal(m.error, &c.Err) != nil:
+		return Checked{}, NotRequest("an error that is not a JSON-RPC 2.0 error").of(id)
+	case !failed && len(m.result) == 0:
+		return Checked{}, NotRequest(`neither "method", "result" nor "error"`).of(id)
 	}
-	bare := map[string]any{"jsonrpc": "2.0", "method": masked}
-	if len(m.id) > 0 {
-		bare["id"] = json.RawMessage(m.id)
-	}
-	if meta := m.params.Member("_meta"); meta.Type() == "object" && len(anyShape.Check(meta)) == 0 {
-		bare["params"] = map[string]any{"_meta": json.RawMessage(meta)}
-	}
-	var err error
-	if checked.Body, err = Marshal(bare); err != nil {
-		return Checked{}, parseError(err)
-	}
-	return checked, nil
+	return c, nil
 }
 
-// ID returns an id as JSON, written as go-sdk writes it, so that equal ids are equal texts. It
-// reports false for null and for no id.
-func ID(id decode.Value) (string, bool) {
-	switch id.Type() {
-	case "string":
-		text, err := Marshal(string(id.Text()))
-		return string(text), err == nil
-	case "number":
-		n, err := strconv.ParseInt(string(id), 10, 64)
-		return strconv.FormatInt(n, 10), err == nil
-	}
-	return "", false
+// ID is the id of a request. The zero ID is none.
+type ID struct {
+	JSON string // as the client has written it, which the response repeats; empty for none
+	// Key is equal for ids of equal value: 1, 1.0 and 1e0 are one id, and "1" is another.
+	Key string
 }
 
-// isID reports whether go-sdk would repeat an id unchanged: not fractions, and not beyond 2^53.
-func isID(id decode.Value) bool {
-	switch id.Type() {
-	case "", "string", "null":
-		return true
+// maxNumber bounds the characters of an id that is a number, and its exponent.
+const maxNumber = 64
+
+// IDOf returns an id, which is zero for null and for none. It reports a problem, in words for the
+// client, for an id that the server cannot keep: JSON-RPC 2.0 allows fractions, and MCP does not.
+func IDOf(v decode.Value) (id ID, problem string) {
+	switch {
+	case v.Type() == "" || v.Type() == "null":
+		return ID{}, ""
+	case v.Type() == "string":
+		return ID{string(v), strconv.Quote(string(v.Text()))}, ""
+	case v.Type() != "number":
+		return ID{}, "an id that is neither a string nor an integer"
 	}
-	const safe = 1<<53 - 1
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	return err == nil && -safe <= n && n <= safe
+	text := string(v)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n == 0 {
+			return ID{text, "0"}, "" // or -0
+		}
+		return ID{text, text}, "" // JSON has one way to write it without a fraction and an exponent
+	}
+	// 1.0 and 1e0 are integers as well. The bounds keep the power of ten small.
+	_, power, _ := strings.Cut(strings.ToLower(string(v)), "e")
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	if err == nil && len(v) <= maxNumber && -maxNumber <= exponent && exponent <= maxNumber {
+		if r, ok := new(big.Rat).SetString(string(v)); ok && r.IsInt() && r.Num().IsInt64() {
+			return ID{string(v), r.Num().String()}, ""
+		}
+	}
+	return ID{}, "an id that is not an integer of 64 bits: send a string, or a smaller number"
 }

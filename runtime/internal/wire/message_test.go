@@ -1,86 +1,115 @@
 package wire
 
 import (
-	"encoding/json"
+	"cmp"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 const ghp = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 func TestMessagesThatTwoReadersCouldUnderstandDifferentlyAreRefused(t *testing.T) {
-	const (
-		idWords     = `"id":null,"jsonrpc":"2.0"}`
-		parseWords  = `{"error":{"code":-32700,"message":"parse error: `
-		refuseWords = `{"error":{"code":-32600,"message":"invalid request: `
-	)
-	for body, want := range map[string]string{
-		"\xef\xbb\xbf" + `{"jsonrpc":"2.0"}`: parseWords + `a byte order mark"},` + idWords,
-		``:                                   parseWords + `(root): is not JSON: the text ends where a value is expected"},` + idWords,
-		`[{"a":1}`:                           parseWords + `/1: is not JSON: the text ends where ',' or ']' is expected"},` + idWords,
-		`[]`:                                 refuseWords + `batches are not accepted"},` + idWords,
-		`7`:                                  refuseWords + `not an object"},` + idWords,
-		`{"jsonrpc":"2.0","jsonrpc":"2"}`:    parseWords + `/jsonrpc: is twice in its object"},` + idWords,
-		`{"` + ghp + `":1,"` + ghp + `":2}`:  parseWords + `/` + redact.Mask + `: is twice in its object"},` + idWords,
-		`{}`:                                 refuseWords + `not a JSON-RPC 2.0 message"},` + idWords,
-		`{"jsonrpc":["2.0"]}`:                refuseWords + `not a JSON-RPC 2.0 message"},` + idWords,
-		`{"jsonrpc":"2.0","id":1.5}`:         refuseWords + `an id that is neither a string nor an integer of at most 53 bits"},` + idWords,
-		`{"jsonrpc":"2.0","id":9007199254740992}`:                                 refuseWords + `an id that is neither a string nor an integer of at most 53 bits"},` + idWords,
-		`{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`:                           refuseWords + `an error that is not a JSON-RPC 2.0 error"},` + idWords,
-		`{"jsonrpc":"2.0","id":1,"method":["x"]}`:                                 refuseWords + `a method that is not a string"},` + idWords,
-		`{"jsonrpc":"2.0","id":1,"method":"ping","params":[7]}`:                   `{"error":{"code":-32602,"message":"invalid params: (root): is an array, expected an object"},"id":1,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"catalog":7}}`: `{"error":{"code":-32602,"message":"invalid params: /catalog: is a number, expected a string"},"id":"a","jsonrpc":"2.0"}`,
+	const parse, request, params = -32700, -32600, -32602
+	for _, test := range []struct {
+		body    string
+		code    int64
+		message string
+		id      string
+	}{
+		{``, parse, `parse error: (root): is not JSON: the text ends where a value is expected`, ``},
+		{`[{"a":1}`, parse, `parse error: /1: is not JSON: the text ends where ',' or ']' is expected`, ``},
+		{`[]`, request, `invalid request: batches are not accepted: send each message by itself`, ``},
+		{`7`, request, `invalid request: not an object`, ``},
+		{`{"jsonrpc":"2.0","jsonrpc":"2"}`, parse, `parse error: /jsonrpc: is twice in its object`, ``},
+		{`{"` + ghp + `":1,"` + ghp + `":2}`, parse, `parse error: /` + redact.Mask + `: is twice in its object`, ``},
+		{`{}`, request, `invalid request: not a JSON-RPC 2.0 message: "jsonrpc" must be "2.0"`, ``},
+		{`{"jsonrpc":["2.0"]}`, request, `invalid request: not a JSON-RPC 2.0 message: "jsonrpc" must be "2.0"`, ``},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, request, `invalid request: ` + wrongID, ``},
+		{`{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}`, request, `invalid request: ` + wrongID, ``},
+		{`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, request, `invalid request: an id that is neither a string nor an integer`, ``},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, request, `invalid request: the id of a request is null: send a string or a number`, ``},
+		{`{"jsonrpc":"2.0","id":1}`, request, `invalid request: neither "method", "result" nor "error"`, `1`},
+		{`{"jsonrpc":"2.0","id":1,"error":{"code":"x"}}`, request, `invalid request: an error that is not a JSON-RPC 2.0 error`, `1`},
+		{`{"jsonrpc":"2.0","id":1,"method":["x"]}`, request, `invalid request: a method that is not a string`, `1`},
+		{`{"jsonrpc":"2.0","id":1e0,"method":"ping","params":[7]}`, params, `invalid params: (root): is an array, expected an object`, `1e0`},
+		{`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"catalog":7}}`, params, `invalid params: /catalog: is a number, expected a string`, `"a"`},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"a":"` + strings.Repeat("x", maxMeta) + `"}}}`, request, `invalid request: params._meta is larger than 65536 bytes`, `2`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"` + mcp.MetaKeyProtocolVersion + `":"2026-07-28","` + mcp.MetaKeyClientInfo + `":{"name":7}}}}`, params, `invalid params: /_meta/io.modelcontextprotocol~1clientInfo/name: is a number, expected a string`, `2`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":{"a":{"action":7}}}}`, params, `invalid params: /inputResponses: is not an object of responses to input requests`, `2`},
 	} {
-		_, refused := CheckMessage([]byte(body), redact.Masker{})
+		_, refused := CheckMessage([]byte(test.body), redact.Masker{})
 		if refused == nil {
-			t.Errorf("%s is accepted", body)
+			t.Errorf("%.200s is accepted", test.body)
 			continue
 		}
+		id := cmp.Or(test.id, "null")
+		want := string(ErrorResponse(ID{JSON: id}, &jsonrpc.Error{Code: test.code, Message: test.message}))
 		if got := string(refused.Response(redact.Masker{})); got != want || refused.Mute {
-			t.Errorf("%s\ngot  %s, %v\nwant %s", body, got, refused.Mute, want)
+			t.Errorf("%.200s\ngot  %s, %v\nwant %s", test.body, got, refused.Mute, want)
 		}
-		status, before := refused.Status("2026-07-28"), refused.Status("2025-11-25")
-		if known := !strings.Contains(want, `"id":null`); status != 400 || (before == 200) != known || !known && before != 400 {
-			t.Errorf("%s: status %d, in sessions %d", body, status, before)
+		before := 400
+		if test.code == params {
+			before = 200
+		}
+		if refused.Status("2026-07-28") != 400 || refused.Status("2025-11-25") != before {
+			t.Errorf("%.200s: status %d, in sessions %d", test.body, refused.Status("2026-07-28"),
+				refused.Status("2025-11-25"))
 		}
 	}
 }
+
+const wrongID = "an id that is not an integer of 64 bits: send a string, or a smaller number"
 
 func TestNotificationsHaveNoErrors(t *testing.T) {
-	for _, id := range []string{``, `"id":null,`} {
-		_, refused := CheckMessage([]byte(`{"jsonrpc":"2.0",`+id+`"method":"notifications/progress","params":{"progress":"x"}}`), redact.Masker{})
-		if refused == nil || !refused.Mute {
-			t.Errorf("%s: %+v", id, refused)
+	_, refused := CheckMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":"x"}}`), redact.Masker{})
+	if refused == nil || !refused.Mute {
+		t.Errorf("%+v", refused)
+	}
+}
+
+// A message of an unknown method keeps nothing but its id and its _meta. Its method has no secret.
+func TestMessagesOfUnknownMethodsAreBare(t *testing.T) {
+	for body, want := range map[string]Checked{
+		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`: {Method: "x/y"},
+		`{"jsonrpc":"2.0","id":1,"method":"x\/y","params":{"_meta": {"a":1}, "pin":2}}`: {Method: "x/y",
+			Meta: map[string]any{"a": 1.0}},
+		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"a":1e309},"pin":2}}`: {Method: "x"},
+		`{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}`:                           {Method: "x"},
+		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":[1]}}`:                 {Method: "x"},
+		`{"jsonrpc":"2.0","id":1,"method":"` + ghp + `"}`:                              {Method: redact.Mask},
+	} {
+		want.ID, _ = IDOf(decode.Value(`1`))
+		got, refused := CheckMessage([]byte(body), redact.Masker{})
+		if refused != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v %+v, want %+v", body, got, refused, want)
 		}
 	}
 }
 
-func TestMessagesOfUnknownMethodsArePassedOnBare(t *testing.T) {
-	for body, want := range map[string]string{
-		// as it is
-		`{"jsonrpc":"2.0","id":1,"method":"x\/y"}`:                                         ``,
-		`{"jsonrpc":"2.0","id":1,"method":"x\/y","params":{"_meta": {"a":1}, "pin":2}}`:    `{"id":1,"jsonrpc":"2.0","method":"x/y","params":{"_meta":{"a":1}}}`,
-		`{"jsonrpc":"2.0","method":"x","params":{"_meta":{"a":1e309},"pin":2}}`:            `{"jsonrpc":"2.0","method":"x"}`,
-		`{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}`:                             `{"id":"a","jsonrpc":"2.0","method":"x"}`,
-		`{"jsonrpc":"2.0","id":"a","method":"x","params":{"_meta":[1]}}`:                   `{"id":"a","jsonrpc":"2.0","method":"x"}`,
-		`{"jsonrpc":"2.0","id":1,"method":"` + ghp + `"}`:                                  `{"id":1,"jsonrpc":"2.0","method":"` + redact.Mask + `"}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"a":1}}`:                                        ``,
-		`{"jsonrpc":"2.0","id":1,"method":null,"error":{"code":1,"message":"x"}}`:          ``,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`:                                   ``,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","extra":[1]}}`: ``,
-	} {
-		if want == "" {
-			want = body
-		}
-		got, refused := CheckMessage([]byte(body), redact.Masker{})
-		if refused != nil || string(got.Body) != want {
-			t.Errorf("%s: %s %+v, want %s", body, got.Body, refused, want)
-		}
-		var m struct{ Method string }
-		if err := json.Unmarshal(got.Body, &m); err != nil || m.Method != got.Method {
-			t.Errorf("%s: %q and %q: %v", body, m.Method, got.Method, err)
-		}
+// A byte order mark is no part of a message.
+func TestByteOrderMarkIsLeftOut(t *testing.T) {
+	got, refused := CheckMessage([]byte("\xef\xbb\xbf"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+		redact.Masker{})
+	if refused != nil || got.Method != "ping" {
+		t.Errorf("%+v %+v", got, refused)
+	}
+}
+
+func TestResponses(t *testing.T) {
+	got, refused := CheckMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{"a":1}}`), redact.Masker{})
+	if refused != nil || got.Method != "" || string(got.Result) != `{"a":1}` || got.Err != nil {
+		t.Errorf("%+v %+v", got, refused)
+	}
+	got, refused = CheckMessage([]byte(
+		`{"jsonrpc":"2.0","id":1,"method":null,"error":{"code":1,"message":"x"}}`), redact.Masker{})
+	if refused != nil || got.Method != "" || got.Err == nil || got.Err.Message != "x" {
+		t.Errorf("%+v %+v", got, refused)
 	}
 }

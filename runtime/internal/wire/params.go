@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -12,11 +13,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-// go-sdk's errors repeat all params, passwords included. So this file refuses misfits first.
+// The errors of encoding/json repeat params, passwords included. So this file refuses misfits
+// first.
 
-// ParamsTypes returns the types of the params of every method that go-sdk's server knows. Params of
-// other methods are removed: go-sdk does not know the method, or the guard refuses it anyway.
-func ParamsTypes() map[string]reflect.Type {
+// ParamsTypes returns the types of the params of every method, but for the extension of tasks.
+var ParamsTypes = sync.OnceValue(func() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"initialize":                reflect.TypeFor[mcp.InitializeParams](),
 		"ping":                      reflect.TypeFor[mcp.PingParams](),
@@ -40,146 +41,177 @@ func ParamsTypes() map[string]reflect.Type {
 		//lint:ignore SA1019 as above
 		"notifications/roots/list_changed": reflect.TypeFor[mcp.RootsListChangedParams](),
 	}
+})
+
+// decode decodes the params of a method, which fit its type. A message without params has a typed
+// nil, and an unknown method has no params. Names are case-sensitive, and null is like no member.
+func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) {
+	if meta.Type() == "object" && json.Unmarshal(meta, &c.Meta) != nil {
+		return []decode.Problem{{Pointer: "/_meta", Message: "is not an object"}}
+	}
+	version := meta.Member(mcp.MetaKeyProtocolVersion)
+	c.Version, c.Versioned = string(version.Text()), version != nil
+	if request.IsStateless(c.Version) {
+		problems = clientProblems(meta)
+	}
+	t := ParamsTypes()[c.Method]
+	switch {
+	case IsTaskMethod(c.Method):
+		p := &TaskParams{}
+		c.members(params, p, taskParams(p))
+	case t == nil:
+		return problems
+	case params.Type() != "object":
+		c.Params, _ = reflect.Zero(reflect.PointerTo(t)).Interface().(mcp.Params)
+		return problems
+	case !c.common(params):
+		p, _ := reflect.New(t).Interface().(mcp.Params)
+		if json.Unmarshal(params, p) != nil { // values that marshal themselves, such as input responses
+			return append(problems, decode.Problem{Pointer: "", Message: "do not fit the method"})
+		}
+		c.Params = p
+		c.note(params)
+	}
+	if c.misfit {
+		problems = append(problems, decode.Problem{Pointer: "/inputResponses",
+			Message: "is not an object of responses to input requests"})
+	}
+	if c.Meta != nil {
+		c.Params.SetMeta(c.Meta)
+	}
+	return problems
 }
 
-// callOf returns the params of a method that the kernel answers itself, which have passed
-// [CheckMessage]. It returns nil for other methods, for a message without id, and where go-sdk has
-// to word a refusal. Names are case-sensitive, and null is like no member. It sets arguments as
-// [Checked] has them.
-func callOf(method, id string, params decode.Value, arguments *decode.Value) *Call {
-	if id == "" {
-		return nil
-	}
-	c := &Call{}
-	p, meta, ok := c.decode(method, params, arguments)
-	if !ok {
-		return nil
-	}
-	c.Params = p
-	if meta.Type() != "object" {
-		return c
-	}
-	if json.Unmarshal(meta, &c.Meta) != nil {
-		return nil
-	}
-	p.SetMeta(c.Meta)
-	version := meta.Member(mcp.MetaKeyProtocolVersion)
-	if c.Version = string(version.Text()); version != nil && c.Version == "" {
-		c.Version = "none"
-	}
-	if c.Version == request.Stateless {
-		capabilities := meta.Member(mcp.MetaKeyClientCapabilities)
-		info := meta.Member(mcp.MetaKeyClientInfo)
-		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil &&
-			!fits(implementationShape, info)
-		// for a header, go-sdk decodes them as any value
-		if r, ok := p.(*mcp.CallToolParamsRaw); ok {
-			c.Odd = c.Odd || len(anyShape.Check(decode.Value(r.Arguments))) > 0
+// clientProblems are those of what a message of 2026-07-28 tells of its client.
+func clientProblems(meta decode.Value) (problems []decode.Problem) {
+	for name, shape := range map[string]*decode.GoType{
+		mcp.MetaKeyClientCapabilities: capabilitiesShape, mcp.MetaKeyClientInfo: implementationShape} {
+		value := meta.Member(name)
+		if value == nil || name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
+			continue // a message without capabilities is refused in other words
+		}
+		pointer := "/_meta/" + strings.ReplaceAll(name, "/", "~1")
+		if value.Type() != "object" {
+			problems = append(problems, decode.Problem{Pointer: pointer, Message: "is not an object"})
+			continue
+		}
+		for _, p := range shape.Check(value) {
+			p.Pointer = pointer + p.Pointer
+			problems = append(problems, p)
 		}
 	}
-	return c
+	return problems
 }
 
-func fits(shape *decode.GoType, v decode.Value) bool {
-	return v.Type() == "object" && len(shape.Check(v)) == 0
+// note notes members that the params of a method do not have, or have in another form.
+func (c *Checked) note(params decode.Value) {
+	switch c.Method {
+	case "initialize": // whose type decodes only one of its two fields for roots
+		roots := params.Member("capabilities").Member("roots")
+		if p := c.Params.(*mcp.InitializeParams); p.Capabilities != nil && roots.Type() == "object" {
+			p.Capabilities.RootsV2 = &mcp.RootCapabilities{}
+			_ = json.Unmarshal(roots, p.Capabilities.RootsV2) // it fits the type
+		}
+	case "resources/subscribe":
+		c.Arguments = params.Member("uri")
+	case "subscriptions/listen":
+		ids := params.Member("notifications").Member("taskIds").Type()
+		c.TaskIDs = ids != "" && ids != "null"
+	case "notifications/cancelled":
+		c.Cancels, _ = IDOf(params.Member("requestId"))
+	}
 }
 
-func (c *Call) decode(method string, params decode.Value,
-	arguments *decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
-	set, optional := func(string, decode.Value) {}, false
-	ok = true
-	switch method {
+// common decodes the params of the most frequent methods, without reflection. It reports false for
+// other methods.
+func (c *Checked) common(params decode.Value) bool {
+	switch c.Method {
 	case "tools/call":
 		r := &mcp.CallToolParamsRaw{}
-		p, set = r, func(name string, value decode.Value) {
-			switch name {
-			case "name":
-				r.Name = string(value.Text())
-			case "arguments":
-				r.Arguments = json.RawMessage(value)
-			default:
-				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
-			}
-		}
+		c.members(params, r, c.inputs(&r.InputResponses, &r.RequestState,
+			func(name string, value decode.Value) {
+				switch name {
+				case "name":
+					r.Name = string(value.Text())
+				case "arguments":
+					r.Arguments = json.RawMessage(value)
+				}
+			}))
 	case "tools/list":
 		r := &mcp.ListToolsParams{}
-		p, set, optional = r, cursor(&r.Cursor), true
+		c.members(params, r, cursor(&r.Cursor))
 	case "prompts/list":
 		r := &mcp.ListPromptsParams{}
-		p, set, optional = r, cursor(&r.Cursor), true
+		c.members(params, r, cursor(&r.Cursor))
 	case "resources/list":
 		r := &mcp.ListResourcesParams{}
-		p, set, optional = r, cursor(&r.Cursor), true
+		c.members(params, r, cursor(&r.Cursor))
 	case "resources/templates/list":
 		r := &mcp.ListResourceTemplatesParams{}
-		p, set, optional = r, cursor(&r.Cursor), true
+		c.members(params, r, cursor(&r.Cursor))
 	case "prompts/get":
 		r := &mcp.GetPromptParams{}
-		p, set = r, func(name string, value decode.Value) {
-			switch name {
-			case "name":
-				r.Name = string(value.Text())
-			case "arguments":
-				r.Arguments, *arguments = textsOf(value), value
-			default:
-				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
-			}
-		}
+		c.members(params, r, c.inputs(&r.InputResponses, &r.RequestState,
+			func(name string, value decode.Value) {
+				switch name {
+				case "name":
+					r.Name = string(value.Text())
+				case "arguments":
+					r.Arguments, c.Arguments = textsOf(value), value
+				}
+			}))
 	case "resources/read":
 		r := &mcp.ReadResourceParams{}
-		p, set = r, func(name string, value decode.Value) {
-			if name == "uri" {
-				r.URI, *arguments = string(value.Text()), value
-			} else {
-				ok = input(name, value, &r.InputResponses, &r.RequestState) && ok
-			}
-		}
+		c.members(params, r, c.inputs(&r.InputResponses, &r.RequestState,
+			func(name string, value decode.Value) {
+				if name == "uri" {
+					r.URI, c.Arguments = string(value.Text()), value
+				}
+			}))
 	case "completion/complete":
 		r := &mcp.CompleteParams{}
-		p, set = r, func(name string, value decode.Value) {
+		c.members(params, r, func(name string, value decode.Value) {
 			switch is := textsOf(value); {
 			case name == "argument":
 				r.Argument = mcp.CompleteParamsArgument{Name: is["name"], Value: is["value"]}
-				*arguments = value
+				c.Arguments = value
 			case name == "context" && value.Type() == "object":
 				r.Context = &mcp.CompleteContext{Arguments: textsOf(value.Member("arguments"))}
 			case name == "ref" && value.Type() == "object":
 				r.Ref = &mcp.CompleteReference{Type: is["type"], Name: is["name"], URI: is["uri"]}
 			}
-		}
+		})
 	default:
-		if !IsTaskMethod(method) {
-			return nil, nil, false
-		}
-		r := &TaskParams{}
-		p, set = r, taskParams(r)
-	}
-	if is := params.Type(); is != "object" && (is != "" || !optional) {
-		return nil, nil, false
-	}
-	for name, value := range params.Members() {
-		switch string(name) {
-		case "_meta":
-			meta = value
-			continue
-		case "inputResponses", "requestState":
-			c.Responds = true
-		}
-		set(string(name), value)
-	}
-	return p, meta, ok
-}
-
-// input decodes the members of params by which a client responds to input requests. It reports
-// false for responses that go-sdk has to refuse.
-func input(name string, value decode.Value, responses *mcp.InputResponseMap, state *string) bool {
-	switch name {
-	case "inputResponses":
-		return json.Unmarshal(value, responses) == nil
-	case "requestState":
-		*state = string(value.Text())
+		return false
 	}
 	return true
+}
+
+// members sets params by their members.
+func (c *Checked) members(params decode.Value, p mcp.Params, set func(string, decode.Value)) {
+	c.Params = p
+	for name, value := range params.Members() {
+		if string(name) != "_meta" {
+			set(string(name), value)
+		}
+	}
+}
+
+// inputs sets the members by which a client responds to input requests, and passes others on.
+func (c *Checked) inputs(responses *mcp.InputResponseMap, state *string,
+	set func(string, decode.Value)) func(string, decode.Value) {
+	return func(name string, value decode.Value) {
+		switch name {
+		case "inputResponses":
+			if json.Unmarshal(value, responses) != nil { // its error may repeat the responses
+				c.misfit = true
+			}
+		case "requestState":
+			*state = string(value.Text())
+		default:
+			set(name, value)
+		}
+	}
 }
 
 func cursor(c *string) func(string, decode.Value) {

@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -11,23 +14,30 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-// ResultResponse returns the response to a request with this id, which is JSON.
-func ResultResponse(id string, result *Encoded) []byte {
+// Response returns the response to a request: its result, or the error if that is not nil.
+func Response(id ID, result *Encoded, err error) []byte {
+	switch {
+	case err != nil:
+		return ErrorResponse(id, err)
+	case result == nil: // middleware has returned nothing
+		return ErrorResponse(id, InternalError())
+	}
 	const before, after = `{"jsonrpc":"2.0","id":`, `,"result":`
-	out := make([]byte, 0, len(before)+len(id)+len(after)+result.Size()+1)
-	out = append(append(append(out, before...), id...), after...)
+	out := make([]byte, 0, len(before)+len(id.JSON)+len(after)+result.Size()+1)
+	out = append(append(append(out, before...), id.JSON...), after...)
 	return append(result.Append(out), '}')
 }
 
 // ErrorResponse returns the response that reports an error, with the code of the JSON-RPC error in
-// it and, as go-sdk does, the words of all of it.
-func ErrorResponse(id string, err error) []byte {
+// it and, as go-sdk does, the words of all of it. Without an id, that is null (JSON-RPC 2.0,
+// section 5).
+func ErrorResponse(id ID, err error) []byte {
 	rpc := rpcError(err)
 	out, err := Marshal(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   *jsonrpc.Error  `json:"error"`
-	}{"2.0", json.RawMessage(id), rpc})
+	}{"2.0", json.RawMessage(cmp.Or(id.JSON, "null")), rpc})
 	if err != nil { // Data that is no JSON
 		return ErrorResponse(id, InternalError())
 	}
@@ -43,6 +53,26 @@ func rpcError(err error) *jsonrpc.Error {
 		out.Code = rpc.Code
 	}
 	return out
+}
+
+// UnsupportedVersion refuses a message without a session whose version is not supported without
+// one.
+func UnsupportedVersion(version string) error {
+	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{ // texts alone
+		Supported: []string{request.Stateless}, Requested: version})
+	return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Data: data,
+		Message: "unsupported protocol version: send " + request.Stateless + ", or initialize a session"}
+}
+
+// DecodeHeader returns the value of a header that repeats a value of a message: in base64 if it is
+// not one of visible ASCII (SEP-2243). It reports false for base64 that is none.
+func DecodeHeader(sent string) (value string, ok bool) {
+	inner, encoded := strings.CutPrefix(sent, "=?base64?")
+	if !encoded || !strings.HasSuffix(inner, "?=") {
+		return sent, true
+	}
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
+	return string(decoded), err == nil
 }
 
 // ErrorStatus returns the HTTP status of an error in 2026-07-28 (SEP-2575), and 200 before.
@@ -67,4 +97,14 @@ func Notification(method string, params any) ([]byte, error) {
 		Method  string `json:"method"`
 		Params  any    `json:"params"`
 	}{"2.0", method, params})
+}
+
+// Request returns a request of the server. id and params are JSON.
+func Request(id, method string, params json.RawMessage) ([]byte, error) {
+	return Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}{"2.0", json.RawMessage(id), method, params})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -12,26 +13,39 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-func TestIDsAreCanonical(t *testing.T) {
-	for in, want := range map[string]string{
-		`7`: `7`, `-7`: `-7`, `-0`: `0`, `9007199254740991`: `9007199254740991`,
-		`"7"`: `"7"`, `"\u0061\/"`: `"a/"`, `"<\n"`: `"<\n"`, `""`: `""`, `"é"`: `"é"`, `"\u00e9"`: `"é"`,
-		`null`: ``, ``: ``, `{}`: ``, `[1]`: ``, `true`: ``,
+// Ids of equal value have equal keys, and a response repeats the text of its request.
+func TestIDsAreComparedByValue(t *testing.T) {
+	for _, same := range [][]string{
+		{`7`, `7.0`, `7e0`, `70e-1`, `0.7E1`}, {`-7`, `-7.0`}, {`0`, `-0`, `0.0`, `-0e5`},
+		{`9007199254740991`, `9007199254740991.0`}, {`9223372036854775807`}, {`-9223372036854775808`},
+		{`"7"`, `"\u0037"`}, {`"a/"`, `"\u0061\/"`}, {`"<\n"`}, {`""`}, {`"é"`, `"\u00e9"`},
 	} {
-		if got, ok := ID(decode.Value(in)); ok != (want != "") || ok && got != want {
-			t.Errorf("%s: %s %t, want %s", in, got, ok, want)
-		}
-		if id, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","method":"m","id":` + in + `}`)); want != "" {
-			text, _ := Marshal(id.(*jsonrpc.Request).ID.Raw())
-			if err != nil || string(text) != want {
-				t.Errorf("go-sdk writes %s as %s, %v", in, text, err)
+		first, _ := IDOf(decode.Value(same[0]))
+		for _, text := range same {
+			id, problem := IDOf(decode.Value(text))
+			if problem != "" || id.JSON != text || id.Key != first.Key || id.Key == "" {
+				t.Errorf("%s: %+v %s", text, id, problem)
 			}
 		}
+		if other := seenIDs[first.Key]; other != "" {
+			t.Errorf("%s is %s", same[0], other)
+		}
+		seenIDs[first.Key] = same[0]
 	}
-	if _, ok := ID(decode.Value(`1e999`)); ok {
-		t.Error("a number that is no integer")
+	for _, text := range []string{`null`, ``} {
+		if id, problem := IDOf(decode.Value(text)); id != (ID{}) || problem != "" {
+			t.Errorf("%s: %+v %s", text, id, problem)
+		}
+	}
+	for _, text := range []string{`{}`, `[1]`, `true`, `1.5`, `1e-1`, `1e400`, `9223372036854775808`,
+		`9223372036854775808.0`, `1e999999999`, `1.` + strings.Repeat("0", 100)} {
+		if id, problem := IDOf(decode.Value(text)); id != (ID{}) || problem == "" {
+			t.Errorf("%s: %+v", text, id)
+		}
 	}
 }
+
+var seenIDs = map[string]string{}
 
 func TestErrorResponses(t *testing.T) {
 	rpc := &jsonrpc.Error{Code: -32602, Message: "a<b", Data: []byte(`{"u":1}`)}
@@ -47,7 +61,7 @@ func TestErrorResponses(t *testing.T) {
 		{DuplicateID(`"a"`), `{"code":-32600,"message":"duplicate in-flight request ID a"}`},
 	} {
 		want := `{"jsonrpc":"2.0","id":"a","error":` + test.want + `}`
-		if got := string(ErrorResponse(`"a"`, test.err)); got != want {
+		if got := string(ErrorResponse(ID{JSON: `"a"`}, test.err)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -62,7 +76,7 @@ func TestResponsesAreThoseOfGoSDK(t *testing.T) {
 	rpc := &jsonrpc.Error{Code: -32602, Message: "a", Data: []byte(`{"u":1}`)}
 	for _, err := range []error{rpc, fmt.Errorf("x: %w", rpc), errors.New("x")} {
 		want, encodeErr := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Error: err})
-		if got := ErrorResponse(`"a"`, err); encodeErr != nil || string(got) != string(want) {
+		if got := ErrorResponse(ID{JSON: `"a"`}, err); encodeErr != nil || string(got) != string(want) {
 			t.Errorf("%s, go-sdk %s", got, want)
 		}
 	}
@@ -71,7 +85,7 @@ func TestResponsesAreThoseOfGoSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Result: e.Append(nil)})
-	if got := ResultResponse(`"a"`, e); err != nil || string(got) != string(want) || cap(got) > len(got)+64 {
+	if got := Response(ID{JSON: `"a"`}, e, nil); err != nil || string(got) != string(want) || cap(got) > len(got)+64 {
 		t.Errorf("%s, go-sdk %s", got, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +22,15 @@ var (
 	// ErrNoResponse reports that the func did not return in time.
 	ErrNoResponse = errors.New("no response in time")
 )
+
+// Contain logs a panic, and ends it. It is deferred. The program's log handler may panic as well.
+func Contain(ctx context.Context, log *slog.Logger, message string, attrs ...any) {
+	if p := recover(); p != nil {
+		defer func() { _ = recover() }()
+		log.ErrorContext(ctx, message,
+			append(attrs, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))...)
+	}
+}
 
 // Job describes one supervised call.
 type Job[T any] struct {

@@ -49,7 +49,6 @@ import (
 func main() {
 	pairs := flag.Int("n", 6000, "pairs of calls of each row")
 	trim := flag.Float64("trim", 0.2, "share of the differences that is trimmed at each end")
-	sdkOnly := flag.Bool("sdkonly", false, "measure with Options.SDKOnly")
 	seed := flag.Uint64("seed", 1, "of the order of rows and of the calls of a pair")
 	names := flag.String("names", strings.Join(hidden, ",")+","+strings.Join(hiddenURIs, ","),
 		"the hidden tools to call, and the hidden URIs to read")
@@ -57,8 +56,7 @@ func main() {
 	if *pairs < 2 || *trim < 0 || *trim >= 0.5 {
 		log.Fatal("timing: -n is at least 2, and -trim at least 0 and less than 0.5")
 	}
-	if err := run(os.Stdout, strings.Split(*names, ","), *pairs, *trim, *seed,
-		*sdkOnly); err != nil {
+	if err := run(os.Stdout, strings.Split(*names, ","), *pairs, *trim, *seed); err != nil {
 		log.Fatal("timing: ", err)
 	}
 }
@@ -85,13 +83,13 @@ type row struct {
 	mean, se, p, low, high float64
 }
 
-func run(out io.Writer, names []string, pairs int, trim float64, seed uint64, sdkOnly bool) error {
+func run(out io.Writer, names []string, pairs int, trim float64, seed uint64) error {
 	folder, err := os.MkdirTemp("", "timing")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	server, err := newServer(folder, sdkOnly)
+	server, err := newServer(folder)
 	if err != nil {
 		return err
 	}
@@ -415,7 +413,7 @@ var hidden = []string{"read_salaries", "drop_customers", "open_document", "route
 var hiddenURIs = []string{"staff://all/salaries", "staff://ada/salary"}
 
 // newServer makes a server that records and logs each refusal, as servers do by default.
-func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
+func newServer(folder string) (*runtime.Server, error) {
 	folders, err := grant.OpenRoots(map[string]string{"docs": folder})
 	if err != nil {
 		return nil, err
@@ -472,7 +470,6 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 			{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
 		Audit:   audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-		SDKOnly: sdkOnly,
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"},
 		Table: table, Tools: tools, Resources: resources}))

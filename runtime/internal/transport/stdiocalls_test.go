@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -17,10 +19,10 @@ import (
 )
 
 // calling returns a server with a tool "work", and "sdk" in go-sdk's shape.
-func calling(t *testing.T, sdkOnly bool,
+func calling(t *testing.T,
 	call func(context.Context, toolset.Call) (toolset.Result, error)) *runtime.Server {
 	t.Helper()
-	s, err := runtime.New(runtime.Options{Anonymous: true, SDKOnly: sdkOnly,
+	s, err := runtime.New(runtime.Options{Anonymous: true,
 		Logger: slog.New(slog.DiscardHandler)}, toolset.NewToolset(toolset.Generated{
 		Package: "p", Server: toolset.ServerInfo{Name: "n", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
@@ -45,11 +47,11 @@ type breaking struct{ err error }
 
 func (b breaking) Write([]byte) (int, error) { return 0, b.err }
 
-func TestBrokenOutputOfADirectCallEndsTheConnection(t *testing.T) {
+func TestBrokenOutputEndsTheConnection(t *testing.T) {
 	gone := errors.New("gone")
 	for _, progress := range []bool{false, true} {
 		for written, want := range map[error]error{gone: gone, io.ErrClosedPipe: nil} {
-			s := calling(t, false, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			s := calling(t, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				if progress {
 					runtime.Progress(ctx).Report(1, 2, "half")
 				}
@@ -70,7 +72,7 @@ func TestBrokenOutputOfADirectCallEndsTheConnection(t *testing.T) {
 
 func TestConcurrentCallsDoNotMixLines(t *testing.T) {
 	const calls = 200
-	s := calling(t, false, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+	s := calling(t, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		runtime.Progress(ctx).Report(1, 2, strings.Repeat("x", 500))
 		return toolset.Structured(map[string]string{"a": strings.Repeat("y", 10_000)}, nil)
 	})
@@ -107,4 +109,38 @@ func TestConcurrentCallsDoNotMixLines(t *testing.T) {
 	if err := <-done; err != nil || len(open) != calls {
 		t.Errorf("%v, %d calls", err, len(open))
 	}
+}
+
+// At the end of its input the server answers what it has read. A call that takes longer than ten
+// seconds is cancelled, and answered.
+func TestOneShotInputIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := calling(t, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			<-ctx.Done()
+			return toolset.Result{}, ctx.Err()
+		})
+		const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{` +
+			`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
+		call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work"}}`
+		for name, in := range map[string]string{
+			"sessions": handshake + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" + call,
+			"2026-07-28": strings.ReplaceAll(lineOf("work", 2), "\n", "") + "\n" +
+				strings.Replace(strings.Replace(lineOf("x", 1), "tools/call", "tools/list", 1),
+					`"name":"x",`, "", 1),
+		} {
+			var out strings.Builder
+			began := time.Now()
+			err := s.RunIO(t.Context(), strings.NewReader(in), &out, access.Principal{})
+			if err != nil || time.Since(began) != 10*time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+			if got := out.String(); !strings.Contains(got, `"id":1,"result":{`) ||
+				!strings.Contains(got, `"id":2,"`) {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

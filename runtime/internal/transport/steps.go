@@ -1,0 +1,294 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// refuse answers a request that is no message of the protocol, or none that the server can take.
+func (v *visit) refuse(status int, code int64, format string, args ...any) bool {
+	return v.refuseWith(status, &jsonrpc.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func (v *visit) refuseWith(status int, err error) bool {
+	header := v.w.Header()
+	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
+	v.w.WriteHeader(status)
+	var id wire.ID
+	if v.message.Method != "" { // a response of the client has the id of a request of the server
+		id = v.message.ID
+	}
+	_, _ = v.w.Write(wire.ErrorResponse(id, err)) // the client may be gone
+	return false
+}
+
+func (h *Handler) limitReading(v *visit) bool {
+	if v.r.Body != nil && v.r.Body != http.NoBody {
+		_ = http.NewResponseController(v.w.ResponseWriter).
+			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
+	}
+	return true
+}
+
+// admit counts a request, or answers it if none is admitted. The end of the response ends what was
+// counted.
+func (h *Handler) admit(v *visit) bool {
+	if h.Closed {
+		http.Error(v.w, "no identity source is configured", http.StatusServiceUnavailable)
+		return false
+	}
+	if !h.Active.Begin() {
+		v.w.Header().Set("Retry-After", "1")
+		http.Error(v.w, "shutting down", http.StatusServiceUnavailable)
+		return false
+	}
+	v.w.counted.Store(true)
+	return true
+}
+
+// decidingHeaders decide something: sent twice, two readers could take different ones.
+var decidingHeaders = append([]string{"Mcp-Name", "Mcp-Method", "Mcp-Protocol-Version",
+	"Mcp-Session-Id", "Mcpgen-Catalog", "Last-Event-Id"}, request.CredentialHeaders[:]...)
+
+// checkRepeated refuses a deciding header that is sent more than once, the first one by name.
+func (h *Handler) checkRepeated(v *visit) bool {
+	var first string
+	for name, values := range v.r.Header {
+		if len(values) > 1 && (first == "" || name < first) &&
+			(slices.Contains(decidingHeaders, name) || strings.HasPrefix(name, "Mcp-Param-")) {
+			first = name
+		}
+	}
+	if first == "" {
+		return true
+	}
+	return v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
+		"the header %s is sent more than once", first)
+}
+
+func (h *Handler) checkMethod(v *visit) bool {
+	v.version = v.r.Header.Get(request.HeaderProtocolVersion)
+	v.modern = request.IsStateless(v.version)
+	allowed := "GET, POST, DELETE"
+	switch v.r.Method {
+	case http.MethodPost:
+		return true
+	case http.MethodGet, http.MethodDelete:
+		if !v.modern {
+			return true
+		}
+		allowed = "POST" // this version has neither sessions nor their streams
+	}
+	v.w.Header().Set("Allow", allowed)
+	return v.refuse(http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest,
+		"the method is not one of %s", allowed)
+}
+
+func (h *Handler) authenticate(v *visit) bool {
+	id, err := h.Authenticator.Authenticate(v.r)
+	if h.Anonymous && errors.Is(err, identity.ErrNoCredentials) {
+		id, err = identity.Identity{}, nil
+	}
+	if err != nil {
+		refused := h.Authenticator.Refusal(v.r, err)
+		if refused.Challenge != "" {
+			v.w.Header().Set("WWW-Authenticate", refused.Challenge)
+		}
+		if refused.RetryAfter > 0 {
+			v.w.Header().Set("Retry-After", strconv.Itoa(refused.RetryAfter))
+		}
+		http.Error(v.w, refused.Reason, refused.Status)
+		return false
+	}
+	v.id = id
+	if v.w.user = request.UserOf(id.Principal); id.Principal.Anonymous() {
+		v.w.user.Issuer = h.Authenticator.Address(v.r) // they do not block each other
+	}
+	return true
+}
+
+func (h *Handler) limitUnread(v *visit) bool {
+	if v.r.Method != http.MethodPost || !h.unread.full(v.w.user) {
+		return true
+	}
+	v.w.Header().Set("Retry-After", "1")
+	return v.refuse(http.StatusTooManyRequests, jsonrpc.CodeInvalidRequest,
+		"this caller leaves too many responses unread: read them first")
+}
+
+// readAccept reads which content types the client takes.
+func (h *Handler) readAccept(v *visit) bool {
+	values := v.r.Header.Values("Accept")
+	v.json, v.stream = accepts(values, "application/json"), accepts(values, "text/event-stream")
+	v.prefersStream = !v.json ||
+		strings.HasPrefix(v.r.Header.Get("Accept"), "text/event-stream,") // first, and as good as JSON
+	switch {
+	case v.r.Method == http.MethodGet && !v.stream:
+		return v.refuse(http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest,
+			"the response is a stream: send Accept: text/event-stream")
+	case v.message.Method == "subscriptions/listen" && !v.stream:
+		return v.refuse(http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest,
+			"the response is a stream: send Accept: application/json, text/event-stream")
+	case v.r.Method == http.MethodPost && !v.json && !v.stream:
+		return v.refuse(http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest,
+			"the response is JSON or a stream: send Accept: application/json, text/event-stream")
+	}
+	return true
+}
+
+// accepts reports whether a client takes a media type: without a header it takes any, and the most
+// specific range counts, of which the weight 0 is a refusal (RFC 9110, section 12.5.1).
+func accepts(values []string, media string) (accepted bool) {
+	if len(values) == 0 {
+		return true
+	}
+	kind, _, _ := strings.Cut(media, "/")
+	best := -1
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		base, params, _ := strings.Cut(part, ";")
+		base = strings.ToLower(strings.TrimSpace(base))
+		specific := slices.Index([]string{"*/*", kind + "/*", media}, base)
+		if specific > best {
+			best, accepted = specific, !refuses(params)
+		}
+	}
+	return accepted
+}
+
+// refuses reports whether the parameters of a media range have the weight 0 (RFC 9110, section
+// 12.4.2), by which a client does not take it.
+func refuses(params string) bool {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "q") {
+			continue
+		}
+		if weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && weight == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// readMessage reads and validates the body of a POST.
+func (h *Handler) readMessage(v *visit) bool {
+	if v.r.Method != http.MethodPost {
+		return true
+	}
+	if !isJSON(v.r.Header.Values("Content-Type")) {
+		return v.refuse(http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest,
+			"Content-Type must be application/json")
+	}
+	limit := h.MaxBodyBytes
+	if !v.modern && v.r.Header.Get(request.HeaderSession) == "" {
+		limit = min(limit, maxHandshakeBytes)
+	}
+	body, err := bodyOf(v.w, v.r, limit)
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return v.refuse(http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
+			"the body is larger than %d bytes", limit)
+	} else if err != nil {
+		return v.refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "the body could not be read")
+	}
+	_ = http.NewResponseController(v.w.ResponseWriter).SetReadDeadline(time.Time{})
+	checked, refused := wire.CheckMessage(body, h.Masker)
+	if refused == nil {
+		v.message = checked
+		v.message.Catalog = wire.CatalogInHTTP(v.r, checked.Catalog, h.Masker)
+		return true
+	}
+	v.w.refused = true
+	v.w.Header()["Content-Type"] = jsonBody
+	v.w.WriteHeader(refused.Status(v.version))
+	_, _ = v.w.Write(refused.Response(h.Masker)) // the client may be gone
+	return false
+}
+
+func bodyOf(w *responseWriter, r *http.Request, limit int64) ([]byte, error) {
+	var body bytes.Buffer
+	// A client may declare a length and send less, so that a long one is not allocated in advance.
+	body.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
+	// The server's own writer lets net/http close a connection whose body is too long.
+	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
+	return body.Bytes(), err
+}
+
+func isJSON(types []string) bool {
+	if len(types) != 1 {
+		return false
+	}
+	if types[0] == "application/json" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	if err != nil || media != "application/json" {
+		return false
+	}
+	switch strings.ToLower(params["charset"]) {
+	case "", "utf-8", "utf8", "us-ascii": // the last one is a part of UTF-8
+		return true
+	}
+	return false
+}
+
+// describe notes the facts about the message.
+func (h *Handler) describe(v *visit) bool {
+	info := request.NewHTTP(v.r, v.id)
+	info.Server = h.Facts
+	info.Catalog = v.message.Catalog
+	if !v.id.Value.IsZero() && request.RunsHandler(v.message.Method) {
+		info.Credential = credential.Hold(v.id, info.ID)
+	}
+	v.info = info
+	return true
+}
+
+// describeClient notes the facts of the client that the message, or its session, contains.
+func (h *Handler) describeClient(v *visit) bool {
+	describe(v.info, v.message, v.session, v.modern)
+	if !v.stream && v.info.HasSessions() {
+		v.info.Inputs = request.Inputs{} // there is no stream to ask on
+	}
+	return true
+}
+
+// describe notes the facts that a message contains of itself and of its client.
+func describe(info *request.Info, m wire.Checked, s request.Session, modern bool) {
+	info.MessageID, info.Arguments = m.ID.JSON, m.Arguments
+	switch {
+	case modern:
+		info.Version = request.Stateless
+		info.Inputs = request.InputsIn(m.Meta)
+	case request.IsNil(s): // the handshake
+		info.Version = request.NewestWithSessions
+	case info.Session == nil:
+		info.InSession(s)
+	}
+}
+
+func (h *Handler) attachHost(v *visit) bool {
+	ctx := v.r.Context()
+	if v.r.Method == http.MethodPost && !v.modern { // a call goes on when its connection has ended
+		ctx = context.WithoutCancel(ctx)
+	}
+	if h.Host == nil || h.Host.Attach(ctx, v.info) == nil {
+		return true
+	}
+	http.Error(v.w, "forbidden", http.StatusForbidden)
+	return false
+}
