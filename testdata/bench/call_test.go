@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
@@ -14,7 +15,10 @@ func calls() workload {
 		method: "tools/call", params: callParams, check: checkResponse,
 		peers: []peer{
 			mcpgenPeer(freight.Toolset), sdkPeer("raw", bookRaw), sdkPeer("generic", bookGeneric),
-			mcpgoPeer("mcp-go", bookMCPGo),
+			mcpgoPeer("mcp-go", bookMCPGo), serverPeer("adopted", adopted),
+			serverPeer("shape", func() (*runtime.Server, error) {
+				return runtime.New(options(), shapeToolset())
+			}),
 		},
 	}
 }

@@ -82,21 +82,41 @@ func listen(t testing.TB, handler http.Handler) (host string) {
 // connect opens a connection to a listening server, and a session if the version has sessions.
 func connect(t testing.TB, host, version string) *client {
 	t.Helper()
-	conn, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &client{out: conn, in: bufio.NewReaderSize(conn, 64<<10), host: host, version: version}
+	c := open(t, host, version)
 	t.Cleanup(func() {
-		if c.session != "" { // an abandoned session would cost the next benchmarks memory
-			c.exchange(t, bytes.Replace(c.frame("", "", nil), []byte("POST"), []byte("DELETE"), 1))
-		}
-		_ = conn.Close()
+		c.end(t) // an abandoned session would cost the next benchmarks memory
+		c.close()
 	})
 	if version == sessions {
 		c.initialize(t)
 	}
 	return c
+}
+
+// open opens a connection to a listening server.
+func open(t testing.TB, host, version string) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client{out: conn, in: bufio.NewReaderSize(conn, 64<<10), host: host, version: version}
+}
+
+func (c *client) close() { _ = c.out.(io.Closer).Close() }
+
+// end ends the session, if there is one.
+func (c *client) end(t testing.TB) {
+	t.Helper()
+	if c.session != "" {
+		c.exchange(t, c.without("DELETE"))
+		c.session = ""
+	}
+}
+
+// without returns a request of another HTTP method, without a message.
+func (c *client) without(method string) []byte {
+	return bytes.Replace(c.frame("", "", nil), []byte("POST"), []byte(method), 1)
 }
 
 func (c *client) initialize(t testing.TB) {

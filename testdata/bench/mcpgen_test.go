@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
+	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
 var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
@@ -19,15 +22,46 @@ var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Logger:   slog.New(slog.DiscardHandler),
+		Logger:   slog.New(slog.DiscardHandler), MaxUserSessions: 1000,
 	}
 }
 
 func mcpgenPeer(tools func() toolset.Toolset) peer {
+	return serverPeer("mcpgen", func() (*runtime.Server, error) {
+		return runtime.New(options(), tools())
+	})
+}
+
+// adopted is bookRaw without its decision, behind the guard.
+func adopted() (*runtime.Server, error) {
+	allowed := func(mcp.Request) bool { return true }
+	return runtime.Adopt(bookBy(allowed), options(),
+		map[string]access.Rule{toolName: {MinRole: 2}})
+}
+
+// shapeToolset has the tool as a handler in go-sdk's shape.
+func shapeToolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/shape", Server: toolset.ServerInfo{Name: "freight"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: toolName, MinRole: 2}}},
+		Tools: []toolset.Tool{{Name: toolName, Input: bookingSchema, Output: receiptSchema, SDK: true,
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				in, err := bookingByHand(call.Arguments)
+				if err != nil {
+					return toolset.Result{}, err
+				}
+				out, err := freight.Book(ctx, in)
+				return toolset.Native(&mcp.CallToolResult{}, out, err)
+			}}},
+	})
+}
+
+func serverPeer(name string, fresh func() (*runtime.Server, error)) peer {
 	return peer{
-		name: "mcpgen",
+		name: name,
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-			server, err := runtime.New(options(), tools())
+			server, err := fresh()
 			if err != nil {
 				return err
 			}
@@ -35,7 +69,7 @@ func mcpgenPeer(tools func() toolset.Toolset) peer {
 			return server.RunIO(ctx, in, out, member)
 		},
 		web: func(t testing.TB, _ string) http.Handler {
-			server, err := runtime.New(options(), tools())
+			server, err := fresh()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,9 @@ func bookGeneric() *mcp.Server {
 }
 
 // bookRaw is go-sdk's Server.AddTool with everything else written by hand.
-func bookRaw() *mcp.Server {
+func bookRaw() *mcp.Server { return bookBy(decided) }
+
+func bookBy(decided func(mcp.Request) bool) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
 	server.AddTool(&mcp.Tool{Name: toolName, InputSchema: json.RawMessage(bookingSchema)},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -21,6 +21,8 @@ var (
 			{"Call/http/version=2026-07-28/parallel=1", "the same over HTTP, protocol 2026-07-28"},
 			{"Call/stdio/parallel=1", "the same over stdio"},
 			{"Call/stdio/parallel=64", "the same over stdio, 64 calls in flight"},
+			{"Handshake/http", "opens a session over HTTP, and ends it"},
+			{"Stream/http", "the same, with the session's stream on a connection of its own"},
 			{"Start", "starts with 1,000 tools"},
 			{"List/http/version=2025-11-25/parallel=1", "lists the half of 1,000 tools that the caller may use, over HTTP"},
 			{"List/http/version=2025-11-25/parallel=64", "the same over HTTP, 64 clients at a time"},
