@@ -49,6 +49,8 @@ var bounds = []struct {
 			"time without a request after which a session of the same user may be replaced", "", false},
 		{"runtime/internal/session", "maxQuestions",
 			"questions to one session that wait for an answer", "", false},
+		{"runtime/internal/upstream", "maxNotices",
+			"notifications of one session that wait for an adopted server; more are dropped", "", false},
 		{"runtime/internal/session", "maxWait",
 			"time that such a question waits; then its call fails", "", false},
 		{"runtime", "DefaultPageSize", "entries of one page of a list", "PageSize", false},
