@@ -405,9 +405,10 @@ func principal(role string) access.Principal {
 	return access.Principal{Issuer: "test", Subject: "user", Role: role}
 }
 
-// hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds.
+// hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds. The
+// last one is that of an adopted server.
 var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic",
-	"plan_everything"}
+	"plan_everything", "adopted_routing"}
 
 // hiddenURIs are resources that the caller's role hides: an exact one, and one of a template.
 var hiddenURIs = []string{"staff://all/salaries", "staff://ada/salary"}
@@ -463,14 +464,21 @@ func newServer(folder string) (*runtime.Server, error) {
 		table.Resources = append(table.Resources,
 			access.Rule{Resource: r.URI, MinRole: access.Role(len(table.Roles))})
 	}
-	return runtime.New(runtime.Options{
+	old := mcp.NewServer(&mcp.Implementation{Name: "timing", Version: "1"}, nil)
+	old.AddTool(&mcp.Tool{Name: hidden[5], InputSchema: json.RawMessage(strings.Replace(bigSchema(),
+		`"property_0":{`, `"property_0":{"x-mcp-header":"Zero",`, 1))},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	highest := access.Rule{MinRole: access.Role(len(table.Roles))}
+	return runtime.Adopt(old, runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("viewer"): principal("Viewer")}),
 		Roots: folders, GrantDefaults: []grant.Permission{
 			{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
-		Audit:   audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
-		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, toolset.NewToolset(toolset.Generated{
+		Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}, map[string]access.Rule{hidden[5]: highest}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"},
 		Table: table, Tools: tools, Resources: resources}))
 }
