@@ -42,14 +42,16 @@ import (
 //
 // Your program keeps control of the server, so there are limits:
 //
-//   - Middleware that is added after Adopt runs behind the guard, and gets an empty result.
+//   - Middleware that is added after Adopt runs behind the guard, and gets an empty result. If it
+//     panics, the process ends: go-sdk calls it without recover.
 //   - A tool that is replaced later runs once it is allowed; one of a toolset cannot be replaced.
 //   - A tool counts as readonly by the readOnlyHint that it has when Adopt is called.
 //   - Clients subscribe to its resources by its SubscribeHandler and UnsubscribeHandler. Its
 //     ResourceUpdated notifies the subscribers that may read the resource, of this process only;
 //     [Server.ResourceUpdated] notifies those of every replica.
 //   - Its own tools, prompts and resources have no time limit but the end of the caller's
-//     credential. It has 10 seconds to list, and a list that fails is an error for the client.
+//     credential. It has 10 seconds for a handshake and for a list, and a list that fails is an
+//     error for the client.
 //   - The time for a long URI distinguishes a hidden template of the server from an unknown one.
 //   - Its instructions are sent like Options.Instructions, which replace them. They are not checked
 //     before the first handshake.

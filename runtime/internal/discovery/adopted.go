@@ -72,14 +72,25 @@ func (l *ListChanged) AdoptedChanged(of request.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.clients[of]; s != nil {
-		s.wake()
+		s.wakeByAdopted()
 		return
 	}
 	for _, s := range l.clients {
 		if s.session == of {
-			s.wake()
+			s.wakeByAdopted()
 		}
 	}
+}
+
+// wakeByAdopted is wake, and waits until the last one is some time ago: a server that changes its
+// lists whenever it lists them would be read without a pause. changes.mu is held.
+func (s *Subscription) wakeByAdopted() {
+	if s.woken.After(time.Now()) {
+		return // it is about to be woken
+	}
+	pause := max(time.Until(s.woken.Add(gathering)), 0)
+	s.woken = time.Now().Add(pause)
+	time.AfterFunc(pause, s.wake)
 }
 
 // follow reads what the adopted server lists to the client, and returns the kinds of which an item

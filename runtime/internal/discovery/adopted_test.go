@@ -89,3 +89,25 @@ func TestMessagesDoNotWaitForAServerThatDoesNotList(t *testing.T) {
 		close(info.Session.(*session).ended)
 	})
 }
+
+// A server that changes its lists whenever it lists them is read with pauses.
+func TestServerThatChangesAsItListsIsReadWithPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, nil, nil)
+		info := &request.Info{Principal: caller("Viewer"), Session: newSession(),
+			Version: request.NewestWithSessions}
+		reads := 0
+		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, error) {
+			reads++
+			c.AdoptedChanged(info.Session)
+			return &Items{}, nil
+		}
+		c.Observe(info)
+		c.AdoptedChanged(info.Session)
+		time.Sleep(10 * time.Second)
+		close(info.Session.(*session).ended)
+		if most := 2 * int(10*time.Second/gathering); reads < 10 || reads > most {
+			t.Errorf("%d reads, at most %d", reads, most)
+		}
+	})
+}

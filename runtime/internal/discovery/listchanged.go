@@ -254,6 +254,7 @@ type Subscription struct {
 	items             *Items         // of the adopted server; nil before they have been read
 	reads             atomic.Bool    // items is set
 	unread            time.Time      // until then items is not read for the first time
+	woken             time.Time      // by the adopted server; guarded by changes.mu
 	changed           [3]bool        // the worker's: kinds of changed items, for the next check
 	subscriptionState                // guarded by changes.mu
 }

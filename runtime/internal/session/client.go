@@ -5,6 +5,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -105,10 +106,17 @@ func (s *Session) questionsEnded() error {
 	return s.noQuestions
 }
 
+// maxOpening bounds how long the adopted server may take for a handshake.
+const maxOpening = 10 * time.Second
+
 // connect returns the session of the upstream, which is opened when it is first needed.
 func (s *Session) connect(ctx context.Context, x *Exchange) (*upstream.Session, error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
+	select {
+	case s.opening <- struct{}{}:
+		defer func() { <-s.opening }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	s.mu.Lock()
 	up, client, started, level, ended := s.upstream, s.client, s.started, s.named, s.ended
 	s.mu.Unlock()
@@ -141,6 +149,8 @@ func (s *Session) connect(ctx context.Context, x *Exchange) (*upstream.Session, 
 // introduce makes the handshake with the upstream for a client that has made its own.
 func introduce(ctx context.Context, up *upstream.Session, x *Exchange,
 	client *mcp.InitializeParams, started bool, level mcp.LoggingLevel) error {
+	ctx, cancel := context.WithTimeout(ctx, maxOpening)
+	defer cancel()
 	params, err := handshakeOf(client)
 	if err != nil {
 		return err

@@ -27,11 +27,12 @@ type Exchange struct {
 	InFlight *Session
 	Sent     mcp.Params // as the client has sent them
 	Out      Out        // of what belongs to the message
-	// Gone ends when the client can get no answer any more on the connection of its message, and
-	// Release then lets the session end as idle while a question waits. Both are for a call in a
-	// session over HTTP, and nil for others.
-	Gone    context.Context
-	Release func()
+	// Hold keeps the session from ending as idle until release is called, which counts once. Gone ends
+	// when the client can get no answer any more on the connection of its message: while a question
+	// waits, the session may end as idle then. Both are for a call in a session over HTTP, and nil for
+	// others.
+	Hold func() (release func())
+	Gone context.Context
 	// CloseStream ends the stream of the response, which the client resumes; nil if it cannot.
 	CloseStream func(mcp.CloseSSEStreamArgs)
 
@@ -40,11 +41,12 @@ type Exchange struct {
 	cancel    context.CancelFunc // ends the message
 	cancelled bool               // by the client; guarded by InFlight
 
-	mu     sync.Mutex
-	own    *Session      // of a message of 2026-07-28; nil until it is needed
-	over   bool          // the message has its answer, and a run that was abandoned may go on
-	denied error         // the message ends with it
-	acked  chan struct{} // of a listen request: the adopted server has acknowledged it
+	mu      sync.Mutex
+	release func()        // of Hold; nil before Begin
+	own     *Session      // of a message of 2026-07-28; nil until it is needed
+	over    bool          // the message has its answer, and a run that was abandoned may go on
+	denied  error         // the message ends with it
+	acked   chan struct{} // of a listen request: the adopted server has acknowledged it
 }
 
 // NewExchange returns the exchange of a message as it was sent. s is its session, and that of its
@@ -66,6 +68,9 @@ var (
 func (x *Exchange) Begin(ctx context.Context, id wire.ID) (context.Context, error) {
 	ctx, x.cancel = context.WithCancel(ctx)
 	x.key = id.Key
+	if x.Hold != nil {
+		x.release = x.Hold()
+	}
 	if x.InFlight == nil {
 		return ctx, nil
 	}
@@ -80,10 +85,27 @@ func (x *Exchange) Begin(ctx context.Context, id wire.ID) (context.Context, erro
 // the session may end as idle. It reports whether the client has cancelled the message.
 func (x *Exchange) Finish() (cancelled bool) {
 	defer x.cancel()
-	if x.Release != nil {
-		defer x.Release()
+	if x.Hold != nil {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		defer x.release()
 	}
 	return x.InFlight != nil && x.InFlight.finish(x)
+}
+
+// waits lets the session end as idle while a question waits whose client has gone, until done.
+func (x *Exchange) waits() (done func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	stop := context.AfterFunc(x.Gone, x.release)
+	return func() {
+		if !stop() { // the session was released, and the call goes on
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.release()
+			x.release = x.Hold()
+		}
+	}
 }
 
 // Serve passes the message through the guard's chain. ctx ends with the message.

@@ -50,7 +50,7 @@ func (s *Session) ask(ctx context.Context, x *Exchange, method string,
 	}
 	defer s.removePending(id)
 	if x != nil && x.Gone != nil {
-		defer context.AfterFunc(x.Gone, x.Release)()
+		defer x.waits()()
 	}
 	if len(params) == 0 {
 		params = json.RawMessage("{}")

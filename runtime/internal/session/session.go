@@ -37,7 +37,7 @@ type Session struct {
 	ended       bool
 	onEnd       []func()
 	upstream    *upstream.Session // nil until it is needed
-	opening     sync.Mutex        // held while it is opened
+	opening     chan struct{}     // holds an item while it is opened
 }
 
 // Out sends one message to a client: on the stream of a response, or on the one of a session.
@@ -65,7 +65,7 @@ func (nowhere) Event([]byte) error { return errors.New("the client has no stream
 
 // newSession returns a session before its handshake.
 func (s *Server) newSession(id string, owner request.Owner, out Out) *Session {
-	return &Session{server: s, id: id, owner: owner, out: out}
+	return &Session{server: s, id: id, owner: owner, out: out, opening: make(chan struct{}, 1)}
 }
 
 // ID implements [request.Session].

@@ -372,6 +372,78 @@ func TestSessionsRace(t *testing.T) {
 	}
 }
 
+// A message does not wait for ever for the handshake of an adopted server, nor for another message
+// that does.
+func TestAdoptedServerHasATimeForItsHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sdk := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+		sdk.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
+			return func(context.Context, string, mcp.Request) (mcp.Result, error) {
+				time.Sleep(time.Hour)
+				return nil, errors.New("late")
+			}
+		})
+		server := newServer()
+		server.Upstream, server.Adopted = upstream.New(sdk, server.Guard.Pool), &Adopted{}
+		s := server.Connect(ada, &out{})
+		s.setClient(&mcp.InitializeParams{ProtocolVersion: request.NewestWithSessions})
+		began, first := time.Now(), make(chan error, 1)
+		go func() {
+			_, err := s.connect(t.Context(), exchange(server, s))
+			first <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.connect(ctx, exchange(server, s)); err == nil || time.Since(began) > time.Second {
+			t.Error(err, time.Since(began))
+		}
+		if err := <-first; err == nil || time.Since(began) > maxOpening+time.Second {
+			t.Error(err, time.Since(began))
+		}
+		s.End()
+		time.Sleep(2 * time.Hour) // until the late run has ended
+		server.Guard.Pool.Close()
+	})
+}
+
+// While a question waits whose client has gone, the session may end as idle. A call that goes on
+// holds it again.
+func TestCallHoldsItsSessionButWhileItsClientHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer()
+		defer server.Guard.Pool.Close()
+		s := server.Connect(ada, &out{})
+		defer s.End()
+		x := exchange(server, s)
+		held := 0
+		x.Hold = func() func() {
+			held++
+			return sync.OnceFunc(func() { held-- })
+		}
+		gone, leave := context.WithCancel(t.Context())
+		x.Gone = gone
+		if _, err := x.Begin(t.Context(), idOf("1")); err != nil || held != 1 {
+			t.Fatal(err, held)
+		}
+		x.waits()()
+		answered := x.waits()
+		if held != 1 {
+			t.Error("a client that is there loses its session")
+		}
+		leave()
+		if synctest.Wait(); held != 0 {
+			t.Error("the session cannot end as idle")
+		}
+		if answered(); held != 1 {
+			t.Error("the session may end as idle while the call goes on")
+		}
+		if x.Finish(); held != 0 {
+			t.Error("the session is held after its call")
+		}
+	})
+}
+
 // A list request does not wait for ever for an adopted server, whether it heeds its context or not,
 // nor for a list without an end.
 func TestAdoptedServerHasATimeToList(t *testing.T) {

@@ -152,7 +152,7 @@ func (h *Handler) answer(v *visit, re *reply, closeStream func(mcp.CloseSSEStrea
 	x.Out, x.CloseStream = re, closeStream
 	ctx, finished := v.r.Context(), false
 	if v.session != nil {
-		x.Gone, x.Release = ctx, h.table.Use(v.session)
+		x.Gone, x.Hold = ctx, func() func() { return h.table.Use(v.session) }
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, err := x.Begin(ctx, v.message.ID)

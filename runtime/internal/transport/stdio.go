@@ -266,12 +266,9 @@ func (l *lines) value(ctx context.Context) (identity.Value, error) {
 
 // serve answers a request.
 func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id wire.ID) {
-	var out []byte
+	out := wire.ErrorResponse(id, wire.InternalError()) // of a panic, and of runtime.Goexit
 	defer func() {
 		p := recover()
-		if p != nil {
-			out = wire.ErrorResponse(id, wire.InternalError())
-		}
 		if x.Finish() && !r.info.HasSessions() {
 			out = nil // a cancelled request has no response
 		}

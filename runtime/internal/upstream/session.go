@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"runtime/debug"
@@ -77,6 +78,7 @@ func (c *Session) Do(ctx context.Context, call *Call) (mcp.Result, error) {
 		case <-call.done:
 		case <-grace.C:
 			call.end(nil, worker.ErrAbandoned)
+			<-call.done // another end may have been first
 		}
 	}
 	return call.result, call.err
@@ -194,9 +196,9 @@ func (n connection) Write(ctx context.Context, m jsonrpc.Message) error {
 		delete(n.calls, m.ID)
 		n.mu.Unlock()
 		if call != nil { // the middleware has ended one that has reached it
-			err := m.Error
-			if err == nil {
-				err = errors.New("go-sdk has answered before the handler")
+			err := m.Error // params that do not fit are the caller's to read
+			if rpc, ok := errors.AsType[*jsonrpc.Error](err); !ok || rpc.Code != jsonrpc.CodeInvalidParams {
+				err = fmt.Errorf("go-sdk has answered before the handler: %v", m.Error)
 			}
 			call.end(nil, err)
 		}

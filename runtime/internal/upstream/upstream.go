@@ -149,6 +149,12 @@ func (c *Call) begins() error {
 	return c.ctx.Err()
 }
 
+// marshalsItself reports whether a result has values that may have methods for their encoding.
+func marshalsItself(r *mcp.CallToolResult) bool {
+	_, encoded := r.StructuredContent.(json.RawMessage)
+	return r.StructuredContent != nil && !encoded || len(r.Meta) > 0
+}
+
 // receive is the outermost middleware of the server.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(sdk context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -177,6 +183,9 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 					return result{res, err}
 				}
 				res, err := next(ctx, method, req)
+				if r, ok := res.(*mcp.CallToolResult); ok && r != nil && marshalsItself(r) {
+					_, _ = wire.EncodeResult(r) // what hangs or ends its goroutine does so here
+				}
 				return result{res, err}
 			}}
 		if c.notice {

@@ -459,6 +459,58 @@ func TestServerThatPingsAndClosesItsSession(t *testing.T) {
 	}
 }
 
+// hanging is a value whose encoding does not return, or ends its goroutine.
+type hanging struct{ exits bool }
+
+func (h hanging) MarshalJSON() ([]byte, error) {
+	if h.exits {
+		runtime.Goexit()
+	}
+	time.Sleep(time.Hour)
+	return nil, errors.New("late")
+}
+
+// A result is encoded where a value that hangs, or ends its goroutine, is contained.
+func TestResultsThatCannotBeEncodedAreContained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		value := func(v any) mcp.ToolHandler {
+			return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{StructuredContent: v}, nil
+			}
+		}
+		s := newServing(t, map[string]mcp.ToolHandler{"hangs": value(hanging{}),
+			"exits": value(hanging{exits: true})})
+		session := s.open("", &client{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := session.Do(ctx, callTool("hangs")); !errors.Is(err, worker.ErrAbandoned) {
+			t.Error(err)
+		}
+		var crash *worker.Crash
+		if _, err := session.Do(t.Context(), callTool("exits")); !errors.As(err, &crash) {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Hour)
+		s.end(session)
+	})
+}
+
+// Middleware that answers in place of this package gets no words of go-sdk's to the client, which
+// may have an address in them.
+func TestMessageThatDoesNotReachItsHandler(t *testing.T) {
+	s := newServing(t, nil)
+	session := s.open("", &client{})
+	s.mcp.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
+		return func(context.Context, string, mcp.Request) (mcp.Result, error) { return nil, nil }
+	})
+	_, err := session.Do(t.Context(), callTool("t"))
+	if err == nil || !strings.HasPrefix(err.Error(), "go-sdk has answered before the handler") ||
+		errors.As(err, new(*jsonrpc.Error)) {
+		t.Error(err)
+	}
+	s.end(session)
+}
+
 // Concurrent calls get their own results.
 func TestConcurrentCalls(t *testing.T) {
 	s := newServing(t, map[string]mcp.ToolHandler{

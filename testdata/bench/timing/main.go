@@ -405,8 +405,8 @@ func principal(role string) access.Principal {
 	return access.Principal{Issuer: "test", Subject: "user", Role: role}
 }
 
-// hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds. The
-// last one is that of an adopted server.
+// hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds.
+// The last one is that of an adopted server.
 var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic",
 	"plan_everything", "adopted_routing"}
 
