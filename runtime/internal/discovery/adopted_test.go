@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,9 +97,9 @@ func TestServerThatChangesAsItListsIsReadWithPauses(t *testing.T) {
 		c := watching(t, nil, nil)
 		info := &request.Info{Principal: caller("Viewer"), Session: newSession(),
 			Version: request.NewestWithSessions}
-		reads := 0
+		var reads atomic.Int32
 		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, error) {
-			reads++
+			reads.Add(1)
 			c.AdoptedChanged(info.Session)
 			return &Items{}, nil
 		}
@@ -106,8 +107,8 @@ func TestServerThatChangesAsItListsIsReadWithPauses(t *testing.T) {
 		c.AdoptedChanged(info.Session)
 		time.Sleep(10 * time.Second)
 		close(info.Session.(*session).ended)
-		if most := 2 * int(10*time.Second/gathering); reads < 10 || reads > most {
-			t.Errorf("%d reads, at most %d", reads, most)
+		if n, most := reads.Load(), 2*int32(10*time.Second/gathering); n < 10 || n > most {
+			t.Errorf("%d reads, at most %d", n, most)
 		}
 	})
 }
