@@ -459,14 +459,11 @@ func TestServerThatPingsAndClosesItsSession(t *testing.T) {
 	}
 }
 
-// hanging is a value whose encoding does not return, or ends its goroutine.
-type hanging struct{ exits bool }
+// encoding is a value whose encoding calls the func.
+type encoding func()
 
-func (h hanging) MarshalJSON() ([]byte, error) {
-	if h.exits {
-		runtime.Goexit()
-	}
-	time.Sleep(time.Hour)
+func (e encoding) MarshalJSON() ([]byte, error) {
+	e()
 	return nil, errors.New("late")
 }
 
@@ -478,8 +475,9 @@ func TestResultsThatCannotBeEncodedAreContained(t *testing.T) {
 				return &mcp.CallToolResult{StructuredContent: v}, nil
 			}
 		}
-		s := newServing(t, map[string]mcp.ToolHandler{"hangs": value(hanging{}),
-			"exits": value(hanging{exits: true})})
+		s := newServing(t, map[string]mcp.ToolHandler{
+			"hangs": value(encoding(func() { time.Sleep(time.Hour) })),
+			"exits": value(encoding(runtime.Goexit))})
 		session := s.open("", &client{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
