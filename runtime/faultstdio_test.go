@@ -331,9 +331,7 @@ func TestEveryLineOfARequestIsAnswered(t *testing.T) {
 		for _, id := range []string{"1.5", "1e400", "9223372036854775808", "null", "[1]", "{}"} {
 			lines = append(lines, strings.Replace(c.request("tools/list", ""), ":7", ":"+id, 1))
 		}
-		for _, tail := range []string{"nonsense", `{"jsonrpc":"2.0"}`, "[]", "7"} {
-			lines = append(lines, tail)
-		}
+		lines = append(lines, "nonsense", `{"jsonrpc":"2.0"}`, "[]", "7")
 		t.Run(era, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, runtime.Options{}, directory(&desk{}))

@@ -1,5 +1,7 @@
 package runtime_test
 
+//lint:file-ignore SA1019 log messages are deprecated in 2026-07-28, and still in use
+
 import (
 	"context"
 	"encoding/json"
@@ -109,7 +111,6 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 	for name, logger := range map[string]string{"adopted": "", "adopted_with_logger": "its own"} {
 		old.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				//lint:ignore SA1019 clients of all versions may request log messages
 				err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: logger,
 					Data: map[string]any{"msg": "m"}, Meta: mcp.Meta{"example.org/kept": true}})
 				return &mcp.CallToolResult{Content: []mcp.Content{}}, err
@@ -161,7 +162,6 @@ func TestLogMessagesToOtherSessionsNameNoTool(t *testing.T) {
 	old.AddTool(&mcp.Tool{Name: "broadcast", InputSchema: map[string]any{"type": "object"}},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			for session := range old.Sessions() {
-				//lint:ignore SA1019 clients of all versions may request log messages
 				err := session.Log(ctx, &mcp.LoggingMessageParams{Level: "info",
 					Data: map[string]any{"msg": "to all"}})
 				if err != nil {
@@ -315,7 +315,6 @@ func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 		}
 	})
 	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
-	//lint:ignore SA1019 it is there, and so it is called
 	err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"})
 	if err == nil || !strings.Contains(err.Error(), "missing or invalid params._meta") {
 		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)

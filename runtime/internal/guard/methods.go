@@ -1,5 +1,7 @@
 package guard
 
+//lint:file-ignore SA1019 log messages are deprecated in 2026-07-28, and still in use
+
 import (
 	"context"
 
@@ -40,7 +42,6 @@ var methods = map[string]method{
 	"notifications/roots/list_changed": {},
 
 	"initialize": {params: has[*mcp.InitializeParams], handle: (*Guard).initialize, sessions: true},
-	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	"logging/setLevel": {params: has[*mcp.SetLoggingLevelParams], handle: (*Guard).setLevel,
 		sessions: true},
 	"subscriptions/listen": {params: has[*mcp.SubscriptionsListenParams], handle: (*Guard).listen,

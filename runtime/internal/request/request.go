@@ -1,6 +1,8 @@
 // Package request holds the facts about one message, which the transport and the guard set.
 package request
 
+//lint:file-ignore SA1019 log messages are deprecated in 2026-07-28, and still in use
+
 import (
 	"crypto/rand"
 	"log/slog"

@@ -1,5 +1,7 @@
 package session
 
+//lint:file-ignore SA1019 log messages are deprecated in 2026-07-28, and still in use
+
 import (
 	"encoding/json"
 	"errors"

@@ -1,5 +1,7 @@
 package upstream
 
+//lint:file-ignore SA1019 roots are deprecated in 2026-07-28, and still in use
+
 import (
 	"context"
 	"encoding/json"

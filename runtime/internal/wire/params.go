@@ -1,5 +1,7 @@
 package wire
 
+//lint:file-ignore SA1019 log messages and roots are deprecated in 2026-07-28, and still decoded
+
 import (
 	"encoding/json"
 	"reflect"
@@ -19,26 +21,24 @@ import (
 // ParamsTypes returns the types of the params of every method, but for the extension of tasks.
 var ParamsTypes = sync.OnceValue(func() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"initialize":                reflect.TypeFor[mcp.InitializeParams](),
-		"ping":                      reflect.TypeFor[mcp.PingParams](),
-		"server/discover":           reflect.TypeFor[mcp.DiscoverParams](),
-		"tools/list":                reflect.TypeFor[mcp.ListToolsParams](),
-		"tools/call":                reflect.TypeFor[mcp.CallToolParamsRaw](),
-		"prompts/list":              reflect.TypeFor[mcp.ListPromptsParams](),
-		"prompts/get":               reflect.TypeFor[mcp.GetPromptParams](),
-		"resources/list":            reflect.TypeFor[mcp.ListResourcesParams](),
-		"resources/templates/list":  reflect.TypeFor[mcp.ListResourceTemplatesParams](),
-		"resources/read":            reflect.TypeFor[mcp.ReadResourceParams](),
-		"resources/subscribe":       reflect.TypeFor[mcp.SubscribeParams](),
-		"resources/unsubscribe":     reflect.TypeFor[mcp.UnsubscribeParams](),
-		"subscriptions/listen":      reflect.TypeFor[mcp.SubscriptionsListenParams](),
-		"completion/complete":       reflect.TypeFor[mcp.CompleteParams](),
-		"notifications/initialized": reflect.TypeFor[mcp.InitializedParams](),
-		"notifications/cancelled":   reflect.TypeFor[mcp.CancelledParams](),
-		"notifications/progress":    reflect.TypeFor[mcp.ProgressNotificationParams](),
-		//lint:ignore SA1019 deprecated in 2026-07-28, and still decoded
-		"logging/setLevel": reflect.TypeFor[mcp.SetLoggingLevelParams](),
-		//lint:ignore SA1019 as above
+		"initialize":                       reflect.TypeFor[mcp.InitializeParams](),
+		"ping":                             reflect.TypeFor[mcp.PingParams](),
+		"server/discover":                  reflect.TypeFor[mcp.DiscoverParams](),
+		"tools/list":                       reflect.TypeFor[mcp.ListToolsParams](),
+		"tools/call":                       reflect.TypeFor[mcp.CallToolParamsRaw](),
+		"prompts/list":                     reflect.TypeFor[mcp.ListPromptsParams](),
+		"prompts/get":                      reflect.TypeFor[mcp.GetPromptParams](),
+		"resources/list":                   reflect.TypeFor[mcp.ListResourcesParams](),
+		"resources/templates/list":         reflect.TypeFor[mcp.ListResourceTemplatesParams](),
+		"resources/read":                   reflect.TypeFor[mcp.ReadResourceParams](),
+		"resources/subscribe":              reflect.TypeFor[mcp.SubscribeParams](),
+		"resources/unsubscribe":            reflect.TypeFor[mcp.UnsubscribeParams](),
+		"subscriptions/listen":             reflect.TypeFor[mcp.SubscriptionsListenParams](),
+		"completion/complete":              reflect.TypeFor[mcp.CompleteParams](),
+		"notifications/initialized":        reflect.TypeFor[mcp.InitializedParams](),
+		"notifications/cancelled":          reflect.TypeFor[mcp.CancelledParams](),
+		"notifications/progress":           reflect.TypeFor[mcp.ProgressNotificationParams](),
+		"logging/setLevel":                 reflect.TypeFor[mcp.SetLoggingLevelParams](),
 		"notifications/roots/list_changed": reflect.TypeFor[mcp.RootsListChangedParams](),
 	}
 })
