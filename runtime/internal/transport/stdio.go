@@ -266,9 +266,12 @@ func (l *lines) value(ctx context.Context) (identity.Value, error) {
 
 // serve answers a request.
 func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id wire.ID) {
-	out := wire.ErrorResponse(id, wire.InternalError()) // of a panic, and of runtime.Goexit
+	var out []byte // nil for a panic, and for runtime.Goexit
 	defer func() {
 		p := recover()
+		if out == nil {
+			out = wire.ErrorResponse(id, wire.InternalError())
+		}
 		if x.Finish() && !r.info.HasSessions() {
 			out = nil // a cancelled request has no response
 		}
