@@ -196,7 +196,7 @@ func TestCallsInFlightEndAfterTheInput(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := newServer(t, runtime.Options{}, longCalls(test.takes, test.deaf))
 						shutDown(t, s)
-						defer time.Sleep(time.Minute) // until a deaf handler has ended
+						defer time.Sleep(time.Minute) // until a handler that ignores its context has ended
 						var out journal
 						begun := time.Now()
 						err := s.RunIO(t.Context(), strings.NewReader(oneShot(era,
@@ -286,7 +286,7 @@ func TestServerEndsWithTheReaderOfItsOutput(t *testing.T) {
 							synctest.Test(t, func(t *testing.T) {
 								s := newServer(t, runtime.Options{}, longCalls(time.Minute, deaf))
 								shutDown(t, s)
-								defer time.Sleep(time.Minute) // until a deaf handler has ended
+								defer time.Sleep(time.Minute) // until a handler that ignores its context has ended
 								text := oneShot(era, `tools/call "name":"`+tool+`"`, "tools/list",
 									"tools/list")
 								lines := 1 // of the first list

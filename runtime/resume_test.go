@@ -130,7 +130,8 @@ func TestCallGoesOnWhenItsHandlerHasClosedItsStream(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		again := c.stream(t, "GET", "", last)
 		time.Sleep(11 * time.Minute)
-		if e := again.next(t); again.status != http.StatusOK || !strings.Contains(e.data, `"ended":false`) {
+		if e := again.next(t); again.status != http.StatusOK ||
+			!strings.Contains(e.data, `"ended":false`) {
 			t.Errorf("%d %+v", again.status, e)
 		}
 		again.drop()

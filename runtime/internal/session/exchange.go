@@ -99,9 +99,12 @@ func (x *Exchange) waits() (done func()) {
 	defer x.mu.Unlock()
 	stop := context.AfterFunc(x.Gone, x.release)
 	return func() {
-		if !stop() { // the session was released, and the call goes on
-			x.mu.Lock()
-			defer x.mu.Unlock()
+		if stop() {
+			return
+		}
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if !x.over { // the session was released, and the call goes on
 			x.release()
 			x.release = x.Hold()
 		}

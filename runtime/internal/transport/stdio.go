@@ -192,8 +192,8 @@ func (l *lines) receive(text line) {
 func (l *lines) dispatch(m wire.Checked) {
 	handshake := m.Method == "initialize"
 	greeted := l.session.InitializeParams() != nil
-	modern := !handshake && (m.Versioned && (!greeted || m.Version == "" || m.Version >= request.Stateless) ||
-		l.modern)
+	newer := m.Version == "" || m.Version >= request.Stateless
+	modern := !handshake && (m.Versioned && (!greeted || newer) || l.modern)
 	var err error
 	switch {
 	case m.ID.Key == "":

@@ -165,7 +165,8 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 		return Checked{}, NotRequest("the method is empty").of(id)
 	}
 	known := paramsShapes()[c.Method]
-	isKnown, notifies := known != nil || IsTaskMethod(c.Method), strings.HasPrefix(c.Method, "notifications/")
+	isKnown := known != nil || IsTaskMethod(c.Method)
+	notifies := strings.HasPrefix(c.Method, "notifications/")
 	switch {
 	case isKnown && !notifies && id.Key == "": // it would run, and nothing could refer to it
 		return Checked{}, NotRequest("a request without an id: send a string or a number")
