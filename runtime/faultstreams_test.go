@@ -44,21 +44,11 @@ type timedResponse struct {
 func (c *raw) watchInBubble(t *testing.T, method, body string,
 	further map[string]string) *timedResponse {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, method, c.url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"Content-Type": "application/json",
-		"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + c.token,
-		"Mcp-Session-Id": c.session, "Mcp-Protocol-Version": c.era} {
-		req.Header.Set(name, value)
-	}
+	req, drop := c.newRequest(t, method, body)
 	for name, value := range further {
 		req.Header.Set(name, value)
 	}
-	w := &timedResponse{drop: cancel, last: time.Now()}
+	w := &timedResponse{drop: drop, last: time.Now()}
 	go func() {
 		defer w.end()
 		res, err := c.client.Do(req)

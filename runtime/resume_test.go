@@ -30,19 +30,27 @@ type eventStream struct {
 	drop   context.CancelFunc
 }
 
-func (c *raw) stream(t testing.TB, method, body, lastEventID string) *eventStream {
+// newRequest returns a request with the headers of the era, which ends with the test or by drop.
+func (c *raw) newRequest(t testing.TB, method, body string) (r *http.Request,
+	drop context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, method, c.url, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, c.url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"Content-Type": "application/json",
 		"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + c.token,
 		"Mcp-Session-Id": c.session, "Mcp-Protocol-Version": c.era} {
-		req.Header.Set(name, value)
+		r.Header.Set(name, value)
 	}
+	return r, cancel
+}
+
+func (c *raw) stream(t testing.TB, method, body, lastEventID string) *eventStream {
+	t.Helper()
+	req, drop := c.newRequest(t, method, body)
 	if c.era == "2026-07-28" {
 		req.Header.Set("Mcp-Method", "tools/call")
 		req.Header.Set("Mcp-Name", "work")
@@ -54,7 +62,7 @@ func (c *raw) stream(t testing.TB, method, body, lastEventID string) *eventStrea
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &eventStream{status: res.StatusCode, events: make(chan streamEvent, 1000), drop: cancel}
+	s := &eventStream{status: res.StatusCode, events: make(chan streamEvent, 1000), drop: drop}
 	go func() {
 		defer close(s.events)
 		defer res.Body.Close()
