@@ -2,11 +2,14 @@
 package adopted
 
 import (
+	"context"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -33,4 +36,17 @@ func Guarded(
 		Identity: identity.Bearer(verify),
 		Adopt:    runtime.AdoptOptions{Replace: true},
 	}, rules, moved...) // moved: toolsets of mcpgen
+}
+
+type tenantKey struct{}
+
+// Dependent returns options that give the tenant to the tools that moved.
+func Dependent(tenant string) runtime.Options {
+	return runtime.Options{
+		Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
+			return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+				return next(context.WithValue(ctx, tenantKey{}, tenant), m)
+			}
+		}},
+	}
 }
