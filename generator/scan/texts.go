@@ -11,21 +11,18 @@ import (
 	"go/types"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/naming"
 	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // describe returns the description that a directive has, or else that of the doc comment.
 func (s *scanner) describe(d *annotated.Decl, written *directive.Directive) string {
-	comment := withoutName(s.description(d.Doc), d.Func.Name())
+	comment := schema.WithoutName(s.description(d.Doc), d.Func.Name())
 	return cmp.Or(s.text(written, "description"), comment)
 }
 
@@ -66,36 +63,11 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 	return text
 }
 
-// withoutName returns a comment without the Go name that it begins with, which has no meaning for
-// clients: "GetByID returns one person." becomes "Returns one person.", and "Board is the page"
-// becomes "The page". A text stays as it is if no verb can begin it.
-func withoutName(text, name string) string {
-	rest, ok := strings.CutPrefix(text, name+" ")
-	if !ok {
-		return text
-	}
-	verb, object, _ := strings.Cut(rest, " ")
-	switch verb {
-	case "is":
-		article, _, _ := strings.Cut(object, " ")
-		if article != "a" && article != "an" && article != "the" {
-			return text
-		}
-		rest = object
-	case "are", "was", "were", "and", "or", "can", "may", "must", "should", "will", "would":
-		return text
-	}
-	if first, _ := utf8.DecodeRuneInString(rest); !unicode.IsLower(first) {
-		return text
-	}
-	return naming.UpperFirst(rest)
-}
-
 // synopsis returns the first sentence of a package doc, without the words that begin it in Go.
 func synopsis(group *ast.CommentGroup, pkg, command string) string {
 	text := new(doc.Package).Synopsis(schema.Description(group.Text()))
 	for _, name := range []string{"Package " + pkg, "Command " + command} {
-		text = withoutName(text, name)
+		text = schema.WithoutName(text, name)
 	}
 	return text
 }

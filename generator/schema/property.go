@@ -180,7 +180,11 @@ func (p *pass) typeDoc(t types.Type) string {
 	case p.w.src == nil:
 		return ""
 	}
-	return p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
+	text := p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
+	if p.on.has(docWithoutName) {
+		text = WithoutName(text, n.Obj().Name())
+	}
+	return text
 }
 
 // fieldDoc is the description that a field has from its comment.

@@ -39,6 +39,7 @@ const (
 	typedEnums
 	everyDoc
 	joinedLines
+	docWithoutName
 	foreignDoc
 	rootWithoutDoc
 	hiddenFields
@@ -159,6 +160,9 @@ var rules = [ruleCount]Rule{
 		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as " +
 			"+optional; a paragraph or a list item is one line, and lists, links, headings and code stay " +
 			"as written", true, true},
+	docWithoutName: {"doc-without-name",
+		"the Reflector begins the description of a type with its Go name, which has no meaning for " +
+			"clients; it begins after the name, as the description of a tool does", true, true},
 	foreignDoc: {"foreign-doc",
 		"the Reflector takes the comments of other modules whole; you cannot shorten or correct these, " +
 			"and agents get at most 600 bytes of the first paragraph, and nothing of a comment with " +

@@ -91,11 +91,14 @@ func TestRules(t *testing.T) {
 		joinedLines: {name: "Written",
 			with:    `"description":"Plain is a list without indentation:\n* one\n* two\n1. three"`,
 			without: `"description":"Plain is a list\nwithout indentation:\n* one\n* two\n1. three"`},
+		docWithoutName: {name: "Foreign",
+			with:    `"description":"Has two paragraphs."`,
+			without: `"description":"Foreign has two paragraphs."`},
 		foreignDoc: {name: "Foreign",
 			with:    `"description":"Value is one of:\n  - a\n  - b"`,
 			without: `  - b\n\nIt has a second paragraph, too."`},
 		rootWithoutDoc: {name: "Second", with: `"required":["b"]}`,
-			without: `"required":["b"],"description":"Second stands below it."}`},
+			without: `"required":["b"],"description":"Stands below it."}`},
 		hiddenFields: {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`,
 			without: `"seen":{"type":"string"}},"additionalProperties":false`},
 		nullResults: {name: "Person", output: true,
@@ -255,7 +258,7 @@ func TestForeignCommentsAreOneVisibleParagraph(t *testing.T) {
 		t.Fatal(problems)
 	}
 	text := compact(t, s)
-	for _, want := range []string{`"description":"Foreign has two paragraphs."`,
+	for _, want := range []string{`"description":"Has two paragraphs."`,
 		`"hidden":{"type":"string"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

@@ -12,6 +12,10 @@ import (
 	"go/types"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // Source provides the comments and const blocks of declarations, which go/types does not have.
@@ -96,4 +100,31 @@ func Description(text string) string {
 		lines, before = append(lines, line), kind
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// WithoutName returns a comment without the Go name that it begins with, which has no meaning for
+// clients: "GetByID returns one person." becomes "Returns one person.", and "Board is the page"
+// becomes "The page". A text stays as it is if no verb follows the name: "Options for a page".
+func WithoutName(text, name string) string {
+	rest, ok := strings.CutPrefix(text, name+" ")
+	if !ok {
+		return text
+	}
+	verb, object, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "is":
+		article, _, _ := strings.Cut(object, " ")
+		if article != "a" && article != "an" && article != "the" && article != "one" {
+			return text
+		}
+		rest = object
+	case "are", "was", "were", "and", "or", "can", "may", "must", "should", "will", "would",
+		"about", "as", "at", "by", "for", "from", "in", "into", "like", "of", "on", "per", "that",
+		"to", "under", "when", "where", "which", "while", "whose", "with", "within", "without":
+		return text
+	}
+	if first, _ := utf8.DecodeRuneInString(rest); !unicode.IsLower(first) {
+		return text
+	}
+	return naming.UpperFirst(rest)
 }

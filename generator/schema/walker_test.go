@@ -221,3 +221,30 @@ func TestTheSameWalkMakesTheSameSchema(t *testing.T) {
 		}
 	}
 }
+
+func TestDescriptionsBeginWithoutTheGoName(t *testing.T) {
+	for text, want := range map[string]string{
+		"GetByID returns one person.":         "Returns one person.",
+		"GetByID returns one.\n\nMore of it.": "Returns one.\n\nMore of it.",
+		"GetByID is the page of a person.":    "The page of a person.",
+		"GetByID is listed last.":             "GetByID is listed last.",
+		"GetByID and Get return a person.":    "GetByID and Get return a person.",
+		"GetByID IDs are numbers.":            "GetByID IDs are numbers.",
+		"GetByID öffnet eine Person.":         "Öffnet eine Person.",
+		"GetByIDs returns people.":            "GetByIDs returns people.",
+		"GetByID's result is a person.":       "GetByID's result is a person.",
+		"Returns what GetByID returns.":       "Returns what GetByID returns.",
+		"GetByID":                             "GetByID",
+		"GetByID ":                            "GetByID ",
+		"":                                    "",
+		"GetByID is one of many.":             "One of many.",
+		"GetByID of a person.":                "GetByID of a person.",
+		"GetByID where a person is.":          "GetByID where a person is.",
+		"GetByID is":                          "GetByID is",
+		"GetByID \xff":                        "GetByID \xff",
+	} {
+		if got := WithoutName(text, "GetByID"); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
