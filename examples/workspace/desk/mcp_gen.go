@@ -37,7 +37,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/workspace/desk",
-		Manifest: "sha256:7a764fd6aac2fc0ce967436ed4a6fa72474c7be0e3b01440669f5a26d118268c",
+		Manifest: "sha256:720dbb028869dd7cd5bf9669d2d0b21f1f5a5623a100cf784c5f7348bead1057",
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Agent", "Operator"},
@@ -268,11 +268,11 @@ const (
 	readFileInputSchema   = `{"properties":{"path":{"type":"string","description":"A path below a named root, with the root's name first, as in docs/plan.md."}},"additionalProperties":false,"type":"object","required":["path"]}`
 	runCommandInputSchema = `{"properties":{"argv":{"items":{"type":"string"},"type":"array","description":"A program and its arguments, each an item of its own; no shell reads them."}},"additionalProperties":false,"type":"object","required":["argv"]}`
 	writeFileInputSchema  = `{"properties":{"path":{"type":"string","description":"A path below a named root, with the root's name first, as in docs/plan.md."},"text":{"type":"string","maxLength":1048576}},"additionalProperties":false,"type":"object","required":["path","text"]}`
-	pageSchema            = `{"properties":{"status":{"type":"integer"},"type":{"type":"string"},"text":{"type":"string","description":"Text is the start of the page, at most 256 KiB."}},"additionalProperties":false,"type":"object","required":["status","type","text"],"description":"Page is the response of a web server."}`
-	entryListResultSchema = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string"},"dir":{"type":"boolean"}},"additionalProperties":false,"type":"object","required":["name"],"description":"Entry is a file or a directory in another."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	pageSchema            = `{"properties":{"status":{"type":"integer"},"type":{"type":"string"},"text":{"type":"string","description":"Text is the start of the page, at most 256 KiB."}},"additionalProperties":false,"type":"object","required":["status","type","text"],"description":"The response of a web server."}`
+	entryListResultSchema = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string"},"dir":{"type":"boolean"}},"additionalProperties":false,"type":"object","required":["name"],"description":"A file or a directory in another."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
 	stringResultSchema    = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	ranSchema             = `{"properties":{"output":{"type":"string","description":"Output is its standard output and standard error."},"code":{"type":"integer","description":"Code is its exit code."}},"additionalProperties":false,"type":"object","required":["output","code"],"description":"Ran is the result of a command."}`
-	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the path of the file, without symbolic links."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"Written is the result of WriteFile."}`
+	ranSchema             = `{"properties":{"output":{"type":"string","description":"Output is its standard output and standard error."},"code":{"type":"integer","description":"Code is its exit code."}},"additionalProperties":false,"type":"object","required":["output","code"],"description":"The result of a command."}`
+	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the path of the file, without symbolic links."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"The result of WriteFile."}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

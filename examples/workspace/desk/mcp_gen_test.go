@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7c47b392fbd5d269212a3c0f0471b3e1",
-		Code:   "2:bbbe39e5b6c262d1cb85b8afa29ef9fe",
+		Code:   "2:a9f0e8f783f0cbfef52ee48da621ec1e",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

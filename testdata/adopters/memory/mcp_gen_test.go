@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a7401c03900681725d596dd307f1ecf8",
-		Code:   "2:61f54b800d78db59805ef4adebc54c6d",
+		Code:   "2:dab3cd673edc15305476a7ff99cfced5",
 		Declarations: map[string][]string{
 			".": {
 				"Entity", "Graph", "Observation", "Relation", "Store.AddObservations",

@@ -32,7 +32,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/bench/freight",
-		Manifest: "sha256:6e66c40d26600374ab34409b333d0dc61a59ce2d8aff4b424472c56f40e3f215",
+		Manifest: "sha256:c3e5027c4c786f5a2d7e3c6608183fbb8c898cd72765bc59899d1a239f27c107",
 		Server:   toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -86,7 +86,7 @@ func decodeBooking(r *decode.Reader, v *Booking) {
 // The schemas of arguments and results.
 const (
 	bookingSchema = `{"properties":{"parcel":{"type":"string","maxLength":32,"minLength":3,"pattern":"^[A-Z]+-[0-9]+$","description":"Parcel is its number."},"depot":{"type":"integer","maximum":4094,"minimum":1,"description":"Depot is where it stands."},"weight":{"type":"number","maximum":1000,"minimum":0,"description":"Weight is in kilogrammes."},"speed":{"type":"string","enum":["slow","fast","express"],"description":"Speed is how fast it goes."},"labels":{"items":{"type":"string"},"type":"array","maxItems":8,"minItems":1,"uniqueItems":true,"description":"Labels are stuck on it."}},"additionalProperties":false,"type":"object","required":["parcel","depot","weight","speed","labels"]}`
-	receiptSchema = `{"properties":{"number":{"type":"string"},"depot":{"type":"integer"},"labels":{"items":{"type":"string"},"type":"array"}},"additionalProperties":false,"type":"object","required":["number","depot","labels"],"description":"Receipt says what was booked."}`
+	receiptSchema = `{"properties":{"number":{"type":"string"},"depot":{"type":"integer"},"labels":{"items":{"type":"string"},"type":"array"}},"additionalProperties":false,"type":"object","required":["number","depot","labels"],"description":"Says what was booked."}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
-		Code:   "2:f376b14fdb9958b9e6f298ad833322aa",
+		Code:   "2:c5249c7660cc5ba2be3273769e0e37aa",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},
