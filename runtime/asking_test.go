@@ -91,7 +91,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 			Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := callText(t, session, "read", call); got != `{"result":"A"}` {
+		if got := callText(t, session, "read", call); got != contentIn(era, `"A"`) {
 			t.Errorf("%s, approved: %s", era, got)
 		}
 	}

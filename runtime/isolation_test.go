@@ -72,7 +72,7 @@ func apart(tool toolset.Tool) toolset.Toolset {
 	tool.Isolate = "example.com/apart." + tool.Name
 	tool.Input = `{"type":"object"}`
 	tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		return toolset.Wrapped(call.Isolated(ctx))
+		return toolset.Structured(call.Isolated(ctx))
 	}
 	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
 }

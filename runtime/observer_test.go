@@ -166,7 +166,7 @@ func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
 			return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." +
 				name, Timeout: limit(name),
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					return toolset.Wrapped(call.Isolated(ctx))
+					return toolset.Structured(call.Isolated(ctx))
 				}}
 		}
 		inBox := &box{isolate: func(ctx context.Context, call isolate.Call) (json.RawMessage, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 	"github.com/mcpgen/mcpgen/internal/testschema"
 )
@@ -39,7 +40,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CI", "true") // without mcpgen's run cache
 			env.Setenv("UNPUBLISHED", proxy)
 			env.Defer(func() {
-				_, err := testschema.Generated(env.WorkDir, emit.Code, testschema.Input)
+				_, err := testschema.Generated(env.WorkDir, emit.Code, func(text string) error {
+					return testschema.Input(string(structured.New([]byte(text)).InSessions))
+				})
 				if err != nil {
 					t.Error(err)
 				}

@@ -52,14 +52,14 @@ var mayImport = map[string][]string{
 	"generator/document":   {"generator/directive", "generator/model"},
 	"generator/emit": {"generator/diag", "generator/document", "generator/model",
 		"generator/naming", "sourcehash"},
-	"generator/schema": {"generator/gotype", "generator/model",
+	"generator/schema": {"generator/gotype", "generator/model", "generator/naming",
 		"generator/schema/internal/structtag", "internal/editdistance"},
 	"generator/schema/internal/structtag": {"internal/editdistance"},
 	"generator/importer": {
 		"generator/directive", "generator/emit", "generator/schema", "generator/writefiles",
 	},
 	// It is an MCP client. No other package of the generator imports it.
-	"generator/toollist": {"generator/document", "generator/schemafile"},
+	"generator/toollist": {"generator/document", "generator/schemafile", "internal/structured"},
 	// It compares manifests as other programs read them: files alone.
 	"generator/policydiff": {},
 	// It reads schemas as clients get them: JSON alone.
@@ -82,7 +82,8 @@ var mayImport = map[string][]string{
 	"generator/scan": {
 		"generator/codec", "generator/compileguard", "generator/diag", "generator/directive",
 		"generator/gotype", "generator/load", "generator/model", "generator/naming",
-		"generator/scan/...", "generator/schema", "generator/schemafile", "internal/uritemplate",
+		"generator/scan/...", "generator/schema", "generator/schemafile", "internal/structured",
+		"internal/uritemplate",
 	},
 	"generator/scan/annotated": {"generator/diag", "generator/directive", "generator/load",
 		"generator/model"},
@@ -91,6 +92,8 @@ var mayImport = map[string][]string{
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Both sides know the output schemas of each version of MCP.
+	"internal/structured": {},
 	// Both sides suggest names for misspelt ones.
 	"internal/editdistance": {},
 	// Writes that share what makes them durable: files, chains and the store alike.
@@ -245,6 +248,7 @@ var mayImport = map[string][]string{
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
 	"internal/uritemplate":  {},
+	"internal/structured":   {},
 	"sourcehash":            {},
 	"internal/groupcommit":  {},
 	"runtime/audit/chain":   {},

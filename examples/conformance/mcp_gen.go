@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -83,7 +83,7 @@ const (
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/conformance",
-		Manifest: "sha256:e0af492b2bd433b8d70532b0a372e8195618eb161454a72bb74871fc937251be",
+		Manifest: "sha256:0c1fdfe736d70fd3e5eb711dc7a1c4e23e7fceda795358bf01b5c79207ef3ecd",
 		Server:   toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -200,7 +200,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Wrapped(JSONSchema(ctx, in))
+					return toolset.Structured(JSONSchema(ctx, in))
 				},
 			},
 			{
@@ -954,7 +954,7 @@ const (
 	testPromptWithArgumentsInputSchema = `{"properties":{"arg1":{"type":"string"},"arg2":{"type":"string"}},"additionalProperties":false,"type":"object","required":["arg1","arg2"]}`
 	resourceURISchema                  = `{"properties":{"resourceUri":{"type":"string"}},"additionalProperties":false,"type":"object","required":["resourceUri"]}`
 	templateInputSchema                = `{"properties":{"id":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id"]}`
-	stringResultSchema                 = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	stringResultSchema                 = `{"type":"string"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

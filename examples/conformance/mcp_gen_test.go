@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bc370429f8444761b0f0bbc265554847",
-		Code:   "2:c0b6d85ebbcd1ed6d6626012a9d8179e",
+		Code:   "2:2930dd85392fab1ef508c324163ea391",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "CompleteArg2", "ConfirmDelete", "Contact", "FailingJob",

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -33,7 +33,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/quickstart",
-		Manifest: "sha256:37a33d32c9620fb47d7d9388cb357310f8fc4bcdbcf87a13162c98aad71530f3",
+		Manifest: "sha256:35a02df3ccbc5d030b95564dd25c81331a37c86b88060dd2ff5f9e06120c7402",
 		Server:   toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -100,8 +100,8 @@ func decodeCountWordsInput(r *decode.Reader, v *countWordsInput) {
 const (
 	countWordsInputSchema = `{"properties":{"text":{"type":"string","maxLength":100000,"description":"The text to count."}},"additionalProperties":false,"type":"object","required":["text"]}`
 	noInputSchema         = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	intResultSchema       = `{"properties":{"result":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	timeTimeSchema        = `{"properties":{"result":{"type":"string","format":"date-time"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	intResultSchema       = `{"type":"integer"}`
+	timeTimeSchema        = `{"type":"string","format":"date-time"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:10b0dd7c68f335a664fc3da988ea1d7f",
-		Code:   "2:27cd155d1523bdff53b83ffd62b62416",
+		Code:   "2:06d38843c4c08a7eabfcfe134c7580ff",
 		Declarations: map[string][]string{
 			".": {"CountWords", "Now"},
 		},

@@ -107,11 +107,11 @@ func wanted(t testing.TB) []struct {
 		named, granted       string
 	}{
 		{"read_file", "file.read", "files/*.md", arguments{"path": "files/plan.md"},
-			"files/plan.md", `{"result":"the plan"}`},
+			"files/plan.md", `"the plan"`},
 		{"write_file", "file.write", "files/new.md", arguments{"path": "files/new.md",
 			"text": "new"}, "files/new.md", `{"path":"files/new.md","bytes":3}`},
 		{"list_files", "file.read", "files/secret", arguments{"path": "files/secret"},
-			"files/secret", `{"result":[{"name":"key.md"}]}`},
+			"files/secret", `[{"name":"key.md"}]`},
 		{"run_command", "system.command", "tr a-z *",
 			arguments{"argv": []string{"tr", "a-z", "A-Z"}}, "tr a-z A-Z",
 			`{"output":"","code":0}`},
@@ -225,8 +225,8 @@ func TestDefaultsAreEverybodys(t *testing.T) {
 			arguments arguments
 			want      string
 		}{
-			{"read_file", arguments{"path": "public/hello.txt"}, `{"result":"hello"}`},
-			{"list_files", arguments{"path": "public"}, `{"result":[{"name":"hello.txt"}]}`},
+			{"read_file", arguments{"path": "public/hello.txt"}, `"hello"`},
+			{"list_files", arguments{"path": "public"}, `[{"name":"hello.txt"}]`},
 			{"run_command", arguments{"argv": []string{"echo", "a;", "b"}},
 				`{"output":"a; b\n","code":0}`},
 			{"write_file", arguments{"path": "public/hello.txt", "text": ""},

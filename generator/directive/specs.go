@@ -400,8 +400,7 @@ var specs = []Spec{
 			{Name: "input", Kind: Text,
 				Purpose: "the file with the schema of the arguments, an object; relative to the package"},
 			{Name: "output", Kind: Text,
-				Purpose: "the file with the schema of the result; the server sends a result that is " +
-					"not an object as {\"result\": …}"},
+				Purpose: "the file with the schema of the result, of any JSON type"},
 		},
 		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
 	},

@@ -54,15 +54,15 @@ func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonsc
 			return
 		}
 		if part.Properties != nil {
-			fields(path+".", part)
+			fields(strings.TrimPrefix(path+".", "."), part)
 		}
 		within(path+"[]", part.Items)
-		within(path+".*", part.AdditionalProperties)
+		within(strings.TrimPrefix(path+".*", "."), part.AdditionalProperties)
 		for _, one := range slices.Concat(part.AnyOf, part.OneOf) {
 			within(path, one)
 		}
 	}
-	fields("", s)
+	within("", s)
 }
 
 // typeWords describes in a few words the values that a schema accepts. A reference is named, not

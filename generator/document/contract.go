@@ -18,6 +18,8 @@ import (
 // key "" is the root, which is left out if it is only a closed object. The value has the keywords
 // of the property without its own properties: type, "required": true, limits, description.
 //
+// An object or null has the lines of the object, and "null": true.
+//
 // Nothing is lost. Parts without such a form (alternatives, items that are no objects) stay in the
 // value. If such a value has a list of required names, its key is "requires".
 type contract json.RawMessage
@@ -54,6 +56,9 @@ func flatten(lines object, pointer string, schema object, required bool) object 
 	at := len(lines)
 	lines = append(lines, member{key: pointer})
 	var line object
+	if object := orNull(schema); object != nil {
+		schema, line = object, append(line, member{"null", []byte("true")})
+	}
 	if required {
 		line = append(line, member{"required", []byte("true")})
 	}
@@ -74,9 +79,9 @@ func flatten(lines object, pointer string, schema object, required bool) object 
 		case m.key == "required" && spread:
 		case m.key == "required":
 			line = append(line, member{"requires", m.value})
-		case m.key == "items" && spreads(inner):
+		case m.key == "items" && hasLines(inner):
 			lines = flatten(lines, pointer+"/[]", inner, false)
-		case m.key == "additionalProperties" && spreads(inner):
+		case m.key == "additionalProperties" && hasLines(inner):
 			lines = flatten(lines, pointer+"/{}", inner, false)
 		case m.key == "$defs" && pointer == "" && objects(inner):
 			for _, d := range inner {
@@ -92,18 +97,46 @@ func flatten(lines object, pointer string, schema object, required bool) object 
 	return lines
 }
 
+// orNull returns the schema of an object, without null, if a schema is that of an object with
+// properties or null, and a description. It returns nil for any other.
+func orNull(schema object) object {
+	var rest object
+	var alternatives []json.RawMessage
+	for _, m := range schema {
+		switch m.key {
+		case "anyOf":
+			_ = json.Unmarshal(m.value, &alternatives)
+		case "description", "$defs":
+			rest = append(rest, m)
+		default:
+			return nil
+		}
+	}
+	if len(alternatives) != 2 || string(alternatives[1]) != `{"type":"null"}` {
+		return nil
+	}
+	inner, _ := objectOf(alternatives[0])
+	if string(inner.find("type")) != `"object"` || inner.find("properties") == nil ||
+		!spreads(inner) || inner.find("description") != nil || inner.find("$defs") != nil {
+		return nil
+	}
+	return append(rest, inner...)
+}
+
 // rank orders the keywords of a line: what a reviewer reads first comes first.
 func rank(keyword string) int {
 	switch keyword {
 	case "type", "$ref":
 		return 0
-	case "required":
+	case "required", "null":
 		return 1
 	case "description":
 		return 3
 	}
 	return 2
 }
+
+func hasLines(schema object) bool { return spreads(schema) || orNull(schema) != nil }
 
 // spreads reports whether the properties of a schema have lines of their own.
 func spreads(schema object) bool {

@@ -74,6 +74,14 @@ func TestContractLosesNothing(t *testing.T) {
 		`{"$defs":{"Any":true,"Never":false}}`,
 		`{"properties":{"$defs":{"type":"object","$defs":{"A":{}}}}}`,
 		`{"properties":{"a":{}},"required":{"odd":1}}`,
+		`{"anyOf":[{"type":"object","properties":{"a":{}},"required":["a"]},{"type":"null"}]}`,
+		`{"description":"A.","anyOf":[{"type":"object","properties":{"a":{"items":{"anyOf":[
+			{"type":"object","properties":{"b":{}}},{"type":"null"}]}}}},{"type":"null"}],
+			"$defs":{"D":{"type":"null"}}}`,
+		`{"anyOf":[{"type":"object","properties":{"a":{}}},{"type":"null"}],"minProperties":1}`,
+		`{"anyOf":[{"type":"array"},{"type":"null"}]}`,
+		`{"anyOf":[{"type":"null"},{"type":"object","properties":{"a":{}}}]}`,
+		`{"anyOf":[{"type":"object","description":"B.","properties":{}},{"type":"null"}]}`,
 	} {
 		text, err := contractOf(schema, nil)
 		if err != nil {
@@ -119,8 +127,25 @@ func valueOf(t *testing.T, text []byte) map[string]any {
 func restore(t *testing.T, lines object) map[string]any {
 	t.Helper()
 	root := map[string]any{"type": "object", "additionalProperties": false}
+	type alternative struct{ outer, object map[string]any }
+	var alternatives []alternative
+	defer func() {
+		for _, a := range alternatives {
+			for key := range a.outer {
+				if key != "description" && key != "$defs" {
+					a.object[key] = a.outer[key]
+					delete(a.outer, key)
+				}
+			}
+			a.outer["anyOf"] = []any{a.object, map[string]any{"type": "null"}}
+		}
+	}()
 	for _, line := range lines {
 		keywords := valueOf(t, line.value)
+		if keywords["null"] == true {
+			delete(keywords, "null")
+			alternatives = append(alternatives, alternative{keywords, map[string]any{}})
+		}
 		if line.key == "" {
 			root = keywords
 			continue

@@ -365,22 +365,18 @@ func resultWords(out model.Output) string {
 		return "The handler makes the whole result."
 	case out.Schema == nil:
 		return "The result may be anything."
-	case out.Kind == model.WrappedOutput:
-		words := typeWords(nil)
-		if out.Schema.Properties != nil {
-			words = typeWords(out.Schema.Properties.Value("result"))
-		}
-		if further := fieldWords(out.Schema); len(further) > 1 {
-			return fmt.Sprintf("The result is an object whose `result` is %s with %s.",
-				article(words), sentenceList(further[1:]))
-		}
-		return fmt.Sprintf("The result is an object whose `result` is %s.", article(words))
 	}
-	fields := fieldWords(out.Schema)
-	if len(fields) == 0 {
-		return "The result is an object."
+	words := article(typeWords(out.Schema))
+	if out.Kind == model.ObjectOutput {
+		words = "an object"
 	}
-	return "The result is an object with " + sentenceList(fields) + "."
+	if fields := fieldWords(out.Schema); len(fields) > 0 {
+		words += " with " + sentenceList(fields)
+	}
+	if out.Kind == model.ObjectOutput && len(out.Schema.AnyOf) > 0 {
+		words += ", or null"
+	}
+	return "The result is " + words + "."
 }
 
 // fieldWords names the properties of an object, at any depth, with their types.

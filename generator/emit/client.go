@@ -123,9 +123,9 @@ func writeMethod(f file, s model.Service, t model.Tool) {
 	switch t.Output.Kind {
 	case model.NoOutput:
 		call = "Nothing"
-	case model.ObjectOutput, model.WrappedOutput, model.JSONOutput:
+	case model.ObjectOutput, model.ValueOutput, model.JSONOutput:
 		call = map[model.OutputKind]string{model.ObjectOutput: "Object",
-			model.WrappedOutput: "Value", model.JSONOutput: "JSON"}[t.Output.Kind]
+			model.ValueOutput: "Value", model.JSONOutput: "JSON"}[t.Output.Kind]
 		typ = expr(t.Output.Outside)
 		of = typ
 	case model.TextOutput:

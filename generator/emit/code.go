@@ -14,7 +14,7 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract5_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract6_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
 	p.writeTokens(f)
@@ -233,7 +233,7 @@ func (p *plan) handlerRows(tool model.Tool) []jen.Code {
 // returns writes the rows of the form of a result, unless it is an object.
 func returns(o model.Output) (fields []jen.Code) {
 	form := map[model.OutputKind]string{
-		model.NoOutput: "Nothing", model.WrappedOutput: "Value", model.TextOutput: "Text",
+		model.NoOutput: "Nothing", model.ValueOutput: "Value", model.TextOutput: "Text",
 		model.JSONOutput: "JSON", model.BytesOutput: "Bytes", model.ContentOutput: "Contents",
 		model.SDKOutput: "SDKResult",
 	}[o.Kind]
@@ -357,15 +357,11 @@ func (p *plan) arguments(tool model.Tool) []jen.Code {
 // result is the runtime's func that takes what the handler returns.
 func result(tool model.Tool) string {
 	switch {
-	case tool.Handler.SDK && tool.Output.Kind == model.WrappedOutput:
-		return "NativeWrapped"
 	case tool.Handler.SDK:
 		return "Native"
 	case tool.Output.Kind == model.NoOutput:
 		return "Done"
-	case tool.Output.Kind == model.WrappedOutput:
-		return "Wrapped"
-	case tool.Output.Kind == model.ObjectOutput:
+	case tool.Output.Kind.Structured():
 		return "Structured"
 	}
 	return "Unstructured"

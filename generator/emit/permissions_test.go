@@ -45,8 +45,8 @@ func permissions() testCase {
 				{
 					Name: "nap", Const: "ToolNap", Handler: model.Handler{Name: "Nap"}, Description: "Nap sleeps.", Access: access,
 					Limits: model.Limits{Timeout: half, Isolate: "process", Memory: 512 * model.MiB, Output: 1536 * model.KiB, Rate: model.Rate{Calls: 3, Per: time.Second}},
-					Output: model.Output{Kind: model.WrappedOutput, Type: here("string"), Name: "string",
-						Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}},"required":["result"]}`)},
+					Output: model.Output{Kind: model.ValueOutput, Type: here("string"), Name: "string",
+						Schema: schemaOf(`{"type":"string"}`)},
 				},
 				{
 					Name: "run", Const: "ToolRun", Handler: model.Handler{Name: "Run"}, Description: "Run starts a program.", Access: access,

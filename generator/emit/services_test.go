@@ -84,9 +84,9 @@ func freight() testCase {
 					Description: "Count counts parcels.",
 					Access:      model.Access{Public: true}, Limits: model.Limits{Timeout: half},
 					Input: model.Input{Kind: model.NoInput},
-					Output: model.Output{Kind: model.WrappedOutput, Type: here("int"), Name: "int",
+					Output: model.Output{Kind: model.ValueOutput, Type: here("int"), Name: "int",
 						Schema: schemaOf(
-							`{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}`)},
+							`{"type":"integer"}`)},
 				},
 				{
 					Name: "find", Const: "ToolFind", Title: "Find parcels", Handler: desk("Find"),
@@ -196,10 +196,10 @@ func nameCollisions() testCase {
 						Schema: schemaOf(
 							`{"type":"object","properties":{"in":{"type":"string"},"err":{"type":"array","items":{"type":"object"}}},"required":["in"],"additionalProperties":false}`),
 					},
-					Output: model.Output{Kind: model.WrappedOutput, Type: here("[]string"),
+					Output: model.Output{Kind: model.ValueOutput, Type: here("[]string"),
 						Name: "stringList",
 						Schema: schemaOf(
-							`{"type":"object","properties":{"result":{"type":"array","items":{"type":"string"}}},"required":["result"]}`)},
+							`{"type":"array","items":{"type":"string"}}`)},
 				},
 				{
 					Name: "wait", Const: "ToolWait",
@@ -262,10 +262,10 @@ func relativeRoles() testCase {
 					Access:      model.Access{MinRole: model.Highest},
 					Limits:      model.Limits{Timeout: 30 * time.Second},
 					Input:       in,
-					Output: model.Output{Kind: model.WrappedOutput, Type: here("string"),
+					Output: model.Output{Kind: model.ValueOutput, Type: here("string"),
 						Name: "string",
 						Schema: schemaOf(
-							`{"type":"object","properties":{"result":{"type":"string"}},"required":["result"]}`)},
+							`{"type":"string"}`)},
 				},
 			},
 			Scope:   []string{"Echo", "Shout", "Words"},

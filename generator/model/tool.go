@@ -200,9 +200,9 @@ type Param struct {
 type OutputKind int
 
 const (
-	NoOutput      OutputKind = iota // the handler returns an error alone
-	ObjectOutput                    // the result is a JSON object
-	WrappedOutput                   // anything else, sent as {"result": …}
+	NoOutput     OutputKind = iota // the handler returns an error alone
+	ObjectOutput                   // the result is a JSON object
+	ValueOutput                    // anything else; MCP versions before 2026-07-28 get {"result": …}
 
 	// The kinds below have no schema, unless the author writes one for a SDKOutput.
 
@@ -214,7 +214,7 @@ const (
 )
 
 // Structured reports whether the server sends results of the kind as structured content.
-func (k OutputKind) Structured() bool { return k == ObjectOutput || k == WrappedOutput }
+func (k OutputKind) Structured() bool { return k == ObjectOutput || k == ValueOutput }
 
 // Output is what a tool returns.
 type Output struct {
@@ -223,8 +223,8 @@ type Output struct {
 	// Outside is Type for the package of the typed client; nil without one.
 	Outside Expr
 	Name    string             // unexported base of generated identifiers, one per type
-	Schema  *jsonschema.Schema // of what is sent, the wrapping included; nil for any
-	// Written and File are as in Input; the text includes the wrapping.
+	Schema  *jsonschema.Schema // nil for any
+	// Written and File are as in Input.
 	Written, File string
 	MIMEType      string // of a BytesOutput
 }

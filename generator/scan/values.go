@@ -175,7 +175,7 @@ func (s *scanner) output(d *annotated.Decl, t *model.Tool, out *types.Var) {
 
 // structured reads a result with a schema.
 func (s *scanner) structured(d *annotated.Decl, t *model.Tool, out *types.Var) {
-	sch, wrapped, problems := s.walker.Output(out.Type())
+	sch, object, problems := s.walker.Output(out.Type())
 	if s.handOutput(d, t, out.Type()) {
 		return
 	}
@@ -184,8 +184,8 @@ func (s *scanner) structured(d *annotated.Decl, t *model.Tool, out *types.Var) {
 		Outside: s.typeForClient(out.Type()), Name: s.base("out ", d, out.Type(), sch, "Result"),
 		Schema: sch,
 	}
-	if wrapped {
-		t.Output.Kind = model.WrappedOutput
+	if !object {
+		t.Output.Kind = model.ValueOutput
 	}
 	for i := range problems {
 		p := &problems[i]
@@ -220,12 +220,6 @@ func (s *scanner) unstructured(d *annotated.Decl, t *model.Tool, typ types.Type)
 		o.Kind = model.SDKOutput
 		if s.hand.output != nil {
 			s.handOutput(d, t, typ)
-			if t.Output.Kind == model.WrappedOutput {
-				s.report(diag.BadSchemaFile, s.hand.output.arg.Pos, s.hand.output.arg.End,
-					`write "type": "object" at the root of the schema`,
-					"%s returns *mcp.CallToolResult, but the schema is not for an object",
-					d)
-			}
 			o, o.Kind = t.Output, model.SDKOutput
 		}
 	case made && s.hand.output != nil:
@@ -277,8 +271,8 @@ func (s *scanner) noMediaType(d *annotated.Decl, o model.Output, done bool) bool
 	return done
 }
 
-// sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
-// made it, so it cannot be wrapped: it is an object, or any if the handler makes the whole result.
+// sdkOutput reads the Out of a handler of go-sdk's shape. It may be any, without a schema, because
+// the handler may make the whole result.
 func (s *scanner) sdkOutput(d *annotated.Decl, t *model.Tool, out *types.Var) {
 	if s.unstructured(d, t, out.Type()) {
 		return
@@ -289,13 +283,6 @@ func (s *scanner) sdkOutput(d *annotated.Decl, t *model.Tool, out *types.Var) {
 		return
 	}
 	s.structured(d, t, out)
-	if t.Output.Kind == model.WrappedOutput {
-		pos, end := placeOf(d, out)
-		s.report(diag.BadShape, pos, end,
-			"return a struct or a map, or write the handler without *mcp.CallToolRequest",
-			"the Out of %s is not a JSON object, and the server does not wrap results of go-sdk's shape",
-			d)
-	}
 }
 
 // placeOf is the position of a parameter or result in the source; for unnamed ones it is that of

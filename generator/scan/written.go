@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/schemafile"
+	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
 // byHand is the schemas of one tool that //mcp:schema names. A nil *byHand has none.
@@ -67,12 +68,6 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	s.files = append(s.files, w.file)
 	s.hiddenInFile(path, text)
 	w.Schema, err = schemafile.Read(text)
-	if err == nil && key == "output" {
-		// The author describes the value; a value that is no object is sent as {"result": …}.
-		object := w.Object
-		w.Schema, err = w.Wrapped()
-		w.Object = object
-	}
 	if err != nil {
 		s.inFile(path, text, err)
 		w.Schema = schemafile.Schema{Object: true}
@@ -177,8 +172,8 @@ func (s *scanner) handOutput(d *annotated.Decl, t *model.Tool, out types.Type) b
 		Outside: s.typeForClient(out), Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known,
 		Written: w.Text, File: w.file,
 	}
-	if !w.Object {
-		t.Output.Kind = model.WrappedOutput
+	if structured.New([]byte(w.Text)).Form == structured.InResult {
+		t.Output.Kind = model.ValueOutput
 	}
 	return true
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
+
 	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
@@ -20,7 +22,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // compile compiles a schema.
 func compile(t *testing.T, s *jsonschema.Schema) testschema.Schema {
 	t.Helper()
-	b := []byte(compact(t, s))
+	return compileText(t, []byte(compact(t, s)))
+}
+
+func compileText(t *testing.T, b []byte) testschema.Schema {
+	t.Helper()
 	compiled, err := testschema.Compile(b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)
@@ -31,15 +37,28 @@ func compile(t *testing.T, s *jsonschema.Schema) testschema.Schema {
 // fit checks what every schema for clients keeps to.
 func fit(t *testing.T, s *jsonschema.Schema) {
 	t.Helper()
-	if s.Type != "object" || s.Ref != "" || s.ID != "" || s.Version != "" || s.Properties == nil {
-		t.Errorf("the root is no plain object: %s", compact(t, s))
-	}
-	var doc any
-	if err := json.Unmarshal([]byte(compact(t, s)), &doc); err != nil {
+	fitText(t, []byte(compact(t, s)))
+}
+
+// fitOutput checks what versions of MCP with sessions get of the schema of a result.
+func fitOutput(t *testing.T, s *jsonschema.Schema) {
+	t.Helper()
+	fitText(t, structured.New([]byte(compact(t, s))).InSessions)
+}
+
+func fitText(t *testing.T, schema []byte) {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal(schema, &doc); err != nil {
 		t.Fatal(err)
 	}
+	if doc["type"] != "object" || doc["$ref"] != nil || doc["$id"] != nil || doc["$schema"] != nil ||
+		doc["properties"] == nil {
+		t.Errorf("the root is no plain object: %s", schema)
+	}
 	defs := map[string]bool{}
-	for name := range s.Definitions {
+	definitions, _ := doc["$defs"].(map[string]any)
+	for name := range definitions {
 		if strings.ContainsAny(name, "/[]*{} ,\"") {
 			t.Errorf("definition %q needs escapes", name)
 		}
@@ -73,7 +92,7 @@ func fit(t *testing.T, s *jsonschema.Schema) {
 			t.Errorf("nothing refers to %s", ref)
 		}
 	}
-	compile(t, s)
+	compileText(t, schema)
 }
 
 // golden compares text with a file of testdata/golden, or writes it under -update.
@@ -127,8 +146,8 @@ func TestInputsOfTheCorpus(t *testing.T) {
 func TestOutputsOfTheCorpus(t *testing.T) {
 	var all strings.Builder
 	cases(t, func(t *testing.T, static types.Type, _ reflect.Type) {
-		s, wrapped, problems := walker(t, "types", source(t)).Output(static)
-		fmt.Fprintf(&all, "== %s wrapped=%t\n", t.Name()[strings.LastIndexByte(t.Name(), '/')+1:], wrapped)
+		s, object, problems := walker(t, "types", source(t)).Output(static)
+		fmt.Fprintf(&all, "== %s object=%t\n", t.Name()[strings.LastIndexByte(t.Name(), '/')+1:], object)
 		if len(problems) > 0 {
 			if s != nil {
 				t.Error("a schema beside problems")
@@ -136,7 +155,7 @@ func TestOutputsOfTheCorpus(t *testing.T) {
 			all.WriteString(problemText(problems))
 			return
 		}
-		fit(t, s)
+		fitOutput(t, s)
 		all.WriteString(encode(t, s) + "\n")
 	})
 	golden(t, "outputs.txt", all.String())

@@ -147,7 +147,7 @@ func (p *pass) inPlace(s *jsonschema.Schema) *jsonschema.Schema {
 		}
 		s = &root
 	}
-	if s.Properties == nil {
+	if s.Properties == nil && s.Type == "object" {
 		s.Properties = jsonschema.NewProperties()
 	}
 	return s

@@ -148,7 +148,7 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 			true,
 			`{"properties":{"L":{"items":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"array"},"M":{"additionalProperties":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"object"},"O":{"type":"boolean"}}`},
 		{"pointer result", "type Root *bool", true,
-			`{"properties":{"result":{"anyOf":[{"type":"boolean"},{"type":"null"}]}},`},
+			`{"anyOf":[{"type":"boolean"},{"type":"null"}]}`},
 		{"enum keys without a source", "type S string\ntype Root struct { M map[S]bool }", false,
 			`"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
 		{"unsigned option",

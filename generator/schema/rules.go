@@ -45,7 +45,7 @@ const (
 	hiddenFields
 	nullResults
 	shapeOnly
-	wrappedResult
+	nullRoot
 	ruleCount
 )
 
@@ -177,8 +177,8 @@ var rules = [ruleCount]Rule{
 		"the Reflector does not tell that a nil pointer or interface is written as null", false, true},
 	shapeOnly: {"shape-only",
 		"limits and defaults are for arguments; results are described by shape", false, true},
-	wrappedResult: {"wrapped-result",
-		`structured content is an object; any other result is sent as {"result": …}`, false, true},
+	nullRoot: {"null-root",
+		"the Reflector ignores a pointer at the root, whose nil is a result of null", false, true},
 }
 
 // ruleSet is the rules that hold for one walk.

@@ -107,8 +107,7 @@ func TestRules(t *testing.T) {
 		shapeOnly: {name: "NumberTags", output: true,
 			with:    `"a":{"type":"integer","examples":[2,3]}`,
 			without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
-		wrappedResult: {name: "Labels", output: true, with: `{"properties":{"result":{"items"`,
-			without: `"properties":{},"type":"array"`},
+		nullRoot: {name: "*Labels", output: true, with: `{"anyOf":[{"items"`},
 	}
 	for r := range ruleCount {
 		t.Run(rules[r].Name, func(t *testing.T) {
@@ -165,6 +164,8 @@ func ruleType(t *testing.T, name string) types.Type {
 		uuid := check(t, "github.com/google/uuid",
 			"package uuid\ntype UUID [16]byte\ntype Holder struct { ID UUID `json:\"id\"` }")
 		return uuid.Scope().Lookup("Holder").Type()
+	case "*Labels":
+		return types.NewPointer(typeOf(t, "types", "Labels"))
 	case "Set[int]":
 		inst, err := types.Instantiate(nil, typeOf(t, "types", "Set"),
 			[]types.Type{types.Typ[types.Int]}, true)

@@ -104,9 +104,9 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 	return p.finish(s), nil
 }
 
-// Output is the schema of a tool's result and whether it has to be wrapped as {"result": …},
-// which the schema then includes. It describes shape only: limits of inputs do not bind results.
-func (w *Walker) Output(t types.Type) (s *jsonschema.Schema, wrapped bool, problems []Problem) {
+// Output is the schema of a tool's result, and whether the result is an object, or an object or
+// null. It describes shape only: limits of inputs do not bind results.
+func (w *Walker) Output(t types.Type) (s *jsonschema.Schema, object bool, problems []Problem) {
 	return w.output(t, outputRules)
 }
 
@@ -115,17 +115,15 @@ func (w *Walker) output(t types.Type, on ruleSet) (*jsonschema.Schema, bool, []P
 	if len(p.problems) > 0 {
 		return nil, false, p.problems
 	}
-	wrapped := !p.isObject(s)
-	if wrapped && on.has(wrappedResult) {
-		if ptr := p.pointee(t); ptr != nil {
-			s = p.orNull(s)
-		}
-		object := p.object()
-		object.Properties.Set("result", p.open(s))
-		object.Required = []string{"result"}
-		s = object
+	object := p.isObject(s)
+	s = p.finish(p.open(s))
+	if on.has(nullRoot) && p.pointee(t) != nil {
+		defs := s.Definitions
+		s.Definitions = nil
+		s = p.orNull(s)
+		s.Definitions = defs
 	}
-	return p.finish(s), wrapped, nil
+	return s, object, nil
 }
 
 // Object is the input schema of a handler with plain parameters, one property each in the

@@ -193,11 +193,11 @@ func TestASchemaThatWouldOutgrowTheLimitKeepsDefinitions(t *testing.T) {
 	if len(s.Definitions) != 30 {
 		t.Errorf("%d definitions", len(s.Definitions))
 	}
-	o, wrapped, problems := w.Output(pkg.Scope().Lookup("L").Type())
-	if len(problems) > 0 || !wrapped {
+	o, object, problems := w.Output(pkg.Scope().Lookup("L").Type())
+	if len(problems) > 0 || object {
 		t.Fatal(problemText(problems))
 	}
-	fit(t, o)
+	fitOutput(t, o)
 }
 
 func TestLimitsOfANamedListBindItsItemsBesideTheReference(t *testing.T) {

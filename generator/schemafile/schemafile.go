@@ -95,34 +95,6 @@ func Read(doc []byte) (Schema, error) {
 	return w, nil
 }
 
-// Wrapped is the schema of {"result": value} for a value that w describes. Definitions move to the
-// root, where their references look for them; other references would point elsewhere and are an
-// error.
-func (w Schema) Wrapped() (Schema, error) {
-	if w.Object {
-		return w, nil
-	}
-	members, err := membersOf([]byte(w.Text))
-	if err != nil {
-		return Schema{}, &Error{0, err.Error(), "fix the schema"}
-	}
-	if ref := foreignRef([]byte(w.Text)); ref != "" {
-		return Schema{}, &Error{0,
-			fmt.Sprintf(
-				"the reference %s changes its target when the server wraps the result as {\"result\": …}",
-				ref),
-			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
-	}
-	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") +
-		`},"required":["result"],"additionalProperties":false`
-	for _, m := range members {
-		if m.name == "$defs" || m.name == "$schema" {
-			text += fmt.Sprintf(",%q:%s", m.name, m.value)
-		}
-	}
-	return Read([]byte(text + "}"))
-}
-
 // location is the address of a schema by hand within the validator. Nothing is loaded from it.
 const location = "mcpgen:///schema"
 
@@ -231,26 +203,6 @@ func exact(doc []byte) error {
 			return &Error{int(decoder.InputOffset()) - len(n),
 				fmt.Sprintf("the number %s %s", n, schema.Inexact),
 				"write a number in the range, or describe the value as a string"}
-		}
-	}
-}
-
-// foreignRef finds a $ref, $dynamicRef or anchor that a move of the root would break.
-func foreignRef(doc []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	key := ""
-	for {
-		t, err := decoder.Token()
-		if err != nil {
-			return ""
-		}
-		text, ok := t.(string)
-		if ok && key != "" && !strings.HasPrefix(text, "#/$defs/") {
-			return text
-		}
-		key = ""
-		if ok && (text == "$ref" || text == "$dynamicRef") {
-			key = text
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/document"
+	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
 // Diff writes how the tools of one list differ from those of another, one line per difference, and
@@ -120,6 +121,9 @@ func schemas(before, after json.RawMessage, change func(format string, args ...a
 	case after == nil:
 		change(" schema removed")
 		return nil
+	}
+	if a, b := structured.New(before), structured.New(after); a.Form != b.Form {
+		before, after = a.InSessions, b.InSessions // lists of two versions of MCP
 	}
 	old, err := properties(before)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:b5cc7402ffc4d1b6067163df76e64e6f",
-		Code:   "2:d8e0627467f7391e47c92a4abba1af4b",
+		Code:   "2:8475a5a7ba04bd21f4df7dde47f48380",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

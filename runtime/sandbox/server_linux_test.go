@@ -56,7 +56,7 @@ func isolated(names map[string]string, l toolset.Limits,
 			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l,
 			Isolate: handler,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				return toolset.Wrapped(call.Isolated(ctx))
+				return toolset.Structured(call.Isolated(ctx))
 			},
 		})
 	}
@@ -68,7 +68,7 @@ func isolated(names map[string]string, l toolset.Limits,
 			if err != nil {
 				return toolset.Result{}, err
 			}
-			return toolset.Wrapped(len(space.Variables()), nil)
+			return toolset.Structured(len(space.Variables()), nil)
 		},
 	})
 	return toolset.NewToolset(g)

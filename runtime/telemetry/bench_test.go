@@ -81,7 +81,7 @@ func newCaller(b *testing.B, opts runtime.Options) *caller {
 		Table: access.Table{Rules: []access.Rule{{Tool: "get", Authenticated: true}}},
 		Tools: []toolset.Tool{{Name: "get", Input: `{"type":"object"}`,
 			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Wrapped("done", nil)
+				return toolset.Structured("done", nil)
 			}}},
 	}))
 	if err != nil {

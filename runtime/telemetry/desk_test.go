@@ -113,7 +113,7 @@ func desk(seen func(context.Context)) toolset.Toolset {
 			return toolset.Done(err)
 		},
 		"apart": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped(call.Isolated(ctx))
+			return toolset.Structured(call.Isolated(ctx))
 		},
 		"fails": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(errors.New("hunter2"))

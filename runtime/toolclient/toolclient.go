@@ -107,12 +107,20 @@ func Object[T any](ctx context.Context, c Client, tool string, in any) (T, error
 	return read[T](ctx, c, tool, in, structured)
 }
 
-// Value calls a tool whose structured content is {"result": T}.
+// Value calls a tool whose structured content is a T in MCP 2026-07-28, and {"result": T} before.
 func Value[T any](ctx context.Context, c Client, tool string, in any) (T, error) {
-	wrapped, err := read[struct {
-		Result T `json:"result"`
-	}](ctx, c, tool, in, structured)
-	return wrapped.Result, err
+	return read[T](ctx, c, tool, in, func(result *mcp.CallToolResult) ([]byte, error) {
+		content, err := structured(result)
+		// Every result of 2026-07-28 names the server.
+		if _, natural := result.Meta[mcp.MetaKeyServerInfo]; natural || err != nil {
+			return content, err
+		}
+		var wrapped struct{ Result json.RawMessage }
+		if err := json.Unmarshal(content, &wrapped); err != nil {
+			return nil, err
+		}
+		return wrapped.Result, nil
+	})
 }
 
 // JSON calls a tool that returns a T as JSON in a text.
@@ -187,10 +195,13 @@ func read[T any](ctx context.Context, c Client, tool string, in any,
 // structured returns the structured content as JSON. Servers also send it as text, which has the
 // digits that numbers beyond 2^53 lose in go-sdk's any.
 func structured(result *mcp.CallToolResult) ([]byte, error) {
-	if result.StructuredContent == nil {
+	exact, err := text(result)
+	switch {
+	case result.StructuredContent == nil && string(exact) == "null": // go-sdk drops it
+		return exact, nil
+	case result.StructuredContent == nil:
 		return nil, errors.New("it has no structured content")
-	}
-	if exact, err := text(result); err == nil {
+	case err == nil:
 		var value any
 		if json.Unmarshal(exact, &value) == nil &&
 			reflect.DeepEqual(value, result.StructuredContent) {

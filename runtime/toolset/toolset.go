@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract5_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract6_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name is the cure: run go
 // generate.
-const Contract5_RunGoGenerate = 5
+const Contract6_RunGoGenerate = 6
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
 // with the type that mcpgen read. After a change of the source it does not compile, and the
@@ -202,7 +202,7 @@ type Form int
 // The forms.
 const (
 	Object  Form = iota // a JSON object
-	Value               // any other JSON; the server sends it as {"result": …}
+	Value               // any other JSON; MCP versions before 2026-07-28 get it as {"result": …}
 	Nothing             // the handler returns an error only
 
 	// The forms below have no structured content, unless the handler makes it.
@@ -231,25 +231,15 @@ type Result struct {
 	Native any  // the *mcp.CallToolResult of such a handler, or nil
 	Out    any  // the structured content
 	HasOut bool // Out is set, possibly to nil
-	// Wrapped makes the server send Out as {"result": Out}. It is set if Out is not a JSON object.
-	Wrapped bool
 }
 
-// Structured returns a result whose structured content is a JSON object.
+// Structured returns a result with structured content.
 //
 // It is not inlined: a copy in the closure of each tool slows down the compiler noticeably.
 //
 //go:noinline
 func Structured(out any, err error) (Result, error) {
 	return Result{Out: out, HasOut: true}, err
-}
-
-// Wrapped returns a result whose structured content is not a JSON object. The server sends it as
-// {"result": …}.
-//
-//go:noinline
-func Wrapped(out any, err error) (Result, error) {
-	return Result{Out: out, HasOut: true, Wrapped: true}, err
 }
 
 // Unstructured returns a result of the form that Returns of the tool names.
@@ -265,12 +255,4 @@ func Done(err error) (Result, error) { return Result{}, err }
 //go:noinline
 func Native(res, out any, err error) (Result, error) {
 	return Result{SDK: true, Native: res, Out: out, HasOut: out != nil}, err
-}
-
-// NativeWrapped is like [Native], for an output that is not a JSON object. The server sends it as
-// {"result": …}.
-//
-//go:noinline
-func NativeWrapped(res, out any, err error) (Result, error) {
-	return Result{SDK: true, Native: res, Out: out, HasOut: true, Wrapped: true}, err
 }

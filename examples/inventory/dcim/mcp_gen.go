@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -62,7 +62,7 @@ const (
 func Toolset(inventory *Inventory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Manifest: "sha256:80d4bb7046450c3fd509d5870168d0a506927b229791e8ca84ce28363b6d0858",
+		Manifest: "sha256:37ea03ae376dbec6fc676c47a95f96b643aba3c13e1bc25ba0182aca28a5694c",
 		Server:   toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -797,9 +797,9 @@ const (
 	recordSchema               = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is its zone."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is its type.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"One DNS record."}`
 	addressSchema              = `{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, or \"\"."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"One address that is in use."}`
 	reportSchema               = `{"properties":{"devices":{"type":"integer","description":"Devices, Records and Addresses are how many there are."},"records":{"type":"integer"},"addresses":{"type":"integer"},"unnamed":{"items":{"type":"string"},"type":"array","description":"Unnamed are the addresses of DNS records that no device has."}},"additionalProperties":false,"type":"object","required":["devices","records","addresses","unnamed"],"description":"Report is what [Inventory.CheckReferences] found."}`
-	deviceListResultSchema     = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is its location."},"role":{"type":"string","description":"Role is its function."},"status":{"type":"string","description":"Status is its state.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"One device."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	recordListResultSchema     = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is its zone."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is its type.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"One DNS record."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	addressListResultSchema    = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, or \"\"."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"One address that is in use."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	deviceListResultSchema     = `{"items":{"properties":{"name":{"type":"string","description":"Name is unique."},"site":{"type":"string","description":"Site is its location."},"role":{"type":"string","description":"Role is its function."},"status":{"type":"string","description":"Status is its state.","examples":["active","planned","offline"]}},"additionalProperties":false,"type":"object","required":["name","site","role","status"],"description":"One device."},"type":"array"}`
+	recordListResultSchema     = `{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"zone":{"type":"string","description":"Zone is its zone."},"name":{"type":"string","description":"Name is its name within the zone."},"type":{"type":"string","description":"Type is its type.","examples":["A","AAAA","CNAME"]},"value":{"type":"string","description":"Value is the address or the name that it points to."}},"additionalProperties":false,"type":"object","required":["id","zone","name","type","value"],"description":"One DNS record."},"type":"array"}`
+	addressListResultSchema    = `{"items":{"properties":{"id":{"type":"integer","description":"ID is its number."},"address":{"type":"string","description":"Address is the address itself."},"device":{"type":"string","description":"Device is the name of the device that has it, or \"\"."}},"additionalProperties":false,"type":"object","required":["id","address","device"],"description":"One address that is in use."},"type":"array"}`
 	factsSchema                = `{"properties":{"vendor":{"type":"string","description":"Vendor is the manufacturer."},"model":{"type":"string","description":"Model is the name of the model."},"osVersion":{"type":"string","description":"OSVersion is the version of its operating system."},"uptime":{"type":"integer","description":"Uptime is the time since its start, in seconds."}},"additionalProperties":false,"type":"object","required":["vendor","model","osVersion","uptime"],"description":"Facts are facts that a device reports."}`
 )
 

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:227d8285385d66a0854e2c6524c607a1",
-		Code:   "2:197539f87fbc820c9159bcba6c43daa9",
+		Code:   "2:e26fee7eca76647a6892dbe8cd96fa35",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -51,7 +51,7 @@ const (
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/team/directory",
-		Manifest: "sha256:35499363a93cdd78ab1479b4d467364b1a300971d9ae22d7da0364e9e6889899",
+		Manifest: "sha256:e091c85cdf3f00b7266b8d78fe3a7ea6c7e8d8af5ec76ac7f5f7098569ae6939",
 		Server:   toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -405,7 +405,7 @@ const (
 	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"The rank of a person in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
 	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."}`
-	personListResultSchema       = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	personListResultSchema       = `{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."},"type":"array"}`
 	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is the number of entries."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"Has public facts."}`
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -37,7 +37,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/workspace/desk",
-		Manifest: "sha256:720dbb028869dd7cd5bf9669d2d0b21f1f5a5623a100cf784c5f7348bead1057",
+		Manifest: "sha256:8b804822b909d673940af8a818526ee75416771935250758c82b5f4cb85214e8",
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Agent", "Operator"},
@@ -90,7 +90,7 @@ func Toolset() toolset.Toolset {
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Wrapped(ListFiles(ctx, in.Path))
+					return toolset.Structured(ListFiles(ctx, in.Path))
 				},
 			},
 			{
@@ -111,7 +111,7 @@ func Toolset() toolset.Toolset {
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Wrapped(ReadFile(ctx, in.Path))
+					return toolset.Structured(ReadFile(ctx, in.Path))
 				},
 			},
 			{
@@ -269,8 +269,8 @@ const (
 	runCommandInputSchema = `{"properties":{"argv":{"items":{"type":"string"},"type":"array","description":"A program and its arguments, each an item of its own; no shell reads them."}},"additionalProperties":false,"type":"object","required":["argv"]}`
 	writeFileInputSchema  = `{"properties":{"path":{"type":"string","description":"A path below a named root, with the root's name first, as in docs/plan.md."},"text":{"type":"string","maxLength":1048576}},"additionalProperties":false,"type":"object","required":["path","text"]}`
 	pageSchema            = `{"properties":{"status":{"type":"integer"},"type":{"type":"string"},"text":{"type":"string","description":"Text is the start of the page, at most 256 KiB."}},"additionalProperties":false,"type":"object","required":["status","type","text"],"description":"The response of a web server."}`
-	entryListResultSchema = `{"properties":{"result":{"items":{"properties":{"name":{"type":"string"},"dir":{"type":"boolean"}},"additionalProperties":false,"type":"object","required":["name"],"description":"A file or a directory in another."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	stringResultSchema    = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	entryListResultSchema = `{"items":{"properties":{"name":{"type":"string"},"dir":{"type":"boolean"}},"additionalProperties":false,"type":"object","required":["name"],"description":"A file or a directory in another."},"type":"array"}`
+	stringResultSchema    = `{"type":"string"}`
 	ranSchema             = `{"properties":{"output":{"type":"string","description":"Output is its standard output and standard error."},"code":{"type":"integer","description":"Code is its exit code."}},"additionalProperties":false,"type":"object","required":["output","code"],"description":"The result of a command."}`
 	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the path of the file, without symbolic links."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"The result of WriteFile."}`
 )

@@ -82,6 +82,8 @@ func (c *Catalogs) Declared() []catalog.Found {
 type Filter struct {
 	In   *access.Set // nil leaves all
 	Note string      // for the client
+	// Sessions is whether the client's version is before 2026-07-28.
+	Sessions bool
 	// Adopted holds what an adopted server lists to the client; nil without one. Rules and In apply
 	// to it as well.
 	Adopted *AdoptedItems

@@ -3,12 +3,14 @@ package discovery
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync/atomic"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -18,6 +20,7 @@ import (
 type Lists struct {
 	ListsConfig
 	tools     *list[mcp.Tool]
+	older     *list[mcp.Tool] // as versions before 2026-07-28 have them; may be tools
 	prompts   *list[mcp.Prompt]
 	resources *list[mcp.Resource]
 	templates *list[mcp.ResourceTemplate]
@@ -41,6 +44,10 @@ func NewLists(c ListsConfig) *Lists {
 	l.tools = newList(l, access.Tools, 0, ownTool)
 	if len(c.Policy.Table.Values) > 0 {
 		l.tools.narrow = narrow
+	}
+	l.tools.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, false) }
+	if l.older = l.tools; l.Adopted != nil {
+		l.older = inSessions(l, l.tools)
 	}
 	l.prompts = newList(l, access.Prompts, 1, func(p *mcp.Prompt) {
 		p.Arguments = slices.Clone(p.Arguments)
@@ -73,10 +80,79 @@ func (a *AdoptedItems) items() Items {
 }
 
 // AddTool adds a tool if it has a rule. So do the other methods for their items.
-func (l *Lists) AddTool(t *mcp.Tool)                 { l.tools.add(t.Name, t) }
+func (l *Lists) AddTool(t *mcp.Tool) {
+	if l.older == l.tools && withOutput(t, true) != t {
+		l.older = inSessions(l, l.tools)
+	}
+	if l.older != l.tools {
+		l.older.add(t.Name, t)
+	}
+	l.tools.add(t.Name, t)
+}
+
+// inSessions returns a list with the same tools as versions with sessions have them.
+func inSessions(l *Lists, of *list[mcp.Tool]) *list[mcp.Tool] {
+	older := newList(l, access.Tools, 0, of.own)
+	older.narrow, older.items, older.json = of.narrow, maps.Clone(of.items), maps.Clone(of.json)
+	older.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, true) }
+	return older
+}
+
+// withOutput returns a tool with its output schema as some versions have it: itself, or a copy.
+func withOutput(t *mcp.Tool, sessions bool) *mcp.Tool {
+	schema := outputOf(t)
+	switch {
+	case schema.Form == structured.AsObject, schema.Form == structured.ByValue:
+		return t
+	case sessions:
+		schema.Natural = schema.InSessions
+	}
+	shown := *t
+	shown.OutputSchema = schema.Natural
+	return &shown
+}
+
+// OutputForm returns how versions with sessions have the results of a tool of an adopted server.
+func OutputForm(t *mcp.Tool) structured.Form { return outputOf(t).Form }
+
+// outputOf returns the output schema of a tool. The form is ByValue for none, and for one that
+// cannot be encoded.
+func outputOf(t *mcp.Tool) (schema structured.Schema) {
+	var text []byte
+	switch s := t.OutputSchema.(type) {
+	case nil:
+		return schema
+	case *jsonschema.Schema:
+		if s == nil || s.Type == "object" {
+			return structured.Schema{Form: structured.AsObject}
+		}
+	case map[string]any:
+		if s["type"] == "object" {
+			return structured.Schema{Form: structured.AsObject}
+		}
+	case json.RawMessage:
+		text = s
+	}
+	defer func() { _ = recover() }() // of a method of the adopted server's
+	if text == nil {
+		var err error
+		if text, err = wire.Marshal(t.OutputSchema); err != nil {
+			return schema
+		}
+	}
+	return wire.OutputSchema(text)
+}
+
 func (l *Lists) AddPrompt(p *mcp.Prompt)             { l.prompts.add(p.Name, p) }
 func (l *Lists) AddResource(r *mcp.Resource)         { l.resources.add(r.URI, r) }
 func (l *Lists) AddTemplate(t *mcp.ResourceTemplate) { l.templates.add(t.URITemplate, t) }
+
+func (l *Lists) toolsFor(f Filter) *list[mcp.Tool] {
+	if f.Sessions {
+		return l.older
+	}
+	return l.tools
+}
 
 // Result returns the result of a list request. ok is false for another request.
 func (l *Lists) Result(p access.Principal, f Filter,
@@ -85,7 +161,7 @@ func (l *Lists) Result(p access.Principal, f Filter,
 	case *mcp.ListToolsParams:
 		list, r := &mcp.ListToolsResult{}, cmp.Or(r, &mcp.ListToolsParams{})
 		list.TTLMs = l.TTLMs
-		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, f.Adopted.items().Tools, r.Cursor)
+		list.Tools, list.NextCursor, err = l.toolsFor(f).page(p, f.In, f.Adopted.items().Tools, r.Cursor)
 		if f.Note != "" {
 			list.Meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
@@ -126,7 +202,7 @@ func (l *Lists) Encode(p access.Principal, f Filter,
 		if f.Note != "" {
 			meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}
-		return l.tools.encode("tools", p, f.In, f.Adopted.items().Tools,
+		return l.toolsFor(f).encode("tools", p, f.In, f.Adopted.items().Tools,
 			cmp.Or(r, &mcp.ListToolsParams{}).Cursor, meta)
 	case *mcp.ListPromptsParams:
 		cursor := cmp.Or(r, &mcp.ListPromptsParams{}).Cursor

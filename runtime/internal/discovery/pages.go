@@ -44,6 +44,7 @@ type list[T any] struct {
 	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
 	// list has values with rules.
 	narrow func(*T, []access.Choice) *T
+	shown  func(*T) *T   // returns an item as the versions of the list have it; nil for itself
 	items  map[string]*T // by the names of their rules
 	json   map[*T][]byte // the items, encoded; without those that cannot be
 
@@ -74,6 +75,9 @@ func newList[T any](l *Lists, k access.Kind, mark byte, own func(*T)) *list[T] {
 // add adds an item. Nobody may use an item without a rule, so that it stays out of the list.
 func (l *list[T]) add(name string, item *T) {
 	if _, ok := l.Policy.Table.Of(l.kind).Tool(name); ok {
+		if l.shown != nil {
+			item = l.shown(item)
+		}
 		l.items[name] = item
 		if text, err := wire.Marshal(item); err == nil {
 			l.json[item] = text
@@ -143,7 +147,9 @@ func (l *list[T]) view(p access.Principal, set access.Set, now map[string]*T) *v
 	for _, name := range set.Names() {
 		item, text := l.item(p, name)
 		if now != nil && l.isAdopted(name) {
-			item, text = now[name], nil
+			if item, text = now[name], nil; item != nil && l.shown != nil {
+				item = l.shown(item)
+			}
 		}
 		if item != nil { // resources and templates share one table
 			v.items = append(v.items, item)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -23,7 +24,13 @@ func (g *Guard) encode(next Next) Next {
 			return Answer{}, nil
 		}
 		if a.Encoded == nil {
-			a.Encoded, err = wire.EncodeResult(g.declared(ctx, m, a.Result))
+			res := g.declared(ctx, m, a.Result)
+			if m.HasSessions() {
+				res, err = wire.InSession(res, structured.ByValue)
+			}
+			if err == nil {
+				a.Encoded, err = wire.EncodeResult(res)
+			}
 		}
 		if err == nil && !m.HasSessions() && m.Method == "server/discover" {
 			a.Encoded.Identify(g.discover)

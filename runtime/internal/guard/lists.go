@@ -53,6 +53,7 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 
 // listResult returns the result of a list by the table.
 func (g *Guard) listResult(m *Message) (a Answer, err error) {
+	m.Filter.Sessions = m.HasSessions()
 	encoded := false
 	if a.Encoded, encoded, err = g.Lists.Encode(m.Principal, m.Filter, m.Params); !encoded {
 		a.Result, _, err = g.Lists.Result(m.Principal, m.Filter, m.Params)

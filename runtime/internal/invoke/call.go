@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -153,7 +154,9 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		return c.failed(ctx, err)
 	}
 	out, err := c.result(made)
-	if errors.As(err, new(wire.NotDeclared)) {
+	if errors.Is(err, structured.ErrNull) {
+		return c.failed(ctx, fmt.Errorf("tool %s returned %w", c.name, err))
+	} else if errors.As(err, new(wire.NotDeclared)) {
 		return c.failed(ctx, err)
 	} else if err != nil {
 		return c.failed(ctx, c.crash(ctx, notSendable, err))
@@ -176,7 +179,7 @@ func callOf(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result,
 		if t.Returns == toolset.Nothing {
 			return toolset.Done(err)
 		}
-		return toolset.Result{Out: out, HasOut: true, Wrapped: t.Returns == toolset.Value}, err
+		return toolset.Result{Out: out, HasOut: true}, err
 	}
 }
 
@@ -192,21 +195,17 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	if made.Native != nil && !isNative {
 		return out, fmt.Errorf("a result of type %T", made.Native)
 	}
-	if made.HasOut && (res == nil || res.InputRequests == nil) {
+	// A handler of go-sdk's shape may make its whole result itself, and return nil beside it.
+	without := made.SDK && request.IsNil(made.Out) &&
+		(c.tool.output == nil || c.tool.form == structured.AsObject || res != nil && res.IsError)
+	if made.HasOut && !without && (res == nil || res.InputRequests == nil) {
 		switch form := c.tool.Returns; form {
 		case toolset.Contents, toolset.SDKResult, toolset.Bytes:
 			res, err = c.contents(made.Out)
 		case toolset.Text, toolset.JSON:
 			out.Content, err = textOf(form, made)
 		default:
-			out.Content, err = wire.EncodeContent(made.Out, made.Wrapped, c.tool.output)
-			if err == nil && !made.SDK && out.Content.JSON[0] != '{' {
-				err = errors.New(
-					"structured content that is not an object: return a value, not a nil pointer")
-			}
-		}
-		if err == nil && made.SDK && out.Content != nil && string(out.Content.JSON) == "null" {
-			out.Content = nil
+			out.Content, err = wire.EncodeContent(made.Out, c.tool.output, c.form())
 		}
 	}
 	switch {
@@ -226,6 +225,14 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 		out.Failure = audit.Errored
 	}
 	return out, err
+}
+
+// form returns how the version of the call has the structured content.
+func (c *call) form() structured.Form {
+	if c.info.HasSessions() {
+		return c.tool.form
+	}
+	return c.tool.form.Stateless()
 }
 
 // native returns a copy of a result that the handler made itself, with its encoded output.
@@ -254,9 +261,15 @@ func (c *call) native(res mcp.CallToolResult,
 	if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return request.IsNil(c) }) {
 		return nil, errors.New("a nil content: remove it")
 	}
-	// go-sdk would marshal the handler's own values outside of any recover.
-	_, err = wire.EncodeResult(&res)
-	return &res, err
+	whole := mcp.Result(&res)
+	if c.info.HasSessions() {
+		whole, err = wire.InSession(whole, c.tool.form)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = wire.EncodeResult(whole) // here, where values that marshal themselves may hang
+	return whole.(*mcp.CallToolResult), err
 }
 
 // checkOutput compares a result with the tool's limit on output.

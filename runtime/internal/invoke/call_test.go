@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -24,10 +25,10 @@ func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 	r, _ := newRunner(t)
 	tool := newTool(t, toolset.Tool{},
 		func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped(string(call.Arguments), nil)
+			return toolset.Structured(string(call.Arguments), nil)
 		})
 	for sent, want := range map[string]string{"": `{}`, "null": `{}`, `{"a": 1}`: `{\"a\": 1}`} {
-		if got, _, _ := called(r, tool, sent); got != `{"result":"`+want+`"}` {
+		if got, _, _ := called(r, tool, sent); got != `"`+want+`"` {
 			t.Errorf("%q: %s", sent, got)
 		}
 	}
@@ -42,13 +43,13 @@ func testAdvice(t *testing.T) {
 		handle handler
 		want   string
 	}{
-		"a result": {returns(toolset.Wrapped(1, nil)), `{"result":1}+hint`},
+		"a result": {returns(toolset.Structured(1, nil)), `1+hint`},
 		"an error": {returns(toolset.Done(errors.New("no"))), `!no+hint`},
 		"a timeout": {func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
 			return toolset.Done(ctx.Err())
 		}, `!timed out after 500ms+hint`},
-		"too much output": {returns(toolset.Wrapped(strings.Repeat("x", 200), nil)),
+		"too much output": {returns(toolset.Structured(strings.Repeat("x", 200), nil)),
 			`!the tool reached its limit on output (100 bytes): request less+hint`},
 		"a panic": {func(context.Context, toolset.Call) (toolset.Result, error) { panic("!") },
 			`!internal error`},
@@ -90,7 +91,7 @@ func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
 			r, _ := newRunner(t)
 			r.Unread = unread
 			tool := newTool(t, toolset.Tool{},
-				returns(toolset.Wrapped(json.RawMessage(`"`+out+`"`), nil)))
+				returns(toolset.Structured(json.RawMessage(`"`+out+`"`), nil)))
 			res, report, err := r.Tool(t.Context(), message(r, member), tool,
 				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if err != nil {
@@ -109,7 +110,7 @@ func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
 func TestOutputBeyondTheLimitIsAnError(t *testing.T) {
 	for name, result := range map[string]func(size int) (toolset.Result, error){
 		"a result": func(size int) (toolset.Result, error) {
-			return toolset.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
+			return toolset.Structured(strings.Repeat("x", size-len(`""`)), nil)
 		},
 		"a content": func(size int) (toolset.Result, error) {
 			size -= len(`{"content":[{"type":"text","text":""}]}`)
@@ -139,9 +140,73 @@ func TestOutputBeyondTheLimitIsAnError(t *testing.T) {
 	}
 }
 
+// TestStructuredContentIsThatOfItsVersion calls tools in a version without sessions and in one with
+// sessions (SEP-2106).
+func TestStructuredContentIsThatOfItsVersion(t *testing.T) {
+	type person struct {
+		Name string `json:"name"`
+	}
+	const (
+		object  = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+		orNull  = `{"anyOf":[` + object + `,{"type":"null"}]}`
+		nothing = "!tool t returned a nil result, which clients of MCP versions before 2026-07-28 cannot receive"
+		crash   = "!internal error"
+	)
+	whole := func(content any) *mcp.CallToolResult {
+		return &mcp.CallToolResult{StructuredContent: content, Content: []mcp.Content{
+			&mcp.TextContent{Text: "own"}}}
+	}
+	for name, test := range map[string]struct {
+		output          string
+		handle          handler
+		want, inSession string
+	}{
+		"an object":          {object, returns(toolset.Structured(person{"a"}, nil)), `{"name":"a"}`, `{"name":"a"}`},
+		"a list":             {`{"type":"array"}`, returns(toolset.Structured([]int{1}, nil)), `[1]`, `{"result":[1]}`},
+		"a nil list":         {`{"type":"array"}`, returns(toolset.Structured([]int(nil), nil)), `[]`, `{"result":[]}`},
+		"a text":             {`{"type":"string"}`, returns(toolset.Structured("a", nil)), `"a"`, `{"result":"a"}`},
+		"an enum":            {`{"type":["string","null"]}`, returns(toolset.Structured("a", nil)), `"a"`, `{"result":"a"}`},
+		"anything":           {`{}`, returns(toolset.Structured(person{"a"}, nil)), `{"name":"a"}`, `{"result":{"name":"a"}}`},
+		"anything, as null":  {`{}`, returns(toolset.Structured(nil, nil)), `null`, `{"result":null}`},
+		"a pointer":          {orNull, returns(toolset.Structured(&person{"a"}, nil)), `{"name":"a"}`, `{"name":"a"}`},
+		"a nil pointer":      {orNull, returns(toolset.Structured((*person)(nil), nil)), `null`, nothing},
+		"nil for an object":  {object, returns(toolset.Structured((*person)(nil), nil)), crash, crash},
+		"no schema":          {``, returns(toolset.Structured([]int{1}, nil)), `[1]`, `{"result":[1]}`},
+		"a native list":      {`{"type":"array"}`, returns(toolset.Native(nil, []int{1}, nil)), `[1]`, `{"result":[1]}`},
+		"a native pointer":   {orNull, returns(toolset.Native(nil, (*person)(nil), nil)), `null`, nothing},
+		"a native object":    {object, returns(toolset.Native(whole(nil), (*person)(nil), nil)), `own`, `own`},
+		"a result by hand":   {`{"type":"array"}`, returns(toolset.Native(whole([]int{1}), nil, nil)), `[1]own`, `{"result":[1]}own`},
+		"a null by hand":     {orNull, returns(toolset.Native(whole(json.RawMessage("null")), nil, nil)), `nullown`, nothing},
+		"an object by hand":  {`{}`, returns(toolset.Native(whole(person{"a"}), nil, nil)), `{"name":"a"}own`, `{"result":{"name":"a"}}own`},
+		"without any schema": {``, returns(toolset.Native(whole(person{"a"}), nil, nil)), `{"name":"a"}own`, `{"name":"a"}own`},
+	} {
+		for version, want := range map[string]string{
+			request.Stateless: test.want, request.NewestWithSessions: test.inSession} {
+			r, _ := newRunner(t)
+			tool := newTool(t, toolset.Tool{Output: test.output}, test.handle)
+			info := message(r, member)
+			info.Version = version
+			res, _, err := r.Tool(t.Context(), info, tool,
+				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := text(res)
+			if content, err := wire.Marshal(res.StructuredContent); err != nil {
+				t.Fatal(err)
+			} else if structured := string(content); res.StructuredContent != nil && got != structured {
+				got = structured + got
+			}
+			if got != want {
+				t.Errorf("%s in %s: %s, want %s", name, version, got, want)
+			}
+		}
+	}
+}
+
 func TestOutputsAreNormalizedBySchema(t *testing.T) {
 	const (
-		list   = `{"type":"object","properties":{"result":{"type":"array"}},"required":["result"]}`
+		list   = `{"type":"array"}`
 		person = `{"type":"object","properties":{"tags":{"type":"array"}},"required":["tags"]}`
 	)
 	type tagged struct {
@@ -159,14 +224,12 @@ func TestOutputsAreNormalizedBySchema(t *testing.T) {
 			`{"tags":["x"]}`, ""},
 		"a nil slice":   {person, returns(toolset.Structured(&tagged{}, nil)), `{"tags":[]}`, ""},
 		"its own value": {person, returns(toolset.Structured(mine, nil)), `{"tags":[]}`, ""},
-		"a nil list":    {list, returns(toolset.Wrapped([]string(nil), nil)), `{"result":[]}`, ""},
-		"text of HTML":  {``, returns(toolset.Wrapped("<&>", nil)), `{"result":"<&>"}`, ""},
+		"a nil list":    {list, returns(toolset.Structured([]string(nil), nil)), `[]`, ""},
+		"text of HTML":  {``, returns(toolset.Structured("<&>", nil)), `"<&>"`, ""},
 		"nothing":       {``, returns(toolset.Done(nil)), ``, ""},
-		"a native list": {list, returns(toolset.NativeWrapped(nil, []string(nil), nil)),
-			`{"result":[]}`,
-			""},
-		"native":      {person, returns(toolset.Native(nil, tagged{}, nil)), `{"tags":[]}`, ""},
-		"native null": {``, returns(toolset.Native(nil, (*tagged)(nil), nil)), ``, ""},
+		"a native list": {list, returns(toolset.Native(nil, []string(nil), nil)), `[]`, ""},
+		"native":        {person, returns(toolset.Native(nil, tagged{}, nil)), `{"tags":[]}`, ""},
+		"native null":   {``, returns(toolset.Native(nil, (*tagged)(nil), nil)), ``, ""},
 		"with content": {person, returns(toolset.Native(spoken, tagged{}, nil)), `{"tags":[]}`,
 			"spoken"},
 	} {

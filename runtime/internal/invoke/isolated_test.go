@@ -86,7 +86,7 @@ func apart(t testing.TB, tool toolset.Tool) *Tool {
 				return toolset.Result{}, err
 			}
 		}
-		return toolset.Wrapped(call.Isolated(ctx))
+		return toolset.Structured(call.Isolated(ctx))
 	})
 }
 
@@ -153,7 +153,7 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 		apart(t,
 			toolset.Tool{Allow: everyFamily, Timeout: 7 * time.Second,
 				Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}), `{"n":1}`)
-	if got != `{"result":"true docs/a [echo x] m"}+hint` || err != nil || report.Failure != "" ||
+	if got != `"true docs/a [echo x] m"+hint` || err != nil || report.Failure != "" ||
 		len(report.Grants) != 4 {
 		t.Errorf("%s %+v %v", got, report, err)
 	}
@@ -187,7 +187,7 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		logged string
 		killed bool
 	}{
-		"a result": {`"fine"`, nil, `{"result":"fine"}`, "", "", "", false},
+		"a result": {`"fine"`, nil, `"fine"`, "", "", "", false},
 		"its own error": {"", words("no such thing"), "!no such thing", audit.Errored, "", "",
 			false},
 		"a limit": {"", limited("memory"), "!the tool reached its limit on memory",
@@ -245,7 +245,7 @@ func TestIsolatedCallNeedsASandboxAndADecision(t *testing.T) {
 	r, _ = isolating(t, &box{})
 	tool := newTool(t, toolset.Tool{Allow: reading, Isolate: "x"},
 		func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped(call.Isolated(ctx))
+			return toolset.Structured(call.Isolated(ctx))
 		})
 	const unchecked = "!the permissions of the call were not checked: run go generate"
 	if got, _, _ := called(r, tool, `{}`); got != unchecked {
@@ -288,7 +288,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 		}})
 	tool := newTool(t, toolset.Tool{Isolate: "x"},
 		func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			return toolset.Wrapped(call.Isolated(capability.WithConstraints(ctx,
+			return toolset.Structured(call.Isolated(capability.WithConstraints(ctx,
 				[]capability.Constraint{one})))
 		})
 	called(r, tool, `{}`)

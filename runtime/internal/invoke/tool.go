@@ -12,10 +12,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -26,17 +28,23 @@ type Tool struct {
 	Headers Headers   // that it binds to arguments
 
 	output   *decode.Shape     // nil without an output schema
+	form     structured.Form   // of the structured content
 	lenient  *decode.Lenient   // nil for strict arguments
 	ruled    []string          // the arguments whose values have rules, sorted
 	defaults map[string]string // of the arguments whose values have rules, where they have one
 }
 
 // Schemas holds the parsed output schemas of a server's tools, which tools of one type share.
-type Schemas map[string]*decode.Shape
+type Schemas map[string]parsedOutput
+
+type parsedOutput struct {
+	structured.Schema
+	shape *decode.Shape
+}
 
 // NewTool checks a tool and parses its schemas.
 func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
-	built := &Tool{Tool: t, output: schemas[t.Output], Public: &mcp.Tool{
+	built := &Tool{Tool: t, Public: &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description,
 		Annotations: annotations(t.Annotations),
 		Icons:       Icons(t.Icons), InputSchema: json.RawMessage(t.Input)}}
@@ -50,12 +58,18 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 		metaErr = d.Decode(&built.Public.Meta)
 	}
 	built.Headers, inErr = parseInput(t.Input)
+	if t.Returns == toolset.Value {
+		built.form = structured.InResult
+	}
 	if t.Output != "" {
-		built.Public.OutputSchema = json.RawMessage(t.Output)
-		if built.output == nil {
-			built.output, outErr = decode.ParseShape(t.Output)
-			schemas[t.Output] = built.output
+		parsed, ok := schemas[t.Output]
+		if !ok {
+			parsed.Schema = wire.OutputSchema([]byte(t.Output))
+			parsed.shape, outErr = decode.ParseShape(t.Output)
+			schemas[t.Output] = parsed
 		}
+		built.output, built.form = parsed.shape, parsed.Form
+		built.Public.OutputSchema = parsed.Natural
 	}
 	errs := []error{
 		checkName(t.Name),

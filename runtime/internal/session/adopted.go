@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
@@ -28,10 +29,16 @@ func (s *Server) adopted(ctx context.Context, x *Exchange, m *guard.Message) (mc
 		return nil, err
 	}
 	res, err := x.do(ctx, m.Method, m.Params)
-	if err != nil || m.HasSessions() {
+	switch {
+	case err != nil:
 		return res, err
+	case !m.HasSessions():
+		return x.unsolicited(ctx, m, res)
 	}
-	return x.unsolicited(ctx, m, res)
+	if res, err = wire.InSession(res, s.headers.form(m.Target.Name)); errors.Is(err, structured.ErrNull) {
+		return wire.ErrorResult(fmt.Sprintf("tool %s returned %v", m.Target.Name, err)), nil
+	}
+	return res, err
 }
 
 // unsolicited answers what an adopted handler asks with responses that came with the first call of

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
@@ -94,7 +95,8 @@ func template(text string) *regexp.Regexp {
 	return compiled
 }
 
-// headers has the bound headers of the adopted server's tools, as it has listed them last.
+// headers has the bound headers of the adopted server's tools, and the forms of their results, as
+// the server has listed them last.
 type headers struct {
 	mu     sync.Mutex
 	byTool map[string]boundBy
@@ -104,6 +106,14 @@ type boundBy struct {
 	tool    *mcp.Tool
 	headers invoke.Headers
 	err     error
+	form    structured.Form
+}
+
+// form returns the form of a tool's results in versions with sessions.
+func (h *headers) form(name string) structured.Form {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byTool[name].form
 }
 
 // note notes the tools of a list.
@@ -116,7 +126,7 @@ func (h *headers) note(tools map[string]*mcp.Tool) {
 	for name, t := range tools {
 		if h.byTool[name].tool != t {
 			bound, err := invoke.HeadersOf(t)
-			h.byTool[name] = boundBy{t, bound, err}
+			h.byTool[name] = boundBy{t, bound, err, discovery.OutputForm(t)}
 		}
 	}
 }

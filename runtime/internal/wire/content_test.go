@@ -9,12 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 func encoded(t rapid.TB, out any) *Content {
 	t.Helper()
-	content, err := EncodeContent(out, true, nil)
+	content, err := EncodeContent(out, nil, structured.InResult)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,17 +29,18 @@ func TestOutputsAreEncodedOnce(t *testing.T) {
 	}
 	out := map[string][]string{"a": nil}
 	for _, test := range []struct {
-		wrapped bool
-		schema  *decode.Shape
-		want    string
+		form   structured.Form
+		schema *decode.Shape
+		want   string
 	}{
-		{false, nil, `{"a":null}`}, {true, nil, `{"result":{"a":null}}`}, {false, schema, `{"a":[]}`},
+		{structured.AsObject, nil, `{"a":null}`}, {structured.InResult, nil, `{"result":{"a":null}}`},
+		{structured.AsIs, schema, `{"a":[]}`},
 	} {
-		if c, err := EncodeContent(out, test.wrapped, test.schema); err != nil || string(c.JSON) != test.want {
+		if c, err := EncodeContent(out, test.schema, test.form); err != nil || string(c.JSON) != test.want {
 			t.Errorf("%s %v, want %s", c.JSON, err, test.want)
 		}
 	}
-	if _, err := EncodeContent(func() {}, true, nil); err == nil {
+	if _, err := EncodeContent(func() {}, nil, structured.AsIs); err == nil {
 		t.Error("a func is encoded")
 	}
 }

@@ -3,12 +3,12 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
@@ -41,19 +41,19 @@ const (
 	afterText     = `}]}`
 )
 
-// EncodeContent encodes the output of a handler, in an object if it is wrapped, and with nulls as
-// the output schema has them. Call it under recover: values marshal themselves.
-func EncodeContent(out any, wrapped bool, schema *decode.Shape) (*Content, error) {
+// EncodeContent encodes the output of a handler in a form, with nulls as the output schema has them.
+// Call it under recover: values marshal themselves.
+func EncodeContent(out any, schema *decode.Shape, form structured.Form) (*Content, error) {
 	e, text, err := encode(out)
 	if err != nil {
 		return nil, err
 	}
 	defer e.free()
-	if wrapped {
-		text = slices.Concat([]byte(`{"result":`), text, []byte{'}'})
-	}
 	if schema != nil {
 		text = schema.NormalizeNulls(text)
+	}
+	if text, err = form.Apply(text); err != nil {
+		return nil, err
 	}
 	return NewContent(text), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
@@ -218,6 +219,47 @@ func withoutMeta(body []byte) ([]byte, error) {
 	}
 	delete(object, "_meta")
 	return Marshal(object)
+}
+
+// OutputSchema reads the output schema of a tool, which is JSON.
+func OutputSchema(schema []byte) structured.Schema {
+	if string(decode.Value(schema).Member("type")) == `"object"` { // most are: without decoding
+		return structured.Schema{Natural: schema, InSessions: schema, Form: structured.AsObject}
+	}
+	return structured.New(schema)
+}
+
+// InSession returns the result of a tool as a version with sessions has it: itself, or a copy. The
+// form is that of the tool's schema; content that does not fit it is sent by its value. Other
+// results are returned as they are. It recovers, because values marshal themselves.
+func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
+	r, ok := res.(*mcp.CallToolResult)
+	if !ok || r == nil || r.StructuredContent == nil || r.IsError {
+		return res, nil
+	}
+	if _, isSent := r.StructuredContent.(*Content); isSent {
+		return res, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while marshalling a %T: %v", r.StructuredContent, p)
+		}
+	}()
+	text, isText := r.StructuredContent.(json.RawMessage)
+	if !isText {
+		if text, err = Marshal(r.StructuredContent); err != nil {
+			return nil, err
+		}
+	}
+	if form != structured.InResult {
+		form = structured.ByValue
+	}
+	if text, err = form.Apply(bytes.TrimSpace(text)); err != nil {
+		return nil, err
+	}
+	shown := *r
+	shown.StructuredContent = text
+	return &shown, nil
 }
 
 // Empty is a result without members.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
-		Code:   "2:6eb99466b9cc6384de6c2657d4eb46c6",
+		Code:   "2:27824e11973d33042d701371d5ad23de",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

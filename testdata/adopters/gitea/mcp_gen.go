@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -55,7 +55,7 @@ const (
 func Toolset(mcpForge *Forge) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/gitea",
-		Manifest: "sha256:05a03e73fb35bb73939a4334cd82289f526d9baaffaebb57d563f38845975d90",
+		Manifest: "sha256:4ef39c9565d45006f74983114808cd8def59a71016d2297a1747627e47dc870f",
 		Server:   toolset.ServerInfo{Name: "gitea", Title: "Gitea"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -919,8 +919,8 @@ const (
 	setTopicsInputSchema           = `{"properties":{"owner":{"type":"string"},"repo":{"type":"string"},"topics":{"items":{"type":"string"},"type":"array"}},"additionalProperties":false,"type":"object","required":["owner","repo","topics"]}`
 	noInputSchema                  = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	stringInt64MapResultSchema     = `{"properties":{},"additionalProperties":{"type":"integer"},"type":"object"}`
-	giteaLabelListResultSchema     = `{"properties":{"result":{"items":{"anyOf":[{"properties":{"id":{"type":"integer"},"name":{"type":"string"},"color":{"type":"string","description":"example: 00aabb"},"description":{"type":"string"},"exclusive":{"type":"boolean"},"is_archived":{"type":"boolean"},"url":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id","name","color","description","exclusive","is_archived","url"]},{"type":"null"}],"description":"A label to an issue or a pr"},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	giteaMilestoneListResultSchema = `{"properties":{"result":{"items":{"anyOf":[{"properties":{"id":{"type":"integer"},"title":{"type":"string"},"description":{"type":"string"},"state":{"type":"string","description":"Issue state type"},"open_issues":{"type":"integer"},"closed_issues":{"type":"integer"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]},"closed_at":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]},"due_on":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]}},"additionalProperties":false,"type":"object","required":["id","title","description","state","open_issues","closed_issues","created_at","updated_at","closed_at","due_on"]},{"type":"null"}],"description":"Milestone is a collection of issues on one repository"},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	giteaLabelListResultSchema     = `{"items":{"anyOf":[{"properties":{"id":{"type":"integer"},"name":{"type":"string"},"color":{"type":"string","description":"example: 00aabb"},"description":{"type":"string"},"exclusive":{"type":"boolean"},"is_archived":{"type":"boolean"},"url":{"type":"string"}},"additionalProperties":false,"type":"object","required":["id","name","color","description","exclusive","is_archived","url"]},{"type":"null"}],"description":"A label to an issue or a pr"},"type":"array"}`
+	giteaMilestoneListResultSchema = `{"items":{"anyOf":[{"properties":{"id":{"type":"integer"},"title":{"type":"string"},"description":{"type":"string"},"state":{"type":"string","description":"Issue state type"},"open_issues":{"type":"integer"},"closed_issues":{"type":"integer"},"created_at":{"type":"string","format":"date-time"},"updated_at":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]},"closed_at":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]},"due_on":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]}},"additionalProperties":false,"type":"object","required":["id","title","description","state","open_issues","closed_issues","created_at","updated_at","closed_at","due_on"]},{"type":"null"}],"description":"Milestone is a collection of issues on one repository"},"type":"array"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
-		Code:   "2:c5249c7660cc5ba2be3273769e0e37aa",
+		Code:   "2:a2db05f3836cd6d4bf06b8f4e538ca74",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bd8573a73ca903926e60b6311bbea38f",
-		Code:   "2:d6cd517e861192e34e892cb5d24b14ec",
+		Code:   "2:50fe71064db5a9ad035659a7eda6a86f",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

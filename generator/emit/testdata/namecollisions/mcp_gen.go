@@ -15,7 +15,7 @@ import (
 	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = mcpToolset2.Contract5_RunGoGenerate
+const _ = mcpToolset2.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -73,7 +73,7 @@ func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 					if mcpErr != nil {
 						return mcpToolset2.Result{}, mcpErr
 					}
-					return mcpToolset2.Wrapped(table.Look(mcpCtx, mcpIn.In, mcpIn.Err))
+					return mcpToolset2.Structured(table.Look(mcpCtx, mcpIn.In, mcpIn.Err))
 				},
 			},
 			{

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bf68937cde10a7367f54f01772a5ca6f",
-		Code:   "2:309d0c0e60530f322a84a98b41bee43a",
+		Code:   "2:eb5b69890371f6c4f52f5374ff21201f",
 		Declarations: map[string][]string{
 			".":    {"Access.Wait", "Table.Look", "call"},
 			"time": {"Clock"},

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -93,7 +93,7 @@ func Toolset(j *Job) toolset.Toolset {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Wrapped(call.Isolated(ctx))
+					return toolset.Structured(call.Isolated(ctx))
 				},
 			},
 			{

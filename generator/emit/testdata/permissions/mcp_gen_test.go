@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
-		Code:   "2:84fdd82230e50bb62c1d39269e1e0ea1",
+		Code:   "2:d1606bb099b0dbfe2d53b55e2ea957a0",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:1629c39c349c9986ced875073c4171cf",
-		Code:   "2:fef4dc8e09ea9edfa2f7ecbe1974247c",
+		Code:   "2:a3936e0fc5208a7726f479a05a3ef4a8",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",

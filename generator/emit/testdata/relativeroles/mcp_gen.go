@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract5_RunGoGenerate
+const _ = toolset.Contract6_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -59,7 +59,7 @@ func Toolset() toolset.Toolset {
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Wrapped(Shout(ctx, in))
+					return toolset.Structured(Shout(ctx, in))
 				},
 			},
 		},

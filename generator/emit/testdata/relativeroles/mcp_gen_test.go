@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:d71c313b4bc0232111d0f8b98e152c02",
+		Code:   "2:f0fb26cc88e4ef256af85741bb3496ba",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},

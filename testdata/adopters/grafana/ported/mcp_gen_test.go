@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:55f517c80b14921d5f4f981d5527d8c9",
-		Code:   "2:e9672154446a5f7f078e3cb74a702b82",
+		Code:   "2:8baf9184e19bcdee151910125c03379d",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",
