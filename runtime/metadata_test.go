@@ -387,7 +387,7 @@ func TestElicitedAnswersFitTheirForms(t *testing.T) {
 	for answer, want := range map[string]string{
 		`"order":{"action":"accept","content":{"amount":"3"}}`: "-32602",
 		`"order":{"action":"accept","content":{}}`:             "-32602",
-		`"sure":{"action":"accept","content":{"yes":true}}`:    "-32602",
+		`"sure":{"action":"accept","content":{"yes":true}}`:    "How many?",
 		`"order":{"action":"accept","content":{"amount":3}}`:   "Sure?",
 	} {
 		got := call(`,"inputResponses":{` + answer + `},"requestState":"` + state[1] + `"`)
