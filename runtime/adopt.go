@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -91,6 +93,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	if err := own.resolve(c.resources); err != nil {
 		return nil, startError{err}
 	}
+	own.info.Version = cmp.Or(own.info.Version, versionOf(debug.ReadBuildInfo()))
 	c.info = toolset.ServerInfo{
 		Name: own.info.Name, Title: own.info.Title, Version: own.info.Version}
 	s, err := assemble(opts, c, server, onTerminal(options.Logger))

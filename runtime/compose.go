@@ -192,14 +192,18 @@ func (c *composed) describe(texts map[string]string) error {
 }
 
 // capabilities returns the MCP capabilities of the server. They follow what the code serves, and
-// are equal for every caller. An adopted server's lists change if it declares that.
-func (c *composed) capabilities(listChanged bool) *mcp.ServerCapabilities {
-	has := c.own.has
+// are equal for every caller. An adopted server's lists change if it declares that. Handlers of
+// toolsets and interceptors may log to clients by [Logger].
+func (c *composed) capabilities(opts Options) *mcp.ServerCapabilities {
+	has, listChanged := c.own.has, opts.listsChange()
 	if has == nil {
 		has = &mcp.ServerCapabilities{}
 	}
+	declared := &mcp.ServerCapabilities{}
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-	declared := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
+	if len(c.tools)+len(c.prompts)+len(c.served)+len(opts.Interceptors) > 0 || has.Logging != nil {
+		declared.Logging = &mcp.LoggingCapabilities{}
+	}
 	if len(c.tools) > 0 || has.Tools != nil {
 		declared.Tools = &mcp.ToolCapabilities{
 			ListChanged: listChanged || c.own.changes(access.Tools)}

@@ -151,8 +151,11 @@ func Progress(ctx context.Context) *ProgressReporter {
 // Report sends the progress of a call: done of total, or of an unknown total if that is 0, in any
 // unit. The message is for a person and may be empty; its secrets are masked.
 //
-// Report leaves out values that follow too fast, but not the last one; values that are not above
-// the one before (specification 2025-11-25, basic/utilities/progress); and NaN and infinite values.
+// The first 16 reports are sent at once, and then 20 a second; after a rest, 16 once more. Of those
+// between, Report sends the newest, and the last one always, before the response. A client that
+// reads too slowly gets the first 15 that wait for it, and the newest. Report leaves out values that
+// are not above the one before (specification 2025-11-25, basic/utilities/progress), NaN and
+// infinity, and all reports after the handler has returned.
 func (p *ProgressReporter) Report(done, total float64, message string) {
 	(*notify.Reporter)(p).Report(done, total, message)
 }

@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -83,10 +86,46 @@ func TestMetadataIsListed(t *testing.T) {
 
 func TestVersionIsThatOfTheBuild(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "": ""} {
+	const pseudo = "v0.0.0-20261128202537-deef305c16e7+dirty" // of a checkout
+	for version, want := range map[string]string{"v1.2.3": "v1.2.3", pseudo: pseudo,
+		"(devel)": "(devel)", "": "(devel)"} {
 		build := &debug.BuildInfo{Main: debug.Module{Version: version}}
-		if got := runtime.VersionOf(build); got != want {
+		if got := runtime.VersionOf(build, true); got != want {
 			t.Errorf("%q: %q", version, got)
+		}
+	}
+	if got := runtime.VersionOf(nil, false); got != "(devel)" {
+		t.Errorf("without a record of the build: %q", got)
+	}
+	build, ok := debug.ReadBuildInfo()
+	want := runtime.VersionOf(build, ok)
+	servers := map[string]*runtime.Server{
+		"of a toolset": newServer(t, runtime.Options{Anonymous: true}, toolset.NewToolset(
+			toolset.Generated{Server: toolset.ServerInfo{Name: "new"}, Tools: []toolset.Tool{{Name: "a",
+				Input: anyInput, Call: nothing}}, Table: access.Table{Roles: access.DefaultRoles(),
+				Rules: []access.Rule{{Tool: "a", Public: true}}}})),
+		"adopted": adopt(t, mcp.NewServer(&mcp.Implementation{Name: "old"}, nil),
+			runtime.Options{Anonymous: true}, nil),
+	}
+	for name, s := range servers {
+		url := serve(t, s)
+		for _, era := range eras {
+			if got := connectHTTP(t, url, "", era).InitializeResult().ServerInfo.Version; got != want {
+				t.Errorf("%s, %s: the version is %q, want %q", name, era, got, want)
+			}
+		}
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		go s.RunIO(t.Context(), in, out, access.Principal{})
+		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer,
+			Writer: toServer}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		if got := session.InitializeResult().ServerInfo.Version; got != want {
+			t.Errorf("%s, stdio: the version is %q, want %q", name, got, want)
 		}
 	}
 }
@@ -184,6 +223,65 @@ func TestCapabilitiesFollowTheCode(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Handlers of toolsets and interceptors may log to clients. An adopted server declares its own.
+func TestLoggingIsDeclaredWhereSomethingCanLog(t *testing.T) {
+	t.Parallel()
+	old := func(has *mcp.ServerCapabilities) *mcp.Server {
+		server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"},
+			&mcp.ServerOptions{Capabilities: has})
+		server.AddTool(&mcp.Tool{Name: "old", InputSchema: json.RawMessage(anyInput)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{}, nil
+			})
+		return server
+	}
+	rules := map[string]access.Rule{"old": {MinRole: manager}}
+	quietly := &mcp.ServerCapabilities{}
+	logging := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
+	passes := func(next intercept.Next) intercept.Next { return next }
+	for name, test := range map[string]struct {
+		want bool
+		make func(runtime.Options) *runtime.Server
+	}{
+		"a toolset": {true, func(o runtime.Options) *runtime.Server { return newServer(t, o, renamed()) }},
+		"an adopted server that declares it": {true, func(o runtime.Options) *runtime.Server {
+			return adopt(t, old(logging), o, rules)
+		}},
+		"an adopted server that does not": {false, func(o runtime.Options) *runtime.Server {
+			return adopt(t, old(quietly), o, rules)
+		}},
+		"an interceptor before it": {true, func(o runtime.Options) *runtime.Server {
+			o.Interceptors = []intercept.Middleware{passes}
+			return adopt(t, old(quietly), o, rules)
+		}},
+		"a toolset beside it": {true, func(o runtime.Options) *runtime.Server {
+			return adopt(t, old(quietly), o, rules, renamed())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := serve(t, test.make(runtime.Options{Anonymous: true}))
+			for _, era := range eras {
+				for _, user := range callers {
+					session := connectHTTP(t, url, tokens[user], era)
+					if got := session.InitializeResult().Capabilities.Logging != nil; got != test.want {
+						t.Errorf("%s, %q: declared: %t", era, user, got)
+					}
+					if era == "2026-07-28" {
+						continue
+					}
+					//lint:ignore SA1019 the versions with sessions have the method
+					err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"})
+					var rpc *jsonrpc.Error
+					if test.want != (err == nil) || !test.want &&
+						(!errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeMethodNotFound) {
+						t.Errorf("%s, %q: logging/setLevel: %v", era, user, err)
+					}
+				}
+			}
+		})
 	}
 }
 
@@ -387,7 +485,7 @@ func TestElicitedAnswersFitTheirForms(t *testing.T) {
 	for answer, want := range map[string]string{
 		`"order":{"action":"accept","content":{"amount":"3"}}`: "-32602",
 		`"order":{"action":"accept","content":{}}`:             "-32602",
-		`"sure":{"action":"accept","content":{"yes":true}}`:    "-32602",
+		`"sure":{"action":"accept","content":{"yes":true}}`:    "How many?",
 		`"order":{"action":"accept","content":{"amount":3}}`:   "Sure?",
 	} {
 		got := call(`,"inputResponses":{` + answer + `},"requestState":"` + state[1] + `"`)

@@ -273,7 +273,7 @@ type Options struct {
 	KeepAlive time.Duration
 	// MaxSessions bounds open HTTP sessions, idle ones included; more get 503. In 2026-07-28, which
 	// has no sessions, each subscriptions/listen request counts as one, over stdio as well; more
-	// get JSON-RPC error -32029. Zero is DefaultMaxSessions.
+	// get the JSON-RPC error 429. Zero is DefaultMaxSessions.
 	MaxSessions int
 	// MaxUserSessions bounds the sessions of one user; all anonymous callers are one. A new session
 	// ends the one of the same user that was used least recently, if that had no request for a

@@ -32,6 +32,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
 	"moved":        func(*scenarioWorld) toolset.Toolset { return moved() },
 	"order":        func(*scenarioWorld) toolset.Toolset { return ordering() },
+	"pair":         func(*scenarioWorld) toolset.Toolset { return pairing() },
 	"remove":       func(*scenarioWorld) toolset.Toolset { return removing() },
 	"routes":       func(*scenarioWorld) toolset.Toolset { return headerTool() },
 	"scale":        func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
@@ -163,6 +164,34 @@ func removing() toolset.Toolset {
 			return ask("sure")
 		}
 		return ask("name")
+	})
+}
+
+// pairing has a tool that asks two questions at once. Its state has the answers so far.
+func pairing() toolset.Toolset {
+	return oneSDKTool("pair", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		params := toolset.Request[mcp.CallToolRequest](call).Params
+		actions, missing := map[string]string{}, mcp.InputRequestMap{}
+		if params.RequestState != "" {
+			if err := json.Unmarshal([]byte(params.RequestState), &actions); err != nil {
+				return toolset.Result{}, err
+			}
+		}
+		for key, answer := range params.InputResponses {
+			actions[key] = answer.(*mcp.ElicitResult).Action
+		}
+		for _, key := range []string{"a", "b"} {
+			if actions[key] == "" {
+				missing[key] = &mcp.ElicitParams{Message: key}
+			}
+		}
+		state, err := json.Marshal(actions)
+		if len(missing) > 0 || err != nil {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: missing,
+				RequestState: string(state)}, nil, err)
+		}
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+			Text: "a " + actions["a"] + ", b " + actions["b"]}}}, nil, nil)
 	})
 }
 

@@ -97,22 +97,20 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
 		return nil, startError{err}
 	}
-	if build, ok := debug.ReadBuildInfo(); ok {
-		c.info.Version = cmp.Or(c.info.Version, versionOf(build))
-	}
+	c.info.Version = cmp.Or(c.info.Version, versionOf(debug.ReadBuildInfo()))
 	// For the sessions of handlers in go-sdk's shape: it has no tools of its own.
 	server := mcp.NewServer(c.implementation(),
-		&mcp.ServerOptions{Capabilities: c.capabilities(opts.listsChange())})
+		&mcp.ServerOptions{Capabilities: c.capabilities(opts)})
 	return assemble(opts, c, server, onTerminal(options.Logger))
 }
 
-// versionOf returns the version of the program's main module, empty for one that was built from
-// files without a version.
-func versionOf(build *debug.BuildInfo) string {
-	if build.Main.Version == "(devel)" {
-		return ""
+// versionOf returns the version of the program's main module, or the go command's word for a module
+// without a version: MCP requires one. Such programs are those of go run and -buildvcs=false.
+func versionOf(build *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "(devel)"
 	}
-	return build.Main.Version
+	return cmp.Or(build.Main.Version, "(devel)")
 }
 
 // implementation returns the server's name in go-sdk's type.
@@ -394,7 +392,7 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 		Recording: guard.Recording{Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
 			AuditIntent: opts.AuditIntent, Observer: s.observer, Log: opts.Logger,
 			Masker: opts.Masker, Closing: s.closing},
-		Listing: guard.Listing{Server: identity, Capabilities: s.capabilities(opts.listsChange()),
+		Listing: guard.Listing{Server: identity, Capabilities: s.capabilities(opts),
 			Instructions: s.instructions, Lists: s.lists, Changes: s.changes, Updates: s.updates},
 		Running: guard.Running{Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
 			Notify: notify.Config{FlushTimeout: 2 * time.Second}, Interceptors: opts.Interceptors,

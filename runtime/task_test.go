@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -392,7 +393,14 @@ func TestMcpNameHasToBeTheTask(t *testing.T) {
 		_, url := taskServer(t, newJob(), runtime.Options{})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
-		for _, name := range []string{"", "other", strings.ToUpper(id)} {
+		base64Of := func(text string) string {
+			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+		}
+		if got := c.do(t, "tasks/get", base64Of(id), `"taskId":"`+id+`"`); got.status != http.StatusOK {
+			t.Errorf("in base64: %s", got)
+		}
+		for _, name := range []string{"", "other", strings.ToUpper(id), base64Of("other"),
+			"=?base64?" + id + "?="} {
 			for _, of := range []string{id, "unknown"} {
 				got := c.do(t, "tasks/get", name, `"taskId":"`+of+`"`)
 				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "-32020") {

@@ -335,7 +335,7 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 	const era, taken = "2026-07-28", `"toolsListChanged":true`
 	refused := func(got *stream, want string) {
 		t.Helper()
-		if first := got.next(t); !strings.Contains(first, `"code":-32029`) ||
+		if first := got.next(t); !strings.Contains(first, `"code":429`) ||
 			!strings.Contains(first, want) || got.next(t) != "" {
 			t.Errorf("%s", first)
 		}
@@ -430,7 +430,7 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	answers := bufio.NewScanner(fromServer)
 	c := &raw{era: "2026-07-28"}
 	for id, want := range []string{`"toolsListChanged":true`, `"toolsListChanged":true`,
-		`"code":-32029`} {
+		`"code":429`} {
 		body := strings.Replace(c.request("subscriptions/listen",
 			`"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id+1), 1)
 		if _, err := io.WriteString(toServer, body+"\n"); err != nil {

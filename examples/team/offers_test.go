@@ -62,7 +62,7 @@ func completedParts() []string {
 }
 
 // forbidden is the JSON-RPC code of a refused prompt or resource under forbid.
-const forbidden = -32043
+const forbidden = 403
 
 // visitOffers compares what a session lists, gets, reads and completes with the expectations.
 func visitOffers(t *testing.T, session *mcp.ClientSession, caller string, denial access.Denial,

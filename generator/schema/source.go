@@ -14,8 +14,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/mcpgen/mcpgen/generator/naming"
 )
 
 // Source provides the comments and const blocks of declarations, which go/types does not have.
@@ -123,8 +121,9 @@ func WithoutName(text, name string) string {
 		"to", "under", "when", "where", "which", "while", "whose", "with", "within", "without":
 		return text
 	}
-	if first, _ := utf8.DecodeRuneInString(rest); !unicode.IsLower(first) {
+	first, size := utf8.DecodeRuneInString(rest)
+	if !unicode.IsLower(first) {
 		return text
 	}
-	return naming.UpperFirst(rest)
+	return string(unicode.ToUpper(first)) + rest[size:]
 }

@@ -1,6 +1,12 @@
 package main
 
 import (
+	"go/constant"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +79,54 @@ func TestConstantsHaveTheirValues(t *testing.T) {
 		}
 		if got := shown(v, timed, strings.HasSuffix(name, "Bytes")); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Codes that packages other than wire make come from go-sdk's constants.
+func TestTheReferenceHasEveryCodeOfTheRuntime(t *testing.T) {
+	root := testrepo.Root(t)
+	selector := regexp.MustCompile(`\b(?:jsonrpc|mcp)\.(Code[A-Z]\w+)`)
+	own := regexp.MustCompile(`(?m)^\s*(code[A-Z]\w+) += `)
+	used := map[string]bool{}
+	err := filepath.WalkDir(filepath.Join(root, "runtime"), func(path string, d fs.DirEntry,
+		err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range selector.FindAllSubmatch(text, -1) {
+			used[string(m[1])] = true
+		}
+		if filepath.Base(filepath.Dir(path)) == "wire" {
+			for _, m := range own.FindAllSubmatch(text, -1) {
+				used[string(m[1])] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, c := range protocolCodes {
+		listed[c.name] = true
+	}
+	for _, c := range ownCodes {
+		listed[c.name] = true
+	}
+	if !maps.Equal(used, listed) {
+		t.Errorf("the runtime uses %v, and the table has %v", used, listed)
+	}
+	s, err := read(root, "runtime/internal/wire")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range ownCodes { // JSON-RPC 2.0, section 5.1
+		if v, _, err := s.value(c.name); err != nil || v == nil {
+			t.Error(c.name, err)
+		} else if n, _ := constant.Int64Val(v); -32768 <= n && n <= -32000 {
+			t.Errorf("%s is %d, which JSON-RPC reserves", c.name, n)
 		}
 	}
 }

@@ -117,6 +117,10 @@ var bounds = []struct {
 		{"runtime/internal/notify", "maxPendingBytes",
 			"log messages that wait for a client, together", "", true},
 		{"runtime/internal/notify", "maxLogBytes", "one log message to a client", "", true},
+		{"runtime/internal/notify", "progressBurst",
+			"progress reports that are sent at once, and that wait for a client", "", false},
+		{"runtime/internal/notify", "progressInterval",
+			"time between two progress reports after these", "", false},
 		{"runtime/internal/notify", "maxMessage", "the text of a progress report", "", true},
 	}},
 	{"Tasks", []limit{

@@ -37,7 +37,7 @@ var pages = []page{
 	{"schemas.md", map[string]func(string) (string, error){"rules": schemaRules}},
 	{"limits.md", map[string]func(string) (string, error){"limits": limits}},
 	{"errors.md", map[string]func(string) (string, error){
-		"denials": denials, "calls": callErrors, "http": httpErrors}},
+		"codes": errorCodes, "denials": denials, "calls": callErrors, "http": httpErrors}},
 }
 
 // files are generated as a whole.

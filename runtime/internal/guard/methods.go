@@ -25,6 +25,8 @@ type method struct {
 	// sessions reports that it is a method of the versions with sessions alone, and modern that it is
 	// one of the others alone.
 	sessions, modern bool
+	// logs reports that it is a method about log messages.
+	logs bool
 	// updates reports that it is a method about updates of resources.
 	updates bool
 	// tasks reports that it is a method of the extension of tasks.
@@ -43,7 +45,7 @@ var methods = map[string]method{
 
 	"initialize": {params: has[*mcp.InitializeParams], handle: (*Guard).initialize, sessions: true},
 	"logging/setLevel": {params: has[*mcp.SetLoggingLevelParams], handle: (*Guard).setLevel,
-		sessions: true},
+		sessions: true, logs: true},
 	"subscriptions/listen": {params: has[*mcp.SubscriptionsListenParams], handle: (*Guard).listen,
 		modern: true},
 
@@ -92,7 +94,7 @@ func (g *Guard) knownMethods(next Next) Next {
 			m.Conn.Release()
 		}
 		if !ok || known.sessions && !m.HasSessions() || known.modern && m.HasSessions() ||
-			known.updates && g.Updates == nil || known.tasks && !g.ServesTask(m) {
+			known.updates && g.Updates == nil || known.logs && g.Capabilities.Logging == nil || known.tasks && !g.ServesTask(m) {
 			return Answer{}, wire.MethodNotFound(m.Method)
 		}
 		if known.params != nil && !known.params(m.Params) {

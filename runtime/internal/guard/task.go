@@ -403,7 +403,7 @@ func (g *Guard) find(ctx context.Context, m *Message) (task.Record, error) {
 		}
 	}
 	switch {
-	case m.Header != nil && m.Header.Get("Mcp-Name") != params.ID:
+	case m.Header != nil && !wire.HeaderNames(m.Header, params.ID):
 		failure(audit.Invalid)
 		return task.Record{}, wire.TaskHeaderMismatch()
 	case !wire.DeclaresTasks(m.Meta):

@@ -52,9 +52,10 @@ type state struct {
 	State   string                     `json:"state,omitempty"` // of the handler
 }
 
-// Open returns params with the state of the handler. It removes input responses without a state:
-// the server has not asked for them, and the handler runs as on a first call. It fails if a client
-// of 2026-07-28 sends a state that is not the server's, or responses that do not fit it.
+// Open returns params with the state of the handler and the responses to its input requests. It
+// removes others, and all if there is no state: the handler runs as on a first call, and asks again
+// for what is missing (SEP-2322). It fails if a client of 2026-07-28 sends a state that is not the
+// server's, or a response that does not fit its request.
 func (s Sealer) Open(info *request.Info, params mcp.Params) (mcp.Params, error) {
 	responses, sealedState := wire.ResponsesOf(params)
 	switch {
@@ -75,10 +76,14 @@ func (s Sealer) Open(info *request.Info, params mcp.Params) (mcp.Params, error) 
 		json.Unmarshal(raw[8:], &sealed) != nil {
 		return nil, errState
 	}
+	responses = maps.Clone(responses)
+	maps.DeleteFunc(responses, func(key string, _ mcp.InputResponse) bool {
+		return sealed.Kinds[key] == ""
+	})
 	for key, response := range responses {
-		if kind := sealed.Kinds[key]; kind == "" || kind != wire.InputKind(response) {
-			return nil, errors.New("inputResponses has a response without a request, or of another kind " +
-				"than the request")
+		if sealed.Kinds[key] != wire.InputKind(response) {
+			return nil, fmt.Errorf(
+				"inputResponses has a response to %q of another kind than the request", key)
 		}
 		if err := wire.CheckInputResponse(sealed.Schemas[key], response); err != nil {
 			return nil, fmt.Errorf("inputResponses has a response to %q, but %w", key, err)

@@ -77,9 +77,6 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 			"a cut state": func(p *mcp.CallToolParamsRaw, _ *request.Info) {
 				p.RequestState = p.RequestState[:len(p.RequestState)-4]
 			},
-			"another response": func(p *mcp.CallToolParamsRaw, _ *request.Info) {
-				p.InputResponses = mcp.InputResponseMap{"name": accept["sure"]}
-			},
 			"a nil response": func(p *mcp.CallToolParamsRaw,
 				_ *request.Info) {
 				p.InputResponses = mcp.InputResponseMap{"sure": nil}
@@ -88,6 +85,13 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 			if opened, err := second(change); err == nil {
 				t.Errorf("%s: %+v", name, opened)
 			}
+		}
+		more, err := second(func(p *mcp.CallToolParamsRaw, _ *request.Info) {
+			p.InputResponses = mcp.InputResponseMap{"name": accept["sure"], "nil": nil,
+				"sure": accept["sure"]}
+		})
+		if err != nil || len(more.InputResponses) != 1 || more.InputResponses["sure"] == nil {
+			t.Errorf("responses to no request: %+v, %v", more, err)
 		}
 		first, err := second(func(p *mcp.CallToolParamsRaw, _ *request.Info) { p.RequestState = "" })
 		if err != nil || first.InputResponses != nil {

@@ -67,10 +67,10 @@ func Inherit(ctx context.Context, wants Wants) {
 			wants: func(level slog.Level) bool { return level >= *wants.Log }}))
 	}
 	if wants.Progress {
-		n.reporter = newReporter(redact.Masker{}, func(p progress, last bool) {
+		n.reporter = newReporter(redact.Masker{}, func(p progress, last bool) bool {
 			n.mu.Lock()
 			defer n.mu.Unlock()
-			n.emit(childEvent{Progress: &p}.encode(), last) // if it fails, newer progress follows
+			return n.emit(childEvent{Progress: &p}.encode(), last)
 		})
 	}
 }

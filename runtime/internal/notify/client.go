@@ -54,12 +54,12 @@ type Client struct {
 
 	mu       sync.Mutex
 	pending  []*mcp.LoggingMessageParams
-	bytes    int                             // of pending
-	dropped  int                             // log messages
-	progress *mcp.ProgressNotificationParams // the newest that is not sent; nil for none
-	closed   bool                            // nothing more is accepted
-	stopped  bool                            // nothing more is sent
-	sent     chan struct{}                   // closed when the sender ends; nil while none runs
+	bytes    int                               // of pending
+	dropped  int                               // log messages
+	progress []*mcp.ProgressNotificationParams // that wait to be sent, at most progressBurst
+	closed   bool                              // nothing more is accepted
+	stopped  bool                              // nothing more is sent
+	sent     chan struct{}                     // closed when the sender ends; nil while none runs
 }
 
 // The states of a [Client]. A used one needs Close.
@@ -94,8 +94,9 @@ func (c *Client) prepare() {
 	token := c.Meta["progressToken"]
 	n, isNumber := token.(float64)
 	if _, ok := token.(string); ok || isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
-		c.reporter = newReporter(c.Info.Mask(c.Info.Server.Masker), func(p progress, _ bool) {
+		c.reporter = newReporter(c.Info.Mask(c.Info.Server.Masker), func(p progress, _ bool) bool {
 			c.report(token, p)
+			return true
 		})
 	}
 	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() {
@@ -161,11 +162,15 @@ func Identify(info *request.Info, m *mcp.LoggingMessageParams) *mcp.LoggingMessa
 func (c *Client) report(token any, p progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
-		c.progress = &mcp.ProgressNotificationParams{ProgressToken: token,
-			Progress: p.Done, Total: p.Total, Message: p.Message} // in place of older progress
-		c.start()
+	if c.closed {
+		return
 	}
+	if n := len(c.progress); n == progressBurst {
+		c.progress = c.progress[:n-1] // a slow client gets the newest
+	}
+	c.progress = append(c.progress, &mcp.ProgressNotificationParams{ProgressToken: token,
+		Progress: p.Done, Total: p.Total, Message: p.Message})
+	c.start()
 }
 
 // start starts the sender unless it runs. c.mu is held.
@@ -196,9 +201,9 @@ func (c *Client) next() (send func() error) {
 		m = c.message(max(least, mcp.LevelWarning), fmt.Appendf(nil,
 			`{"msg":"%d log messages were dropped: there were more than the server could send"}`, c.dropped))
 		c.dropped = 0
-	case c.progress != nil:
-		p := c.progress
-		c.progress = nil
+	case len(c.progress) > 0:
+		p := c.progress[0]
+		c.progress = c.progress[1:]
 		return func() error { return c.Info.Notifier.Notify("notifications/progress", p) }
 	default:
 		close(c.sent)

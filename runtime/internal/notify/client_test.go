@@ -296,6 +296,29 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 	}
 }
 
+// The sender waits for the client during all reports but the first.
+func TestProgressForASlowClientIsBoundedAndEndsWithTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, goOn := newSession(), make(chan struct{})
+		s.sent = func() error { <-goOn; return nil }
+		ctx, c := attached(t, message(slog.DiscardHandler, s, request.Stateless), everything())
+		for i := range 100 {
+			Progress(ctx).Report(float64(i), 0, "")
+			time.Sleep(progressInterval)
+			synctest.Wait()
+		}
+		close(goOn)
+		c.Close()
+		var done []float64
+		for _, p := range s.progress {
+			done = append(done, p.Progress)
+		}
+		if n := len(done); n != progressBurst+1 || done[n-2] != progressBurst-1 || done[n-1] != 99 {
+			t.Errorf("it was sent %v", done)
+		}
+	})
+}
+
 func TestProgressIsSentAsOftenAsAClientCanShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession()
@@ -317,7 +340,7 @@ func TestProgressIsSentAsOftenAsAClientCanShow(t *testing.T) {
 		}
 		time.Sleep(progressInterval)
 		synctest.Wait()
-		if n := len(s.progress); n > 21 || n < 20 || s.progress[n-1].Progress != 999 {
+		if n := len(s.progress); n > 20+progressBurst || n < 20 || s.progress[n-1].Progress != 999 {
 			t.Errorf("%d reports, the last is %+v", n, s.progress[n-1])
 		}
 		p.Report(1000, 1000, "password=t0psecret "+strings.Repeat("é", 2000))

@@ -11,17 +11,20 @@ import (
 
 const (
 	progressInterval = 50 * time.Millisecond
+	progressBurst    = 16   // reports that are sent without an interval between them
 	maxMessage       = 1024 // bytes of the text of a report
 )
 
-// Reporter reports progress to a client, at most once in an interval. A nil Reporter does nothing.
+// Reporter reports progress to a client: a burst at once, and then one in an interval. Of those
+// between, it sends the newest. A nil Reporter does nothing.
 type Reporter struct {
 	mask    redact.Masker
-	send    func(p progress, last bool)
+	send    func(p progress, last bool) bool // false if there is no room at present
 	mu      sync.Mutex
 	done    float64   // of the newest report
 	unsent  *progress // the newest report; nil if it was sent
-	waiting bool      // until the interval is over
+	spent   time.Time // one interval after the last report, for each that was sent
+	waiting bool      // until an interval is over
 	closed  bool
 }
 
@@ -32,7 +35,7 @@ type progress struct {
 	Message string  `json:"message,omitempty"`
 }
 
-func newReporter(mask redact.Masker, send func(p progress, last bool)) *Reporter {
+func newReporter(mask redact.Masker, send func(p progress, last bool) bool) *Reporter {
 	return &Reporter{mask: mask, send: send, done: math.Inf(-1)}
 }
 
@@ -65,14 +68,25 @@ func (r *Reporter) Report(done, total float64, message string) {
 	}
 }
 
-// flush sends the newest report, and the next one not before the interval is over. r.mu is held.
+// flush sends the newest report, if the burst has room or it is the last. r.mu is held.
 func (r *Reporter) flush(last bool) {
 	if r.unsent == nil {
 		return
 	}
-	r.send(*r.unsent, last)
-	r.unsent, r.waiting = nil, true
-	time.AfterFunc(progressInterval, func() {
+	now := time.Now()
+	if r.spent.Before(now) {
+		r.spent = now
+	}
+	wait := r.spent.Sub(now) - (progressBurst-1)*progressInterval
+	if wait <= 0 || last {
+		if r.spent = r.spent.Add(progressInterval); r.send(*r.unsent, last) {
+			r.unsent = nil
+			return
+		}
+		wait = progressInterval
+	}
+	r.waiting = true
+	time.AfterFunc(wait, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.waiting = false
@@ -85,5 +99,5 @@ func (r *Reporter) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flush(true)
-	r.closed = true
+	r.closed, r.unsent = true, nil
 }

@@ -37,11 +37,9 @@ func (h *Handler) checkVersion(v *visit) bool {
 	if v.r.Header.Get("Mcp-Method") != m.Method {
 		return mismatch("Mcp-Method", "the method")
 	}
-	if name := nameOf(m.Params); name != "" { // the guard refuses a message without one
-		sent, ok := wire.DecodeHeader(v.r.Header.Get("Mcp-Name"))
-		if !ok || sent != name {
-			return mismatch("Mcp-Name", "the name or the URI in the params")
-		}
+	// The guard refuses a message without a name.
+	if name := nameOf(m.Params); name != "" && !wire.HeaderNames(v.r.Header, name) {
+		return mismatch("Mcp-Name", "the name or the URI in the params")
 	}
 	return true
 }

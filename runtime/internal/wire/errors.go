@@ -13,14 +13,16 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Neither MCP nor go-sdk uses these codes. go-sdk's client reads -32003 as a closed connection.
+// These codes are outside of -32768 to -32000, which JSON-RPC reserves for itself and MCP. They are
+// the HTTP statuses of the same meaning. docs/reference/errors.md has all codes of the runtime.
 const (
-	codeForbidden        = -32043
-	codeTooManyListeners = -32029
+	codeForbidden        = 403
+	codeTooManyListeners = 429
 )
 
 // UnknownTool is the error for a tool that does not exist and for one that is concealed. It has
-// go-sdk's code and words, so that no server looks different from another.
+// go-sdk's code and words, so that no server looks different from another. Nothing else makes the
+// response to an unknown tool: SEP-2145, a draft, makes it a result with isError.
 func UnknownTool(name string) error { return InvalidParams("unknown tool %q", name) }
 
 // UnknownPrompt is UnknownTool for a prompt.

@@ -42,7 +42,7 @@ func TestMessagesThatTwoReadersCouldUnderstandDifferentlyAreRefused(t *testing.T
 		{`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"catalog":7}}`, params, `invalid params: /catalog: is a number, expected a string`, `"a"`},
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"a":"` + strings.Repeat("x", maxMeta) + `"}}}`, request, `invalid request: params._meta is larger than 65536 bytes`, `2`},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"` + mcp.MetaKeyProtocolVersion + `":"2026-07-28","` + mcp.MetaKeyClientInfo + `":{"name":7}}}}`, params, `invalid params: /_meta/io.modelcontextprotocol~1clientInfo/name: is a number, expected a string`, `2`},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":{"a":{"action":7}}}}`, params, `invalid params: /inputResponses: is not an object of responses to input requests`, `2`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":["a"]}}`, params, `invalid params: /inputResponses: is not an object of responses to input requests`, `2`},
 	} {
 		_, refused := CheckMessage([]byte(test.body), redact.Masker{})
 		if refused == nil {

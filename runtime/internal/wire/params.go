@@ -203,15 +203,26 @@ func (c *Checked) inputs(responses *mcp.InputResponseMap, state *string,
 	return func(name string, value decode.Value) {
 		switch name {
 		case "inputResponses":
-			if json.Unmarshal(value, responses) != nil { // its error may repeat the responses
-				c.misfit = true
-			}
+			*responses, c.misfit = responsesIn(value)
 		case "requestState":
 			*state = string(value.Text())
 		default:
 			set(name, value)
 		}
 	}
+}
+
+// responsesIn decodes input responses. One of an unknown form is nil, because it may have the key of
+// no request. misfit reports another value than an object.
+func responsesIn(value decode.Value) (all mcp.InputResponseMap, misfit bool) {
+	if is := value.Type(); is != "object" {
+		return nil, is != "null"
+	}
+	all = mcp.InputResponseMap{}
+	for key, response := range value.Members() {
+		all[string(key)], _ = decodeResponse(response) // its error may repeat the response
+	}
+	return all, false
 }
 
 func cursor(c *string) func(string, decode.Value) {

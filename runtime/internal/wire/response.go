@@ -65,14 +65,21 @@ func UnsupportedVersion(version string) error {
 }
 
 // DecodeHeader returns the value of a header that repeats a value of a message: in base64 if it is
-// not one of visible ASCII (SEP-2243). It reports false for base64 that is none.
+// not one of visible ASCII (SEP-2243). It reports false for malformed base64. A value that only
+// looks like base64 counts as base64, since clients have to encode such values.
 func DecodeHeader(sent string) (value string, ok bool) {
 	inner, encoded := strings.CutPrefix(sent, "=?base64?")
 	if !encoded || !strings.HasSuffix(inner, "?=") {
 		return sent, true
 	}
-	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
+	decoded, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(inner, "?="))
 	return string(decoded), err == nil
+}
+
+// HeaderNames reports whether the header Mcp-Name contains the name or the URI of a message.
+func HeaderNames(header http.Header, name string) bool {
+	sent, ok := DecodeHeader(header.Get("Mcp-Name"))
+	return ok && sent == name
 }
 
 // ErrorStatus returns the HTTP status of an error in 2026-07-28 (SEP-2575), and 200 before.

@@ -92,7 +92,7 @@ func TestResponsesAreThoseOfGoSDK(t *testing.T) {
 
 func TestStatusesOfErrors(t *testing.T) {
 	for code, want := range map[int64]int{
-		-32601: 404, -32602: 400, -32021: 400, -32022: 400, -32600: 200, -32603: 200, -32700: 200, -32043: 200, 0: 200,
+		-32601: 404, -32602: 400, -32021: 400, -32022: 400, -32600: 200, -32603: 200, -32700: 200, 403: 200, 0: 200,
 	} {
 		for _, err := range []error{&jsonrpc.Error{Code: code}, fmt.Errorf("x: %w", &jsonrpc.Error{Code: code})} {
 			if got := ErrorStatus(err, "2026-07-28"); got != want {

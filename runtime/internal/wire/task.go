@@ -169,18 +169,23 @@ func CheckAnswers(r task.Record,
 	return checked, nil
 }
 
+// go-sdk decodes maps of input requests and responses only.
 func decodePair(request, response json.RawMessage) (mcp.InputRequest, mcp.InputResponse, error) {
-	wrap := func(text json.RawMessage) []byte {
-		return slices.Concat([]byte(`{"k":`), text, []byte(`}`))
-	}
 	var requests mcp.InputRequestMap
-	var responses mcp.InputResponseMap
-	err := json.Unmarshal(wrap(request), &requests)
-	if err == nil {
-		err = json.Unmarshal(wrap(response), &responses)
+	if err := json.Unmarshal(underKey(request), &requests); err != nil {
+		return nil, nil, err
 	}
-	return requests["k"], responses["k"], err
+	decoded, err := decodeResponse(response)
+	return requests["k"], decoded, err
 }
+
+func decodeResponse(text []byte) (mcp.InputResponse, error) {
+	var responses mcp.InputResponseMap
+	err := json.Unmarshal(underKey(text), &responses)
+	return responses["k"], err
+}
+
+func underKey(text []byte) []byte { return slices.Concat([]byte(`{"k":`), text, []byte(`}`)) }
 
 // DecodeAnswers returns the answers to a task's requests, by the keys of its handler.
 func DecodeAnswers(r task.Record) (mcp.InputResponseMap, error) {
