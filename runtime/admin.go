@@ -57,7 +57,7 @@ func (r *Refusal) Error() string { return r.Reason }
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	id, err := s.authenticator.Authenticate(r)
 	if err != nil {
-		return nil, (*Refusal)(s.authenticator.Refusal(r, err))
+		return nil, (*Refusal)(s.authenticator.Refusal(r, "", err))
 	}
 	info := request.New(id, nil)
 	if err := s.host.Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {

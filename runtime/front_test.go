@@ -249,7 +249,8 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 	t.Parallel()
 	const metadata = runtime.PathResourceMetadata
 	for kind, build := range makers {
-		for _, option := range []string{"", "/tools/mcp", "/v1.2/a_b~c-D", "/.well", "/api", "/"} {
+		for _, option := range []string{"", "/tools/mcp", "/tools/mcp/", "/v1.2/a_b~c-D", "/.well",
+			"/api", "/"} {
 			s, err := build(runtime.Options{Path: option, Logger: quiet(), Admin: desktop,
 				Identity: guarded{users(), identity.Resource{URL: "https://mcp.example/front",
 					AuthorizationServers: []string{"https://id.example"}}}})
@@ -258,6 +259,7 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 			}
 			path, url := cmp.Or(option, "/mcp"), serve(t, s)
 			base, below := strings.TrimSuffix(url, path), strings.TrimSuffix(path, "/")
+			slash := strings.HasSuffix(path, "/") // then both forms are served
 			if s.Path() != path || base+path != url {
 				t.Errorf("%s %q: it is at %s, %s", kind, option, s.Path(), url)
 			}
@@ -270,11 +272,15 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 			want := map[string]int{"/mcp": 404, "/mcpx": 404, "/other": 404, below + "/x": 404,
 				"/healthz": 200, "/readyz": 200, "/api/v1/x": 401, "/console": 401,
 				metadata: 200, metadata + below: 200, metadata + "/front": 200,
-				metadata + "/other": 404}
+				metadata + below + "/": 200, metadata + "/other": 404, "/api/v1": 404,
+				"//mcp": 404, "/" + path: 404, below + "//": 404, "//healthz": 404, "//evil.example/": 404,
+				"//console": 404}
 			if below != "" {
-				want["/"], want[path+"/"] = 404, 404
+				want["/"], want[below+"/"] = 404, 404
 			}
-			want[path] = 401
+			if want[below] = 401; slash {
+				want[below+"/"] = 401
+			}
 			for at, status := range want {
 				if got := (&raw{url: base + at}).send(t, "GET", "", nil); got.status != status {
 					t.Errorf("%s %q: %s: %s", kind, option, at, got)
@@ -289,12 +295,43 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 	}
 }
 
+// A server is often behind http.StripPrefix, or a proxy that removes a prefix. A redirect would
+// lead out of it.
+func TestNothingIsRedirected(t *testing.T) {
+	t.Parallel()
+	for _, option := range []string{"", "/mcp/", "/"} {
+		s := newServer(t, runtime.Options{Path: option, Identity: guarded{users(),
+			identity.Resource{URL: "https://mcp.example/app/mcp",
+				AuthorizationServers: []string{"https://id.example"}}}}, directory(&desk{}))
+		handler := http.StripPrefix("/app", s.Handler())
+		path := cmp.Or(option, "/mcp")
+		want := map[string]int{"/app" + path: 401, "/app" + strings.TrimSuffix(path, "/"): 401,
+			"/app/healthz": 200}
+		for _, at := range []string{"", "/", "//", "//mcp", "/mcp", "/mcp/", "/mcp//", "/./mcp",
+			"/x/../mcp", "//evil.example", "//evil.example/..", "///mcp", "/%2Fmcp", "/mcp/%2e%2e/mcp",
+			"//healthz",
+			"/healthz/", "/healthz", "/console", "/console/", "//console", "/api/v1", "/api/v1/"} {
+			for _, method := range []string{"GET", "POST", "HEAD", "OPTIONS", "CONNECT"} {
+				r := httptest.NewRequest(method, "/app"+at, nil)
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				status, listed := want["/app"+at]
+				if w.Code/100 == 3 || w.Header().Get("Location") != "" ||
+					listed && method == "GET" && w.Code != status ||
+					!listed && w.Code != 404 {
+					t.Errorf("%q: %s %s: %d %s", option, method, at, w.Code, w.Header().Get("Location"))
+				}
+			}
+		}
+	}
+}
+
 func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 	t.Parallel()
 	const form = "write a path such as /mcp or /tools/mcp"
 	wants := map[string]string{}
-	for _, path := range []string{"mcp", "/mcp/", "//", "//mcp", "/a//b", "/a/../b", "/..", "/.",
-		"/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc", "GET /a", ".",
+	for _, path := range []string{"mcp", "/mcp//", "/../", "/./", "//", "//mcp", "/a//b", "/a/../b",
+		"/..", "/.", "/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc", "GET /a", ".",
 		"https://mcp.example/mcp", "/a\n", `/a\b`} {
 		wants[path] = form
 	}

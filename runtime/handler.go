@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -33,38 +34,61 @@ const PathResourceMetadata = principal.PathResourceMetadata
 // checks without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller
 // can be admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
 // [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and the
-// log has the cure. The older HTTP+SSE transport is not offered.
+// log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
+// paths are those below the prefix; no response redirects to another path.
 //
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
 // that has a ReadHeaderTimeout, an IdleTimeout, which ends unused connections, and no WriteTimeout,
 // which would end streams. The handler sets a write deadline itself: a client has 30 seconds for
 // each 64 KiB of a response. A user who leaves 32 MiB of responses unread for a second gets 429.
 func (s *Server) Handler() http.Handler {
-	endpoint, mux := transport.NewHandler(s.transport), http.NewServeMux()
-	exact := s.opts.Path
-	if exact == "/" {
-		exact = "/{$}"
-	}
-	mux.Handle(exact, endpoint)
+	endpoint := transport.NewHandler(s.transport)
 	s.facts.HTTP.Store(true)
-	s.authenticator.Metadata.Mount(mux, s.opts.Path)
-	if s.beside != nil {
-		beside := endpoint.ServeAdmin(s.beside)
-		for _, path := range []string{PathAPI, PathConsole, PathConsole + "/"} {
-			mux.Handle(path, beside)
-		}
+	handlers := map[string]http.Handler{
+		// A path that ends with a slash is served without it too.
+		s.opts.Path: endpoint, strings.TrimSuffix(s.opts.Path, "/"): endpoint,
+		PathHealthz: probe(func(*http.Request) bool { return true }, "ok", ""),
+		PathReadyz: probe(func(r *http.Request) bool {
+			return !s.transport.Closed && s.active.Open() && s.transport.Ready.Holds(r.Context())
+		}, "ready", "not ready"),
 	}
-	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "ok", http.StatusOK)
-	})
-	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, r *http.Request) {
-		if s.transport.Closed || !s.active.Open() || !s.transport.Ready.Holds(r.Context()) {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
-			return
+	for _, path := range s.authenticator.Metadata.Paths(s.opts.Path) {
+		handlers[path] = s.authenticator.Metadata
+	}
+	var beside http.Handler
+	if s.beside != nil {
+		beside = endpoint.ServeAdmin(s.beside)
+		handlers[PathConsole] = beside
+	}
+	// Not http.ServeMux: it redirects //mcp to /mcp, without a prefix that http.StripPrefix or a
+	// proxy has removed. Nothing is redirected here.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		handler := handlers[path]
+		if beside != nil &&
+			(strings.HasPrefix(path, PathAPI) || strings.HasPrefix(path, PathConsole+"/")) {
+			handler = beside
 		}
-		http.Error(w, "ready", http.StatusOK)
+		if handler == nil {
+			handler = http.NotFoundHandler()
+		}
+		handler.ServeHTTP(w, r)
 	})
-	return mux
+}
+
+// probe answers with 200 while a check holds, and otherwise with 503.
+func probe(holds func(*http.Request) bool, yes, no string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		case holds(r):
+			http.Error(w, yes, http.StatusOK)
+		default:
+			http.Error(w, no, http.StatusServiceUnavailable)
+		}
+	})
 }
 
 // StreamOption configures one run of [Server.RunStdio] or [Server.RunIO].

@@ -134,11 +134,18 @@ func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 				err = fmt.Errorf("runtime.Mount: %v", p)
 			}
 		}()
-		mux.Handle("/", web.Handler)
+		own := web.Handler
+		mux.Handle("/", own)
 		for pattern, handler := range c.beside {
 			mux.Handle(pattern, handler)
 		}
-		web.Handler = mux
+		web.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, pattern := mux.Handler(r); pattern == "/" {
+				own.ServeHTTP(w, r) // without the redirects of the mux
+				return
+			}
+			mux.ServeHTTP(w, r)
+		})
 	}
 	if c.certFile != "" || c.keyFile != "" {
 		pair := &keypair.Files{CertFile: c.certFile, KeyFile: c.keyFile, Log: s.opts.Logger}

@@ -192,7 +192,8 @@ func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
 	if !found {
 		t.Error(url)
 	}
-	for path, want := range map[string]int{"/metrics": 299, "/readyz": 200, "/tools": 401} {
+	for path, want := range map[string]int{"/metrics": 299, "/readyz": 200, "/tools": 401,
+		"//tools": 404, "/x/../tools": 404} {
 		if got := statusOf(t, http.DefaultClient, base+path); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}

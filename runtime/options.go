@@ -251,8 +251,9 @@ type Options struct {
 	ListTTL time.Duration
 
 	// Path is where [Server.Handler] serves MCP. Its segments have ASCII letters, digits and
-	// - . _ ~ only. "/" alone is the root and nothing below. It cannot be one of the other paths of
-	// the handler, nor below one. The resource's URL of an identity source that is
+	// - . _ ~ only. With a slash at the end, as in "/mcp/", it is served without that slash too, and
+	// otherwise exactly as it is. "/" alone is the root and nothing below. It cannot be one of the
+	// other paths of the handler, nor below one. The resource's URL of an identity source that is
 	// [identity.Protected] ends with it, unless a proxy in front rewrites paths. Empty is
 	// [PathMCP].
 	Path string
@@ -433,14 +434,14 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-var pathForm = regexp.MustCompile(`^/[A-Za-z0-9/._~-]*$`)
+var pathForm = regexp.MustCompile(`^/([A-Za-z0-9._~-]+/?)*$`)
 
 // checkPath refuses a path that requests can have in two forms, that is a pattern to net/http, or
 // that the handler serves already.
 func checkPath(p string) error {
-	if path.Clean(p) != p || !pathForm.MatchString(p) {
+	if path.Clean(p) != cmp.Or(strings.TrimSuffix(p, "/"), "/") || !pathForm.MatchString(p) {
 		return errors.New("write a path such as /mcp or /tools/mcp, with ASCII letters, digits " +
-			"and - . _ ~ in its segments, and without a slash at the end")
+			"and - . _ ~ in its segments, which are not empty")
 	}
 	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole,
 		PathResourceMetadata} {

@@ -67,6 +67,8 @@ var bounds = []struct {
 	}},
 	{"Identity", []limit{
 		{"runtime/identity", "MaxTokenBytes", "a bearer token", "", true},
+		{"runtime/identity", "maxResourceQuery",
+			"catalogs in the resource that a client reads, as in its URL", "", true},
 		{"runtime", "DefaultIdentityTimeout",
 			"one call of the identity source; then 503", "IdentityTimeout", false},
 		{"runtime/internal/principal", "freeFailures",

@@ -133,14 +133,16 @@ type Protected interface {
 // Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
 type Resource struct {
 	// URL identifies the server: https, without query and fragment, the URL at which clients call
-	// it. Required.
+	// it. If a client's URL has the parameters catalog or readonly, they are part of the resource
+	// that this client reads (see [CatalogQuery]). Required.
 	URL string
 	// AuthorizationServers are the issuers whose tokens are accepted. Empty is the issuers of an
 	// oidc.Source, and for other sources an error of runtime.New.
 	AuthorizationServers []string
-	// Scopes are the scopes that a client may request (scopes_supported). Everybody can read them,
-	// so leave out scopes that only hidden tools need. Nil publishes those of tools, prompts and
-	// resources with denial=challenge, and an empty list none.
+	// Scopes are the scopes that a client may request: scopes_supported, and scope in the challenge
+	// of each 401 response. Everybody can read them, so leave out scopes that only hidden tools
+	// need. Nil publishes those of tools, prompts and resources with denial=challenge, and an empty
+	// list none.
 	Scopes []string
 	// Name is for people. Empty publishes none.
 	Name string

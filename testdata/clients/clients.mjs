@@ -297,6 +297,7 @@ const features = {
 		const first = await clients[name](at.inventory, {authProvider: person});
 		const refused = await first.connect().then(() => first.tools()).catch(error => error);
 		if (!person.url) throw refused instanceof Error ? refused : new Error('the client does not sign in');
+		check(new URL(person.url).searchParams.get('resource') === at.inventory, person.url);
 		const answered = await person.signIn();
 		if (first.transport) {
 			await first.transport.finishAuth(name === 'sdk-1' ? answered.get('code') : answered);

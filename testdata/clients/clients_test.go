@@ -128,11 +128,13 @@ type endpoints struct {
 func serve(t *testing.T) endpoints {
 	dir := t.TempDir()
 	issuer := startProvider(t)
+	inventory := start(t, "inventory", "-http", "127.0.0.1:0", "-seed", "-issuer", issuer,
+		"-db", filepath.Join(dir, "inventory.db"), "-user-claim", "host_user", "-role-claim", "roles",
+		"-scope", "tools")
 	return endpoints{
 		team: start(t, "team", "-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db")),
-		inventory: start(t, "inventory", "-http", "127.0.0.1:0", "-seed", "-issuer", issuer,
-			"-db", filepath.Join(dir, "inventory.db"), "-user-claim", "host_user", "-role-claim", "roles",
-			"-scope", "tools"),
+		// The resource and the audience of tokens have the query that each client has in its URL.
+		inventory: []string{inventory[0] + "?catalog=night%20shift&readonly=true"},
 	}
 }
 
@@ -271,7 +273,8 @@ const pageHead = "# Stock clients\n\n" +
 	"| task | runs a call as a task of 2026-07-28, polls it, and fills in its form, with " +
 	"`%s` %s |\n" +
 	"| bearer | sends a token; another token is refused |\n" +
-	"| OAuth | registers at an OpenID provider, signs a user in, and lists tools with the token |\n\n" +
+	"| OAuth | with a catalog in its URL: registers at an OpenID provider, signs a user in, and " +
+	"lists tools with the token |\n\n" +
 	"Versions of the protocol are those that client and server agreed on. " +
 	"[Clients](../howto/clients.md) has the configuration of applications.\n\n"
 

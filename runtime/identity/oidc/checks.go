@@ -33,7 +33,8 @@ func (i *issuer) checkAudience(c map[string]any) error {
 		return refuse("it has no audience (aud)")
 	}
 	for _, a := range audience {
-		if slices.Contains(i.settings.Audiences, a) {
+		if slices.Contains(i.settings.Audiences, a) ||
+			slices.Contains(i.settings.Audiences, i.resource.Audience(a)) {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,12 @@ type Claims struct {
 	// meant for this server.
 	RoleNames map[string]string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
-	// "scope" (RFC 8693, section 4.2), or else "scp".
+	// "scope" (RFC 8693, section 4.2), or "scp" if that is missing or empty.
 	Scopes string
 	// Groups is the claim of groups: a string or a list of strings. Empty reads no groups.
 	Groups string
 	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or
-	// else "azp".
+	// "azp" if that is missing or empty.
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
 	// themselves. A token without the claim names no user. A token whose claim is not a name is
@@ -51,7 +52,8 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 	if err != nil {
 		return identity.Identity{}, err
 	}
-	client := text(c, m.Client, "client_id", "azp")
+	i.noteUnread(c)
+	client, _ := at(c, filled(c, m.Client, "client_id", "azp")).(string)
 	_, delegated := c["act"] // RFC 8693, section 4.1: somebody else acts for the subject
 	return identity.Identity{
 		Principal: access.Principal{
@@ -59,7 +61,7 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 			Subject: sub,
 			Client:  client,
 			User:    user,
-			Scopes:  scopes(c, m.Scopes),
+			Scopes:  scopes(at(c, m.scopes(c))),
 			Groups:  valuesAt(c, m.Groups),
 			Orgs:    m.Orgs.read(c),
 			Teams:   m.Teams.read(c),
@@ -128,33 +130,60 @@ func (m Claims) verified(c map[string]any) bool {
 	return verified
 }
 
-// text is the string at a path, or, where no path is configured, the first claim of names that is
-// there.
-func text(c map[string]any, path string, names ...string) string {
+// filled is the path of a claim: the configured one, or else the first of two claims, unless it is
+// missing or empty.
+func filled(c map[string]any, path, first, second string) string {
 	if path != "" {
-		s, _ := at(c, path).(string)
-		return s
+		return path
 	}
-	for _, name := range names {
-		if v, ok := c[name]; ok {
-			s, _ := v.(string)
-			return s
+	empty := func(v any) bool {
+		s, isText := v.(string)
+		return v == nil || isText && strings.Trim(s, " ") == ""
+	}
+	if list, isList := c[first].([]any); empty(c[first]) ||
+		isList && !slices.ContainsFunc(list, func(v any) bool { return !empty(v) }) {
+		return second
+	}
+	return first
+}
+
+func (m Claims) scopes(c map[string]any) string { return filled(c, m.Scopes, "scope", "scp") }
+
+// noteUnread logs each claim that is not read because of its JSON type, once and without its value.
+// Otherwise nobody would find out why callers lack rights.
+func (i *issuer) noteUnread(c map[string]any) {
+	m := i.settings.Claims
+	note := func(path string, read func(any) bool) {
+		if path == "" || read(at(c, path)) {
+			return
+		}
+		if _, logged := i.unread.LoadOrStore(path, true); !logged {
+			i.log.Warn("the server does not read a claim of a token, or a part of it, because of its "+
+				"JSON type: see oidc.Claims", "issuer", i.settings.URL, "claim", path)
 		}
 	}
-	return ""
+	for _, path := range append([]string{m.Groups, m.scopes(c)}, m.Roles...) {
+		note(path, areTexts)
+	}
+	note(filled(c, m.Client, "client_id", "azp"), isText)
+	note(m.Orgs.Claim, m.Orgs.reads)
+	note(m.Teams.Claim, m.Teams.reads)
+}
+
+// isText reports whether a value is a string, or missing.
+func isText(v any) bool {
+	_, ok := v.(string)
+	return ok || v == nil
+}
+
+// areTexts reports whether list reads a value, or there is nothing to read.
+func areTexts(v any) bool {
+	_, read := list(v)
+	return read || v == nil || v == ""
 }
 
 // scopes are the scope tokens of RFC 6749, section 3.3; what is none of them is left out.
-func scopes(c map[string]any, path string) []string {
-	var v any
-	switch {
-	case path != "":
-		v = at(c, path)
-	case c["scope"] != nil:
-		v = c["scope"]
-	default:
-		v = c["scp"]
-	}
+func scopes(v any) []string {
 	var named []string
 	if s, ok := v.(string); ok {
 		named = strings.Split(s, " ")

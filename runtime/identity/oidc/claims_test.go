@@ -3,6 +3,7 @@ package oidc_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,6 +109,13 @@ func TestScopesAreRead(t *testing.T) {
 		"scp as a string":   {"", []any{"scp", "a b"}, []string{"a", "b"}},
 		"scope before scp":  {"", []any{"scope", "a", "scp", "b"}, []string{"a"}},
 		"a malformed scope": {"", []any{"scope", 1, "scp", "b"}, nil},
+		"an empty scope":    {"", []any{"scope", "", "scp", "b"}, []string{"b"}},
+		"blank":             {"", []any{"scope", "  ", "scp", []string{"b"}}, []string{"b"}},
+		"an empty list":     {"", []any{"scope", []any{}, "scp", "b"}, []string{"b"}},
+		"a list of nothing": {"", []any{"scope", []any{"", nil}, "scp", "b"}, []string{"b"}},
+		"a null scope":      {"", []any{"scope", json.RawMessage("null"), "scp", "b"}, []string{"b"}},
+		"an empty object":   {"", []any{"scope", map[string]any{}, "scp", "b"}, nil},
+		"an empty path":     {"x", []any{"x", "", "scope", "a", "scp", "b"}, nil},
 		"a path": {"x.y", []any{"x", map[string]any{"y": "a"}, "scope", "b"},
 			[]string{"a"}},
 		"what is no scope":  {"", []any{"scope", "a b\"c \\ d\u00e9 e"}, []string{"a", "e"}},
@@ -121,6 +129,50 @@ func TestScopesAreRead(t *testing.T) {
 	}
 }
 
+// TestClaimOfAnUnreadTypeIsLoggedOnce sends each value twice in each claim.
+func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
+	type values map[string]bool // JSON, and whether it is logged
+	texts := values{`"Admin"`: false, `""`: false, `["a","b"]`: false, `[]`: false, `null`: false,
+		`1e99`: true, `true`: true, `{"Admin":true}`: true, `["a",1e99]`: true, `[["a"]]`: true,
+		`["a",null]`: true, `[{"name":"a"}]`: true}
+	memberships := values{`"a"`: false, `["a",{"name":"b","standing":["lead"]}]`: false,
+		`{"a":"lead","b":{}}`: false, `[{"name":"a"}]`: false, `{}`: false, `null`: false,
+		`1e99`: true, `[1e99]`: true, `[null]`: true, `[{}]`: true, `[{"name":["a"]}]`: true,
+		`[{"name":"a","standing":{}}]`: true, `{"a":1e99}`: true, `{"a":null}`: true,
+		`{"a":{"standing":[1]}}`: true, `[["a"]]`: true}
+	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
+		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
+	for claim, test := range map[string]struct {
+		path   string
+		values values
+	}{
+		"realm": {"realm.roles", texts}, "r": {"r", texts}, "g": {"g", texts}, "scope": {"scope", texts},
+		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
+		"azp":   {"azp", values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true}},
+		"other": {"other", values{`1e99`: false, `{}`: false}},
+	} {
+		for value, logged := range test.values {
+			var log strings.Builder
+			source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = configured }),
+				func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			var sent any = json.RawMessage(value)
+			if claim == "realm" {
+				sent = map[string]any{"roles": sent}
+			}
+			for range 2 {
+				if _, err := source.Verify(t.Context(), token("client_id", nil, claim, sent)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := strings.Count(log.String(), "claim="+test.path+"\n")
+			if (got == 1) != logged || got > 1 ||
+				strings.Contains(log.String(), "Admin") || strings.Contains(log.String(), "1e99") {
+				t.Errorf("%s %s: %d lines:\n%s", claim, value, got, log.String())
+			}
+		}
+	}
+}
+
 func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims               oidc.Claims
@@ -130,6 +182,7 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		"client_id":           {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
 		"azp":                 {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
 		"malformed client_id": {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
+		"an empty client_id":  {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
 		"a claim of its own": {oidc.Claims{Client: "app.id"},
 			[]any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
 		"such a claim missing": {oidc.Claims{Client: "app"}, nil, "", "", "[]"},

@@ -4,16 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // issuer is an authorization server and what is known of it.
 type issuer struct {
 	settings     Issuer // with the defaults filled in
+	resource     identity.Resource
+	log          *slog.Logger
+	unread       sync.Map // the paths of claims that were logged
 	web          fetcher
 	metadata     *cached[metadata]
 	keys         *cached[[]key]
@@ -36,7 +43,7 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 			*d.value = d.zero
 		}
 	}
-	i := &issuer{settings: s, web: web}
+	i := &issuer{settings: s, resource: o.Resource, log: o.Logger, web: web}
 	i.metadata = &cached[metadata]{
 		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod,
 		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,

@@ -67,6 +67,34 @@ func (m Memberships) read(c map[string]any) []access.Membership {
 	return found.all
 }
 
+// reads reports whether read takes all of a claim's value.
+func (m Memberships) reads(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool {
+			o, isObject := item.(map[string]any)
+			name := item
+			if isObject {
+				name = at(o, m.path(m.Name, "name"))
+			}
+			return name == nil || !isText(name) || isObject && !m.readsStanding(o)
+		})
+	case map[string]any:
+		for _, value := range v {
+			if o, ok := value.(map[string]any); ok && !m.readsStanding(o) ||
+				!ok && (value == nil || !areTexts(value)) {
+				return false
+			}
+		}
+		return true
+	}
+	return isText(v)
+}
+
+func (m Memberships) readsStanding(o map[string]any) bool {
+	return areTexts(at(o, m.path(m.Standing, "standing")))
+}
+
 func (Memberships) path(configured, usual string) string {
 	if configured != "" {
 		return configured

@@ -10,16 +10,18 @@
 // # From a token to a principal
 //
 // Each field of the principal comes from the claims below. A claim that is missing or of another
-// type counts as nothing, and so does each value that is not in a mapping.
+// type counts as nothing, and so does each value that is not in a mapping. Of each issuer, a claim
+// of another type is logged once.
 //
 //	Issuer      iss, which is the issuer's URL exactly
 //	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
-//	Client      Claims.Client, or else client_id, or else azp; empty is the subject
+//	Client      Claims.Client, or else client_id, or azp if that is missing or empty; empty is the
+//	            subject
 //	User        Claims.User; empty where no claim is configured, or the token has none; a token
 //	            whose claim is there and does not count is refused
 //	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
 //	            highest that its hierarchy knows
-//	Scopes      Claims.Scopes, or else scope, or else scp
+//	Scopes      Claims.Scopes, or else scope, or scp if that is missing or empty
 //	Groups      Claims.Groups; none where no claim is configured
 //	Orgs        Claims.Orgs; none where no claim is configured
 //	Teams       Claims.Teams; none where no claim is configured
@@ -86,8 +88,8 @@ type Options struct {
 	// redirects, whatever its settings. Nil is a client of this package's own, which uses the proxy
 	// of the environment.
 	Client *http.Client
-	// Logger receives a line when a provider cannot be reached while its old keys still serve. Nil
-	// is slog.Default().
+	// Logger receives a line when a provider cannot be reached while its old keys still serve, and
+	// one for each claim that no reader takes. Nil is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -96,9 +98,10 @@ type Issuer struct {
 	// URL is the issuer identifier, exactly as in the iss claim: https, or http on a loopback
 	// address. Required.
 	URL string
-	// Audiences are accepted values of aud; a token needs one of them. The id of a client is an
-	// audience of that client's ID tokens as well: set RequireType beside one. Empty is
-	// Resource.URL alone.
+	// Audiences are accepted values of aud; a token needs one of them. Resource.URL includes itself
+	// with the parameters catalog and readonly, which clients have in their URLs
+	// (identity.Resource.Audience). The id of a client is an audience of that client's ID tokens as
+	// well: set RequireType beside one. Empty is Resource.URL alone.
 	Audiences []string
 	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is the URL of the issuer's
 	// metadata (OpenID Connect Discovery 1.0, or else RFC 8414).

@@ -345,3 +345,43 @@ func TestOneOfSeveralAudiencesIsEnough(t *testing.T) {
 		t.Errorf("the resource's URL is no audience where others are configured: %v", err)
 	}
 }
+
+// A client whose URL has catalogs requests a token for this URL. The token of another resource is
+// not accepted for such parameters.
+func TestAudienceMayHaveTheCatalogsOfAClient(t *testing.T) {
+	plain, other := newProvider().source(t), newProvider().source(t, issuer(func(i *oidc.Issuer) {
+		i.Audiences = []string{"api", resource + "?catalog=mine"}
+	}))
+	for _, test := range []struct {
+		aud          any
+		plain, other bool
+	}{
+		{resource, true, false},
+		{resource + "?catalog=ops", true, false},
+		{resource + "?catalog=mine", true, true},
+		{resource + "?readonly=true&catalog=night%20shift,a&catalog=b", true, false},
+		{[]string{"x", resource + "?readonly"}, true, false},
+		{resource + "?", false, false},
+		{resource + "?catalog=ops&", false, false},
+		{resource + "?tenant=x", false, false},
+		{resource + "?catalog=ops&tenant=x", false, false},
+		{resource + "?catalog_id=1", false, false},
+		{resource + "?Catalog=ops", false, false},
+		{resource + "?catalog=ops#x", false, false},
+		{resource + "?catalog=%zz", false, false},
+		{resource + "?catalog=" + strings.Repeat("a", 2000), false, false},
+		{resource + "/?catalog=ops", false, false},
+		{resource + "/x?catalog=ops", false, false},
+		{"https://other.example/mcp?catalog=ops", false, false},
+		{"https://other.example/?resource=" + resource + "?catalog=ops", false, false},
+		{"api?catalog=ops", false, false},
+		{"api", false, true},
+	} {
+		for source, holds := range map[*oidc.Source]bool{plain: test.plain, other: test.other} {
+			if _, err := source.Verify(t.Context(), token("aud", test.aud)); (err == nil) != holds ||
+				err != nil && !isInvalid(err) {
+				t.Errorf("%v: %v, want %v", test.aud, err, holds)
+			}
+		}
+	}
+}

@@ -11,15 +11,20 @@ import (
 // proxies forward in X-Forwarded-For. It is invalid if the peer has no IP address.
 //
 // Each proxy appends the address of its own client, so the header is read from the right. What is
-// left of the first address that is not trusted is the client's own text, and does not count.
+// left of the first address that is not trusted is the client's own text, and does not count. Empty
+// parts are skipped (RFC 9110, section 5.6.1).
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	addr, _ := parseAddress(r.RemoteAddr)
 	for _, line := range slices.Backward(r.Header.Values("X-Forwarded-For")) {
 		for cut := len(line); cut >= 0; {
 			line = line[:cut]
 			cut = strings.LastIndexByte(line, ',')
+			part := strings.TrimSpace(line[cut+1:])
+			if part == "" {
+				continue
+			}
 			isTrusted := func(p netip.Prefix) bool { return p.Contains(addr) }
-			next, ok := parseAddress(strings.TrimSpace(line[cut+1:]))
+			next, ok := parseAddress(part)
 			if !ok || !slices.ContainsFunc(trusted, isTrusted) {
 				return addr
 			}
@@ -29,10 +34,14 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return addr
 }
 
-// parseAddress reads an IP address, with or without a port. An IPv4 address has one form.
+// parseAddress reads an IP address, with or without a port. An IPv6 address may have brackets
+// without a port too. An IPv4 address has one form.
 func parseAddress(text string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
+		if strings.HasSuffix(text, "]") {
+			text += ":0"
+		}
 		var withPort netip.AddrPort
 		withPort, err = netip.ParseAddrPort(text)
 		addr = withPort.Addr()

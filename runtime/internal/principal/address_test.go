@@ -49,9 +49,19 @@ func TestAddressIsThePeersOrForwardedByTrustedProxies(t *testing.T) {
 		{"10.0.0.1:80", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
 		{"10.0.0.1:80", []string{"198.51.100.7, unknown"}, "10.0.0.1"},
 		{"10.0.0.1:80", []string{"198.51.100.7, unknown, 10.0.0.2"}, "10.0.0.2"},
-		{"10.0.0.1:80", []string{"198.51.100.7,"}, "10.0.0.1"},
-		{"10.0.0.1:80", []string{""}, "10.0.0.1"},
-		{"10.0.0.1:80", []string{"198.51.100.7", ""}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7,"}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{" , 198.51.100.7,,\t, 10.0.0.2, "}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{"203.0.113.9,,198.51.100.7"}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{"198.51.100.7", "", ",,"}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{"", " , "}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7, [2001:db8:ff::2]"}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{"[2001:db8::7]"}, "2001:db8::/64"},
+		{"10.0.0.1:80", []string{"[::ffff:198.51.100.7]"}, "198.51.100.7"},
+		{"10.0.0.1:80", []string{"198.51.100.7, [10.0.0.2]"}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7, []"}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7, [[2001:db8:ff::2]]"}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7, 2001:db8:ff::2]"}, "10.0.0.1"},
+		{"10.0.0.1:80", []string{"198.51.100.7, [2001:db8:ff::2"}, "10.0.0.1"},
 	} {
 		got := countedAs(clientAddress(requestFrom(test.peer, test.forwarded...), proxies))
 		if got != test.want {
@@ -65,7 +75,8 @@ func TestAddressIsThePeersOrForwardedByTrustedProxies(t *testing.T) {
 }
 
 // A client chooses what it sends, and how many lines of it. Proxies append to the last line, or a
-// line of their own. The client cannot change the address for which it counts.
+// line of their own, in each form of an address. The client cannot change the address for which it
+// counts.
 func TestClientCannotChooseItsAddress(t *testing.T) {
 	address := rapid.SampledFrom([]string{"198.51.100.66", "10.0.0.66", "2001:db8:ff::66", "::1",
 		"::ffff:10.0.0.66", "unknown", "_hidden", "", " ", "10.0.0.66:1", "\x00", "1.2.3.4,5"})
@@ -77,11 +88,16 @@ func TestClientCannotChooseItsAddress(t *testing.T) {
 		from := client.Draw(t, "client")
 		peer, forwarded := from, sent
 		for hops := rapid.IntRange(0, 3).Draw(t, "proxies"); hops > 0; hops-- {
+			written := netip.AddrPortFrom(netip.MustParseAddr(peer), 7).String()
+			if !rapid.Bool().Draw(t, "port") {
+				written = strings.TrimSuffix(written, ":7")
+			}
+			written += rapid.SampledFrom([]string{"", ",", " ,\t, "}).Draw(t, "empty parts")
 			if len(forwarded) == 0 || rapid.Bool().Draw(t, "own line") {
-				forwarded = append(forwarded[:len(forwarded):len(forwarded)], peer)
+				forwarded = append(forwarded[:len(forwarded):len(forwarded)], written)
 			} else {
 				forwarded = append([]string(nil), forwarded...)
-				forwarded[len(forwarded)-1] += ", " + peer
+				forwarded[len(forwarded)-1] += ", " + written
 			}
 			peer = "10.0.0." + rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "proxy")
 		}

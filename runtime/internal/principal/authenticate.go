@@ -114,8 +114,9 @@ func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
 
 // Refusal counts and logs why Authenticate failed, and returns the response for the client. It does
 // not wait. An unknown user and a wrong token have the same response. Clients send a first request
-// without a token to find the authorization server, so it is never answered with 429.
-func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
+// without a token to find the authorization server, so it is never answered with 429. query is that
+// of the MCP endpoint, empty for a request of another one.
+func (a *Authenticator) Refusal(r *http.Request, query string, err error) *Refusal {
 	address, remote := clientAddress(r, a.TrustedProxies), r.RemoteAddr
 	if address.IsValid() { // otherwise it is of another network, or set by the program
 		remote = address.String()
@@ -135,7 +136,7 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	if errors.Is(err, identity.ErrNoCredentials) {
 		count(a.missing)
 		// RFC 6750, section 3.1: no error code for a request without a credential.
-		return &Refusal{Status: http.StatusUnauthorized, Challenge: a.challenge(""),
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: a.unauthorized("", query),
 			Reason: "authentication required"}
 	}
 	if !errors.Is(err, identity.ErrInvalidToken) {
@@ -145,7 +146,7 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	}
 	wait := count(a.failures, "reason", err)
 	refused := &Refusal{Status: http.StatusUnauthorized,
-		Challenge: a.challenge(`, error="invalid_token"`),
+		Challenge: a.unauthorized(`, error="invalid_token"`, query),
 		Reason:    "the credential is not valid: it has expired, or it is not for this server"}
 	if wait > 0 { // with the challenge, because another credential would be accepted at once
 		refused.Status = http.StatusTooManyRequests
@@ -155,23 +156,39 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	return refused
 }
 
-// challenge returns a WWW-Authenticate header (RFC 6750, section 3) with further parameters.
-func (a *Authenticator) challenge(parameters string) string {
+// unauthorized returns the challenge of a 401 response. Its scopes are those of the configuration:
+// those of what a message names would show rules to a caller who is not known.
+func (a *Authenticator) unauthorized(parameters, query string) string {
+	if a.Metadata != nil && a.Metadata.scope != "" {
+		parameters += fmt.Sprintf(", scope=%q", a.Metadata.scope)
+	}
+	return a.challenge(parameters, query)
+}
+
+// challenge returns a WWW-Authenticate header (RFC 6750, section 3) with further parameters, for a
+// request of the MCP endpoint with a query.
+func (a *Authenticator) challenge(parameters, query string) string {
 	value := fmt.Sprintf("Bearer realm=%q", quotable(a.Realm)) + parameters
 	if a.Metadata != nil { // RFC 9728, section 5.1
-		value += fmt.Sprintf(", resource_metadata=%q", a.Metadata.url)
+		value += fmt.Sprintf(", resource_metadata=%q", a.Metadata.url+identity.CatalogQuery(query))
 	}
 	return value
 }
 
 // InsufficientScope returns the challenge of RFC 6750, section 3.1, with all scopes that a token
-// needs, also those that the caller has (specification 2025-11-25, basic/authorization).
-func (a *Authenticator) InsufficientScope(d access.Decision) string {
-	invalid := func(scope string) bool { // RFC 6749, section 3.3
+// needs, also those that the caller has (specification 2025-11-25, basic/authorization). query is
+// that of the request.
+func (a *Authenticator) InsufficientScope(d access.Decision, query string) string {
+	scope := scopeValue(d.ScopesThatWouldDo())
+	return a.challenge(fmt.Sprintf(`, error="insufficient_scope", scope=%q`, scope), query)
+}
+
+// scopeValue joins scopes for a challenge, without those that are none (RFC 6749, section 3.3).
+func scopeValue(scopes []string) string {
+	invalid := func(scope string) bool {
 		return scope == "" || scope != quotable(scope) || strings.Contains(scope, " ")
 	}
-	scopes := strings.Join(slices.DeleteFunc(d.ScopesThatWouldDo(), invalid), " ")
-	return a.challenge(fmt.Sprintf(`, error="insufficient_scope", scope=%q`, scopes))
+	return strings.Join(slices.DeleteFunc(slices.Clone(scopes), invalid), " ")
 }
 
 // quotable keeps what a quoted string of RFC 9110 can hold without escapes.

@@ -102,7 +102,7 @@ func testRefusals(t *testing.T) {
 			t.Errorf("%s: it passes", name)
 			continue
 		}
-		refused := a.Refusal(r, err)
+		refused := a.Refusal(r, "", err)
 		if refused.Status != test.status || refused.Challenge != test.challenge ||
 			refused.Reason == "" || strings.Contains(refused.Reason, "boom") {
 			t.Errorf("%s: %+v", name, refused)
@@ -217,18 +217,16 @@ func TestMetadataIsWhereChallengesPointTo(t *testing.T) {
 	a := NewAuthenticator(Config{Realm: "team", Metadata: m})
 	const want = `Bearer realm="team", resource_metadata=` +
 		`"https://mcp.example/.well-known/oauth-protected-resource/a%2Fb"`
-	if got := a.challenge(""); got != want {
+	if got := a.challenge("", ""); got != want {
 		t.Error(got)
 	}
-	mux := http.NewServeMux()
-	m.Mount(mux, "/mcp")
-	for path, status := range map[string]int{
-		"": 200, "/mcp": 200, "/a%2Fb": 200, "/other": 404, "/": 404,
+	paths := m.Paths("/mcp")
+	for path, served := range map[string]bool{
+		"": true, "/mcp": true, "/mcp/": true, "/a/b": true, "/a/b/": true, "/other": false, "/": false,
+		"/mcp//": false,
 	} {
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest("GET", PathResourceMetadata+path, nil))
-		if w.Code != status {
-			t.Errorf("%s: %d", path, w.Code)
+		if slices.Contains(paths, PathResourceMetadata+path) != served {
+			t.Errorf("%s: %q", path, paths)
 		}
 	}
 	for url, ok := range map[string]bool{
@@ -248,7 +246,9 @@ func TestMetadataIsWhereChallengesPointTo(t *testing.T) {
 	if m, err := MetadataOf(identityFunc(nil), access.Table{}); m != nil || err != nil {
 		t.Error("metadata of a source without")
 	}
-	(*Metadata)(nil).Mount(mux, "/mcp")
+	if (*Metadata)(nil).Paths("/mcp") != nil {
+		t.Error("paths of no metadata")
+	}
 }
 
 func TestChallengeHasTheScopesThatSuffice(t *testing.T) {
@@ -259,7 +259,8 @@ func TestChallengeHasTheScopesThatSuffice(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	const want = `Bearer realm="team", error="insufficient_scope", scope="read"`
-	if got := NewAuthenticator(Config{Realm: "team"}).InsufficientScope(d); got != want {
+	a := NewAuthenticator(Config{Realm: "team"})
+	if got := a.InsufficientScope(d, "catalog=ops"); got != want {
 		t.Error(got)
 	}
 }

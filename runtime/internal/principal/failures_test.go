@@ -125,7 +125,7 @@ func (g *gate) send(peer, token string) (status, retryAfter int) {
 	_, err := g.Authenticate(r)
 	status = http.StatusOK
 	if err != nil {
-		refused := g.Refusal(r, err)
+		refused := g.Refusal(r, "", err)
 		if status, retryAfter = refused.Status, refused.RetryAfter; !strings.Contains(
 			refused.Challenge, "invalid_token") || (status == 429) != (retryAfter > 0) {
 			g.Errorf("%+v", refused)
@@ -216,7 +216,7 @@ func (g *gate) without(peer string) {
 	g.Helper()
 	r := requestFrom(peer)
 	_, err := g.Authenticate(r)
-	refused := g.Refusal(r, err)
+	refused := g.Refusal(r, "", err)
 	if refused.Status != 401 || refused.RetryAfter != 0 ||
 		refused.Challenge != `Bearer realm="team"` {
 		g.Fatalf("%+v", refused)

@@ -1,6 +1,7 @@
 package principal
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -19,11 +19,13 @@ import (
 // PathResourceMetadata is the path of the metadata (RFC 9728, section 3.1), before the endpoint's.
 const PathResourceMetadata = "/.well-known/oauth-protected-resource"
 
-// Metadata is what a server publishes of an [identity.Protected] source; nil publishes nothing.
+// Metadata is what a server publishes of an [identity.Protected] source; nil publishes nothing. As
+// an http.Handler it answers with the document.
 type Metadata struct {
-	url     string // of the document
-	path    string // of url, unescaped
-	handler http.Handler
+	url      string // of the document
+	path     string // of url, unescaped
+	scope    string // in challenges with 401; empty for none
+	document oauthex.ProtectedResourceMetadata
 }
 
 // MetadataOf checks and returns the metadata of a source, nil if it has none. A source without a
@@ -49,14 +51,16 @@ func MetadataOf(source identity.Source, table access.Table) (*Metadata, error) {
 		r.Scopes = challenged(table)
 	}
 	// RFC 9728, section 3.1: between host and path, without a slash at the end.
+	below := strings.TrimSuffix(u.EscapedPath(), "/")
 	return &Metadata{
-		url:  u.Scheme + "://" + u.Host + PathResourceMetadata + strings.TrimSuffix(u.EscapedPath(), "/"),
-		path: PathResourceMetadata + strings.TrimSuffix(u.Path, "/"),
-		handler: auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
+		url:   u.Scheme + "://" + u.Host + PathResourceMetadata + below,
+		path:  PathResourceMetadata + strings.TrimSuffix(u.Path, "/"),
+		scope: scopeValue(r.Scopes),
+		document: oauthex.ProtectedResourceMetadata{
 			Resource: r.URL, AuthorizationServers: r.AuthorizationServers, ScopesSupported: r.Scopes,
 			BearerMethodsSupported: []string{"header"},
 			ResourceName:           r.Name, ResourceDocumentation: r.Documentation,
-		}),
+		},
 	}, nil
 }
 
@@ -73,18 +77,37 @@ func challenged(table access.Table) (scopes []string) {
 	return slices.Compact(scopes)
 }
 
-// Mount publishes the document at its URL, the root and the endpoint's path: clients try them all.
-func (m *Metadata) Mount(mux *http.ServeMux, endpoint string) {
+// Paths are those of the document: its URL's, the root and the endpoint's. Clients try them all.
+func (m *Metadata) Paths(endpoint string) []string {
 	if m == nil {
+		return nil
+	}
+	below := PathResourceMetadata + strings.TrimSuffix(endpoint, "/")
+	return []string{PathResourceMetadata, m.path, m.path + "/", below, below + "/"}
+}
+
+// ServeHTTP answers with the document, for pages of every origin. The resource is the configured
+// URL, with the catalogs in the URL of the client, which it has in the query of this request too.
+func (m *Metadata) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const methods = "GET, HEAD, OPTIONS"
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", "*")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		header.Set("Access-Control-Allow-Methods", methods)
+		header.Set("Access-Control-Allow-Headers", "Content-Type, Mcp-Protocol-Version")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		header.Set("Allow", methods)
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	mux.Handle(PathResourceMetadata, m.handler)
-	// The operator's path can contain any character, so it cannot be a pattern of the mux.
-	mux.HandleFunc(PathResourceMetadata+"/", func(w http.ResponseWriter, r *http.Request) {
-		if path := r.URL.Path; path != m.path && path != PathResourceMetadata+endpoint {
-			http.NotFound(w, r)
-			return
-		}
-		m.handler.ServeHTTP(w, r)
-	})
+	header.Set("Content-Type", "application/json")
+	document := m.document
+	document.Resource += identity.CatalogQuery(r.URL.RawQuery)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(document) // the client may be gone
 }

@@ -105,7 +105,7 @@ func (h *Handler) authenticate(v *visit) bool {
 		id, err = identity.Identity{}, nil
 	}
 	if err != nil {
-		refused := h.Authenticator.Refusal(v.r, err)
+		refused := h.Authenticator.Refusal(v.r, v.r.URL.RawQuery, err)
 		if refused.Challenge != "" {
 			v.w.Header().Set("WWW-Authenticate", refused.Challenge)
 		}
