@@ -39,8 +39,9 @@ func Elicit[T any](ctx context.Context, key, message string) (answer T, err erro
 	return ElicitForm[T](ctx, key, message, form)
 }
 
-// ElicitForm is [Elicit] with a schema by hand, which may have enums, formats and limits. T can be
-// any type that the answer decodes into, as map[string]any.
+// ElicitForm is [Elicit] with a schema by hand, which may have enums, formats and limits. A form is
+// flat: it has no objects, and lists of choices only. T can be any type that the answer decodes
+// into, as map[string]any.
 func ElicitForm[T any](ctx context.Context, key, message string,
 	form json.RawMessage) (answer T, err error) {
 	text, err := invoke.Elicit(ctx, key, message, form)

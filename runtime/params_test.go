@@ -261,6 +261,7 @@ func TestSecretsInAnswersToQuestionsThatDoNotFitStayOutOfAnswersAndLogs(t *testi
 			return lines.Text()
 		}
 		talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"raw","version":"1"}}}`)
+		io.WriteString(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 		var question struct {
 			ID     json.RawMessage
 			Method string

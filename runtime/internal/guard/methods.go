@@ -29,6 +29,8 @@ type method struct {
 	logs bool
 	// updates reports that it is a method about updates of resources.
 	updates bool
+	// completes reports that it is a method about prompts and resources: the capability completions.
+	completes bool
 	// tasks reports that it is a method of the extension of tasks.
 	tasks bool
 	// decides reports that the HTTP status may leave only after the decision.
@@ -60,10 +62,11 @@ var methods = map[string]method{
 	"tasks/cancel": {params: has[*wire.TaskParams], event: audit.TaskCancel,
 		handle: (*Guard).cancelTask, tasks: true},
 
-	"tools/call":          deciding(audit.ToolCalled, has[*mcp.CallToolParamsRaw]),
-	"prompts/get":         deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
-	"resources/read":      deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
-	"completion/complete": deciding(audit.Completion, has[*mcp.CompleteParams]),
+	"tools/call":     deciding(audit.ToolCalled, has[*mcp.CallToolParamsRaw]),
+	"prompts/get":    deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
+	"resources/read": deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
+	"completion/complete": {params: has[*mcp.CompleteParams], event: audit.Completion,
+		handle: (*Guard).decide, decides: true, completes: true},
 
 	"resources/subscribe": {params: has[*mcp.SubscribeParams], event: audit.Subscription,
 		handle: (*Guard).subscribeResource, decides: true, updates: true, sessions: true},
@@ -94,7 +97,8 @@ func (g *Guard) knownMethods(next Next) Next {
 			m.Conn.Release()
 		}
 		if !ok || known.sessions && !m.HasSessions() || known.modern && m.HasSessions() ||
-			known.updates && g.Updates == nil || known.logs && g.Capabilities.Logging == nil || known.tasks && !g.ServesTask(m) {
+			known.updates && g.Updates == nil || known.logs && g.Capabilities.Logging == nil ||
+			known.completes && !g.completes() || known.tasks && !g.ServesTask(m) {
 			return Answer{}, wire.MethodNotFound(m.Method)
 		}
 		if known.params != nil && !known.params(m.Params) {
@@ -105,6 +109,12 @@ func (g *Guard) knownMethods(next Next) Next {
 		}
 		return next(ctx, m)
 	}
+}
+
+// completes reports whether the server has anything with arguments to complete.
+func (g *Guard) completes() bool {
+	c := g.Capabilities
+	return c.Completions != nil || c.Prompts != nil || c.Resources != nil
 }
 
 // incomplete reports a member that a message needs, or one of its _meta, that the guard could not

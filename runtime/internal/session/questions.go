@@ -44,7 +44,7 @@ type clientResponse struct {
 func (s *Session) ask(ctx context.Context, x *Exchange, method string,
 	params json.RawMessage) (json.RawMessage, error) {
 	response := make(chan clientResponse, 1)
-	id, err := s.addPending(response)
+	id, err := s.addPending(response, method)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +84,15 @@ func (s *Session) outOf(x *Exchange) Out {
 }
 
 // addPending notes a request, and returns its id.
-func (s *Session) addPending(response chan<- clientResponse) (id string, err error) {
+func (s *Session) addPending(response chan<- clientResponse, method string) (id string,
+	err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.noQuestions != nil:
 		return "", s.noQuestions
+	case !s.started && method != "ping":
+		return "", refused{wire.NotInitialized()}
 	case len(s.pending) >= maxQuestions:
 		return "", refused{wire.TooManyQuestions(maxQuestions)}
 	case s.pending == nil:

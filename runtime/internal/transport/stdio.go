@@ -272,7 +272,7 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 		if out == nil {
 			out = wire.ErrorResponse(id, wire.InternalError())
 		}
-		if x.Finish() && !r.info.HasSessions() {
+		if x.Finish() {
 			out = nil // a cancelled request has no response
 		}
 		r.finish(out)

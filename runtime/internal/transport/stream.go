@@ -22,6 +22,7 @@ var (
 	jsonBody    = []string{"application/json"}
 	eventStream = []string{"text/event-stream"}
 	noCache     = []string{"no-cache, no-transform"}
+	noBuffer    = []string{"no"}
 )
 
 // stream writes the events of one stream to the connection that it has at a time: a client may take
@@ -84,6 +85,7 @@ func (s *stream) connect(w http.ResponseWriter) {
 	s.w, s.taken = w, make(chan struct{})
 	header := w.Header()
 	header["Content-Type"], header["Cache-Control"] = eventStream, noCache
+	header["X-Accel-Buffering"] = noBuffer // a proxy would keep events back
 	w.WriteHeader(http.StatusOK)
 	if s.keepAlive == nil {
 		s.keepAlive = time.AfterFunc(s.interval, s.sendKeepAlive)

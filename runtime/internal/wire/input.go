@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -114,10 +115,37 @@ func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
 	if err == nil {
 		_, err = resolve(schema)
 	}
+	if err == nil {
+		err = flat(schema)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its schema: %w", err)
 	}
 	return schema, nil
+}
+
+// flat reports a field that is an object or a list of anything but choices: no form of a client has
+// such a field (specification 2025-11-25, client/elicitation).
+func flat(schema []byte) error {
+	var form struct {
+		Properties map[string]struct {
+			Type       any
+			Properties map[string]any
+			Items      struct{ Enum, AnyOf, OneOf []any }
+		}
+	}
+	if err := json.Unmarshal(schema, &form); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
+		switch p := form.Properties[name]; {
+		case p.Type == "object" || p.Properties != nil:
+			return fmt.Errorf("%s is an object: a form has texts, numbers, booleans and choices", name)
+		case p.Type == "array" && len(p.Items.Enum)+len(p.Items.AnyOf)+len(p.Items.OneOf) == 0:
+			return fmt.Errorf("%s is a list without choices: add enum or anyOf to its items", name)
+		}
+	}
+	return nil
 }
 
 // exact reports a number beyond ±(2^53-1).

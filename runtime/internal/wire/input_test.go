@@ -65,6 +65,25 @@ func TestSchemasOfFormsHaveNumbersThatEveryClientKeeps(t *testing.T) {
 	}
 }
 
+func TestFormsAreFlat(t *testing.T) {
+	for field, want := range map[string]bool{
+		`{"type":"string","enum":["a"]}`: true, `{"type":["string","null"]}`: true, `{}`: true,
+		`{"type":"array","items":{"type":"string","enum":["a"]}}`: true,
+		`{"type":"array","items":{"anyOf":[{"const":"a"}]}}`:      true,
+		`{"type":"array","items":{"type":"string"}}`:              false,
+		`{"type":"array"}`:                       false,
+		`{"type":"object"}`:                      false,
+		`{"properties":{"a":{"type":"string"}}}`: false,
+		`{"type":"array","items":{"type":"object","properties":{}}}`: false,
+	} {
+		p := &mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(
+			`{"type":"object","properties":{"f":` + field + `}}`)}
+		if _, err := ElicitSchema(p); (err == nil) != want {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
 func TestResponsesMatchTheKindOfTheirRequest(t *testing.T) {
 	requests := map[string][]mcp.InputRequest{
 		"e": {&mcp.ElicitParams{}}, "s": {&mcp.CreateMessageParams{}, &mcp.CreateMessageWithToolsParams{}}, "r": {&mcp.ListRootsParams{}},

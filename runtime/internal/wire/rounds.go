@@ -194,6 +194,12 @@ func TooManyQuestions(most int) error {
 		"%d questions of this session wait for an answer: answer one, or cancel its call", most)
 }
 
+// NotInitialized refuses a message that asks before the client is ready for requests.
+func NotInitialized() error {
+	return newError(jsonrpc.CodeInvalidRequest,
+		"the client has not sent notifications/initialized, and cannot be asked before")
+}
+
 // NoResponse refuses a message whose question ends without the response of its client.
 func NoResponse(why string) error {
 	return newError(jsonrpc.CodeInvalidRequest, "the client has not responded: %s", why)
