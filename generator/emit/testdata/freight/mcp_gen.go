@@ -38,7 +38,7 @@ const (
 func Toolset(desk *Desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/freight",
-		Manifest: "sha256:5770c699c8fc239a95da765de47d2348147c0fc26c7dab5fa949d5e2857c0239",
+		Manifest: "sha256:7074f0ddc31de644480dadb4f6714bf02e84a07f034e65c84d8bb95961abecf2",
 		Server:   toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
 		Table: access.Table{
 			Roles: []string{"Guest", "Clerk", "DepotManager"},
@@ -154,7 +154,7 @@ const (
 	noInputSchema    = `{"type":"object","additionalProperties":false}`
 	findInputSchema  = `{"properties":{"status":{"type":"string","enum":["booked","sent","arrived"],"description":"Status is where a parcel is."},"limit":{"type":"integer","maximum":100,"minimum":1,"default":10},"since":{"type":"string","format":"date-time"}},"additionalProperties":false,"type":"object","required":["status"]}`
 	parcelSchema     = `{"properties":{"id":{"type":"string"},"status":{"type":"string","enum":["booked","sent","arrived"]},"weight":{"type":"integer"}},"type":"object","required":["id","status"]}`
-	intSchema        = `{"properties":{"result":{"type":"integer"}},"type":"object","required":["result"]}`
+	intSchema        = `{"type":"integer"}`
 	pageParcelSchema = `{"properties":{"items":{"items":{"properties":{"id":{"type":"string"},"status":{"type":"string","enum":["booked","sent","arrived"]},"weight":{"type":"integer"}},"type":"object","required":["id","status"]},"type":"array"},"next":{"type":"string"}},"type":"object","required":["items"]}`
 )
 

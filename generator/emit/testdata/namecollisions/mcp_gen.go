@@ -37,7 +37,7 @@ const (
 func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 	return mcpToolset2.NewToolset(mcpToolset2.Generated{
 		Package:  "example.com/namecollisions",
-		Manifest: "sha256:d5cf02009545f0af8599c91f1a0f58980a6ffdddb7d6a5fe36f5a438f50c20ef",
+		Manifest: "sha256:3626074a4f48bb656b060e2d9bba9441db16cae9bdbf17dc5cc17b6444f3a642",
 		Server:   mcpToolset2.ServerInfo{Name: "namecollisions"},
 		Table: mcpAccess.Table{
 			Roles: []string{"table", "Default", "read-only", "admin", "String"},
@@ -113,7 +113,7 @@ const (
 	clockSchema      = `{"properties":{"hour":{"type":"integer","maximum":127,"minimum":-128}},"additionalProperties":false,"type":"object","required":["hour"]}`
 	lookInputSchema  = `{"properties":{"in":{"type":"string"},"err":{"items":{"type":"object"},"type":"array"}},"additionalProperties":false,"type":"object","required":["in"]}`
 	mcpNoInputSchema = `{"type":"object","additionalProperties":false}`
-	stringListSchema = `{"properties":{"result":{"items":{"type":"string"},"type":"array"}},"type":"object","required":["result"]}`
+	stringListSchema = `{"items":{"type":"string"},"type":"array"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

@@ -31,7 +31,7 @@ const (
 func Toolset(j *Job) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/permissions",
-		Manifest: "sha256:ee7aa8da783371508b28c83936c95491e5a67fd73f3a44c0e72c687dcf24651c",
+		Manifest: "sha256:c3436279cfc3c5d5f9be657f6e6c486dec73a1958117740e2ba7807802262779",
 		Server:   toolset.ServerInfo{Name: "permissions"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -220,7 +220,7 @@ const (
 	pairSchema     = `{"properties":{"from":{"type":"string"},"to":{"type":"string"},"note":{"type":"string"}},"additionalProperties":false,"type":"object","required":["from","to","note"]}`
 	noInputSchema  = `{"type":"object","additionalProperties":false}`
 	runInputSchema = `{"properties":{"argv":{"items":{"type":"string"},"type":"array"}},"additionalProperties":false,"type":"object","required":["argv"]}`
-	stringSchema   = `{"properties":{"result":{"type":"string"}},"type":"object","required":["result"]}`
+	stringSchema   = `{"type":"string"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

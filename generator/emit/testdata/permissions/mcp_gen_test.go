@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
-		Code:   "2:d1606bb099b0dbfe2d53b55e2ea957a0",
+		Code:   "2:53361f15d54a4b2cebdb1d0824ad4b62",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

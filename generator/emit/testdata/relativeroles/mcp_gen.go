@@ -25,7 +25,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/relativeroles",
-		Manifest: "sha256:114b1e01045c862e546be716b9c0f6fb7407fa82403f1c01b3c5f008901cbb02",
+		Manifest: "sha256:66177bc71d85ba230b5db8ce65f3fdb815dad09d771e4ac12069abbb6ede32c4",
 		Server:   toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -75,7 +75,7 @@ func decodeWords(v []byte) (Words, error) {
 const (
 	wordsSchema       = `{"properties":{"text":{"type":"string","description":"Text may hold a ` + "`" + ` and a | and\nlines.","default":"` + "`" + `"}},"additionalProperties":false,"type":"object","required":["text"]}`
 	wordsResultSchema = `{"properties":{"text":{"type":"string"}},"type":"object","required":["text"]}`
-	stringSchema      = `{"properties":{"result":{"type":"string"}},"type":"object","required":["result"]}`
+	stringSchema      = `{"type":"string"}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.

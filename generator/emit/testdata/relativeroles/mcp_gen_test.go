@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:f0fb26cc88e4ef256af85741bb3496ba",
+		Code:   "2:f100602e342015cbe6d79759560a5803",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
