@@ -212,12 +212,12 @@ func (c *client) devices(t testing.TB) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list struct{ Result []dcim.Device }
+	var list []dcim.Device
 	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, d := range list.Result {
+	for _, d := range list {
 		names = append(names, d.Name)
 	}
 	return names
