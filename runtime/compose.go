@@ -201,7 +201,9 @@ func (c *composed) capabilities(opts Options) *mcp.ServerCapabilities {
 	}
 	declared := &mcp.ServerCapabilities{}
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
-	if len(c.tools)+len(c.prompts)+len(c.served)+len(opts.Interceptors) > 0 || has.Logging != nil {
+	declared.Logging = has.Logging
+	if len(c.tools)+len(c.prompts)+len(c.served)+len(opts.Interceptors) > 0 {
+		//lint:ignore SA1019 as above
 		declared.Logging = &mcp.LoggingCapabilities{}
 	}
 	if len(c.tools) > 0 || has.Tools != nil {

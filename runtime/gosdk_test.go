@@ -435,3 +435,21 @@ func sdkReasons(of map[string][]string) map[string]string {
 	}
 	return reasons
 }
+
+// go-sdk's client repeats arguments in headers, in base64 where it has to.
+func TestArgumentsInHeadersOfTheSDKsClientFit(t *testing.T) {
+	t.Parallel()
+	session := connectHTTP(t, serve(t, newServer(t, runtime.Options{}, headerTool())),
+		tokens["Admin"], "2026-07-28")
+	if _, err := session.ListTools(t.Context(), nil); err != nil {
+		t.Fatal(err) // the client knows headers from the list
+	}
+	for _, region := range []string{"eu", "", " padded ", "\tx", "é", "世界", "a\nb", "=?base64?YQ==?=",
+		"=?base64??=", "=?base64?", "?="} {
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "route",
+			Arguments: map[string]any{"region": region, "n": -7, "deep": map[string]any{"on": false}}})
+		if err != nil || res.IsError {
+			t.Errorf("%q: %+v, %v", region, res, err)
+		}
+	}
+}

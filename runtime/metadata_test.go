@@ -240,13 +240,16 @@ func TestLoggingIsDeclaredWhereSomethingCanLog(t *testing.T) {
 	}
 	rules := map[string]access.Rule{"old": {MinRole: manager}}
 	quietly := &mcp.ServerCapabilities{}
+	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	logging := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
 	passes := func(next intercept.Next) intercept.Next { return next }
 	for name, test := range map[string]struct {
 		want bool
 		make func(runtime.Options) *runtime.Server
 	}{
-		"a toolset": {true, func(o runtime.Options) *runtime.Server { return newServer(t, o, renamed()) }},
+		"a toolset": {true, func(o runtime.Options) *runtime.Server {
+			return newServer(t, o, renamed())
+		}},
 		"an adopted server that declares it": {true, func(o runtime.Options) *runtime.Server {
 			return adopt(t, old(logging), o, rules)
 		}},
@@ -266,6 +269,7 @@ func TestLoggingIsDeclaredWhereSomethingCanLog(t *testing.T) {
 			for _, era := range eras {
 				for _, user := range callers {
 					session := connectHTTP(t, url, tokens[user], era)
+					//lint:ignore SA1019 as above
 					if got := session.InitializeResult().Capabilities.Logging != nil; got != test.want {
 						t.Errorf("%s, %q: declared: %t", era, user, got)
 					}
