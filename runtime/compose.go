@@ -33,6 +33,7 @@ type composed struct {
 	apps      map[string][]string       // the tools of each MCP App, by the URI of its resource
 	declared  declared                  // MCP capabilities by options
 	removed   []string                  // names and aliases of tools that narrowing has removed
+	logs      bool                      // a toolset has handlers that may log to clients
 }
 
 // ownPackages begin the paths of packages that add tools to those of others, and name no server.
@@ -86,6 +87,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		if c.info.Name == "" || named && !own {
 			c.info, named = g.Server, own
 		}
+		c.logs = c.logs || !g.Quiet
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
 		c.packages = append(c.packages, g.Package)
 		c.manifests = append(c.manifests, Manifest{g.Package, set.Manifest()})
@@ -192,8 +194,8 @@ func (c *composed) describe(texts map[string]string) error {
 }
 
 // capabilities returns the MCP capabilities of the server. They follow what the code serves, and
-// are equal for every caller. An adopted server's lists change if it declares that. Handlers of
-// toolsets and interceptors may log to clients by [Logger].
+// are equal for every caller. An adopted server's lists change if it declares that. Interceptors
+// may log to clients by [Logger], as handlers may that are not quiet.
 func (c *composed) capabilities(opts Options) *mcp.ServerCapabilities {
 	has, listChanged := c.own.has, opts.listsChange()
 	if has == nil {
@@ -202,7 +204,7 @@ func (c *composed) capabilities(opts Options) *mcp.ServerCapabilities {
 	declared := &mcp.ServerCapabilities{}
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	declared.Logging = has.Logging
-	if len(c.tools)+len(c.prompts)+len(c.served)+len(opts.Interceptors) > 0 {
+	if c.logs || len(opts.Interceptors) > 0 {
 		//lint:ignore SA1019 as above
 		declared.Logging = &mcp.LoggingCapabilities{}
 	}

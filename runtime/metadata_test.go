@@ -250,6 +250,11 @@ func TestLoggingIsDeclaredWhereSomethingCanLog(t *testing.T) {
 		"a toolset": {true, func(o runtime.Options) *runtime.Server {
 			return newServer(t, o, renamed())
 		}},
+		"a quiet toolset": {false, func(o runtime.Options) *runtime.Server {
+			quiet := renamed().Generated()
+			quiet.Quiet = true
+			return newServer(t, o, toolset.NewToolset(quiet))
+		}},
 		"an adopted server that declares it": {true, func(o runtime.Options) *runtime.Server {
 			return adopt(t, old(logging), o, rules)
 		}},

@@ -385,6 +385,7 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 	if !adopted {
 		identity = s.implementation()
 	}
+	capabilities := s.capabilities(opts)
 	s.guard = guard.New(guard.Config{
 		Deciding: guard.Deciding{Policy: s.policy, Catalogs: s.catalogs, Host: s.host,
 			Authenticator: s.authenticator, Aliases: s.aliases,
@@ -392,11 +393,13 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 		Recording: guard.Recording{Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
 			AuditIntent: opts.AuditIntent, Observer: s.observer, Log: opts.Logger,
 			Masker: opts.Masker, Closing: s.closing},
-		Listing: guard.Listing{Server: identity, Capabilities: s.capabilities(opts),
+		Listing: guard.Listing{Server: identity, Capabilities: capabilities,
 			Instructions: s.instructions, Lists: s.lists, Changes: s.changes, Updates: s.updates},
 		Running: guard.Running{Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
-			Notify: notify.Config{FlushTimeout: 2 * time.Second}, Interceptors: opts.Interceptors,
-			Adopted: adopted, Pool: s.pool, Active: s.active,
+			//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
+			Notify:       notify.Config{FlushTimeout: 2 * time.Second, Quiet: capabilities.Logging == nil},
+			Interceptors: opts.Interceptors,
+			Adopted:      adopted, Pool: s.pool, Active: s.active,
 			Tasks: registry, TasksLocal: opts.Tasks == nil, TaskRequest: upstream.TaskRequest,
 			Runner: invoke.NewRunner(invoke.Config{
 				Policy: s.policy, Host: s.host, Stop: s.closing.Done(),

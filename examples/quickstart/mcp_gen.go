@@ -42,6 +42,7 @@ func Toolset() toolset.Toolset {
 				{Tool: ToolNow, Public: true},
 			},
 		},
+		Quiet:   true,
 		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{

@@ -93,6 +93,9 @@ func (p *plan) writeToolset(f file) {
 	if len(receivers) > 0 {
 		generated = append(generated, row("Receivers", jen.Index().Any().Add(inline(receivers...))))
 	}
+	if p.Quiet {
+		generated = append(generated, row("Quiet", jen.True()))
+	}
 	if p.timeout > 0 {
 		generated = append(generated, row("Timeout", duration(p.timeout)))
 	}

@@ -135,6 +135,32 @@ func (p *Program) Imports(pkg *Package) []*Package {
 	return slices.Insert(list, 0, pkg)
 }
 
+// Users are the packages that import the package of a path, among pkg and all that it imports:
+// those that were read from source, and whether there are others. Packages below the path, and what
+// they import, do not count, unless pkg is one.
+func (p *Program) Users(pkg *Package, path string) (read []*Package, others bool) {
+	seen := map[*packages.Package]bool{}
+	var walk func(*packages.Package)
+	walk = func(meta *packages.Package) {
+		if seen[meta] || meta.Module == nil || meta != pkg.meta &&
+			(meta.PkgPath == path || strings.HasPrefix(meta.PkgPath, path+"/")) {
+			return
+		}
+		seen[meta] = true
+		if source := p.sources[meta.PkgPath]; meta.Imports[path] == nil {
+		} else if source != nil {
+			read = append(read, source)
+		} else {
+			others = true
+		}
+		for _, imported := range meta.Imports {
+			walk(imported)
+		}
+	}
+	walk(pkg.meta)
+	return read, others
+}
+
 // Release frees the syntax and the types of a package, which are most of its memory. No package
 // that imports it may be scanned afterwards.
 func (p *Program) Release(pkg *Package) {

@@ -25,6 +25,7 @@ type Service struct {
 	Types       []DeclaredType // by name
 	Objects     []Object       // by name: the structs that inputs hold, for codecs
 	Receivers   []Receiver     // by type name: the parameters of Toolset
+	Quiet       bool           // no handler can log to clients
 	// package-level names that the author's own files declare, tests of the package included, sorted
 	Scope []string
 	// names that imports bind in those files, sorted: no package-level name may equal one

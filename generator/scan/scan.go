@@ -177,6 +177,7 @@ func (s *scanner) scan() {
 	s.unexported()
 	s.service.Objects = s.codecs.Objects()
 	s.receivers()
+	s.service.Quiet = s.quiet()
 	s.scope()
 	s.watch()
 }

@@ -3,7 +3,6 @@ package systemtest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/schemafile"
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 	"github.com/mcpgen/mcpgen/internal/testschema"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -30,9 +30,8 @@ func validSchema(text string) error {
 		return err
 	}
 	_, err = compiler.Compile("mcpgen:///schema")
-	if root, _ := doc.(map[string]any); err == nil &&
-		(root["type"] != "object" || root["$ref"] != nil) {
-		return fmt.Errorf("the root is no object")
+	if err == nil {
+		err = testschema.Input(string(structured.New([]byte(text)).InSessions))
 	}
 	return err
 }

@@ -46,6 +46,7 @@ type Generated struct {
 	Server    ServerInfo
 	Table     access.Table
 	Receivers []any         // the arguments of the function Toolset; none may be nil
+	Quiet     bool          // no handler refers to runtime.Logger
 	Timeout   time.Duration // of the tools, prompts and resources that have none of their own
 	Tools     []Tool
 	Prompts   []Prompt

@@ -96,6 +96,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 		},
 		Receivers: []any{inventory},
+		Quiet:     true,
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{

@@ -35,6 +35,7 @@ func Toolset(service *Service) toolset.Toolset {
 			},
 		},
 		Receivers: []any{service},
+		Quiet:     true,
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{

@@ -33,6 +33,7 @@ const (
 // Config configures a [Client].
 type Config struct {
 	FlushTimeout time.Duration // how long a response waits for the notifications before it
+	Quiet        bool          // the server has not declared the capability logging
 }
 
 // Client sends log messages and progress to a message's client, in a goroutine of its own. The
@@ -99,7 +100,7 @@ func (c *Client) prepare() {
 			return true
 		})
 	}
-	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() {
+	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() && !c.Config.Quiet {
 		c.own, c.hasOwn = ParseLevel(mcp.LoggingLevel(name))
 	}
 }

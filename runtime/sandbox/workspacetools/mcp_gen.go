@@ -32,6 +32,7 @@ func Toolset(service *Service) toolset.Toolset {
 			},
 		},
 		Receivers: []any{service},
+		Quiet:     true,
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{

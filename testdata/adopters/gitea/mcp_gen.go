@@ -91,6 +91,7 @@ func Toolset(mcpForge *Forge) toolset.Toolset {
 			},
 		},
 		Receivers: []any{mcpForge},
+		Quiet:     true,
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{

@@ -19,7 +19,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:52a989e8360f01e8d1ee9f4cd8875a19",
-		Code:   "2:55568c011a655fdcf6b6c5441e5faee4",
+		Code:   "2:d9c2cc13ff108082922cac1cea0da348",
 		Declarations: map[string][]string{
 			".": {
 				"Forge.AddComment", "Forge.AddLabels", "Forge.CreateIssue", "Forge.CreateRelease",

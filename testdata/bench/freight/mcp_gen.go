@@ -40,6 +40,7 @@ func Toolset() toolset.Toolset {
 				{Tool: ToolBook, MinRole: member},
 			},
 		},
+		Quiet:   true,
 		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{

@@ -101,6 +101,7 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 		},
 		Receivers: []any{grafana},
+		Quiet:     true,
 		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{

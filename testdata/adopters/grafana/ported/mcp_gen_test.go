@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:55f517c80b14921d5f4f981d5527d8c9",
-		Code:   "2:8baf9184e19bcdee151910125c03379d",
+		Code:   "2:819f98b20f4cc5792e8b34a92440171a",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",
