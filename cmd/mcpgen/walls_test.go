@@ -89,6 +89,7 @@ var mayImport = map[string][]string{
 		"generator/model"},
 	"generator/scan/faults":   {"generator/diag", "generator/model", "generator/schema"},
 	"generator/scan/grantuse": {"generator/load"},
+	"generator/scan/loguse":   {"generator/load", "generator/model"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/scan/faults"
 	"github.com/mcpgen/mcpgen/generator/scan/grantuse"
+	"github.com/mcpgen/mcpgen/generator/scan/loguse"
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
@@ -177,7 +178,7 @@ func (s *scanner) scan() {
 	s.unexported()
 	s.service.Objects = s.codecs.Objects()
 	s.receivers()
-	s.service.Quiet = s.quiet()
+	s.service.Quiet = loguse.Quiet(s.prog, s.pkg, s.service.Handlers())
 	s.scope()
 	s.watch()
 }

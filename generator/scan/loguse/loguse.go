@@ -1,4 +1,6 @@
-package scan
+// Package loguse finds out whether the handlers of a package can log to clients. It reads syntax, as
+// bodies are not type-checked. A logger that another package hands over is not found.
+package loguse
 
 import (
 	"go/ast"
@@ -11,13 +13,13 @@ import (
 
 const runtimePath = "github.com/mcpgen/mcpgen/runtime"
 
-// quiet reports whether no handler of the package can log to clients: none has go-sdk's shape, whose
-// session logs, and neither the package nor one that it imports refers to runtime.Logger. A package
-// of another module that imports the runtime may refer to it.
-func (s *scanner) quiet() bool {
-	users, others := s.prog.Users(s.pkg, runtimePath)
+// Quiet reports whether none of a package's handlers can log to clients: none has go-sdk's shape,
+// whose session logs, and neither the package nor one that it imports refers to runtime.Logger. A
+// package of another module that imports the runtime may refer to it.
+func Quiet(program *load.Program, pkg *load.Package, handlers []model.Handler) bool {
+	users, others := program.Users(pkg, runtimePath)
 	return !others && !slices.ContainsFunc(users, refersToLogger) &&
-		!slices.ContainsFunc(s.service.Handlers(), func(h model.Handler) bool { return h.SDK })
+		!slices.ContainsFunc(handlers, func(h model.Handler) bool { return h.SDK })
 }
 
 func refersToLogger(pkg *load.Package) bool {
