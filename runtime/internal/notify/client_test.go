@@ -234,7 +234,7 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return errors.New("too late") }
 				info := message(slog.DiscardHandler, s, request.Stateless)
-				c := &Client{Config: Config{flushTimeout}, Info: info,
+				c := &Client{Config: Config{FlushTimeout: flushTimeout}, Info: info,
 					Meta: everything()}
 				ctx, cancel := context.WithCancel(request.With(t.Context(), info))
 				defer cancel()
