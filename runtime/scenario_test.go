@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -32,6 +33,7 @@ import (
 //	toolset: directory library     toolsets, by their names in the table below
 //	adopt: existing ruled bare     a go-sdk server, with its tools
 //	catalogs: kits                 the source of catalogs
+//	replacing: yes                 an interceptor that replaces structured content
 //	host: yes                      a host, whose permissions "server> host USER …" sets
 //	PageSize: 2                    any option of a simple type, by its name
 //
@@ -116,6 +118,8 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
 			options.Catalogs = w.shelf
+		case "replacing":
+			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
 		case "host":
 			w.host = newHost(nil)

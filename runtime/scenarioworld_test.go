@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -78,6 +79,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 
 // scenarioServers are the go-sdk servers that scenarios adopt, by name.
 var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Server{
+	"answering":   func(*scenarioWorld, []string) *mcp.Server { return answering() },
 	"asking":      func(*scenarioWorld, []string) *mcp.Server { return askingThrice() },
 	"existing":    withCustomMethod,
 	"files":       filing,
@@ -233,6 +235,44 @@ func filing(_ *scenarioWorld, tools []string) *mcp.Server {
 			})
 	}
 	return server
+}
+
+// answering is an existing server. Its tools return the argument "content" as structured content.
+// The tool "slice" has the schema that go-sdk makes of its type.
+func answering() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+	for name, output := range map[string]any{"none": nil, "any": json.RawMessage(`{}`),
+		"list":    json.RawMessage(`{"type":["array","null"]}`),
+		"object":  json.RawMessage(`{"type":"object"}`),
+		"pointer": json.RawMessage(`{"type":["object","null"]}`)} {
+		s.AddTool(&mcp.Tool{Name: name, OutputSchema: output,
+			InputSchema: map[string]any{"type": "object"}},
+			func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				var in struct{ Content json.RawMessage }
+				err := json.Unmarshal(req.Params.Arguments, &in)
+				return &mcp.CallToolResult{StructuredContent: in.Content,
+					Content: []mcp.Content{&mcp.TextContent{Text: "own"}}}, err
+			})
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "slice"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, []int, error) {
+			return nil, []int{1}, nil
+		})
+	return s
+}
+
+// replacing is an interceptor. The argument "replaced" of a call is the structured content of its
+// result.
+func replacing(next intercept.Next) intercept.Next {
+	return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+		res, err := next(ctx, m)
+		params, _ := m.Params.(*mcp.CallToolParamsRaw)
+		var in struct{ Replaced json.RawMessage }
+		if params != nil && json.Unmarshal(params.Arguments, &in) == nil && in.Replaced != nil {
+			res.(*mcp.CallToolResult).StructuredContent = in.Replaced
+		}
+		return res, err
+	}
 }
 
 // askingThrice is an existing server whose handlers ask three times.

@@ -152,9 +152,9 @@ func short(result object, uri string) (string, bool) {
 	switch {
 	case result["content"] != nil && only("content", "isError", "structuredContent"):
 		s, ok := text(result["content"], "")
-		if structured := result["structuredContent"]; ok && structured != nil {
-			v, _ := decode([]byte(s))
-			return compact(structured), compact(v) == compact(structured)
+		if structured, has := result["structuredContent"]; ok && has {
+			v, isJSON := decode([]byte(s))
+			return compact(structured), isJSON && compact(v) == compact(structured)
 		}
 		if result["isError"] == true {
 			return "isError " + s, ok

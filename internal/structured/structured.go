@@ -15,7 +15,7 @@ type Form uint8
 
 // The forms. The output schema of a tool has one of the last three.
 const (
-	ByValue  Form = iota // as it is if it is an object, and else as in InResult
+	ByValue  Form = iota // as it is if it is an object, else as in InResult; a null cannot be sent
 	AsIs                 // every value
 	AsObject             // an object
 	NotNull              // an object; a null cannot be sent

@@ -56,6 +56,16 @@ func contents(all ...mcp.Content) *mcp.CallToolResult {
 
 func structured(v any) *mcp.CallToolResult { return &mcp.CallToolResult{StructuredContent: v} }
 
+// natural returns structured content as 2026-07-28 has it. go-sdk drops a null.
+func natural(text string) *mcp.CallToolResult {
+	r := texts(text)
+	r.Meta = mcp.Meta{mcp.MetaKeyServerInfo: map[string]any{"name": "s"}}
+	if err := json.Unmarshal([]byte(text), &r.StructuredContent); err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // exact returns structured content beside a text.
 func exact(text string, x float64) *mcp.CallToolResult {
 	r := texts(text)
@@ -69,6 +79,8 @@ func call(name string, c toolclient.Client, tool string, in any) (any, error) {
 	switch name {
 	case "Object":
 		return toolclient.Object[point](ctx, c, tool, in)
+	case "Pointer":
+		return toolclient.Object[*point](ctx, c, tool, in)
 	case "Value":
 		return toolclient.Value[[]point](ctx, c, tool, in)
 	case "JSON":
@@ -85,7 +97,8 @@ func call(name string, c toolclient.Client, tool string, in any) (any, error) {
 	return toolclient.Result(ctx, c, tool, in)
 }
 
-var forms = []string{"Object", "Value", "JSON", "Text", "Bytes", "Contents", "Nothing", "Result"}
+var forms = []string{"Object", "Pointer", "Value", "JSON", "Text", "Bytes", "Contents", "Nothing",
+	"Result"}
 
 func TestResultsAreRead(t *testing.T) {
 	image := &mcp.ImageContent{Data: []byte("i"), MIMEType: "image/png"}
@@ -102,6 +115,14 @@ func TestResultsAreRead(t *testing.T) {
 		{"Object", structured(map[string]any{"x": "1"}), nil},
 		{"Value", structured(map[string]any{"result": []any{map[string]any{"x": 2}}}), []point{{2}}},
 		{"Value", structured([]any{}), nil},
+		{"Value", structured(map[string]any{"result": nil}), []point(nil)},
+		{"Value", structured(map[string]any{}), nil},
+		{"Value", natural(`[{"x":9007199254740993}]`), []point{{9007199254740993}}},
+		{"Value", natural(`null`), []point(nil)},
+		{"Value", natural(`{"result":[{"x":2}]}`), nil},
+		{"Pointer", structured(map[string]any{"x": 1}), &point{1}},
+		{"Pointer", natural(`{"x":1}`), &point{1}},
+		{"Pointer", natural(`null`), (*point)(nil)},
 		{"JSON", texts(`[1,2]`), []int{1, 2}},
 		{"JSON", texts(`[1`), nil},
 		{"JSON", texts(), nil},

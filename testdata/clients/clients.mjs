@@ -2,7 +2,7 @@
 // a JSON object: the protocol version, and what came of each feature, which is "works", "none" if the
 // client has no such feature, or an error.
 const [name, text] = process.argv.slice(-2);
-const at = JSON.parse(text); // conformance, a URL or a command; and the URLs team and inventory
+const at = JSON.parse(text); // conformance, a URL or a command; the URLs team and inventory; and results by URL
 const wait = 5000;
 
 const sdk = part => import(`@modelcontextprotocol/sdk/${part}.js`);
@@ -192,6 +192,21 @@ const outcome = promise => promise.then(
 	result => result.isError ? `result: ${result.content[0].text}` : 'success', error => `error: ${error.message}`);
 function check(ok, found) { if (!ok) throw new Error(typeof found === 'string' ? found : JSON.stringify(found)); }
 
+// callsAll lists and calls the tools with some results. Their values are those of results_test.go.
+async function callsAll(some) {
+	for (const [url, results] of Object.entries(at.results)) await session(url, {}, async s => {
+		const listed = (await s.tools()).map(tool => tool.name);
+		for (const result of results.filter(some)) {
+			check(listed.includes(result.Tool), `${result.Tool} is not among ${listed}`);
+			const content = s.version() === '2026-07-28' ? result.Content : result.InSession;
+			const got = await s.call(result.Tool, {});
+			const text = got.content[0].text;
+			if (content) check(!got.isError && JSON.stringify(got.structuredContent) === content && text === (result.Text || content), {[result.Tool]: got});
+			else check(got.isError && text.startsWith(`tool ${result.Tool} returned a nil result`), {[result.Tool]: got});
+		}
+	});
+}
+
 let version;
 const features = {
 	list: s => s.tools().then(tools => {
@@ -199,6 +214,8 @@ const features = {
 		check(tools.some(tool => tool.name === 'test_simple_text'), 'test_simple_text is not listed');
 	}),
 	call: s => s.call('test_simple_text', {}).then(res => check(res.content[0].text.startsWith('This is a simple text'), res)),
+	results: () => callsAll(result => result.Content !== 'null'),
+	null: () => callsAll(result => result.Content === 'null'),
 	// A hidden tool and an unknown one have the same outcome.
 	denied: () => session(at.team, bearer('vera'), async s => {
 		const [hidden, unknown] = [await outcome(s.call('promote_to_manager', {id: 1})), await outcome(s.call('no_such_tool_now', {id: 1}))];

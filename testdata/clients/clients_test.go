@@ -1,5 +1,5 @@
-// Package clients drives the servers of examples/conformance, team and inventory with stock
-// clients, and writes docs/reference/clients.md: what works in which client.
+// Package clients drives the servers of examples/conformance, team, inventory and testdata/results
+// with stock clients, and writes docs/reference/clients.md: what works in which client.
 package clients
 
 import (
@@ -16,8 +16,8 @@ import (
 )
 
 // features are the columns of the table.
-var features = []string{"list", "call", "denied", "list_changed", "subscribe", "progress", "log",
-	"cancel", "elicit", "two rounds", "complete", "task", "bearer", "OAuth"}
+var features = []string{"list", "call", "results", "null", "denied", "list_changed", "subscribe",
+	"progress", "log", "cancel", "elicit", "two rounds", "complete", "task", "bearer", "OAuth"}
 
 // cells are what came of the features of a client: works, none, or an error.
 type cells map[string]string
@@ -122,6 +122,8 @@ type endpoints struct {
 	conformance []string
 	team        []string // with tokens
 	inventory   []string // with OAuth
+	typed       []string // testdata/results, of a toolset
+	adopted     []string // testdata/results, of a go-sdk server
 }
 
 // serve starts the servers that all clients share.
@@ -135,6 +137,8 @@ func serve(t *testing.T) endpoints {
 		team: start(t, "team", "-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db")),
 		// The resource and the audience of tokens have the query that each client has in its URL.
 		inventory: []string{inventory[0] + "?catalog=night%20shift&readonly=true"},
+		typed:     start(t, "results"),
+		adopted:   start(t, "results", "-adopt"),
 	}
 }
 
@@ -189,6 +193,8 @@ var faults = map[[3]string]fault{
 	{"mcp-go", sessions, "cancel"}: {"mcp-go", "Over HTTP it only closes the stream of the call. " +
 		"In versions with sessions, notifications/cancelled cancels a call.",
 		"the call is not cancelled on the server"},
+	{"Inspector CLI", stateless, "null"}: {"Inspector", "It takes structured content that is null " +
+		"for none.", "declares an output schema but returned no structured content"},
 	{"mcp-remote", "*", "cancel"}: {"mcp-remote", "It sends notifications/cancelled in a request of " +
 		"its own. In 2026-07-28 over HTTP, a client cancels by closing the stream of the call.",
 		"the call is not cancelled on the server"},
@@ -263,6 +269,9 @@ const pageHead = "# Stock clients\n\n" +
 	"✓ works, – the client has no such feature, ✗ fails.\n\n" +
 	"| feature | what the client does |\n|---|---|\n" +
 	"| list, call | lists tools and calls one |\n" +
+	"| results | lists and calls tools whose results are no objects, of a toolset and of an adopted " +
+	"server, and gets the [content of its version](schemas.md#structured-content-by-version) |\n" +
+	"| null | the same for results that are null: null, or an error of the tool that names it |\n" +
 	"| denied | calls a tool that the caller may not use: the outcome is that of an unknown tool |\n" +
 	"| list_changed | is notified of a change of the list of tools |\n" +
 	"| subscribe | subscribes to a resource, and is notified of its update |\n" +
@@ -293,7 +302,7 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		bin = dir
 		build := exec.Command("go", "build", "-o", dir, "./examples/conformance", "./examples/team",
-			"./examples/inventory")
+			"./examples/inventory", "./testdata/results")
 		build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "GOWORK=")
 		if out, err := build.CombinedOutput(); err != nil {
 			panic(string(out))

@@ -36,8 +36,8 @@ type session struct {
 	version   string
 	subscribe bool // the server declares subscriptions
 	tools     func(context.Context) ([]string, error)
-	// call calls a tool, requests progress, and returns the text of the result.
-	call       func(ctx context.Context, tool string) (string, error)
+	// result calls a tool, requests progress, and returns the structured content and the text.
+	result     func(ctx context.Context, tool string) (content any, text string, err error)
 	listen     func(context.Context) error // to changes of lists
 	log        func(context.Context) error // requests messages of all levels
 	subscribes func(ctx context.Context, uri string) error
@@ -45,6 +45,12 @@ type session struct {
 	notices    chan string  // methods of notifications
 	progress   chan float64 // the reports of all calls
 	close      func()
+}
+
+// call calls a tool, requests progress, and returns the text of the result.
+func (s *session) call(ctx context.Context, tool string) (string, error) {
+	_, text, err := s.result(ctx, tool)
+	return text, err
 }
 
 // connector connects to a server, with a token or with OAuth.
@@ -102,6 +108,19 @@ func inGo(connect connector) func(*testing.T, client, endpoints) (string, cells)
 		}
 		for feature, run := range onConformance {
 			try(feature, at.conformance, options{}, run)
+		}
+		for _, feature := range []string{"results", "null"} {
+			try(feature, at.typed, options{}, func(ctx context.Context, s *session) error {
+				err := callsAll(ctx, s, of(feature, typed))
+				if err != nil {
+					return err
+				}
+				if s, err = connect(ctx, t, c, at.adopted, options{}); err != nil {
+					return err
+				}
+				defer s.close()
+				return callsAll(ctx, s, of(feature, adopted))
+			})
 		}
 		try("denied", at.team, options{token: "demo-vera"}, denied)
 		try("bearer", at.team, options{token: "demo-vera"}, func(ctx context.Context, s *session) error {
@@ -408,7 +427,7 @@ func goSDKOver(ctx context.Context, over mcp.Transport, version string) (*sessio
 			}
 			return names, nil
 		},
-		call: func(ctx context.Context, tool string) (string, error) {
+		result: func(ctx context.Context, tool string) (any, string, error) {
 			params := &mcp.CallToolParams{Name: tool, Arguments: map[string]any{}}
 			params.SetProgressToken(tool)
 			if level != "" {
@@ -416,9 +435,13 @@ func goSDKOver(ctx context.Context, over mcp.Transport, version string) (*sessio
 			}
 			res, err := s.CallTool(ctx, params)
 			if err != nil || len(res.Content) == 0 {
-				return "", err
+				return nil, "", err
 			}
-			return res.Content[0].(*mcp.TextContent).Text, res.GetError()
+			text := res.Content[0].(*mcp.TextContent).Text
+			if res.IsError {
+				return nil, "", errors.New(text)
+			}
+			return res.StructuredContent, text, nil
 		},
 		log: func(ctx context.Context) error {
 			if modern { // each request has the level of its messages
@@ -526,19 +549,19 @@ func connectMCPGo(
 			}
 			return names, nil
 		},
-		call: func(ctx context.Context, tool string) (string, error) {
+		result: func(ctx context.Context, tool string) (any, string, error) {
 			req := mcpgo.CallToolRequest{}
 			req.Params.Name, req.Params.Meta = tool, &mcpgo.Meta{ProgressToken: tool}
 			req.Params.Arguments = map[string]any{}
 			res, err := sdk.CallTool(ctx, req)
 			if err != nil || len(res.Content) == 0 {
-				return "", err
+				return nil, "", err
 			}
 			text := res.Content[0].(mcpgo.TextContent).Text
 			if res.IsError {
-				return "", errors.New(text)
+				return nil, "", errors.New(text)
 			}
-			return text, nil
+			return res.StructuredContent, text, nil
 		},
 		log: func(ctx context.Context) error {
 			req := mcpgo.SetLevelRequest{}

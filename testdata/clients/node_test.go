@@ -60,6 +60,7 @@ func inNode(name string) func(*testing.T, client, endpoints) (string, cells) {
 			where["conformance"] = at.conformance
 		} else {
 			where["team"], where["inventory"] = at.team[0], at.inventory[0]
+			where["results"] = map[string]any{at.typed[0]: typed, at.adopted[0]: adopted}
 		}
 		text, err := json.Marshal(where)
 		if err != nil {
@@ -115,6 +116,16 @@ func inspector(era string) func(*testing.T, client, endpoints) (string, cells) {
 			return err
 		}
 		id := []string{"--tool-arg", "id=1"}
+		all := func(feature string) func() error {
+			return func() error {
+				version := map[string]string{"modern": stateless, "legacy": "2025-11-25"}[era]
+				err := inspectsAll(version, at.typed, of(feature, typed), inspect)
+				if err == nil {
+					err = inspectsAll(version, at.adopted, of(feature, adopted), inspect)
+				}
+				return err
+			}
+		}
 		var wait sync.WaitGroup
 		var mu sync.Mutex
 		for feature, run := range map[string]func() error{
@@ -125,6 +136,8 @@ func inspector(era string) func(*testing.T, client, endpoints) (string, cells) {
 				return contains(at.conformance, "", "This is a simple text", "tools/call", "--tool-name",
 					"test_simple_text")
 			},
+			"results": all("results"),
+			"null":    all("null"),
 			"denied": func() error {
 				hidden, err := inspect(at.team, "vera", append([]string{"tools/call", "--tool-name",
 					"promote_to_manager"}, id...)...)

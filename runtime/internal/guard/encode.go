@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,10 @@ func (g *Guard) encode(next Next) Next {
 			res := g.declared(ctx, m, a.Result)
 			if m.HasSessions() {
 				res, err = wire.InSession(res, structured.ByValue)
+			}
+			if errors.Is(err, structured.ErrNull) { // of an interceptor
+				res, err = wire.NilResult(m.Target.Name), nil
+				m.event.End(audit.Errored)
 			}
 			if err == nil {
 				a.Encoded, err = wire.EncodeResult(res)

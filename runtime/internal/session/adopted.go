@@ -36,7 +36,7 @@ func (s *Server) adopted(ctx context.Context, x *Exchange, m *guard.Message) (mc
 		return x.unsolicited(ctx, m, res)
 	}
 	if res, err = wire.InSession(res, s.headers.form(m.Target.Name)); errors.Is(err, structured.ErrNull) {
-		return wire.ErrorResult(fmt.Sprintf("tool %s returned %v", m.Target.Name, err)), nil
+		return wire.NilResult(m.Target.Name), nil
 	}
 	return res, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -17,6 +18,11 @@ import (
 // ErrorResult is the result of a call that failed, for the model to read.
 func ErrorResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// NilResult is the result of a tool that returned null, for a client that cannot receive it.
+func NilResult(tool string) *mcp.CallToolResult {
+	return ErrorResult(fmt.Sprintf("tool %s returned %v", tool, structured.ErrNull))
 }
 
 // ForbiddenTool is [Forbidden] as a tool's result.

@@ -245,20 +245,19 @@ func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 			err = fmt.Errorf("panic while marshalling a %T: %v", r.StructuredContent, p)
 		}
 	}()
-	text, isText := r.StructuredContent.(json.RawMessage)
-	if !isText {
-		if text, err = Marshal(r.StructuredContent); err != nil {
-			return nil, err
-		}
+	text, err := Marshal(r.StructuredContent)
+	if err != nil {
+		return nil, err
 	}
 	if form != structured.InResult {
 		form = structured.ByValue
 	}
-	if text, err = form.Apply(bytes.TrimSpace(text)); err != nil {
+	content, err := form.Apply(text)
+	if err != nil {
 		return nil, err
 	}
 	shown := *r
-	shown.StructuredContent = text
+	shown.StructuredContent = content
 	return &shown, nil
 }
 
