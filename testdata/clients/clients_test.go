@@ -263,8 +263,8 @@ func writePage(t *testing.T, list []client, found []cells) string {
 
 // pageHead takes the package of tasks and its version.
 const pageHead = "# Stock clients\n\n" +
-	"`make clients` runs these clients against the servers of the examples over HTTP, and " +
-	"writes this page. " +
+	"`make clients` runs these clients against the servers of the examples and of " +
+	"testdata/results over HTTP, and writes this page. " +
 	"`make full` fails if a client does something else.\n\n" +
 	"✓ works, – the client has no such feature, ✗ fails.\n\n" +
 	"| feature | what the client does |\n|---|---|\n" +

@@ -30,7 +30,8 @@ func (g *Guard) encode(next Next) Next {
 				res, err = wire.InSession(res, structured.ByValue)
 			}
 			if errors.Is(err, structured.ErrNull) { // of an interceptor
-				res, err = wire.NilResult(m.Target.Name), nil
+				failed := wire.NilResult(m.Target.Name)
+				res, err, m.failure = failed, nil, wire.FailureOf(nil, failed)
 				m.event.End(audit.Errored)
 			}
 			if err == nil {
