@@ -1,5 +1,5 @@
-// Package structured has the forms of a tool's structured content in each version of MCP: 2026-07-28
-// has every value as it is (SEP-2106), and the versions with sessions before it have an object.
+// Package structured has the forms of structured content in each version of MCP: 2026-07-28 has
+// every value as it is (SEP-2106), and the versions with sessions before it have an object.
 package structured
 
 import (

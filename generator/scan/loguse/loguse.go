@@ -1,4 +1,4 @@
-// Package loguse finds out whether the handlers of a package can log to clients. It reads syntax, as
+// Package loguse finds out whether the handlers of a package can log to clients. It reads syntax:
 // bodies are not type-checked. A logger that another package hands over is not found.
 package loguse
 
