@@ -230,11 +230,12 @@ func OutputSchema(schema []byte) structured.Schema {
 }
 
 // InSession returns the result of a tool as a version with sessions has it: itself, or a copy. The
-// form is that of the tool's schema; content that does not fit it is sent by its value. Other
-// results are returned as they are. It recovers, because values marshal themselves.
+// form is that of the tool's schema; an error, and content that does not fit the form, are sent by
+// their value. Other results are returned as they are. It recovers, because values marshal
+// themselves.
 func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 	r, ok := res.(*mcp.CallToolResult)
-	if !ok || r == nil || r.StructuredContent == nil || r.IsError {
+	if !ok || r == nil || r.StructuredContent == nil {
 		return res, nil
 	}
 	if _, isSent := r.StructuredContent.(*Content); isSent {
@@ -245,20 +246,24 @@ func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 			err = fmt.Errorf("panic while marshalling a %T: %v", r.StructuredContent, p)
 		}
 	}()
-	text, isText := r.StructuredContent.(json.RawMessage)
-	if !isText {
+	text, _ := r.StructuredContent.(json.RawMessage)
+	if text == nil {
 		if text, err = Marshal(r.StructuredContent); err != nil {
 			return nil, err
 		}
 	}
-	if form != structured.InResult {
+	if form != structured.InResult || r.IsError {
 		form = structured.ByValue
 	}
-	if text, err = form.Apply(bytes.TrimSpace(text)); err != nil {
+	shown := *r
+	shown.StructuredContent = nil
+	text, err = form.Apply(bytes.TrimSpace(text))
+	switch {
+	case err == nil:
+		shown.StructuredContent = text
+	case !r.IsError || !errors.Is(err, structured.ErrNull):
 		return nil, err
 	}
-	shown := *r
-	shown.StructuredContent = text
 	return &shown, nil
 }
 
