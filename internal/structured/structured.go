@@ -1,5 +1,5 @@
-// Package structured tells how each version of MCP has the structured content of tools: 2026-07-28 has
-// every value as it is (SEP-2106), and the versions with sessions before it have an object.
+// Package structured makes the structured content of tools as each version of MCP has it:
+// 2026-07-28 has every value as it is (SEP-2106), and versions with sessions before it an object.
 package structured
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/url"
 	"strings"
 )
 
@@ -129,8 +130,8 @@ func (o schemaObject) object() schemaObject {
 	return only
 }
 
-// inResult returns the schema of {"result": value}. Definitions stay at the root, where clients look
-// for them.
+// inResult returns the schema of {"result": value}. Definitions stay at the root, where clients
+// look for them.
 func (o schemaObject) inResult() json.RawMessage {
 	whole := schemaObject{"type": json.RawMessage(objectType),
 		"required": json.RawMessage(`["result"]`), "additionalProperties": json.RawMessage("false")}
@@ -154,9 +155,13 @@ func (o schemaObject) inResult() json.RawMessage {
 	return whole.encode()
 }
 
-// isOfRoot reports whether the target of a reference depends on where the root is.
+// isOfRoot reports whether the target of a reference depends on where the root is. A reference is
+// a URI, and may have percent signs (RFC 6901, section 6).
 func isOfRoot(ref string) bool {
-	return ref == "#" || strings.HasPrefix(ref, "#/") && !strings.HasPrefix(ref, "#/$defs/")
+	pointer, ofRoot := strings.CutPrefix(ref, "#")
+	pointer, _ = url.PathUnescape(pointer)
+	return ofRoot && (pointer == "" ||
+		strings.HasPrefix(pointer, "/") && !strings.HasPrefix(pointer, "/$defs/"))
 }
 
 func refersToRoot(schema []byte) (found bool) {
