@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -35,7 +36,7 @@ const PathResourceMetadata = principal.PathResourceMetadata
 // can be admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
 // [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and the
 // log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
-// paths are those below the prefix; no response redirects to another path.
+// paths are those below the prefix; no path redirects to another form of itself.
 //
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
 // that has a ReadHeaderTimeout, an IdleTimeout, which ends unused connections, and no WriteTimeout,
@@ -52,8 +53,8 @@ func (s *Server) Handler() http.Handler {
 			return !s.transport.Closed && s.active.Open() && s.transport.Ready.Holds(r.Context())
 		}, "ready", "not ready"),
 	}
-	for _, path := range s.authenticator.Metadata.Paths(s.opts.Path) {
-		handlers[path] = s.authenticator.Metadata
+	for _, at := range s.authenticator.Metadata.Paths(s.opts.Path) {
+		handlers[at] = s.authenticator.Metadata
 	}
 	var beside http.Handler
 	if s.beside != nil {
@@ -63,11 +64,11 @@ func (s *Server) Handler() http.Handler {
 	// Not http.ServeMux: it redirects //mcp to /mcp, without a prefix that http.StripPrefix or a
 	// proxy has removed. Nothing is redirected here.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.Path
-		handler := handlers[path]
-		if beside != nil &&
-			(strings.HasPrefix(path, PathAPI) || strings.HasPrefix(path, PathConsole+"/")) {
-			handler = beside
+		at, escaped := r.URL.Path, r.URL.EscapedPath()
+		handler := handlers[at]
+		if beside != nil && path.Clean(escaped) == strings.TrimSuffix(escaped, "/") &&
+			(strings.HasPrefix(at, PathAPI) || strings.HasPrefix(at, PathConsole+"/")) {
+			handler = beside // which has a ServeMux
 		}
 		if handler == nil {
 			handler = http.NotFoundHandler()

@@ -49,6 +49,8 @@ var bounds = []struct {
 			"time without a request after which a session of the same user may be replaced", "", false},
 		{"runtime/internal/session", "maxQuestions",
 			"questions to one session that wait for an answer", "", false},
+		{"runtime/internal/wire", "maxResponses",
+			"answers to input requests in one message; more are error -32602", "", false},
 		{"runtime/internal/upstream", "maxNotices",
 			"notifications of one session that wait for an adopted server; more are dropped", "", false},
 		{"runtime/internal/session", "maxWait",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/url"
 	"strings"
 )
 
@@ -154,9 +155,13 @@ func (o schemaObject) inResult() json.RawMessage {
 	return whole.encode()
 }
 
-// isOfRoot reports whether the target of a reference depends on where the root is.
+// isOfRoot reports whether the target of a reference depends on where the root is. A reference is
+// a URI, and may have percent signs (RFC 6901, section 6).
 func isOfRoot(ref string) bool {
-	return ref == "#" || strings.HasPrefix(ref, "#/") && !strings.HasPrefix(ref, "#/$defs/")
+	pointer, ofRoot := strings.CutPrefix(ref, "#")
+	pointer, _ = url.PathUnescape(pointer)
+	return ofRoot && (pointer == "" ||
+		strings.HasPrefix(pointer, "/") && !strings.HasPrefix(pointer, "/$defs/"))
 }
 
 func refersToRoot(schema []byte) (found bool) {

@@ -69,8 +69,8 @@ func TestAValueFitsTheSchemaOfItsVersion(t *testing.T) {
 	of := func(options ...string) *rapid.Generator[string] { return rapid.SampledFrom(options) }
 	types := of(`"object"`, `"array"`, `"string"`, `["object","null"]`, `["null","array"]`,
 		`["string","integer","null"]`, `["array"]`)
-	inner := of(`{}`, `true`, `{"type":"string"}`, `{"$ref":"#"}`, `{"$ref":"#/$defs/d"}`,
-		`{"$ref":"#/properties/a"}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"type":"null"}`)
+	inner := of(`{}`, `true`, `{"type":"string"}`, `{"$ref":"#"}`,
+		`{"$ref":"#/$defs/d"}`, `{"$ref":"#/%24defs/d"}`, `{"$ref":"#/properties/a"}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"type":"null"}`)
 	values := of(`null`, `1`, `"x"`, `[]`, `["x"]`, `[null]`, `[1]`, `{}`, `{"a":null}`, `{"a":"x"}`,
 		`{"a":{"a":{}}}`, `{"a":[{}]}`, `{"b":1}`, `{"result":1}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -343,3 +343,42 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 		}
 	}
 }
+
+// A path in another form is not found. A redirect would lack a prefix that a proxy has removed.
+func TestNoPathOfTheAdministrationIsRedirected(t *testing.T) {
+	s := open(t)
+	source := stored.New(s, stored.Stored)
+	a, err := admin.New(source, admin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
+		Admin: a.Handler,
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	handler := server.Handler()
+	for _, path := range []string{"/api/v1", "/api/v1//whoami", "/api/v1/./whoami",
+		"/api/v1/../mcp", "/api/v1/../../mcp", "/api/v1/whoami/", "/console//tools",
+		"/console/./tools", "/console/../mcp", "/console/tools/", "/console/%2e%2e/mcp"} {
+		for _, method := range []string{"GET", "POST", "HEAD", "CONNECT"} {
+			for _, token := range []string{"", "root"} {
+				r := httptest.NewRequest(method, path, nil)
+				if token != "" {
+					r.Header.Set("Authorization", "Bearer "+token)
+					r.Header.Set("Cookie", "__Secure-mcpgen-console="+token)
+				}
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				if w.Code == http.StatusMovedPermanently || w.Code == http.StatusTemporaryRedirect {
+					t.Errorf("%s %s of %q: %d %s", method, path, token, w.Code, w.Header().Get("Location"))
+				}
+			}
+		}
+	}
+}

@@ -38,7 +38,8 @@ func wellFormedValue(s string) bool {
 
 // Audience returns the URL of the resource if the audience of a token is this URL, alone or with
 // parameters of [CatalogQuery] and no others. It returns any other audience unchanged. A [Verifier]
-// compares the result with the audiences that it accepts.
+// compares the result with the audiences that it accepts. The catalogs of an audience restrict
+// nothing: the URL of each request selects catalogs.
 func (r Resource) Audience(audience string) string {
 	query, ok := strings.CutPrefix(audience, r.URL+"?")
 	if ok && query != "" && CatalogQuery(query) == "?"+query {

@@ -232,7 +232,7 @@ func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type,
 		shown := l.templates.visible(p, nil, now.Templates)
 		return audit.TemplateList, len(shown.items), l.templates.total(now.Templates)
 	}
-	shown := l.tools.visible(p, f.In, now.Tools)
+	shown := l.toolsFor(f).visible(p, f.In, now.Tools)
 	return audit.ToolList, len(shown.items), l.tools.total(now.Tools)
 }
 

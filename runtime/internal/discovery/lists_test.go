@@ -289,6 +289,26 @@ func TestViewsAreKeptWithinABound(t *testing.T) {
 	}
 }
 
+// The count in the audit event reads the view that the client got, of each version.
+func TestCountingAListMakesNoViewOfTheOtherVersions(t *testing.T) {
+	for _, f := range []Filter{{}, {Sessions: true}} {
+		missed := 0
+		l := fill(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10,
+			Looked: func(_ string, hit bool) {
+				if !hit {
+					missed++
+				}
+			}})
+		if _, ok, err := l.Encode(caller("Admin"), f, &mcp.ListToolsParams{}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		l.Counts("tools/list", caller("Admin"), f)
+		if missed != 1 {
+			t.Errorf("%+v: %d views were made", f, missed)
+		}
+	}
+}
+
 // An encoded list is byte for byte the encoded result.
 func TestEncodedListsAreTheEncodedResults(t *testing.T) {
 	l := filled(&Policy{Table: office(t), ListAll: true}, 2)

@@ -113,18 +113,16 @@ func (n *narrower) property(name string, schema []byte) []byte {
 	return n.object(keywords)
 }
 
-// output removes hidden values from the examples of the schema of a result.
+// output removes the examples with hidden values from the schema of a result.
 func (n *narrower) output(schema []byte) []byte {
 	switch decode.Value(schema).Type() {
 	case "object":
 		members := n.members(schema)
 		for i, m := range members {
-			var examples []string
-			isList := m.name == "examples" && json.Unmarshal(m.value, &examples) == nil
-			if isList {
-				members[i].value = n.write(slices.DeleteFunc(examples, func(value string) bool {
-					return slices.Contains(n.hidden, value)
-				}))
+			if m.name == "examples" && decode.Value(m.value).Type() == "array" {
+				var examples []json.RawMessage
+				n.read(m.value, &examples)
+				members[i].value = n.write(slices.DeleteFunc(examples, n.hasHidden))
 			} else {
 				members[i].value = n.output(m.value)
 			}
@@ -139,6 +137,25 @@ func (n *narrower) output(schema []byte) []byte {
 		return n.write(items)
 	}
 	return schema
+}
+
+// hasHidden reports whether an example is or contains a hidden value.
+func (n *narrower) hasHidden(example json.RawMessage) bool {
+	v := decode.Value(example)
+	if v.Type() == "string" {
+		return slices.Contains(n.hidden, string(v.Text()))
+	}
+	for _, item := range v.Items() {
+		if n.hasHidden(json.RawMessage(item)) {
+			return true
+		}
+	}
+	for _, value := range v.Members() {
+		if n.hasHidden(json.RawMessage(value)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *narrower) members(object []byte) (all []member) {

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -77,5 +78,27 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 	tool.InputSchema = json.RawMessage(`{"properties":`)
 	if narrow(tool, nil) != nil {
 		t.Error("a schema that cannot be read is listed")
+	}
+}
+
+func TestSchemasOfNoVersionNameAHiddenValue(t *testing.T) {
+	for _, output := range []string{
+		`{"type":"string","examples":["list","delete"]}`,
+		`{"type":["string","null"],"examples":["delete"]}`,
+		`{"type":"array","items":{"type":"string","examples":["delete"]}}`,
+		`{"type":"array","items":{"$ref":"#/$defs/a"},"$defs":{"a":{"examples":["list","delete"]}}}`,
+		`{"anyOf":[{"type":"object","properties":{"a":{"examples":["delete"]}}},{"type":"null"}]}`,
+		`{"type":"array","items":{"type":"string"},"examples":[["list","delete"]]}`,
+		`{"type":"object","examples":[{"did":["list",{"a":"\u0064elete"}]}]}`,
+	} {
+		for _, sessions := range []bool{false, true} {
+			tool := withOutput(&mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+				`"action":{"type":"string","enum":["list","delete"]}},"required":["action"]}`),
+				OutputSchema: json.RawMessage(output)}, sessions)
+			got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+			if got == nil || strings.Contains(string(got.OutputSchema.(json.RawMessage)), "elete") {
+				t.Errorf("sessions %t: %s is listed as %s", sessions, output, got.OutputSchema)
+			}
+		}
 	}
 }

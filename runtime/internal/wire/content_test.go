@@ -117,3 +117,44 @@ func FuzzContentIsTheEncodedResult(f *testing.F) {
 		}
 	})
 }
+
+// Clients of versions with sessions refuse a whole response whose structured content is no object.
+func TestStructuredContentInASessionIsAnObject(t *testing.T) {
+	for _, form := range []structured.Form{structured.ByValue, structured.AsObject,
+		structured.NotNull, structured.InResult} {
+		for _, isError := range []bool{false, true} {
+			for _, value := range []any{map[string]int{"a": 1}, []int{1}, "x", 7, true, (*int)(nil),
+				json.RawMessage(` [1]`), json.RawMessage(nil), json.RawMessage("null"),
+				json.RawMessage{}, json.RawMessage(`{"a":`), func() {}} {
+				res, err := InSession(
+					&mcp.CallToolResult{StructuredContent: value, IsError: isError}, form)
+				if err != nil {
+					continue
+				}
+				encoded, err := EncodeResult(res)
+				if err != nil {
+					continue
+				}
+				got := decode.Value(encoded.Append(nil)).Member("structuredContent")
+				if is := got.Type(); is != "object" && !(is == "" && isError) {
+					t.Errorf("form %d, isError %t: %#v is sent as %s", form, isError, value, got)
+				}
+			}
+		}
+	}
+}
+
+// An error has its text, whatever is beside it.
+func TestAnErrorInASessionIsSentWithoutANull(t *testing.T) {
+	for _, null := range []any{(*int)(nil), json.RawMessage(nil), json.RawMessage(" null ")} {
+		res, err := InSession(&mcp.CallToolResult{StructuredContent: null, IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: "it failed"}}}, structured.ByValue)
+		if err != nil {
+			t.Errorf("%#v: %v", null, err)
+			continue
+		}
+		if r := res.(*mcp.CallToolResult); r.StructuredContent != nil || len(r.Content) != 1 {
+			t.Errorf("%#v: %+v", null, r)
+		}
+	}
+}

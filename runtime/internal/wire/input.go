@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
@@ -116,7 +116,7 @@ func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
 		_, err = resolve(schema)
 	}
 	if err == nil {
-		err = flat(schema)
+		err = flat(decode.Value(schema))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its schema: %w", err)
@@ -126,22 +126,13 @@ func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
 
 // flat reports a field that is an object or a list of anything but choices: no form of a client has
 // such a field (specification 2025-11-25, client/elicitation).
-func flat(schema []byte) error {
-	var form struct {
-		Properties map[string]struct {
-			Type       any
-			Properties map[string]any
-			Items      struct{ Enum, AnyOf, OneOf []any }
-		}
-	}
-	if err := json.Unmarshal(schema, &form); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
-		switch p := form.Properties[name]; {
-		case p.Type == "object" || p.Properties != nil:
+func flat(schema decode.Value) error {
+	for name, field := range schema.Member("properties").Members() {
+		has := func(keyword string) bool { return len(field.Member("items").Member(keyword)) > 0 }
+		switch is := string(field.Member("type").Text()); {
+		case is == "object" || field.Member("properties") != nil:
 			return fmt.Errorf("%s is an object: a form has texts, numbers, booleans and choices", name)
-		case p.Type == "array" && len(p.Items.Enum)+len(p.Items.AnyOf)+len(p.Items.OneOf) == 0:
+		case is == "array" && !has("enum") && !has("anyOf") && !has("oneOf"):
 			return fmt.Errorf("%s is a list without choices: add enum or anyOf to its items", name)
 		}
 	}

@@ -107,3 +107,29 @@ func TestResponsesMatchTheKindOfTheirRequest(t *testing.T) {
 		}
 	}
 }
+
+// The words are the handler's error, which its author and the model read.
+func TestFormsThatNoClientShowsAreRefusedInWords(t *testing.T) {
+	const object, list = "a is an object: a form has texts, numbers, booleans and choices",
+		"a is a list without choices: add enum or anyOf to its items"
+	for field, want := range map[string]string{
+		`{"type":"object"}`: object, `{"properties":{}}`: object,
+		`{"type":"array"}`: list, `{"type":"array","items":true}`: list,
+		`{"type":"array","items":{"type":"string"}}`: list,
+		`{"type":"array","items":{"enum":["x"]}}`:    "",
+		`{"type":"array","items":{"anyOf":[{}]}}`:    "", `{"type":"string"}`: "", `true`: "",
+		`{"type":"string","Type":"object"}`: "",
+	} {
+		schema := json.RawMessage(`{"type":"object","properties":{"a":` + field + `}}`)
+		got := ""
+		if _, err := ElicitSchema(&mcp.ElicitParams{Message: "?", RequestedSchema: schema}); err != nil {
+			got = err.Error()
+		}
+		if want != "" {
+			want = "its schema: " + want
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", field, got, want)
+		}
+	}
+}

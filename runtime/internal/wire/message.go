@@ -182,7 +182,10 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 			fmt.Sprintf("params._meta is larger than %d bytes", maxMeta)).of(id)
 	}
 	var problems []decode.Problem
-	if known != nil && len(m.params) > 0 {
+	if isKnown {
+		problems = tooManyResponses(m.params)
+	}
+	if known != nil && len(m.params) > 0 && len(problems) == 0 {
 		problems = slices.DeleteFunc(known.Check(m.params), func(p decode.Problem) bool {
 			return p.Pointer == "/inputResponses" // which are decoded one by one
 		})
@@ -195,7 +198,11 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	if len(problems) == 0 && catalogMethods[c.Method] {
 		c.Catalog, problems = catalogInParams(m.params, mask)
 	}
-	if len(problems) == 0 || c.Method == "notifications/cancelled" { // a malformed one cancels nothing
+	switch {
+	case len(problems) == 0:
+		return c, nil
+	case c.Method == "notifications/cancelled": // a malformed one cancels nothing
+		c.Cancels = ID{}
 		return c, nil
 	}
 	refused := paramsError(problems).of(id)

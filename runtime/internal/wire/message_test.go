@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,6 +15,14 @@ import (
 )
 
 const ghp = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+// manyMembers are the members of an object with 257, none of them a response to an input request.
+var manyMembers = func() (members string) {
+	for n := range 257 {
+		members = fmt.Sprintf(`%s"%d":0,`, members, n)
+	}
+	return strings.TrimSuffix(members, ",")
+}()
 
 func TestMessagesThatTwoReadersCouldUnderstandDifferentlyAreRefused(t *testing.T) {
 	const parse, request, params = -32700, -32600, -32602
@@ -43,6 +52,8 @@ func TestMessagesThatTwoReadersCouldUnderstandDifferentlyAreRefused(t *testing.T
 		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"a":"` + strings.Repeat("x", maxMeta) + `"}}}`, request, `invalid request: params._meta is larger than 65536 bytes`, `2`},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"` + mcp.MetaKeyProtocolVersion + `":"2026-07-28","` + mcp.MetaKeyClientInfo + `":{"name":7}}}}`, params, `invalid params: /_meta/io.modelcontextprotocol~1clientInfo/name: is a number, expected a string`, `2`},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":["a"]}}`, params, `invalid params: /inputResponses: is not an object of responses to input requests`, `2`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","inputResponses":{` + manyMembers + `}}}`, params, `invalid params: /inputResponses: has more than 256 responses`, `2`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tasks/update","params":{"taskId":"x","inputResponses":{` + manyMembers + `}}}`, params, `invalid params: /inputResponses: has more than 256 responses`, `2`},
 	} {
 		_, refused := CheckMessage([]byte(test.body), redact.Masker{})
 		if refused == nil {
@@ -111,5 +122,21 @@ func TestResponses(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":null,"error":{"code":1,"message":"x"}}`), redact.Masker{})
 	if refused != nil || got.Method != "" || got.Err == nil || got.Err.Message != "x" {
 		t.Errorf("%+v %+v", got, refused)
+	}
+}
+
+func TestAMalformedCancellationCancelsNothing(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"requestId":7}`:  "7",
+		`{"requestId":[]}`: "",
+		`7`:                "",
+		`{"requestId":7,"_meta":{"` + mcp.MetaKeyProtocolVersion + `":"2026-07-28","` +
+			mcp.MetaKeyClientInfo + `":7}}`: "",
+	} {
+		c, refused := CheckMessage([]byte(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":`+params+`}`), redact.Masker{})
+		if refused != nil || c.Cancels.Key != want {
+			t.Errorf("%s: cancels %q, refused: %v", params, c.Cancels.Key, refused)
+		}
 	}
 }

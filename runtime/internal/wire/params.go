@@ -4,6 +4,7 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -210,6 +211,21 @@ func (c *Checked) inputs(responses *mcp.InputResponseMap, state *string,
 			set(name, value)
 		}
 	}
+}
+
+// maxResponses bounds the input responses of a message. They are decoded before the decision, and
+// each takes many times longer than its bytes do elsewhere.
+const maxResponses = 256
+
+func tooManyResponses(params decode.Value) []decode.Problem {
+	n := 0
+	for range params.Member("inputResponses").Members() {
+		if n++; n > maxResponses {
+			return []decode.Problem{{Pointer: "/inputResponses",
+				Message: fmt.Sprintf("has more than %d responses", maxResponses)}}
+		}
+	}
+	return nil
 }
 
 // responsesIn decodes input responses. One of an unknown form is nil, because it may have the key

@@ -230,11 +230,12 @@ func OutputSchema(schema []byte) structured.Schema {
 }
 
 // InSession returns the result of a tool as a version with sessions has it: itself, or a copy. The
-// form is that of the tool's schema; content that does not fit it is sent by its value. Other
-// results are returned as they are. It recovers, because values marshal themselves.
+// form is that of the tool's schema; an error, and content that does not fit the form, are sent by
+// their value. Other results are returned as they are. It recovers, because values marshal
+// themselves.
 func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 	r, ok := res.(*mcp.CallToolResult)
-	if !ok || r == nil || r.StructuredContent == nil || r.IsError {
+	if !ok || r == nil || r.StructuredContent == nil {
 		return res, nil
 	}
 	if _, isSent := r.StructuredContent.(*Content); isSent {
@@ -249,15 +250,18 @@ func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if form != structured.InResult {
+	if form != structured.InResult || r.IsError {
 		form = structured.ByValue
 	}
+	shown := *r
+	shown.StructuredContent = nil
 	content, err := form.Apply(text)
-	if err != nil {
+	switch {
+	case err == nil:
+		shown.StructuredContent = json.RawMessage(content)
+	case !r.IsError || !errors.Is(err, structured.ErrNull):
 		return nil, err
 	}
-	shown := *r
-	shown.StructuredContent = content
 	return &shown, nil
 }
 
