@@ -230,11 +230,12 @@ func OutputSchema(schema []byte) structured.Schema {
 }
 
 // InSession returns the result of a tool as a version with sessions has it: itself, or a copy. The
-// form is that of the tool's schema; content that does not fit it is sent by its value. Other
-// results are returned as they are. It recovers, because values marshal themselves.
+// form is that of the tool's schema; content that does not fit it is sent by its value, and so is
+// that of a failed call, whose null is left out. Other results are returned as they are. It
+// recovers, because values marshal themselves.
 func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 	r, ok := res.(*mcp.CallToolResult)
-	if !ok || r == nil || r.StructuredContent == nil || r.IsError {
+	if !ok || r == nil || r.StructuredContent == nil {
 		return res, nil
 	}
 	if _, isSent := r.StructuredContent.(*Content); isSent {
@@ -251,15 +252,15 @@ func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 			return nil, err
 		}
 	}
-	if form != structured.InResult {
+	if form != structured.InResult || r.IsError {
 		form = structured.ByValue
 	}
-	if text, err = form.Apply(bytes.TrimSpace(text)); err != nil {
-		return nil, err
-	}
 	shown := *r
-	shown.StructuredContent = text
-	return &shown, nil
+	text, err = form.Apply(bytes.TrimSpace(text))
+	if shown.StructuredContent = text; r.IsError && errors.Is(err, structured.ErrNull) {
+		shown.StructuredContent, err = nil, nil
+	}
+	return &shown, err
 }
 
 // Empty is a result without members.
