@@ -153,8 +153,8 @@ func Progress(ctx context.Context) *ProgressReporter {
 //
 // The first 16 reports are sent at once, and then 20 a second; after a rest, 16 once more. Of those
 // between, Report sends the newest, and the last one always, before the response. A client that
-// reads too slowly gets the first 15 that wait for it, and the newest. Report leaves out values that
-// are not above the one before (specification 2025-11-25, basic/utilities/progress), NaN and
+// reads too slowly gets the first 15 that wait for it, and the newest. Report leaves out values
+// that are not above the one before (specification 2025-11-25, basic/utilities/progress), NaN and
 // infinity, and all reports after the handler has returned.
 func (p *ProgressReporter) Report(done, total float64, message string) {
 	(*notify.Reporter)(p).Report(done, total, message)

@@ -93,8 +93,8 @@ func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
 	})
 }
 
-// A handler that is quick, and ends after its reports, has them all sent: the first as well as those
-// after a rest.
+// A handler that is quick, and ends after its reports, has them all sent: the first as well as
+// those after a rest.
 func TestProgressInQuickSuccessionArrives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

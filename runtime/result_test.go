@@ -221,7 +221,8 @@ func TestStructuredContentIsAnObjectInSessionsOfEachMaker(t *testing.T) {
 					}
 				}
 				body := c.call(t, name, "", nil).body
-				if err := json.Unmarshal([]byte(body), &got); err != nil || got.Result.IsError != made.isError ||
+				err := json.Unmarshal([]byte(body), &got)
+				if err != nil || got.Result.IsError != made.isError ||
 					string(got.Result.StructuredContent) != want {
 					t.Errorf("%s, %s, %s: %s, want %s", maker, era, name, body, want)
 				}

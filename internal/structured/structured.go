@@ -1,5 +1,6 @@
-// Package structured tells how each version of MCP has the structured content of tools: 2026-07-28 has
-// every value as it is (SEP-2106), and the versions with sessions before it have an object.
+// Package structured has the forms of the structured content of tools in each version of MCP:
+// 2026-07-28 has every value as it is (SEP-2106), and the versions with sessions before it have an
+// object.
 package structured
 
 import (
@@ -130,8 +131,8 @@ func (o schemaObject) object() schemaObject {
 	return only
 }
 
-// inResult returns the schema of {"result": value}. Definitions stay at the root, where clients look
-// for them.
+// inResult returns the schema of {"result": value}. Definitions stay at the root, where clients
+// look for them.
 func (o schemaObject) inResult() json.RawMessage {
 	whole := schemaObject{"type": json.RawMessage(objectType),
 		"required": json.RawMessage(`["result"]`), "additionalProperties": json.RawMessage("false")}

@@ -57,7 +57,7 @@ func TestSchemasOfEachVersion(t *testing.T) {
 			`{"$id":"http://x/y","anyOf":[{"type":"object"},{"type":"null"}],"properties":{"next":{"$ref":"y"}}}`,
 			`{"additionalProperties":false,"properties":{"result":{"$id":"http://x/y","anyOf":[{"type":"object"},{"type":"null"}],` +
 				`"properties":{"next":{"$ref":"y"}}}},"required":["result"],"type":"object"}`},
-		// A reference may be empty or have escapes, and one within a schema with an $id is relative to that.
+		// A reference may be empty or have escapes. One in a schema with an $id is relative to that.
 		`{"type":"array","items":{"anyOf":[{"$ref":"#/%24defs/a"},{"$ref":""},{"$id":"n","items":{"$ref":"#/x"}}]},` +
 			`"properties":{"p":{"$id":"p","$ref":"#/x"}},"$defs":{"a":{"$id":"a","items":{"$ref":"#"}}}}`: {
 			`{"type":"array","items":{"anyOf":[{"$ref":"#/%24defs/a"},{"$ref":""},{"$id":"n","items":{"$ref":"#/x"}}]},` +

@@ -41,8 +41,8 @@ const (
 	afterText     = `}]}`
 )
 
-// EncodeContent encodes the output of a handler in a form, with nulls as the output schema has them.
-// Call it under recover: values marshal themselves.
+// EncodeContent encodes the output of a handler in a form, with nulls as the output schema has
+// them. Call it under recover: values marshal themselves.
 func EncodeContent(out any, schema *decode.Shape, form structured.Form) (*Content, error) {
 	e, text, err := encode(out)
 	if err != nil {

@@ -212,8 +212,8 @@ func (c *Checked) inputs(responses *mcp.InputResponseMap, state *string,
 	}
 }
 
-// responsesIn decodes input responses. One of an unknown form is nil, because it may have the key of
-// no request. misfit reports another value than an object.
+// responsesIn decodes input responses. One of an unknown form is nil, because it may have the key
+// of no request. misfit reports another value than an object.
 func responsesIn(value decode.Value) (all mcp.InputResponseMap, misfit bool) {
 	if is := value.Type(); is != "object" {
 		return nil, is != "null"
