@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -59,6 +62,14 @@ func TestResultsAreMarshalledOnceAndMendedBySchema(t *testing.T) {
 		{"a native object with content", personOutput, func() (toolset.Result, error) {
 			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, person{ID: "a"}, nil)
 		}, `{"id":"a","tags":[]}`, "said"},
+		{"a native list with content", list, func() (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{
+				&mcp.TextContent{Text: "said"}}}, []string{"a"}, nil)
+		}, `["a"]`, "said"},
+		{"native content without a schema", ``, func() (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{StructuredContent: []int{1},
+				Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, nil, nil)
+		}, `[1]`, "said"},
 	} {
 		s := newServer(t, runtime.Options{},
 			toolsetOf([]toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Output: test.output,
@@ -142,5 +153,100 @@ func TestNativeHandlersErrorFlagIsKept(t *testing.T) {
 	if got := c.call(t, "fail", "", nil); !strings.Contains(got.body, `"isError":true`) ||
 		!strings.Contains(got.body, "it failed") {
 		t.Errorf("%s", got)
+	}
+}
+
+// Clients with sessions accept structured content that is an object alone, in failed calls too.
+func TestStructuredContentIsAnObjectInSessionsOfEachMaker(t *testing.T) {
+	t.Parallel()
+	contents := map[string]struct {
+		value   any
+		isError bool
+		session string // empty for none
+	}{
+		"list":          {[]int{1}, false, `{"result":[1]}`},
+		"failed_list":   {[]int{1}, true, `{"result":[1]}`},
+		"failed_object": {map[string]int{"a": 1}, true, `{"a":1}`},
+		"failed_null":   {(*person)(nil), true, ""},
+	}
+	result := func(name string) *mcp.CallToolResult {
+		made := contents[name]
+		return &mcp.CallToolResult{IsError: made.isError, StructuredContent: made.value,
+			Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+	rules := map[string]access.Rule{}
+	var tools, empty []toolset.Tool
+	for name := range contents {
+		server.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return result(name), nil
+			})
+		rules[name] = access.Rule{Authenticated: true}
+		tools = append(tools, toolset.Tool{Name: name, Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Native(result(name), nil, nil)
+			}})
+		empty = append(empty, toolset.Tool{Name: name, Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}})
+	}
+	replaced := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if call, ok := m.Params.(*mcp.CallToolParamsRaw); ok {
+				return result(call.Name), nil
+			}
+			return next(ctx, m)
+		}
+	}
+	for maker, s := range map[string]*runtime.Server{
+		"a handler":         newServer(t, runtime.Options{}, toolsetOf(tools)),
+		"an adopted server": adopt(t, server, runtime.Options{}, rules),
+		"an interceptor": newServer(t, runtime.Options{
+			Interceptors: []intercept.Middleware{replaced}}, toolsetOf(empty)),
+	} {
+		url := serve(t, s)
+		for _, era := range eras {
+			c := newRaw(t, url, tokens["Admin"], era)
+			for name, made := range contents {
+				want := made.session
+				if era == "2026-07-28" {
+					want = marshalled(t, made.value)
+				}
+				var got struct {
+					Result struct {
+						StructuredContent json.RawMessage
+						IsError           bool
+					}
+				}
+				body := c.call(t, name, "", nil).body
+				err := json.Unmarshal([]byte(body), &got)
+				if err != nil || got.Result.IsError != made.isError ||
+					string(got.Result.StructuredContent) != want {
+					t.Errorf("%s, %s, %s: %s, want %s", maker, era, name, body, want)
+				}
+			}
+		}
+	}
+}
+
+// Some clients refuse the whole list of tools for a list of types at the root of an output schema.
+func TestOutputSchemaOfAnAdoptedToolHasOneType(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []any{json.RawMessage(`{"type":["object"]}`),
+		&jsonschema.Schema{Types: []string{"object"}}, map[string]any{"type": []string{"object"}}} {
+		server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+		server.AddTool(&mcp.Tool{Name: "get", InputSchema: json.RawMessage(`{"type":"object"}`),
+			OutputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{StructuredContent: map[string]int{}}, nil
+		})
+		s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"get": {Authenticated: true}})
+		for _, era := range eras {
+			body := newRaw(t, serve(t, s), tokens["Admin"], era).ask(t, "tools/list", "", nil).body
+			if !strings.Contains(body, `"outputSchema":{"type":"object"}`) {
+				t.Errorf("%s, %v: %s", era, schema, body)
+			}
+		}
 	}
 }

@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"generator/schema/internal/structtag": {"internal/editdistance"},
 	"generator/importer": {
 		"generator/directive", "generator/emit", "generator/schema", "generator/writefiles",
+		"internal/structured",
 	},
 	// It is an MCP client. No other package of the generator imports it.
 	"generator/toollist": {"generator/document", "generator/schemafile", "internal/structured"},

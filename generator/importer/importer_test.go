@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -255,5 +256,38 @@ func TestImportWritesAllOrNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, importer.File)); err == nil {
 		t.Error("half of the files are there")
+	}
+}
+
+// A result need not be an object, and its schema need not have a type.
+func TestResultsOfEachKindAreImported(t *testing.T) {
+	for schema, result := range map[string]string{
+		`{"type":"object","properties":{}}`:             "map[string]any",
+		`{"anyOf":[{"type":"object"},{"type":"null"}]}`: "map[string]any",
+		`{"type":"array","items":{"type":"string"}}`:    "any",
+		`{}`:                  "any",
+		`{"enum":["a",null]}`: "any",
+		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}`:   "any",
+		`{"oneOf":[{"type":"object"},{"type":"null"}],"title":7}`: "any",
+	} {
+		dir := t.TempDir()
+		if _, err := importer.Import(importer.Options{Dir: dir, Package: "odd", Server: "old",
+			Tools: []importer.Tool{{Name: "get", Input: object, Output: json.RawMessage(schema)}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		written, err := os.ReadFile(filepath.Join(dir, "schemas", "get.output.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want any
+		if json.Unmarshal(written, &got) != nil || json.Unmarshal([]byte(schema), &want) != nil ||
+			!reflect.DeepEqual(got, want) {
+			t.Errorf("%s becomes %s", schema, written)
+		}
+		source, err := os.ReadFile(filepath.Join(dir, "tools.go"))
+		if err != nil || !strings.Contains(string(source), "("+result+", error)") {
+			t.Errorf("%s: %s, %v", schema, source, err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
 // schemaDir is the directory of the schema files.
@@ -92,9 +93,13 @@ func (w *writer) tool(t Tool) error {
 	}
 	output := schemaDir + "/" + file + ".output.json"
 	w.schemas = append(w.schemas, emit.File{Path: output, Content: out.text})
+	result := "map[string]any"
+	if structured.New(out.text).Form == structured.InResult {
+		result = "any"
+	}
 	fmt.Fprintf(&w.body, "%s output=%s\nfunc %s(ctx context.Context, %s %sInput) "+
-		"(map[string]any, error) {\nreturn nil, %s\n}\n",
-		directives, output, name, in, name, failure)
+		"(%s, error) {\nreturn nil, %s\n}\n",
+		directives, output, name, in, name, result, failure)
 	return nil
 }
 
@@ -112,7 +117,7 @@ type property struct {
 }
 
 // schemaOf reads a schema of a list. It drops $schema and $id, which mcpgen writes by itself or
-// not at all, and adds the type of the root.
+// not at all, and adds the type of the root of an input schema.
 func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 	var root struct {
 		Type       any
@@ -133,7 +138,7 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
-	if root.Type == nil {
+	if root.Type == nil && input {
 		b.WriteString(`"type":"object"`)
 	}
 	for _, m := range members {

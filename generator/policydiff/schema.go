@@ -73,6 +73,9 @@ func lineEdits(pointer string, before, after keywords) (list []edit) {
 	if at != "" {
 		at += ": "
 	}
+	if before["anyOf"] == nil || after["anyOf"] == nil {
+		before, after = orNull(before), orNull(after)
+	}
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -85,6 +88,8 @@ func lineEdits(pointer string, before, after keywords) (list []edit) {
 		case key == "required":
 			e.stricter, e.looser = required(after), !required(after)
 			e.text = at + map[bool]string{true: "now required", false: "no longer required"}[e.stricter]
+		case key == "null": // as an object or null has it
+			e.stricter, e.looser = value == nil, old == nil
 		case slices.Contains(annotations, key):
 		case key == "items" || key == "additionalProperties":
 			e.stricter, e.looser = compareSchemas(old, value)
@@ -94,6 +99,26 @@ func lineEdits(pointer string, before, after keywords) (list []edit) {
 		list = append(list, e)
 	}
 	return list
+}
+
+// orNull returns the line of a value or null as that of an object or null is written: with the
+// keywords of the value and "null". It returns other lines as they are.
+func orNull(line keywords) keywords {
+	var of []keywords
+	if json.Unmarshal(line["anyOf"], &of) != nil || len(of) != 2 || of[0]["required"] != nil ||
+		!reflect.DeepEqual(of[1], keywords{"type": json.RawMessage(`"null"`)}) {
+		return line
+	}
+	whole := maps.Clone(line)
+	delete(whole, "anyOf")
+	for key, value := range of[0] {
+		if whole[key] != nil {
+			return line
+		}
+		whole[key] = value
+	}
+	whole["null"] = json.RawMessage("true")
+	return whole
 }
 
 // annotations are keywords that accept and refuse nothing.

@@ -50,6 +50,7 @@ func Differences(before, after List) (lines []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the new list: %w", err)
 	}
+	twoVersions := before.natural() != after.natural()
 	names := maps.Clone(old)
 	maps.Copy(names, current)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -79,6 +80,10 @@ func Differences(before, after List) (lines []string, err error) {
 				change("%s: %s, now %s", part.what, text(part.old), text(part.new))
 			}
 		}
+		if twoVersions && a.OutputSchema != nil && b.OutputSchema != nil {
+			a.OutputSchema = structured.New(a.OutputSchema).InSessions
+			b.OutputSchema = structured.New(b.OutputSchema).InSessions
+		}
 		for _, schema := range []struct {
 			what     string
 			old, new json.RawMessage
@@ -97,6 +102,14 @@ func Differences(before, after List) (lines []string, err error) {
 		}
 	}
 	return lines, nil
+}
+
+// natural reports whether a list has results as 2026-07-28 has them: versions with sessions have
+// objects alone. A list of objects may be of any version.
+func (l List) natural() bool {
+	return slices.ContainsFunc(l.Tools, func(t Tool) bool {
+		return t.OutputSchema != nil && structured.New(t.OutputSchema).Form != structured.AsObject
+	})
 }
 
 func (l List) byName() (map[string]Tool, error) {
@@ -121,9 +134,6 @@ func schemas(before, after json.RawMessage, change func(format string, args ...a
 	case after == nil:
 		change(" schema removed")
 		return nil
-	}
-	if a, b := structured.New(before), structured.New(after); a.Form != b.Form {
-		before, after = a.InSessions, b.InSessions // lists of two versions of MCP
 	}
 	old, err := properties(before)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
 const (
@@ -254,5 +256,44 @@ func TestDiffComparesNullableSchemas(t *testing.T) {
 		list(`{"anyOf":[{"type":"string","enum":["x"]},{"type":"null"}]}`))
 	if err != nil || !differ {
 		t.Errorf("an enum without null: %v, %v", differ, err)
+	}
+}
+
+// Lists of two versions of MCP have two schemas for one result. Within a version, each difference
+// is reported.
+func TestDiffComparesResultsOfOneVersionAsTheyAre(t *testing.T) {
+	list := func(input, output string) List {
+		l, err := Read(strings.NewReader(`[{"name":"a","inputSchema":` + input + `,"outputSchema":` +
+			output + `},{"name":"list","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	const object, args = `{"type":"object","properties":{"x":{}}}`, `{"type":"object"}`
+	inResult := string(structured.New([]byte(`{"type":"array"}`)).InSessions)
+	sessions := func(output string) List {
+		l := list(args, output)
+		l.Tools[1].OutputSchema = json.RawMessage(inResult)
+		return l
+	}
+	for _, test := range []struct {
+		before, after List
+		want          string
+	}{
+		{list(args, object), list(args, `{"anyOf":[`+object+`,{"type":"null"}]}`),
+			"changed a: output: type: \"object\", now [\"null\",\"object\"]"},
+		{list(args, inResult), list(args, `{"type":"array"}`), "changed a: output: "},
+		{list(`{"properties":{"x":{}}}`, object), list(object, object),
+			"changed a: input: type: none, now \"object\""},
+		{sessions(object), list(args, `{"anyOf":[`+object+`,{"type":"null"}]}`), ""},
+		{list(args, `{"type":"array"}`), sessions(inResult), ""},
+	} {
+		lines, err := Differences(test.before, test.after)
+		if err != nil || !strings.Contains(strings.Join(lines, "\n"), test.want) ||
+			len(lines) > 0 && test.want == "" {
+			t.Errorf("%s, %s: %q, %v, want %q", test.before.Tools[0].OutputSchema,
+				test.after.Tools[0].OutputSchema, lines, err, test.want)
+		}
 	}
 }

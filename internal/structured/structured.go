@@ -75,7 +75,7 @@ func New(schema []byte) Schema {
 		schema = root.encode()
 	}
 	s := Schema{Natural: schema, Form: InResult}
-	if object := root.object(); object != nil && !refersToRoot(s.Natural) {
+	if object := root.object(); object != nil && onlyToDefinitions(s.Natural) {
 		s.InSessions, s.Form = object.encode(), NotNull
 	} else {
 		s.InSessions = root.inResult()
@@ -155,25 +155,33 @@ func (o schemaObject) inResult() json.RawMessage {
 	return whole.encode()
 }
 
-// isOfRoot reports whether the target of a reference depends on where the root is. A reference is
-// a URI, and may have percent signs (RFC 6901, section 6).
+// isOfRoot reports whether the target of a reference depends on where the root is.
 func isOfRoot(ref string) bool {
-	pointer, ofRoot := strings.CutPrefix(ref, "#")
-	pointer, _ = url.PathUnescape(pointer)
-	return ofRoot && (pointer == "" ||
-		strings.HasPrefix(pointer, "/") && !strings.HasPrefix(pointer, "/$defs/"))
+	pointer, err := url.PathUnescape(ref)
+	return err == nil && (pointer == "" || pointer == "#" ||
+		strings.HasPrefix(pointer, "#/") && !isToDefinition(ref))
 }
 
-func refersToRoot(schema []byte) (found bool) {
+// isToDefinition reports whether a reference is a pointer into the definitions at the root. A
+// pointer in a URI may have escapes (RFC 6901, section 6).
+func isToDefinition(ref string) bool {
+	pointer, err := url.PathUnescape(ref)
+	return err == nil && strings.HasPrefix(pointer, "#/$defs/")
+}
+
+// onlyToDefinitions reports whether no reference of a schema can have the root as its target, by a
+// pointer, an anchor or a URI.
+func onlyToDefinitions(schema []byte) bool {
+	only := true
 	references(schema, func(ref string) string {
-		found = found || isOfRoot(ref)
+		only = only && isToDefinition(ref)
 		return ref
 	})
-	return found
+	return only
 }
 
 // references returns a schema with each of its references replaced (JSON Schema 2020-12, section
-// 8.2.3 of the core).
+// 8.2.3 of the core). A schema in it with an $id has references of its own, and stays.
 func references(schema []byte, replace func(string) string) []byte {
 	if !bytes.Contains(schema, []byte(`Ref"`)) && !bytes.Contains(schema, []byte(`$ref"`)) {
 		return schema
@@ -184,6 +192,7 @@ func references(schema []byte, replace func(string) string) []byte {
 	if d.Decode(&root) != nil {
 		return schema
 	}
+	isRoot := true
 	var visit func(any)
 	members := func(of any) {
 		named, _ := of.(map[string]any)
@@ -198,6 +207,10 @@ func references(schema []byte, replace func(string) string) []byte {
 				visit(s)
 			}
 		case map[string]any:
+			if v["$id"] != nil && !isRoot {
+				return
+			}
+			isRoot = false
 			for name, s := range v {
 				switch name {
 				case "$ref", "$dynamicRef":
@@ -208,9 +221,7 @@ func references(schema []byte, replace func(string) string) []byte {
 				case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 					members(s)
 				default:
-					if inner, ok := s.(map[string]any); !ok || inner["$id"] == nil {
-						visit(s)
-					}
+					visit(s)
 				}
 			}
 		}

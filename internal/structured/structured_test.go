@@ -48,6 +48,23 @@ func TestSchemasOfEachVersion(t *testing.T) {
 			`{"$defs":{"a":{"const":{"$ref":"#"},"items":{"$ref":"#/properties/result/items"}}},` +
 				`"$schema":"s","additionalProperties":false,"properties":{"result":{"items":{"$ref":"#/$defs/a"},"type":"array"}},` +
 				`"required":["result"],"type":"object"}`},
+		// So is the target of an anchor, and of the root's own URI.
+		`{"$anchor":"r","type":["object","null"],"properties":{"next":{"$ref":"#r"}}}`: {
+			`{"$anchor":"r","anyOf":[{"type":"object"},{"type":"null"}],"properties":{"next":{"$ref":"#r"}}}`,
+			`{"additionalProperties":false,"properties":{"result":{"$anchor":"r","anyOf":[{"type":"object"},{"type":"null"}],` +
+				`"properties":{"next":{"$ref":"#r"}}}},"required":["result"],"type":"object"}`},
+		`{"$id":"http://x/y","type":["object","null"],"properties":{"next":{"$ref":"y"}}}`: {
+			`{"$id":"http://x/y","anyOf":[{"type":"object"},{"type":"null"}],"properties":{"next":{"$ref":"y"}}}`,
+			`{"additionalProperties":false,"properties":{"result":{"$id":"http://x/y","anyOf":[{"type":"object"},{"type":"null"}],` +
+				`"properties":{"next":{"$ref":"y"}}}},"required":["result"],"type":"object"}`},
+		// A reference may be empty or have escapes. One in a schema with an $id is relative to that.
+		`{"type":"array","items":{"anyOf":[{"$ref":"#/%24defs/a"},{"$ref":""},{"$id":"n","items":{"$ref":"#/x"}}]},` +
+			`"properties":{"p":{"$id":"p","$ref":"#/x"}},"$defs":{"a":{"$id":"a","items":{"$ref":"#"}}}}`: {
+			`{"type":"array","items":{"anyOf":[{"$ref":"#/%24defs/a"},{"$ref":""},{"$id":"n","items":{"$ref":"#/x"}}]},` +
+				`"properties":{"p":{"$id":"p","$ref":"#/x"}},"$defs":{"a":{"$id":"a","items":{"$ref":"#"}}}}`,
+			`{"$defs":{"a":{"$id":"a","items":{"$ref":"#"}}},"additionalProperties":false,"properties":{"result":{"items":` +
+				`{"anyOf":[{"$ref":"#/%24defs/a"},{"$ref":"#/properties/result"},{"$id":"n","items":{"$ref":"#/x"}}]},` +
+				`"properties":{"p":{"$id":"p","$ref":"#/x"}},"type":"array"}},"required":["result"],"type":"object"}`},
 		`{"$id":"x","type":"array","items":{"$ref":"#"},"$defs":{"a":{}}}`: {
 			`{"$id":"x","type":"array","items":{"$ref":"#"},"$defs":{"a":{}}}`,
 			`{"additionalProperties":false,"properties":{"result":{"$defs":{"a":{}},"$id":"x","items":{"$ref":"#"},"type":"array"}},` +
@@ -69,12 +86,15 @@ func TestAValueFitsTheSchemaOfItsVersion(t *testing.T) {
 	of := func(options ...string) *rapid.Generator[string] { return rapid.SampledFrom(options) }
 	types := of(`"object"`, `"array"`, `"string"`, `["object","null"]`, `["null","array"]`,
 		`["string","integer","null"]`, `["array"]`)
-	inner := of(`{}`, `true`, `{"type":"string"}`, `{"$ref":"#"}`,
-		`{"$ref":"#/$defs/d"}`, `{"$ref":"#/%24defs/d"}`, `{"$ref":"#/properties/a"}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"type":"null"}`)
-	values := of(`null`, `1`, `"x"`, `[]`, `["x"]`, `[null]`, `[1]`, `{}`, `{"a":null}`, `{"a":"x"}`,
+	inner := of(`{}`, `true`, `{"type":"string"}`, `{"$ref":"#"}`, `{"$ref":"#/$defs/d"}`,
+		`{"$ref":"#/%24defs/d"}`, `{"$ref":"#/properties/a"}`, `{"$ref":"#r"}`, `{"$ref":"#/$defs/e"}`,
+		`{"type":"object","properties":{"a":{"$ref":"#"}}}`, `{"type":"null"}`)
+	values := of(`null`, `1`, `"x"`, `[]`, `["x"]`, `[null]`, `[[]]`, `[1]`, `{}`, `{"a":null}`,
+		`{"a":"x"}`,
 		`{"a":{"a":{}}}`, `{"a":[{}]}`, `{"b":1}`, `{"result":1}`)
 	rapid.Check(t, func(t *rapid.T) {
-		members := []string{`"$defs":{"d":` + inner.Filter(func(s string) bool {
+		members := []string{`"$anchor":"r"`, `"$defs":{"e":{"$id":"http://e/","type":"array","items":` +
+			`{"$ref":"#"}},"d":` + inner.Filter(func(s string) bool {
 			return !strings.HasPrefix(s, `{"$ref"`)
 		}).Draw(t, "d") + `}`, `"properties":{"a":` + inner.Filter(func(s string) bool {
 			return s != `{"$ref":"#/properties/a"}`
@@ -130,13 +150,13 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		s := New(schema)
-		var root struct{ Type any }
-		if json.Unmarshal(s.InSessions, &root) != nil || root.Type != "object" {
+		var root map[string]any
+		if json.Unmarshal(s.InSessions, &root) != nil || root["type"] != "object" {
 			t.Errorf("%s becomes %s", schema, s.InSessions)
 		}
-		root.Type = nil
+		root = nil
 		_ = json.Unmarshal(s.Natural, &root)
-		if list, ok := root.Type.([]any); ok && len(list) > 0 {
+		if list, ok := root["type"].([]any); ok && len(list) > 0 {
 			t.Errorf("%s becomes %s", schema, s.Natural)
 		}
 	})

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -102,7 +103,7 @@ func inSessions(l *Lists, of *list[mcp.Tool]) *list[mcp.Tool] {
 func withOutput(t *mcp.Tool, sessions bool) *mcp.Tool {
 	schema := outputOf(t)
 	switch {
-	case schema.Form == structured.AsObject, schema.Form == structured.ByValue:
+	case schema.Natural == nil:
 		return t
 	case sessions:
 		schema.Natural = schema.InSessions
@@ -116,7 +117,7 @@ func withOutput(t *mcp.Tool, sessions bool) *mcp.Tool {
 func OutputForm(t *mcp.Tool) structured.Form { return outputOf(t).Form }
 
 // outputOf returns the output schema of a tool. The form is ByValue for none, and for one that
-// cannot be encoded.
+// cannot be encoded. Natural is nil if every version has the schema as the tool has it.
 func outputOf(t *mcp.Tool) (schema structured.Schema) {
 	var text []byte
 	switch s := t.OutputSchema.(type) {
@@ -140,7 +141,11 @@ func outputOf(t *mcp.Tool) (schema structured.Schema) {
 			return schema
 		}
 	}
-	return wire.OutputSchema(text)
+	schema = wire.OutputSchema(text)
+	if schema.Form == structured.AsObject && bytes.Equal(schema.Natural, text) {
+		schema.Natural = nil
+	}
+	return schema
 }
 
 func (l *Lists) AddPrompt(p *mcp.Prompt)             { l.prompts.add(p.Name, p) }

@@ -240,14 +240,21 @@ func (c *call) native(res mcp.CallToolResult,
 	output *wire.Content) (_ *mcp.CallToolResult, err error) {
 	switch {
 	case res.InputRequests == nil:
+		encoded := &mcp.CallToolResult{}
 		if output != nil {
-			whole := output.Result(false)
-			if whole.StructuredContent != nil {
-				res.StructuredContent = whole.StructuredContent
+			encoded = output.Result(false)
+		}
+		if encoded.StructuredContent != nil { // in the form of the version
+			res.StructuredContent = encoded.StructuredContent
+		} else if c.info.HasSessions() {
+			own, err := wire.InSession(&res, c.tool.form)
+			if err != nil {
+				return nil, err
 			}
-			if res.Content == nil {
-				res.Content = whole.Content
-			}
+			res = *own.(*mcp.CallToolResult)
+		}
+		if res.Content == nil {
+			res.Content = encoded.Content
 		}
 		res.Content = append([]mcp.Content{}, res.Content...)
 	case len(res.Content) > 0 || res.StructuredContent != nil:
@@ -261,15 +268,8 @@ func (c *call) native(res mcp.CallToolResult,
 	if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return request.IsNil(c) }) {
 		return nil, errors.New("a nil content: remove it")
 	}
-	whole := mcp.Result(&res)
-	if c.info.HasSessions() {
-		whole, err = wire.InSession(whole, c.tool.form)
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, err = wire.EncodeResult(whole) // here, where values that marshal themselves may hang
-	return whole.(*mcp.CallToolResult), err
+	_, err = wire.EncodeResult(&res) // here, where values that marshal themselves may hang
+	return &res, err
 }
 
 // checkOutput compares a result with the tool's limit on output.
