@@ -45,6 +45,7 @@ const (
 	ToolTestLoggingTool                       = "test_logging_tool"
 	ToolTestMissingCapability                 = "test_missing_capability"
 	ToolTestMultipleContentTypes              = "test_multiple_content_types"
+	ToolTestQuickProgress                     = "test_quick_progress"
 	ToolTestReconnection                      = "test_reconnection"
 	ToolTestSampling                          = "test_sampling"
 	ToolTestSimpleText                        = "test_simple_text"
@@ -83,7 +84,7 @@ const (
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/conformance",
-		Manifest: "sha256:0c1fdfe736d70fd3e5eb711dc7a1c4e23e7fceda795358bf01b5c79207ef3ecd",
+		Manifest: "sha256:241179629814ba18cd15ea2de2637958f8677f3b613faddfcff381f018b65dba",
 		Server:   toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -112,6 +113,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				{Tool: ToolTestLoggingTool, Public: true},
 				{Tool: ToolTestMissingCapability, Public: true},
 				{Tool: ToolTestMultipleContentTypes, Public: true},
+				{Tool: ToolTestQuickProgress, Public: true},
 				{Tool: ToolTestReconnection, Public: true},
 				{Tool: ToolTestSampling, Public: true},
 				{Tool: ToolTestSimpleText, Public: true},
@@ -485,6 +487,20 @@ func Toolset(lists *Lists) toolset.Toolset {
 						return nil, err
 					}
 					return TestMultipleContentTypes(ctx)
+				},
+			},
+			{
+				Name:        ToolTestQuickProgress,
+				Description: "Reports progress four times in quick succession.",
+				Input:       noInputSchema,
+				Output:      stringResultSchema,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
+					}
+					return TestQuickProgress(ctx)
 				},
 			},
 			{
@@ -998,6 +1014,7 @@ func _() {
 	toolset.RunGoGenerate[func(context.Context, string, string) (string, error)](TestPromptWithArguments)
 	toolset.RunGoGenerate[func(context.Context, ResourceURI) ([]mcp.Content, error)](TestPromptWithEmbeddedResource)
 	toolset.RunGoGenerate[func(context.Context) ([]mcp.Content, error)](TestPromptWithImage)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestQuickProgress)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestReconnection)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)](TestSampling)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestSimplePrompt)

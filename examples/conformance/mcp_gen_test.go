@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:bc370429f8444761b0f0bbc265554847",
-		Code:   "2:2930dd85392fab1ef508c324163ea391",
+		Source: "2:84c9dedddb7df71c249573f6828b6125",
+		Code:   "2:6b3b29cfee26499af36971e596b4afba",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "CompleteArg2", "ConfirmDelete", "Contact", "FailingJob",
@@ -33,10 +33,10 @@ func TestMcpgenSourceHash(t *testing.T) {
 				"TestInputRequiredResultRequestState", "TestInputRequiredResultSampling",
 				"TestInputRequiredResultTamperedState", "TestLoggingTool", "TestMissingCapability",
 				"TestMultipleContentTypes", "TestPromptWithArguments",
-				"TestPromptWithEmbeddedResource", "TestPromptWithImage", "TestReconnection",
-				"TestSampling", "TestSimplePrompt", "TestSimpleText", "TestStreamingElicitation",
-				"TestToolWithLogging", "TestToolWithProgress", "TestToolWithTask", "TestWait",
-				"TestWaited", "TestXMcpHeader", "WatchedResource",
+				"TestPromptWithEmbeddedResource", "TestPromptWithImage", "TestQuickProgress",
+				"TestReconnection", "TestSampling", "TestSimplePrompt", "TestSimpleText",
+				"TestStreamingElicitation", "TestToolWithLogging", "TestToolWithProgress",
+				"TestToolWithTask", "TestWait", "TestWaited", "TestXMcpHeader", "WatchedResource",
 			},
 		},
 		Files: []string{"testdata/contact.json"},

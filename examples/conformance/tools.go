@@ -101,7 +101,19 @@ func TestToolWithProgress(ctx context.Context) (string, error) {
 	return "The tool has reported its progress.", nil
 }
 
-// pause waits longer than the interval below which [runtime.ProgressReporter] leaves out reports.
+// TestQuickProgress reports progress four times in quick succession.
+//
+//mcp:tool readonly
+func TestQuickProgress(ctx context.Context) (string, error) {
+	progress := runtime.Progress(ctx)
+	for i := range 4 {
+		progress.Report(float64(i+1), 4, "")
+	}
+	pause(ctx)
+	return "The tool has reported its progress.", nil
+}
+
+// pause gives a client the time to read reports before the response.
 func pause(ctx context.Context) {
 	select {
 	case <-time.After(60 * time.Millisecond):

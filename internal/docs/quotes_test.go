@@ -27,6 +27,7 @@ var notOfTheSource = []struct{ quotation, reason string }{
 	{`^403 Forbidden: tool "price" needs scope stock:write$`, "joined from a list of needs"},
 	{`: is a number, expected a string$`, "joined from a list of types"},
 	{`^the call is not cancelled on the server$`, "testdata/clients, which writes the page"},
+	{`^declares an output schema but returned no structured content$`, "the Inspector"},
 }
 
 // TestDocsQuoteTheSource finds each message that a page quotes in the string constants of the

@@ -254,6 +254,9 @@ const features = {
 		await s.call('test_tool_with_progress', {}, {onprogress: p => reports.push(p.progress)});
 		// The SDK drops a report that it reads together with the result, which can only be the last one.
 		check(['0,50', '0,50,100'].includes(reports.join()), `progress ${reports}`);
+		const quick = [];
+		await s.call('test_quick_progress', {}, {onprogress: p => quick.push(p.progress)});
+		check(quick.join() === '1,2,3,4', `quick progress ${quick}`);
 	},
 	async log(s) {
 		if (!s.log) return none;

@@ -275,7 +275,7 @@ const pageHead = "# Stock clients\n\n" +
 	"| denied | calls a tool that the caller may not use: the outcome is that of an unknown tool |\n" +
 	"| list_changed | is notified of a change of the list of tools |\n" +
 	"| subscribe | subscribes to a resource, and is notified of its update |\n" +
-	"| progress, log | receives progress and log messages of a call |\n" +
+	"| progress, log | receives progress, in quick succession too, and log messages of a call |\n" +
 	"| cancel | cancels a call, and the handler ends |\n" +
 	"| elicit, two rounds | fills in a form during a call, and two forms one after the other |\n" +
 	"| complete | completes an argument of a prompt, with the value of another argument |\n" +

@@ -217,17 +217,20 @@ var onConformance = map[string]func(context.Context, *session) error{
 		return errors.New("no notification")
 	},
 	"progress": func(ctx context.Context, s *session) error {
-		if _, err := s.call(ctx, "test_tool_with_progress"); err != nil {
-			return err
-		}
-		for _, want := range []float64{0, 50, 100} {
-			select {
-			case got := <-s.progress:
-				if got != want {
-					return fmt.Errorf("progress %v, want %v", got, want)
+		for tool, reports := range map[string][]float64{
+			"test_tool_with_progress": {0, 50, 100}, "test_quick_progress": {1, 2, 3, 4}} {
+			if _, err := s.call(ctx, tool); err != nil {
+				return err
+			}
+			for _, want := range reports {
+				select {
+				case got := <-s.progress:
+					if got != want {
+						return fmt.Errorf("progress %v, want %v", got, want)
+					}
+				case <-time.After(5 * time.Second):
+					return fmt.Errorf("no progress %v", want)
 				}
-			case <-time.After(5 * time.Second):
-				return fmt.Errorf("no progress %v", want)
 			}
 		}
 		return nil
