@@ -53,8 +53,8 @@ func isolated(names map[string]string, l toolset.Limits,
 	for tool, handler := range names {
 		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: tool, Authenticated: true})
 		g.Tools = append(g.Tools, toolset.Tool{
-			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l,
-			Isolate: handler,
+			Name: tool, Input: `{"type":"object"}`, Output: `{}`, Timeout: timeouts[tool],
+			Limits: l, Isolate: handler,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				return toolset.Structured(call.Isolated(ctx))
 			},
