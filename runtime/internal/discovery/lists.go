@@ -166,7 +166,8 @@ func (l *Lists) Result(p access.Principal, f Filter,
 	case *mcp.ListToolsParams:
 		list, r := &mcp.ListToolsResult{}, cmp.Or(r, &mcp.ListToolsParams{})
 		list.TTLMs = l.TTLMs
-		list.Tools, list.NextCursor, err = l.toolsFor(f).page(p, f.In, f.Adopted.items().Tools, r.Cursor)
+		list.Tools, list.NextCursor, err = l.toolsFor(f).page(p, f.In,
+			f.Adopted.items().Tools, r.Cursor)
 		if f.Note != "" {
 			list.Meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
 		}

@@ -100,7 +100,8 @@ func (c *Client) prepare() {
 			return true
 		})
 	}
-	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() && !c.Config.Quiet {
+	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() &&
+		!c.Config.Quiet {
 		c.own, c.hasOwn = ParseLevel(mcp.LoggingLevel(name))
 	}
 }

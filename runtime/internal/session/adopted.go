@@ -35,7 +35,8 @@ func (s *Server) adopted(ctx context.Context, x *Exchange, m *guard.Message) (mc
 	case !m.HasSessions():
 		return x.unsolicited(ctx, m, res)
 	}
-	if res, err = wire.InSession(res, s.headers.form(m.Target.Name)); errors.Is(err, structured.ErrNull) {
+	res, err = wire.InSession(res, s.headers.form(m.Target.Name))
+	if errors.Is(err, structured.ErrNull) {
 		return wire.NilResult(m.Target.Name), nil
 	}
 	return res, err
