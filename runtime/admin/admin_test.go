@@ -196,9 +196,9 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	}
 }
 
-// TestExportsOfTheAPIAndTheConsoleShareTheirPlaces has readers of the API that wait, so that the
-// console has none left.
-func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
+// administered is a server with the API and the console, and one admin, root.
+func administered(t *testing.T) *runtime.Server {
+	t.Helper()
 	s := open(t)
 	source := stored.New(s, stored.Stored)
 	a, err := admin.New(source, admin.Options{})
@@ -214,6 +214,13 @@ func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server
+}
+
+// TestExportsOfTheAPIAndTheConsoleShareTheirPlaces has readers of the API that wait, so that the
+// console has none left.
+func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
+	server := administered(t)
 	handler := server.Handler()
 	export := func(w http.ResponseWriter, path string) {
 		r := httptest.NewRequest("GET", path, nil)
@@ -346,21 +353,7 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 
 // A path in another form is not found. A redirect would lack a prefix that a proxy has removed.
 func TestNoPathOfTheAdministrationIsRedirected(t *testing.T) {
-	s := open(t)
-	source := stored.New(s, stored.Stored)
-	a, err := admin.New(source, admin.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
-		Admin: a.Handler,
-	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
-		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := administered(t)
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 	handler := server.Handler()
 	for _, path := range []string{"/api/v1", "/api/v1//whoami", "/api/v1/./whoami",
