@@ -97,7 +97,7 @@ func (i *Instructions) For(ctx context.Context, p access.Principal, own string) 
 	text := cmp.Or(i.Text, own)
 	if i.Func != nil {
 		o := worker.Run(i.Pool, worker.Job[string]{Context: ctx,
-			Deadline: time.Now().Add(instructionsTimeout),
+			Timeout: instructionsTimeout,
 			Do: func(context.Context) string {
 				return i.Func(p, i.Policy.Listed(p, access.Tools).Names())
 			}})

@@ -135,7 +135,7 @@ type returned[R any] struct {
 func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R]) returned[R] {
 	j.deadline = time.Now().Add(j.timeout)
 	o := worker.Run(j.Pool, worker.Job[returned[R]]{
-		Context: ctx, Deadline: j.deadline, Stop: j.Stop, Grace: worker.Grace,
+		Context: ctx, Timeout: j.timeout, Stop: j.Stop, Grace: worker.Grace,
 		Do: do, Late: func(c *worker.Crash) { j.logLate(ctx, c) }})
 	switch {
 	case o.Abandoned:

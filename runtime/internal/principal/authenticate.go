@@ -108,7 +108,7 @@ func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
 		return res
 	}
 	out := worker.Run(a.Pool, worker.Job[result[identity.Identity]]{
-		Context: r.Context(), Deadline: time.Now().Add(a.Timeout), Do: identify})
+		Context: r.Context(), Timeout: a.Timeout, Do: identify})
 	return out.Value.value, cmp.Or(out.Err(), out.Value.err)
 }
 

@@ -60,7 +60,7 @@ func (r *Readiness) run(ctx context.Context, _ struct{}) (took time.Duration, er
 	errs := make([]error, len(r.checks))
 	var wg sync.WaitGroup
 	for i, c := range r.checks {
-		wg.Go(func() { errs[i] = c.run(ctx, r.pool, started.Add(readinessTimeout)) })
+		wg.Go(func() { errs[i] = c.run(ctx, r.pool) })
 	}
 	wg.Wait()
 	for i, c := range r.checks {
@@ -77,7 +77,7 @@ func (r *Readiness) run(ctx context.Context, _ struct{}) (took time.Duration, er
 }
 
 // run returns why a check fails. A late check also fails in later rounds until it has returned.
-func (c *check) run(ctx context.Context, pool *worker.Pool, deadline time.Time) error {
+func (c *check) run(ctx context.Context, pool *worker.Pool) error {
 	if !c.busy.CompareAndSwap(false, true) {
 		return worker.ErrNoResponse
 	}
@@ -85,7 +85,7 @@ func (c *check) run(ctx context.Context, pool *worker.Pool, deadline time.Time) 
 		defer c.busy.Store(false)
 		return c.do(ctx)
 	}
-	o := worker.Run(pool, worker.Job[error]{Context: ctx, Deadline: deadline, Do: do})
+	o := worker.Run(pool, worker.Job[error]{Context: ctx, Timeout: readinessTimeout, Do: do})
 	switch {
 	case o.Abandoned:
 		return worker.ErrNoResponse

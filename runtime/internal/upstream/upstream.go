@@ -189,7 +189,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 				return result{res, err}
 			}}
 		if c.notice {
-			job.Deadline = time.Now().Add(noticeTime)
+			job.Timeout = noticeTime
 		}
 		switch o := worker.Run(s.pool, job); {
 		case o.Abandoned:

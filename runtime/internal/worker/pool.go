@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,17 +25,39 @@ const (
 // Pool keeps goroutines for reuse: a fresh goroutine has to grow its stack in every call. Jobs
 // never queue; without an idle worker there is a new one. It is safe for concurrent use.
 type Pool struct {
-	jobs   chan job // without a buffer: only an idle worker receives
-	idle   atomic.Int32
-	closed chan struct{}
-	close  sync.Once
+	limits sync.Map // of *Deadlines, by their duration
+
+	mu     sync.Mutex
+	idle   []*worker // the one that waits the longest first
+	armed  bool      // a timer runs that ends idle workers
+	closed bool
+}
+
+// worker is an idle goroutine.
+type worker struct {
+	jobs  chan job // gets one job, or is closed
+	since time.Time
 }
 
 // NewPool returns a pool without workers.
-func NewPool() *Pool { return &Pool{jobs: make(chan job), closed: make(chan struct{})} }
+func NewPool() *Pool { return &Pool{} }
 
 // Close ends all workers, busy ones as soon as their job is done.
-func (p *Pool) Close() { p.close.Do(func() { close(p.closed) }) }
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.dismiss(len(p.idle))
+}
+
+// deadlines returns the deadlines of jobs that may take so long.
+func (p *Pool) deadlines(after time.Duration) *Deadlines {
+	found, ok := p.limits.Load(after)
+	if !ok {
+		found, _ = p.limits.LoadOrStore(after, NewDeadlines(after))
+	}
+	return found.(*Deadlines)
+}
 
 // job is the work of one worker.
 type job interface {
@@ -47,37 +69,66 @@ type job interface {
 	ended(crash *Crash) bool
 }
 
-// start gives a job to a worker.
+// start gives a job to a worker, the one that has worked last.
 func (p *Pool) start(j job) {
-	select {
-	case p.jobs <- j:
-	default:
+	p.mu.Lock()
+	n := len(p.idle) - 1
+	if n < 0 {
+		p.mu.Unlock()
 		go p.work(j)
+		return
 	}
+	w := p.idle[n]
+	p.idle[n], p.idle = nil, p.idle[:n]
+	p.mu.Unlock()
+	w.jobs <- j
 }
 
 // work runs one job after another.
 func (p *Pool) work(j job) {
-	timer := time.NewTimer(idleFor)
-	defer timer.Stop()
-	for do(j) {
-		pprof.SetGoroutineLabels(context.Background())
-		if p.idle.Add(1) > maxIdle {
-			p.idle.Add(-1)
-			return
-		}
-		timer.Reset(idleFor)
-		select {
-		case j = <-p.jobs:
-			p.idle.Add(-1)
-		case <-timer.C:
-			p.idle.Add(-1)
-			return
-		case <-p.closed:
-			p.idle.Add(-1)
-			return
-		}
+	w := &worker{jobs: make(chan job, 1)}
+	for more := true; more && do(j) && p.rest(w); j, more = <-w.jobs {
 	}
+}
+
+// rest notes that a worker waits for its next job, and reports false if it is not needed.
+func (p *Pool) rest(w *worker) bool {
+	pprof.SetGoroutineLabels(context.Background())
+	w.since = time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) >= maxIdle {
+		return false
+	}
+	p.idle = append(p.idle, w)
+	if !p.armed {
+		p.armed = true
+		time.AfterFunc(idleFor, p.tidy)
+	}
+	return true
+}
+
+// tidy ends the workers that have waited for long.
+func (p *Pool) tidy() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	long := time.Now().Add(-idleFor)
+	n := 0
+	for n < len(p.idle) && !p.idle[n].since.After(long) {
+		n++
+	}
+	p.dismiss(n)
+	if p.armed = len(p.idle) > 0; p.armed {
+		time.AfterFunc(p.idle[0].since.Sub(long), p.tidy)
+	}
+}
+
+// dismiss ends the first n idle workers. p.mu is held.
+func (p *Pool) dismiss(n int) {
+	for _, w := range p.idle[:n] {
+		close(w.jobs)
+	}
+	p.idle = slices.Delete(p.idle, 0, n)
 }
 
 // do runs a job and reports whether its goroutine can run another.

@@ -17,6 +17,13 @@ func worked(p *Pool, do func()) Outcome[int] {
 	return Run(p, Job[int]{Context: context.Background(), Do: func(context.Context) int { do(); return 0 }})
 }
 
+// waiting returns the number of idle workers.
+func (p *Pool) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
 // busy starts n jobs that end when release is closed. ended is done when they have.
 func busy(p *Pool, n int) (release chan struct{}, ended *sync.WaitGroup) {
 	release, ended = make(chan struct{}), &sync.WaitGroup{}
@@ -35,17 +42,17 @@ func TestWorkersThatAreNotNeededLeave(t *testing.T) {
 		close(release)
 		ended.Wait()
 		synctest.Wait()
-		if n := p.idle.Load(); n != 10 {
+		if n := p.waiting(); n != 10 {
 			t.Fatalf("%d of 10 workers are kept", n)
 		}
 		time.Sleep(idleFor / 2)
 		worked(p, func() {})
 		time.Sleep(idleFor/2 + time.Second)
-		if n := p.idle.Load(); n != 1 {
+		if n := p.waiting(); n != 1 {
 			t.Errorf("%d workers are idle, want the one that was used", n)
 		}
 		time.Sleep(idleFor)
-		if n := p.idle.Load(); n != 0 {
+		if n := p.waiting(); n != 0 {
 			t.Errorf("%d workers stay", n)
 		}
 	})
@@ -59,14 +66,14 @@ func TestWorkersAreFewAndEndWithTheirPool(t *testing.T) {
 		close(release)
 		ended.Wait()
 		synctest.Wait()
-		if n := p.idle.Load(); n != maxIdle {
+		if n := p.waiting(); n != maxIdle {
 			t.Errorf("%d workers are kept, want %d", n, maxIdle)
 		}
 		p.Close()
 		close(last)
 		lastEnded.Wait()
 		synctest.Wait()
-		if n := p.idle.Load(); n != 0 {
+		if n := p.waiting(); n != 0 {
 			t.Errorf("%d workers outlive their pool", n)
 		}
 	})
@@ -75,7 +82,7 @@ func TestWorkersAreFewAndEndWithTheirPool(t *testing.T) {
 func TestWorkerIsUsedAgainUnlessItsGoroutineEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		do    func()
-		kept  int32
+		kept  int
 		crash *Crash
 	}{
 		"returned": {func() {}, 1, nil},
@@ -99,13 +106,13 @@ func TestWorkerIsUsedAgainUnlessItsGoroutineEnded(t *testing.T) {
 					t.Errorf("it crashed: %+v", c)
 				}
 				synctest.Wait()
-				if n := p.idle.Load(); n != test.kept {
+				if n := p.waiting(); n != test.kept {
 					t.Errorf("%d workers are kept, want %d", n, test.kept)
 				}
 				ran := false
 				worked(p, func() { ran = true })
 				synctest.Wait()
-				if n := p.idle.Load(); n != 1 || !ran {
+				if n := p.waiting(); n != 1 || !ran {
 					t.Errorf("%d workers afterwards, ran: %t", n, ran)
 				}
 			})
@@ -123,7 +130,7 @@ func TestWorkersHaveTheLabelsOfTheirJob(t *testing.T) {
 	labels := func(user string) (profile string) {
 		pprof.Do(t.Context(), pprof.Labels("user", user), func(ctx context.Context) {
 			profile = Run(p, Job[string]{
-				Context: ctx, Deadline: time.Now().Add(time.Minute),
+				Context: ctx, Timeout: time.Minute,
 				Do: func(context.Context) string {
 					var b strings.Builder
 					if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
@@ -138,7 +145,7 @@ func TestWorkersHaveTheLabelsOfTheirJob(t *testing.T) {
 	if !strings.Contains(labels("ada"), `"user":"ada"`) {
 		t.Fatal("a profile does not show the first job's labels")
 	}
-	for p.idle.Load() == 0 { // the first worker still has its labels
+	for p.waiting() == 0 { // the first worker still has its labels
 		runtime.Gosched()
 	}
 	profile := labels("bob")
@@ -150,7 +157,7 @@ func TestWorkersHaveTheLabelsOfTheirJob(t *testing.T) {
 // ran runs a func with a time limit and a grace period, and returns how long that took.
 func ran(ctx context.Context, p *Pool, limit time.Duration, do func(context.Context) string) (Outcome[string], time.Duration) {
 	begun := time.Now()
-	o := Run(p, Job[string]{Context: ctx, Deadline: begun.Add(limit), Grace: Grace, Do: do})
+	o := Run(p, Job[string]{Context: ctx, Timeout: limit, Grace: Grace, Do: do})
 	return o, time.Since(begun)
 }
 
@@ -179,8 +186,8 @@ func TestDeadlineOfAnEarlierJobDoesNotEndALaterOne(t *testing.T) {
 				t.Errorf("%s of %s: %+v after %s", test.takes, test.limit, o, took)
 			}
 			synctest.Wait()
-			if p.idle.Load() != 1 {
-				t.Fatalf("%d workers are idle, want the same one each time", p.idle.Load())
+			if p.waiting() != 1 {
+				t.Fatalf("%d workers are idle, want the same one each time", p.waiting())
 			}
 		}
 	})
@@ -216,8 +223,8 @@ func TestJobRunsWhileAllWorkersAreStuck(t *testing.T) {
 		// The stuck ones return after all, without a caller, and leave.
 		close(release)
 		synctest.Wait()
-		if p.idle.Load() != 1 {
-			t.Errorf("%d workers are idle, want the one of the job in between", p.idle.Load())
+		if p.waiting() != 1 {
+			t.Errorf("%d workers are idle, want the one of the job in between", p.waiting())
 		}
 	})
 }
@@ -239,16 +246,13 @@ func TestEndOfTheContextAndStopEndJobs(t *testing.T) {
 							cancel()
 						}
 					})
-					j := Job[error]{Context: ctx, Stop: stop, Grace: Grace, Do: func(ctx context.Context) error {
+					j := Job[error]{Context: ctx, Timeout: deadline, Stop: stop, Grace: Grace, Do: func(ctx context.Context) error {
 						select {
 						case <-ctx.Done():
 						case <-time.After(time.Second + Grace/2): // has no deadline of its own to see a stop by
 						}
 						return ctx.Err()
 					}}
-					if deadline > 0 {
-						j.Deadline = time.Now().Add(deadline)
-					}
 					begun := time.Now()
 					o := Run(p, j)
 					if o.Abandoned || o.Ended != context.Canceled || time.Since(begun) > time.Second+Grace/2 {
@@ -267,7 +271,7 @@ func TestJobWithoutGraceIsAbandonedAtItsEnd(t *testing.T) {
 		late := make(chan *Crash, 1)
 		begun := time.Now()
 		o := Run(p, Job[int]{
-			Context: t.Context(), Deadline: begun.Add(time.Second),
+			Context: t.Context(), Timeout: time.Second,
 			Do:   func(context.Context) int { time.Sleep(time.Hour); panic("long after") },
 			Late: func(c *Crash) { late <- c },
 		})
@@ -287,7 +291,7 @@ func TestCrashesAreErrors(t *testing.T) {
 		"it panicked: at the disco": func(context.Context) int { panic("at the disco") },
 		ErrGoexit.Error():           func(context.Context) int { runtime.Goexit(); return 0 },
 	} {
-		o := Run(p, Job[int]{Context: t.Context(), Deadline: time.Now().Add(time.Minute), Do: do})
+		o := Run(p, Job[int]{Context: t.Context(), Timeout: time.Minute, Do: do})
 		if err := o.Err(); err == nil || err.Error() != want || errors.Is(err, ErrGoexit) == o.Crash.Panicked {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -36,13 +36,13 @@ func Contain(ctx context.Context, log *slog.Logger, message string, attrs ...any
 type Job[T any] struct {
 	// Context has the values for Do. Its end stops the job.
 	Context context.Context
-	// Deadline stops the job. The zero time is none.
-	Deadline time.Time
+	// Timeout stops the job. Zero is none.
+	Timeout time.Duration
 	// Stop, if not nil, stops the job when it is closed.
 	Stop <-chan struct{}
 	// Grace is how long Do may take to return after the job was stopped.
 	Grace time.Duration
-	// Do is the foreign code. Its context ends when the job is stopped.
+	// Do is the foreign code. Its context ends when the job is stopped, or has ended.
 	Do func(context.Context) T
 	// Late, if not nil, is called when Do ends after the caller has gone; crash is nil if Do
 	// has returned.
@@ -71,36 +71,38 @@ func (o Outcome[T]) Err() error {
 // Run runs a job on a worker of the pool. It returns when the job has ended, or abandons it when
 // the grace period after the stop is over.
 func Run[T any](p *Pool, j Job[T]) Outcome[T] {
-	ctx, cancel := j.Context, func() {}
-	switch {
-	case !j.Deadline.IsZero():
-		ctx, cancel = context.WithDeadline(ctx, j.Deadline)
-	case j.Stop != nil:
-		ctx, cancel = context.WithCancel(ctx)
+	r := &run[T]{Job: j, ctx: j.Context, wake: make(chan struct{}, 2)}
+	if j.Timeout > 0 || j.Stop != nil {
+		r.own.parent, r.ctx = j.Context, &r.own
+		defer r.own.end()
 	}
-	defer cancel()
-	r := &run[T]{Job: j, ctx: ctx, done: make(chan struct{})}
+	if j.Timeout > 0 {
+		now, limits := time.Now(), p.deadlines(j.Timeout)
+		r.own.deadline = now.Add(j.Timeout)
+		limits.Begin(&r.limit, r, now)
+		defer limits.End(&r.limit)
+	}
 	p.start(r)
 	select {
-	case <-r.done:
-		return r.outcome()
-	case <-ctx.Done():
+	case <-r.wake:
+	case <-j.Context.Done():
 	case <-j.Stop:
-		cancel()
+		r.own.end()
 	}
-	if j.Grace > 0 {
+	if r.state.Load() == running && j.Grace > 0 {
 		grace := time.NewTimer(j.Grace)
 		defer grace.Stop()
-		select {
-		case <-r.done:
-			return r.outcome()
-		case <-grace.C:
+		for waits := true; waits && r.state.Load() == running; {
+			select {
+			case <-r.wake: // perhaps by the time limit
+			case <-grace.C:
+				waits = false
+			}
 		}
 	}
 	if r.state.CompareAndSwap(running, abandoned) {
-		return Outcome[T]{Abandoned: true, Ended: ctx.Err()}
+		return Outcome[T]{Abandoned: true, Ended: r.ctx.Err()}
 	}
-	<-r.done // it has just returned
 	return r.outcome()
 }
 
@@ -108,8 +110,10 @@ func Run[T any](p *Pool, j Job[T]) Outcome[T] {
 type run[T any] struct {
 	Job[T]
 	ctx   context.Context
+	own   limited // is ctx, for a job with a time limit or a stop
+	limit Deadline
 	state atomic.Int32
-	done  chan struct{} // closed when the job has ended before it was abandoned
+	wake  chan struct{} // gets an item at the time limit, and one when the job has ended
 	value T
 	crash *Crash
 }
@@ -125,10 +129,13 @@ func (r *run[T]) labels() context.Context { return r.ctx }
 
 func (r *run[T]) run() { r.value = r.Do(r.ctx) }
 
+// Reached implements [Waiter].
+func (r *run[T]) Reached() { r.wake <- struct{}{} }
+
 func (r *run[T]) ended(c *Crash) bool {
 	r.crash = c
 	if r.state.CompareAndSwap(running, over) {
-		close(r.done)
+		r.wake <- struct{}{}
 		return true
 	}
 	if r.Late != nil {
@@ -143,8 +150,9 @@ func (r *run[T]) outcome() Outcome[T] {
 	if r.crash == nil {
 		o.Value = r.value
 	}
+	r.value = *new(T) // what keeps the context does not keep it
 	// Do may have compared the time itself and be ahead of the context's timer.
-	if o.Ended == nil && !r.Deadline.IsZero() && !time.Now().Before(r.Deadline) {
+	if at := r.own.deadline; o.Ended == nil && !at.IsZero() && !time.Now().Before(at) {
 		o.Ended = context.DeadlineExceeded
 	}
 	return o
