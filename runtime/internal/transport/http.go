@@ -67,8 +67,10 @@ type Handler struct {
 	// detaches reports that a call may close the stream of its response before its end.
 	detaches bool
 	unread   *unread
-	replies  sync.Map  // the streams of calls that a client may resume, by id
-	exposed  sync.Once // warns once that host names are not checked
+	replies  sync.Map          // the streams of calls that a client may resume, by id
+	reading  *worker.Deadlines // of bodies
+	waiting  *worker.Deadlines // of replies, which become streams
+	exposed  sync.Once         // warns once that host names are not checked
 }
 
 // NewHandler returns the MCP endpoint.
@@ -78,7 +80,9 @@ func NewHandler(c Config) *Handler {
 			"Options.Anonymous to serve only the public tools")
 	}
 	h := &Handler{Config: c, unread: newUnread(c.Active, c.BodyReadTimeout),
-		table: c.Sessions.NewTable(c.Limits, c.SessionTimeout)}
+		table:   c.Sessions.NewTable(c.Limits, c.SessionTimeout),
+		reading: worker.NewDeadlines(c.BodyReadTimeout),
+		waiting: worker.NewDeadlines(c.StreamAfter)}
 	h.passes, h.detaches = h.steps(), c.Sessions.Detaches()
 	return h
 }
@@ -96,6 +100,8 @@ type visit struct {
 
 	json, stream  bool // the content types that the client accepts
 	prefersStream bool
+
+	body reading
 }
 
 // step lets a request through, or answers it and returns false.
@@ -105,9 +111,6 @@ type step func(*visit) bool
 // line states why the step has its place, and the test that fails without it.
 func (h *Handler) steps() []step {
 	return []step{
-		// Before any answer, since net/http reads the rest of the body after it.
-		// TestBodyThatStallsDoesNotHoldTheConnection
-		h.limitReading,
 		// A page of another site gets no data, and has no token to show.
 		// TestRequestsOfOtherSitesAreRefused
 		h.checkOrigin,
@@ -151,8 +154,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	defer s.end()
-	defer h.recoverPanic(s, r)
 	v := &visit{w: s, r: r}
+	// Before any answer leaves, since net/http reads the rest of the body before it.
+	// TestBodyThatStallsDoesNotHoldTheConnection
+	defer h.limitRest(v)
+	defer h.recoverPanic(s, r)
 	for _, passes := range h.passes {
 		if !passes(v) {
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // reply is the response to a request over HTTP: a JSON body, or an event stream from the first
@@ -32,7 +33,7 @@ type reply struct {
 
 	mu       sync.Mutex
 	w        http.ResponseWriter
-	timer    *time.Timer // that begins the stream
+	deadline worker.Deadline // after which the stream begins
 	stream   stream
 	begun    bool          // an event stream has begun
 	over     bool          // nothing more leaves
@@ -46,19 +47,22 @@ func newReply(h *Handler, v *visit) *reply {
 	r := &reply{Handler: h, w: v.w, info: v.info, id: v.message.ID, streams: v.stream,
 		forget: v.w.end}
 	r.stream = stream{lock: &r.mu, kept: h.Events, interval: h.KeepAlive}
-	r.mu.Lock() // the timer may be ahead
-	defer r.mu.Unlock()
-	r.timer = time.AfterFunc(h.StreamAfter, func() {
+	h.waiting.Begin(&r.deadline, r, time.Now())
+	return r
+}
+
+// Reached implements [worker.Waiter].
+func (r *reply) Reached() {
+	go func() {
 		defer func() { _ = recover() }() // of a writer that the program has put around net/http's
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.Decided() {
 			_ = r.begin() // an error shows with the next write
 		} else if !r.over {
-			r.timer.Reset(h.StreamAfter)
+			r.waiting.Begin(&r.deadline, r, time.Now())
 		}
-	})
-	return r
+	}()
 }
 
 // close ends the reply. Nothing leaves from then on.
@@ -66,7 +70,7 @@ func (r *reply) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
-	r.timer.Stop()
+	r.waiting.End(&r.deadline)
 	r.stream.disconnect()
 	if r.resumes {
 		r.replies.Delete(r.stream.id)
@@ -183,7 +187,6 @@ func (r *reply) finish(text []byte, asStream bool, status int) {
 	if r.over {
 		return
 	}
-	r.timer.Stop()
 	if r.info.Expired() { // while an event was waiting for the client
 		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
 	}

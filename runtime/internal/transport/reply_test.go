@@ -15,11 +15,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 func testReply(expires time.Time) (*reply, *client) {
 	w := &client{header: http.Header{}}
-	h := &Handler{Config: Config{StreamAfter: 5 * time.Second, KeepAlive: KeepAlive}}
+	h := &Handler{Config: Config{KeepAlive: KeepAlive}, waiting: worker.NewDeadlines(StreamAfter)}
 	id, _ := wire.IDOf(decode.Value("7"))
 	r := newReply(h, &visit{w: &responseWriter{}, json: true, stream: true,
 		info:    request.New(identity.Identity{Expires: expires}, nil),

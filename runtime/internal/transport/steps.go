@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -18,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // refuse answers a request that is no message of the protocol, or none that the server can take.
@@ -37,12 +40,12 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-func (h *Handler) limitReading(v *visit) bool {
-	if v.r.Body != nil && v.r.Body != http.NoBody {
+// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+func (h *Handler) limitRest(v *visit) {
+	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over {
 		_ = http.NewResponseController(v.w.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
-	return true
 }
 
 // admit counts a request, or answers it if none is admitted. The end of the response ends what was
@@ -198,14 +201,13 @@ func (h *Handler) readMessage(v *visit) bool {
 	if !v.modern && v.r.Header.Get(request.HeaderSession) == "" {
 		limit = min(limit, maxHandshakeBytes)
 	}
-	body, err := bodyOf(v.w, v.r, limit)
+	body, err := h.readBody(v, limit)
 	if errors.As(err, new(*http.MaxBytesError)) {
 		return v.refuse(http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
 			"the body is larger than %d bytes", limit)
 	} else if err != nil {
 		return v.refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "the body could not be read")
 	}
-	_ = http.NewResponseController(v.w.ResponseWriter).SetReadDeadline(time.Time{})
 	checked, refused := wire.CheckMessage(body, h.Masker)
 	if refused == nil {
 		v.message = checked
@@ -219,10 +221,60 @@ func (h *Handler) readMessage(v *visit) bool {
 	return false
 }
 
+// reading is a body that is being read. A client that sends too slowly gets a read deadline; for
+// others, setting and removing one would cost more than the body.
+type reading struct {
+	deadline worker.Deadline
+	w        http.ResponseWriter
+
+	mu   sync.Mutex
+	late bool
+	over bool // the body was read
+}
+
+// Reached implements [worker.Waiter].
+func (b *reading) Reached() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over {
+		b.late = true
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now())
+	}
+}
+
+// end notes that the body was read.
+func (b *reading) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over = true; b.late {
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
+	}
+}
+
+// readBody reads the body within its time limit.
+func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
+	v.body.w = v.w.ResponseWriter
+	h.reading.Begin(&v.body.deadline, &v.body, time.Now())
+	body, err := bodyOf(v.w, v.r, limit)
+	h.reading.End(&v.body.deadline)
+	if err == nil {
+		v.body.end()
+	}
+	return body, err
+}
+
+// maxAtOnce bounds what is allocated for a body before it has come: a client may declare a length
+// and send less.
+const maxAtOnce = 16 << 10
+
 func bodyOf(w *responseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if n := r.ContentLength; 0 <= n && n <= min(maxAtOnce, limit) {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body) // net/http has no more than n bytes
+		return body, err
+	}
 	var body bytes.Buffer
-	// A client may declare a length and send less, so that a long one is not allocated in advance.
-	body.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
+	body.Grow(bytes.MinRead)
 	// The server's own writer lets net/http close a connection whose body is too long.
 	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
 	return body.Bytes(), err
