@@ -59,7 +59,7 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	if err != nil {
 		return nil, (*Refusal)(s.authenticator.Refusal(r, "", err))
 	}
-	info := request.New(id, nil)
+	info := request.New(id)
 	if err := s.host.Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
 		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
 	}

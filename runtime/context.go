@@ -110,7 +110,7 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 	if info.HTTP == nil {
 		return req, true
 	}
-	header := mask.Header(info.Header)
+	header := mask.Header(info.HTTP.Header())
 	for _, name := range info.HTTP.Withheld() {
 		header[name] = []string{redact.Mask}
 	}

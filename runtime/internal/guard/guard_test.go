@@ -72,7 +72,7 @@ func call(ctx context.Context, g *Guard, role string, expires time.Time,
 	b backend) (Answer, error) {
 	info := request.New(identity.Identity{
 		Principal: access.Principal{Subject: "mel", Role: role}, Expires: expires,
-	}, nil)
+	})
 	info.Conn, info.Version = &conn{}, request.NewestWithSessions
 	info.Server = &request.Server{Log: g.Log}
 	return g.Chain(b)(ctx, &Message{Info: info, Method: "tools/call",
@@ -506,7 +506,7 @@ func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 	defer g.Pool.Close()
 	costs := func(text string) float64 {
 		arguments = []byte(text)
-		info := request.New(identity.Identity{Principal: access.Principal{Subject: "mel"}}, nil)
+		info := request.New(identity.Identity{Principal: access.Principal{Subject: "mel"}})
 		info.Conn, info.Version, info.Server = &conn{}, request.NewestWithSessions,
 			&request.Server{Log: g.Log}
 		decide := g.audit(g.authorize(nil))

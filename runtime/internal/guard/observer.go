@@ -35,16 +35,16 @@ func (o *Observer) contain() {
 // start notes the trace of a message, and reports its start.
 func (o *Observer) start(ctx context.Context,
 	m *Message) (in context.Context, seen observe.Observation) {
-	trace := request.TraceInMeta(m.Meta)
+	trace, around := request.TraceInMeta(m.Meta), m.TraceInHeader()
 	m.TraceID = cmp.Or(request.ParseTraceID(trace.Traceparent),
-		request.ParseTraceID(m.Header.Get("Traceparent")))
+		request.ParseTraceID(around.Traceparent))
 	if in = ctx; o == nil {
 		return in, nil
 	}
 	mask := m.Mask(m.Server.Masker)
 	about := observe.Message{Transport: m.Transport(), RequestID: m.ID, Protocol: m.Version,
 		Meta:   request.Exported(trace, mask),
-		Header: request.Exported(request.TraceInHeader(m.Header), mask)}
+		Header: request.Exported(around, mask)}
 	if m.HTTP != nil {
 		about.Around = m.HTTP.Context
 	}

@@ -403,7 +403,7 @@ func (g *Guard) find(ctx context.Context, m *Message) (task.Record, error) {
 		}
 	}
 	switch {
-	case m.Header != nil && !wire.HeaderNames(m.Header, params.ID):
+	case m.HTTP != nil && !wire.HeaderNames(m.HTTP.Header(), params.ID):
 		failure(audit.Invalid)
 		return task.Record{}, wire.TaskHeaderMismatch()
 	case !wire.DeclaresTasks(m.Meta):

@@ -103,12 +103,12 @@ func HeadersOf(t *mcp.Tool) (Headers, error) {
 // Check compares the bound headers of an allowed call with its arguments, if its protocol version
 // and transport have them. The error is for the caller.
 func (h Headers) Check(info *request.Info, arguments json.RawMessage) error {
-	if len(h) == 0 || info.Header == nil || info.HasSessions() {
+	if len(h) == 0 || info.HTTP == nil || info.HasSessions() {
 		return nil
 	}
 	arguments = bytes.TrimSpace(arguments)
 	for _, b := range h {
-		if problem := b.check(info.Header, decode.Value(arguments)); problem != "" {
+		if problem := b.check(info.HTTP.Header(), decode.Value(arguments)); problem != "" {
 			return &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "header mismatch: " + problem}
 		}
 	}

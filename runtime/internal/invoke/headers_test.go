@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -59,7 +61,8 @@ func TestBoundHeadersAreThoseOfTheArguments(t *testing.T) {
 		if test.values != nil {
 			headers["Mcp-Param-"+test.header] = test.values
 		}
-		info := &request.Info{Header: headers, Version: request.Stateless}
+		info := request.NewHTTP(&http.Request{URL: &url.URL{}, Header: headers}, identity.Identity{})
+		info.Version = request.Stateless
 		err := tool.Headers.Check(info, json.RawMessage(test.arguments))
 		var rpc *jsonrpc.Error
 		switch {

@@ -101,7 +101,7 @@ var member = access.Principal{Issuer: "test", Subject: "user-Member", Role: "Mem
 
 // message returns the facts about a call of the tool "look".
 func message(log slog.Handler, s request.Session, version string) *request.Info {
-	info := request.New(identity.Identity{Principal: member}, nil)
+	info := request.New(identity.Identity{Principal: member})
 	info.Server = &request.Server{Name: "all", Log: slog.New(redact.Handler(log))}
 	info.Target = request.Target{Kind: access.Tools, Name: "look"}
 	info.Session, info.Notifier, info.Version = s, s, version

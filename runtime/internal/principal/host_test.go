@@ -48,7 +48,7 @@ func (s *state) query(context.Context, access.Principal) (capability.Set, error)
 }
 
 func infoOf(p access.Principal) *request.Info {
-	return request.New(identity.Identity{Principal: p}, nil)
+	return request.New(identity.Identity{Principal: p})
 }
 
 var (

@@ -4,12 +4,10 @@ package request
 //lint:file-ignore SA1019 log messages are deprecated in 2026-07-28, and still in use
 
 import (
-	"crypto/rand"
 	"log/slog"
-	"net/http"
+	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -32,10 +30,9 @@ type Info struct {
 	ID           string // in the log and the audit
 	MessageID    string // of JSON-RPC, as JSON; empty for none
 	Started      time.Time
-	ClientItself bool        // the principal is the OAuth client itself
-	Expires      time.Time   // of the credential; zero never
-	Header       http.Header // of the HTTP request, without credentials; nil on stdio
-	HTTP         *HTTP       // nil on stdio
+	ClientItself bool      // the principal is the OAuth client itself
+	Expires      time.Time // of the credential; zero never
+	HTTP         *HTTP     // nil on stdio
 	Catalog      CatalogQuery
 	Arguments    []byte // of a prompt, the URI, or the argument to complete, as sent; nil for none
 	Conn         Conn
@@ -205,21 +202,38 @@ func ClientOf(p *access.Principal) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
-// NewID returns a random id of a request: 26 lower-case letters and digits, of at least 128 bits.
-// Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
-func NewID() string { return strings.ToLower(rand.Text()) }
+// NewID returns a random id of a request: 26 lower-case letters and digits, of 128 bits, which is no
+// secret. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+func NewID() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+	var id [26]byte
+	for half := range 2 {
+		bits := rand.Uint64()
+		for i := range 13 {
+			id[13*half+i] = letters[bits&31]
+			bits >>= 5
+		}
+	}
+	return string(id[:])
+}
 
-// New returns the facts about a message of an authenticated caller. header has no credentials.
-func New(id identity.Identity, header http.Header) *Info {
-	return &Info{ID: NewID(), Started: time.Now(), Principal: id.Principal,
-		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
+// New returns the facts about a message of an authenticated caller.
+func New(id identity.Identity) *Info {
+	i := &Info{}
+	i.identify(id)
+	return i
+}
+
+func (i *Info) identify(id identity.Identity) {
+	i.ID, i.Started = NewID(), time.Now()
+	i.Principal, i.ClientItself, i.Expires = id.Principal, id.ClientItself, id.Expires
 }
 
 // ForTask returns the facts for a run of a task, which outlives the message. The run has the
 // message's caller and credential, and neither its session nor its response.
 func (i *Info) ForTask(n Notifier) *Info {
 	return &Info{ID: i.ID, Started: i.Started, ClientItself: i.ClientItself, Expires: i.Expires,
-		Header: i.Header, HTTP: i.HTTP, Catalog: i.Catalog, Credential: i.Credential.Fork(),
+		HTTP: i.HTTP.kept(), Catalog: i.Catalog, Credential: i.Credential.Fork(),
 		Principal: i.Principal, Permissions: i.Permissions, Server: i.Server, Version: i.Version,
 		Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target}
 }

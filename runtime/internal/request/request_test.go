@@ -130,9 +130,9 @@ func TestFactsOfAnHTTPRequestHaveNoCredentials(t *testing.T) {
 		Principal: access.Principal{Subject: "ada"}, ClientItself: true, Expires: expires,
 		Scheme: "JWT", Claims: claims,
 	})
-	if want := (http.Header{"X-Plain": {"value"}, "X-Api-Key": {""}}); !reflect.DeepEqual(i.Header,
-		want) {
-		t.Errorf("headers %v", i.Header)
+	if want := (http.Header{"X-Plain": {"value"}, "X-Api-Key": {""}}); !reflect.DeepEqual(
+		i.HTTP.Header(), want) {
+		t.Errorf("headers %v", i.HTTP.Header())
 	}
 	withheld := i.HTTP.Withheld()
 	if !slices.Equal(withheld, []string{"Authorization", "Cookie", "X-Auth-Token"}) {
@@ -150,7 +150,7 @@ func TestFactsOfAnHTTPRequestHaveNoCredentials(t *testing.T) {
 		i.Started.IsZero() || i.Transport() != observe.TransportHTTP {
 		t.Errorf("%+v", i)
 	}
-	stdio := New(identity.Identity{}, nil)
+	stdio := New(identity.Identity{})
 	if stdio.Transport() != observe.TransportStdio || stdio.ID == i.ID {
 		t.Errorf("%+v", stdio)
 	}

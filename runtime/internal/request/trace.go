@@ -20,8 +20,10 @@ func TraceInMeta(meta map[string]any) observe.TraceContext {
 	return bounded(parent, state, baggage)
 }
 
-// TraceInHeader returns the trace context of an HTTP request.
-func TraceInHeader(h http.Header) observe.TraceContext {
+// TraceInHeader returns the trace context of the HTTP request by which a message came.
+func (i *Info) TraceInHeader() observe.TraceContext { return i.HTTP.trace() }
+
+func traceIn(h http.Header) observe.TraceContext {
 	return bounded(h.Get("Traceparent"),
 		strings.Join(h.Values("Tracestate"), ","), strings.Join(h.Values("Baggage"), ","))
 }
@@ -72,6 +74,9 @@ var traceparent = regexp.MustCompile(
 
 // ParseTraceID returns the trace-id, which the caller chose, of a traceparent header, or "".
 func ParseTraceID(header string) string {
+	if header == "" {
+		return ""
+	}
 	parts := traceparent.FindStringSubmatch(header)
 	if parts == nil {
 		return ""

@@ -69,7 +69,7 @@ func TestTraceIDIsThatOfAWellFormedTraceparent(t *testing.T) {
 		"": "",
 	} {
 		meta := TraceInMeta(map[string]any{"traceparent": parent})
-		header := TraceInHeader(http.Header{"Traceparent": {parent}})
+		header := traceIn(http.Header{"Traceparent": {parent}})
 		for place, c := range map[string]observe.TraceContext{"_meta": meta, "header": header} {
 			if got := ParseTraceID(c.Traceparent); got != want {
 				t.Errorf("%q in %s: %q, want %q", parent, place, got, want)
@@ -91,15 +91,15 @@ func TestTraceContextsAreReadAndBounded(t *testing.T) {
 		},
 		"no _meta": {TraceInMeta(nil), observe.TraceContext{}},
 		"headers": {
-			TraceInHeader(http.Header{
+			traceIn(http.Header{
 				"Traceparent": {"p", "q"}, "Tracestate": {"a=1", "b=2"}, "Baggage": {most, "b"},
 			}),
 			observe.TraceContext{Traceparent: "p", Tracestate: "a=1,b=2"},
 		},
 		"a long traceparent": {
-			TraceInHeader(http.Header{"Traceparent": {long}}), observe.TraceContext{},
+			traceIn(http.Header{"Traceparent": {long}}), observe.TraceContext{},
 		},
-		"no headers": {TraceInHeader(nil), observe.TraceContext{}},
+		"no headers": {traceIn(nil), observe.TraceContext{}},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %.80v, want %.80v", name, test.got, test.want)

@@ -171,7 +171,7 @@ func (x *Exchange) call(ctx context.Context, method string, params mcp.Params,
 
 // message returns a message of the exchange to the upstream.
 func (x *Exchange) message(method string, params json.RawMessage) *upstream.Call {
-	return &upstream.Call{Method: method, Params: params, Header: x.Message.Header,
+	return &upstream.Call{Method: method, Params: params, Header: x.Message.HTTP.Header(),
 		UserID: userID(request.OwnerOf(x.Message.Principal)), CloseStream: x.CloseStream, Origin: x,
 		Expired: x.Message.Expired}
 }

@@ -23,7 +23,7 @@ import (
 func (s *Server) admit(ctx context.Context, x *Exchange, m *guard.Message) error {
 	switch p := m.Params.(type) {
 	case *mcp.CallToolParamsRaw:
-		if m.HasSessions() || m.Header == nil {
+		if m.HasSessions() || m.HTTP == nil {
 			return nil
 		}
 		headers, err := s.headers.of(p.Name, func() error {

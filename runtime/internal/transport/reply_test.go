@@ -23,7 +23,7 @@ func testReply(expires time.Time) (*reply, *client) {
 	h := &Handler{Config: Config{KeepAlive: KeepAlive}, waiting: worker.NewDeadlines(StreamAfter)}
 	id, _ := wire.IDOf(decode.Value("7"))
 	r := newReply(h, &visit{w: &responseWriter{}, json: true, stream: true,
-		info:    request.New(identity.Identity{Expires: expires}, nil),
+		info:    request.New(identity.Identity{Expires: expires}),
 		message: wire.Checked{ID: id}})
 	r.w = w
 	return r, w

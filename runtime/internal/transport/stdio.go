@@ -211,7 +211,7 @@ func (l *lines) dispatch(m wire.Checked) {
 		_ = l.Event(wire.ErrorResponse(m.ID, err))
 		return
 	}
-	info := request.New(l.caller, nil)
+	info := request.New(l.caller)
 	info.Server, info.Catalog = l.Facts, m.Catalog
 	if !info.Catalog.Set {
 		info.Catalog = l.Catalog
