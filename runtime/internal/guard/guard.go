@@ -201,14 +201,13 @@ func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
 // notify connects the handler with its client, and flushes before the answer leaves.
 func (g *Guard) notify(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		client := &notify.Client{Config: g.Notify, Info: m.Info, Meta: m.Meta}
-		client.Context = context.WithValue(ctx, notify.ClientKey, client)
+		client := &notify.Client{Config: g.Notify, Info: m.Info, Meta: m.Meta, Context: ctx}
 		defer func() {
 			if !client.State.CompareAndSwap(notify.Unused, notify.Closed) {
 				client.Close()
 			}
 		}()
-		return next(client.Context, m)
+		return next(client, m)
 	}
 }
 

@@ -35,7 +35,7 @@ func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, 
 		if t == nil {
 			return Answer{}, false, nil
 		}
-		a, err = g.callTool(ctx, m, t, &mcp.CallToolRequest{Params: params})
+		a, err = g.callTool(ctx, m, t, mcp.CallToolRequest{Params: params})
 		return a, true, err
 	case *mcp.GetPromptParams:
 		p := g.Prompts[params.Name]
@@ -68,7 +68,7 @@ func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, 
 }
 
 func (g *Guard) callTool(ctx context.Context, m *Message, t *invoke.Tool,
-	req *mcp.CallToolRequest) (Answer, error) {
+	req mcp.CallToolRequest) (Answer, error) {
 	res, report, err := g.Runner.Tool(ctx, m.Info, t, req)
 	if c := report.Content; c != nil && g.Runner.Unread && c.Encoded.Body != nil {
 		return Answer{Encoded: &c.Encoded, Report: &report}, err

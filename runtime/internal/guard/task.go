@@ -373,7 +373,7 @@ func (g *Guard) invokeTask(ctx context.Context, m *Message) (Answer, error) {
 				return Answer{}, err
 			}
 			defer func() { _ = req.Session.Close() }()
-			return g.callTool(ctx, m, t, req)
+			return g.callTool(ctx, m, t, *req)
 		}
 	}
 	a, own, err := g.TryInvoke(ctx, m)

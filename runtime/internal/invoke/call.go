@@ -48,7 +48,7 @@ type toolReturned = returned[*mcp.CallToolResult]
 
 // Tool runs the handler of a tool.
 func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
-	req *mcp.CallToolRequest) (*mcp.CallToolResult, Report, error) {
+	req mcp.CallToolRequest) (*mcp.CallToolResult, Report, error) {
 	c := &call{tool: t, job: job{Runner: r, info: info, mayAsk: t.Elicits, ownState: t.SDK,
 		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout}}
 	ctx, d := c.authorize(ctx)
@@ -89,10 +89,10 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		return out.result, out.Report, out.err
 	}
 	if answers := solicited(info, out.result); answers != nil {
-		again := *req
+		again := req
 		again.Params, _ = wire.WithResponses(req.Params, answers,
 			out.result.RequestState).(*mcp.CallToolParamsRaw)
-		res, report, err := r.Tool(ctx, info, t, &again)
+		res, report, err := r.Tool(ctx, info, t, again)
 		uses := slices.Clone(out.Grants)
 		for _, u := range report.Grants {
 			if !slices.Contains(uses, u) {
@@ -119,8 +119,8 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		c.arguments, done = c.tool.lenient.Coerce(c.arguments)
 		c.coerced.Store(&done)
 	}
-	c.advice.Run = ctx
-	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
+	c.advice.Context = ctx
+	ctx = &c.advice
 	c.ctx = ctx
 	if c.mayAsk {
 		var err error

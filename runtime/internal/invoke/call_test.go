@@ -93,7 +93,7 @@ func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
 			tool := newTool(t, toolset.Tool{},
 				returns(toolset.Structured(json.RawMessage(`"`+out+`"`), nil)))
 			res, report, err := r.Tool(t.Context(), message(r, member), tool,
-				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +187,7 @@ func TestStructuredContentIsThatOfItsVersion(t *testing.T) {
 			info := message(r, member)
 			info.Version = version
 			res, _, err := r.Tool(t.Context(), info, tool,
-				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestOutputsAreNormalizedBySchema(t *testing.T) {
 	} {
 		r, _ := newRunner(t)
 		tool := newTool(t, toolset.Tool{Output: test.output}, test.handle)
-		req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}
+		req := mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}
 		res, _, err := r.Tool(t.Context(), message(r, member), tool, req)
 		structured := ""
 		if res.StructuredContent != nil {
@@ -258,7 +258,7 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 	r, _ := newRunner(t)
 	tool := newTool(t, toolset.Tool{}, returns(toolset.Native(shared, nil, nil)))
 	res, _, err := r.Tool(t.Context(), message(r, member), tool,
-		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+		mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 	if err != nil || res == shared || res.InputRequests["a"] == shared.InputRequests["a"] ||
 		shared.Content != nil {
 		t.Errorf("%+v %v", res, err)
@@ -389,7 +389,7 @@ func TestOutputsWithoutStructuredContent(t *testing.T) {
 			tool := newTool(t, toolset.Tool{Returns: test.form, MIMEType: test.mime},
 				returns(toolset.Unstructured(test.out, nil)))
 			res, report, err := r.Tool(t.Context(), message(r, member), tool,
-				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +434,7 @@ func TestSDKHandlersOutputAsText(t *testing.T) {
 		r, _ := newRunner(t)
 		tool := newTool(t, toolset.Tool{Returns: toolset.JSON, SDK: true}, handle)
 		res, _, err := r.Tool(t.Context(), message(r, member), tool,
-			&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+			mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -372,7 +372,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		}
 		tool := permitting(t, reading, func(context.Context) error { return errors.New("it ran") })
 		res, report, err := r.Tool(t.Context(), info, tool,
-			&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
+			mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
 				Arguments:      json.RawMessage(`{"path":"docs/./a[1]"}`),
 				InputResponses: test.responses,
 			}})
@@ -410,7 +410,7 @@ func TestPermissionsThatHoldASecretAreNotOffered(t *testing.T) {
 	info.Inputs.Form = true
 	tool := permitting(t, reading, func(context.Context) error { return nil })
 	res, _, err := r.Tool(t.Context(), info, tool,
-		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
+		mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{
 			Arguments: json.RawMessage(`{"path":"docs/password=hunter2hunter2"}`),
 		}})
 	content, _ := json.Marshal(res.StructuredContent)
@@ -433,7 +433,7 @@ func TestHandlersDoNotMakeUpOffers(t *testing.T) {
 	info.Inputs.Form = true
 	tool := newTool(t, toolset.Tool{}, returns(toolset.Done(made)))
 	res, report, err := r.Tool(t.Context(), info, tool,
-		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+		mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 	if err != nil || res.InputRequests != nil || !res.IsError || report.Failure != audit.Errored ||
 		report.Axis != audit.AxisGrant {
 		t.Errorf("%+v %+v %v", res, report, err)

@@ -78,7 +78,8 @@ type job struct {
 	name     string      // that its rule has
 	timeout  time.Duration
 	deadline time.Time        // of the time limit; set by run
-	caller   access.Principal // set by authorize
+	caller   access.Principal // set by authorize, as handling
+	handling request.Handling
 
 	mayAsk   bool    // the handler may ask its client
 	ownState bool    // the handler may return a requestState of its own
@@ -106,7 +107,8 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Host != nil {
 		ctx = j.Host.Constrain(ctx, held, rule)
 	}
-	return request.ForHandler(ctx, j.info, &j.caller), d
+	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: &j.caller}
+	return &j.handling, d
 }
 
 // Decide decides again on the target of a message that was allowed, after a client has answered a

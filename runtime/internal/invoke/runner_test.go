@@ -156,7 +156,7 @@ func calledBy(
 	r *Runner, info *request.Info, tool *Tool, params *mcp.CallToolParamsRaw,
 ) (string, Report, error) {
 	res, report, err := r.Tool(context.Background(), info, tool,
-		&mcp.CallToolRequest{Params: params})
+		mcp.CallToolRequest{Params: params})
 	return text(res), report, err
 }
 
@@ -360,7 +360,7 @@ func TestCancelledAndClosingServersStopHandlers(t *testing.T) {
 			})
 			begun := time.Now()
 			res, report, err := r.Tool(ctx, message(r, member), tool,
-				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			want := "!the call was cancelled"
 			if closing {
 				want = "!the server is shutting down; the call may have had an effect"
@@ -391,7 +391,7 @@ func TestEndOfTheCredentialIsNoTimeout(t *testing.T) {
 					return toolset.Done(ctx.Err())
 				})
 			res, report, err := r.Tool(ctx, message(r, member), tool,
-				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if text(res) != "!the credential expired during the call" ||
 				report.Failure != audit.Errored || err != nil {
 				t.Errorf("returns %t: %q %+v %v", returns, text(res), report, err)

@@ -13,10 +13,11 @@ import (
 
 const maxAdvice = 16 // contents that one run can add to its result
 
-// Advice collects contents for the result of a handler's run.
+// Advice collects contents for the result of a handler's run, until the end of its context. It is
+// the context itself, with itself as [AdviceKey].
 type Advice struct {
-	Run   context.Context // whose end closes it; nil for none
-	Given atomic.Bool     // it has contents
+	context.Context
+	Given atomic.Bool // it has contents
 
 	mu       sync.Mutex
 	contents []mcp.Content
@@ -44,11 +45,19 @@ func Advise(ctx context.Context, priority float64, text string) bool {
 		a.Add(wire.ForModel(priority, info.Mask(info.Server.Masker).Text(text)))
 }
 
+// Value implements [context.Context].
+func (a *Advice) Value(key any) any {
+	if key == AdviceKey {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
 // Add adds a content. It reports false if the run is over or has too many.
 func (a *Advice) Add(content mcp.Content) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.taken || len(a.contents) >= maxAdvice || a.Run != nil && a.Run.Err() != nil {
+	if a.taken || len(a.contents) >= maxAdvice || a.Context != nil && a.Err() != nil {
 		return false
 	}
 	a.contents = append(a.contents, content)

@@ -43,9 +43,9 @@ type Client struct {
 	Config Config
 	Info   *request.Info
 	Meta   map[string]any // of the message
-	// has the client as [ClientKey]; go-sdk finds the response's stream by it
-	Context context.Context
-	State   atomic.Int32 // Unused, used, or Closed before its first use
+	// That of the message. The client is a context itself, with itself as [ClientKey].
+	context.Context
+	State atomic.Int32 // Unused, used, or Closed before its first use
 
 	once     sync.Once
 	ready    bool       // it was used before it was closed
@@ -72,6 +72,14 @@ const (
 
 // ClientKey is where [Logger] and [Progress] find the client of a message.
 var ClientKey any = key[Client]{}
+
+// Value implements [context.Context].
+func (c *Client) Value(key any) any {
+	if key == ClientKey {
+		return c
+	}
+	return c.Context.Value(key)
+}
 
 // use prepares a client, and reports false for one that was closed unused. c may be nil.
 func (c *Client) use() bool {
@@ -243,7 +251,7 @@ func (c *Client) Close() {
 	case <-sent:
 		return
 	case <-time.After(c.Config.FlushTimeout):
-	case <-c.Context.Done():
+	case <-c.Done():
 	}
 	c.stop(nil)
 }
@@ -256,7 +264,7 @@ func (c *Client) stop(err error) {
 	c.mu.Unlock()
 	if first && err != nil {
 		defer func() { _ = recover() }() // the program's log handler must not end the process
-		c.Info.Server.Log.DebugContext(c.Context,
+		c.Info.Server.Log.DebugContext(c,
 			"a log message or progress could not be sent to the client", "error", err)
 	}
 }

@@ -119,13 +119,13 @@ func attached(
 
 // attach has the context of a message find c.
 func (c *Client) attach(ctx context.Context) context.Context {
-	c.Context = context.WithValue(ctx, ClientKey, c)
-	return c.Context
+	c.Context = ctx
+	return c
 }
 
 func withAdvice(ctx context.Context, a *Advice) context.Context {
-	a.Run = ctx
-	return context.WithValue(ctx, AdviceKey, a)
+	a.Context = ctx
+	return a
 }
 
 // idle waits until the sender has nothing to send.

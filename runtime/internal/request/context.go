@@ -37,23 +37,25 @@ func Caller(ctx context.Context) (access.Principal, bool) {
 	return access.Principal{}, false
 }
 
-// ForHandler returns a handler's context, without go-sdk's TokenInfo of the session's creator.
+// ForHandler returns a [Handling].
 func ForHandler(ctx context.Context, info *Info, caller *access.Principal) context.Context {
-	return &handlerContext{ctx, info, caller}
+	return &Handling{ctx, info, caller}
 }
 
-type handlerContext struct {
+// Handling is a handler's context, without go-sdk's TokenInfo of the session's creator.
+type Handling struct {
 	context.Context
-	info   *Info
-	caller *access.Principal
+	Info   *Info
+	Caller *access.Principal
 }
 
-func (c *handlerContext) Value(key any) any {
+// Value implements [context.Context].
+func (c *Handling) Value(key any) any {
 	switch key.(type) {
 	case infoKey:
-		return c.info
+		return c.Info
 	case callerKey:
-		return c.caller
+		return c.Caller
 	}
 	v := c.Context.Value(key)
 	if _, ok := v.(*auth.TokenInfo); ok {

@@ -27,12 +27,11 @@ type Exchange struct {
 	InFlight *Session
 	Sent     mcp.Params // as the client has sent them
 	Out      Out        // of what belongs to the message
-	// Hold keeps the session from ending as idle until release is called, which counts once. Gone ends
-	// when the client can get no answer any more on the connection of its message: while a question
-	// waits, the session may end as idle then. Both are for a call in a session over HTTP, and nil for
-	// others.
-	Hold func() (release func())
-	Gone context.Context
+	// Table has the session, which does not end as idle during the message. Gone ends when the client
+	// can get no answer any more on the connection of its message: while a question waits, the session
+	// may end as idle then. Both are for a call in a session over HTTP, and nil for others.
+	Table *Table
+	Gone  context.Context
 	// CloseStream ends the stream of the response, which the client resumes; nil if it cannot.
 	CloseStream func(mcp.CloseSSEStreamArgs)
 
@@ -41,12 +40,12 @@ type Exchange struct {
 	cancel    context.CancelFunc // ends the message
 	cancelled bool               // by the client; guarded by InFlight
 
-	mu      sync.Mutex
-	release func()        // of Hold; nil before Begin
-	own     *Session      // of a message of 2026-07-28; nil until it is needed
-	over    bool          // the message has its answer, and a run that was abandoned may go on
-	denied  error         // the message ends with it
-	acked   chan struct{} // of a listen request: the adopted server has acknowledged it
+	mu     sync.Mutex
+	use    Use           // of the session
+	own    *Session      // of a message of 2026-07-28; nil until it is needed
+	over   bool          // the message has its answer, and a run that was abandoned may go on
+	denied error         // the message ends with it
+	acked  chan struct{} // of a listen request: the adopted server has acknowledged it
 }
 
 // NewExchange returns the exchange of a message as it was sent. s is its session, and that of its
@@ -68,8 +67,8 @@ var (
 func (x *Exchange) Begin(ctx context.Context, id wire.ID) (context.Context, error) {
 	ctx, x.cancel = context.WithCancel(ctx)
 	x.key = id.Key
-	if x.Hold != nil {
-		x.release = x.Hold()
+	if x.Table != nil {
+		x.use = x.Table.Use(x.Session)
 	}
 	if x.InFlight == nil {
 		return ctx, nil
@@ -85,10 +84,10 @@ func (x *Exchange) Begin(ctx context.Context, id wire.ID) (context.Context, erro
 // the session may end as idle. It reports whether the client has cancelled the message.
 func (x *Exchange) Finish() (cancelled bool) {
 	defer x.cancel()
-	if x.Hold != nil {
+	if x.Table != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		defer x.release()
+		defer x.use.Release()
 	}
 	return x.InFlight != nil && x.InFlight.finish(x)
 }
@@ -105,10 +104,17 @@ func (x *Exchange) waits() (done func()) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if !x.over { // the session was released, and the call goes on
-			x.release()
-			x.release = x.Hold()
+			x.use.Release()
+			x.use = x.Table.Use(x.Session)
 		}
 	}
+}
+
+// release ends the use of the session.
+func (x *Exchange) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.use.Release()
 }
 
 // Serve passes the message through the guard's chain. ctx ends with the message.

@@ -155,7 +155,7 @@ func (s *Server) sdkTool(ctx context.Context, x *Exchange, t *invoke.Tool,
 	res, err := x.call(ctx, m.Method, m.Params, func(ctx context.Context,
 		req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		params := *m.Params.(*mcp.CallToolParamsRaw)
-		res, r, err := s.Guard.Runner.Tool(ctx, m.Info, t, &mcp.CallToolRequest{
+		res, r, err := s.Guard.Runner.Tool(ctx, m.Info, t, mcp.CallToolRequest{
 			Session: req.Session, Params: &params, Extra: req.Extra})
 		report.Store(&r)
 		return res, err

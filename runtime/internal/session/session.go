@@ -31,7 +31,8 @@ type Session struct {
 	started     bool                             // the client has sent notifications/initialized
 	level       slog.Level                       // of log messages, if named is not empty
 	named       mcp.LoggingLevel                 // as the client has set it
-	calls       map[string]*Exchange             // in flight, by id; nil for none
+	calls       map[string]*Exchange             // in flight, by id
+	many        bool                             // calls has had more than a few
 	pending     map[string]chan<- clientResponse // requests that wait for a response, by id
 	lastRequest int
 	noQuestions error         // why the client is asked nothing any more; nil while it is
@@ -176,6 +177,7 @@ func (s *Session) begin(x *Exchange) error {
 		s.calls = map[string]*Exchange{}
 	}
 	s.calls[x.key] = x
+	s.many = s.many || len(s.calls) > 8
 	return nil
 }
 
@@ -187,7 +189,10 @@ func (s *Session) finish(x *Exchange) (cancelled bool) {
 		return x.cancelled
 	}
 	if delete(s.calls, x.key); len(s.calls) == 0 {
-		if s.calls = nil; s.closing != nil { // an idle session keeps no map
+		if s.many {
+			s.calls, s.many = nil, false // an idle session keeps no large map
+		}
+		if s.closing != nil {
 			close(s.closing)
 		}
 	}

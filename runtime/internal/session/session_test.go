@@ -105,22 +105,28 @@ func TestSessionsAreFoundByTheirOwnersUntilTheyEnd(t *testing.T) {
 	})
 }
 
+// use uses a session.
+func use(t *Table, s *Session) {
+	use := t.Use(s)
+	use.Release()
+}
+
 func TestSessionsEndAsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer()
 		defer server.Guard.Pool.Close()
 		table := server.NewTable(Limits{10, 10}, time.Hour)
 		s := opened(t, table, ada)
-		release, second := table.Use(s), table.Use(s)
+		first, second := table.Use(s), table.Use(s)
 		time.Sleep(2 * time.Hour)
-		release()
+		first.Release()
 		time.Sleep(2 * time.Hour)
 		if table.Find(s.ID(), ada) == nil {
 			t.Fatal("a session that is in use has ended")
 		}
-		second()
+		second.Release()
 		time.Sleep(time.Hour - time.Second)
-		table.Use(s)()
+		use(table, s)
 		time.Sleep(time.Hour - time.Second)
 		if table.Find(s.ID(), ada) == nil {
 			t.Fatal("a session that was used has ended")
@@ -129,7 +135,7 @@ func TestSessionsEndAsIdle(t *testing.T) {
 		if table.Find(s.ID(), ada) != nil {
 			t.Error("an idle session is kept")
 		}
-		table.Use(s)() // has no effect
+		use(table, s) // has no effect
 	})
 }
 
@@ -156,7 +162,7 @@ func TestSlotsAreBoundedByServerAndUser(t *testing.T) {
 		want(mel, 503)
 		release()
 		release()
-		table.Use(one)()
+		use(table, one)
 		hold := table.Use(two)
 		time.Sleep(2 * minIdle)
 		want(ada, 0)
@@ -166,7 +172,7 @@ func TestSlotsAreBoundedByServerAndUser(t *testing.T) {
 		opened(t, table, ada)
 		time.Sleep(minIdle / 2)
 		want(ada, 429)
-		hold()
+		hold.Release()
 		for _, s := range server.sessions() {
 			s.End()
 		}
@@ -211,8 +217,16 @@ func TestIDsInFlight(t *testing.T) {
 	if ctx.Err() == nil || !x.Finish() || other.Finish() {
 		t.Error("another call was cancelled")
 	}
-	if x.Finish(); s.calls != nil {
-		t.Error("an idle session keeps a map")
+	for n := range 20 {
+		y := exchange(server, s)
+		_, _ = y.Begin(t.Context(), idOf(fmt.Sprint(n)))
+		defer y.Finish()
+	}
+	for _, y := range s.calls {
+		y.Finish()
+	}
+	if s.calls != nil {
+		t.Error("an idle session keeps a large map")
 	}
 	if _, err := x.Begin(t.Context(), idOf(`1`)); err != nil {
 		t.Error("an id cannot be used again")
@@ -349,7 +363,8 @@ func TestSessionsRace(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				defer table.Use(s)()
+				use := table.Use(s)
+				defer use.Release()
 				x := exchange(server, s)
 				if _, err := x.Begin(t.Context(), idOf(fmt.Sprint(n))); err == nil {
 					x.Finish()
@@ -416,33 +431,31 @@ func TestCallHoldsItsSessionButWhileItsClientHasGone(t *testing.T) {
 		s := server.Connect(ada, &out{})
 		defer s.End()
 		x := exchange(server, s)
-		held := 0
-		x.Hold = func() func() {
-			held++
-			return sync.OnceFunc(func() { held-- })
-		}
+		x.Table = server.NewTable(Limits{1, 1}, time.Hour)
+		x.Table.Add(s, &out{})
+		posts := func() int { return x.Table.byID[s.id].posts }
 		gone, leave := context.WithCancel(t.Context())
 		x.Gone = gone
-		if _, err := x.Begin(t.Context(), idOf("1")); err != nil || held != 1 {
-			t.Fatal(err, held)
+		if _, err := x.Begin(t.Context(), idOf("1")); err != nil || posts() != 1 {
+			t.Fatal(err, posts())
 		}
 		x.waits()()
 		answered := x.waits()
-		if held != 1 {
+		if posts() != 1 {
 			t.Error("a client that is there loses its session")
 		}
 		leave()
-		if synctest.Wait(); held != 0 {
+		if synctest.Wait(); posts() != 0 {
 			t.Error("the session cannot end as idle")
 		}
-		if answered(); held != 1 {
+		if answered(); posts() != 1 {
 			t.Error("the session may end as idle while the call goes on")
 		}
 		late := x.waits() // of a handler that runs on after its call
 		synctest.Wait()
 		x.close()
 		x.Finish()
-		if late(); held != 0 {
+		if late(); posts() != 0 {
 			t.Error("the session is held after its call")
 		}
 	})

@@ -31,9 +31,9 @@ type Table struct {
 // entry is a session in the table. Table.mu guards it.
 type entry struct {
 	*Session
-	idle  *time.Timer
-	posts int // that are being answered
-	used  time.Time
+	idle  *time.Timer // calls end; a use does not stop it
+	posts int         // that are being answered
+	used  time.Time   // the end of the last one
 }
 
 // NewTable returns a table without sessions.
@@ -110,13 +110,17 @@ func (t *Table) Add(s *Session, out Out) {
 	s.mu.Unlock()
 	t.server.remember(s)
 	t.mu.Lock()
-	t.byID[s.id] = &entry{Session: s, used: time.Now(), idle: time.AfterFunc(t.timeout, s.End)}
+	e := &entry{Session: s, used: time.Now()}
+	e.idle = time.AfterFunc(t.timeout, func() { t.end(e) })
+	t.byID[s.id] = e
 	t.mu.Unlock()
 	s.OnEnd(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if e := t.byID[s.id]; e != nil {
-			e.idle.Stop()
+			if e.idle != nil {
+				e.idle.Stop()
+			}
 			delete(t.byID, s.id)
 		}
 	})
@@ -132,28 +136,53 @@ func (t *Table) Find(id string, owner request.Owner) *Session {
 	return nil
 }
 
-// Use keeps a session from ending as idle until release is called, which counts once.
-func (t *Table) Use(s *Session) (release func()) {
+// end ends a session that was idle for long enough. A timer that was stopped and set for each call
+// would cost more than one that asks.
+func (t *Table) end(e *entry) {
+	t.mu.Lock()
+	left := t.timeout - time.Since(e.used)
+	switch {
+	case e.posts > 0 || t.byID[e.id] != e: // the end of the last call sets the timer
+		e.idle = nil
+	case left > 0:
+		e.idle.Reset(left)
+	default:
+		defer e.End() // which takes t.mu
+	}
+	t.mu.Unlock()
+}
+
+// Use is a use of a session, which does not end as idle before Release.
+type Use struct {
+	table *Table
+	of    *entry // nil once it is released
+}
+
+// Use begins a use of a session. It has no effect for one that has ended.
+func (t *Table) Use(s *Session) Use {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.byID[s.id]
-	if e == nil {
-		return func() {}
+	if e != nil {
+		e.posts++
 	}
-	e.posts++
-	e.idle.Stop()
-	released := false
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if released {
-			return
-		}
-		released = true
-		if e.posts--; e.posts == 0 && t.byID[s.id] == e {
-			e.used = time.Now()
-			e.idle.Reset(t.timeout)
-		}
+	return Use{t, e}
+}
+
+// Release ends the use, once.
+func (u *Use) Release() {
+	if u.of == nil {
+		return
+	}
+	t, e := u.table, u.of
+	u.of = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.posts--; e.posts > 0 || t.byID[e.id] != e {
+		return
+	}
+	if e.used = time.Now(); e.idle == nil {
+		e.idle = time.AfterFunc(t.timeout, func() { t.end(e) })
 	}
 }
 

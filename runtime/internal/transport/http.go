@@ -89,7 +89,7 @@ func NewHandler(c Config) *Handler {
 
 // visit is one HTTP request on its way to the guard.
 type visit struct {
-	w       *responseWriter
+	w       *responseWriter // often its own
 	r       *http.Request
 	id      identity.Identity
 	message wire.Checked     // of a POST
@@ -101,7 +101,9 @@ type visit struct {
 	json, stream  bool // the content types that the client accepts
 	prefersStream bool
 
-	body reading
+	own   responseWriter
+	body  reading
+	reply reply
 }
 
 // step lets a request through, or answers it and returns false.
@@ -145,7 +147,9 @@ func (h *Handler) steps() []step {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &responseWriter{ResponseWriter: w, unread: h.unread}
+	v := &visit{r: r, own: responseWriter{ResponseWriter: w, unread: h.unread}}
+	s := &v.own
+	v.w = s
 	// net/http may read the rest of the body first, and removes the deadline at the end.
 	defer s.extend(h.BodyReadTimeout)
 	defer func() {
@@ -154,7 +158,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	defer s.end()
-	v := &visit{w: s, r: r}
 	// Before any answer leaves, since net/http reads the rest of the body before it.
 	// TestBodyThatStallsDoesNotHoldTheConnection
 	defer h.limitRest(v)

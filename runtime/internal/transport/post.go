@@ -39,7 +39,8 @@ func (h *Handler) notify(v *visit) {
 	x := v.exchange(h.Sessions)
 	v.info.Conn, x.Out = noConn{}, noConn{}
 	if v.session != nil {
-		defer h.table.Use(v.session)()
+		use := h.table.Use(v.session)
+		defer use.Release()
 		v.session.Cancel(v.message.Cancels)
 		x.Out = v.session.Out() // for what the handler of an adopted server sends
 	}
@@ -110,7 +111,7 @@ func (h *Handler) call(v *visit) {
 	re.session, re.challenges = v.session, h.Challenges
 	v.info.Conn = re
 	if v.stream {
-		v.info.Notifier = session.Notifier{Out: re}
+		v.info.Notifier = re
 	}
 	if v.session == nil || !h.detaches || v.message.Method != "tools/call" || !v.stream {
 		h.answer(v, re, nil)
@@ -152,7 +153,7 @@ func (h *Handler) answer(v *visit, re *reply, closeStream func(mcp.CloseSSEStrea
 	x.Out, x.CloseStream = re, closeStream
 	ctx, finished := v.r.Context(), false
 	if v.session != nil {
-		x.Gone, x.Hold = ctx, func() func() { return h.table.Use(v.session) }
+		x.Gone, x.Table = ctx, h.table
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, err := x.Begin(ctx, v.message.ID)

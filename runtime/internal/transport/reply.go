@@ -27,7 +27,7 @@ type reply struct {
 	id      wire.ID
 	session *session.Session // whose client may resume the stream; nil if it cannot
 	streams bool             // the client takes a stream
-	forget  func()           // lets a shutdown not wait for the response
+	writer  *responseWriter  // is w, but in tests
 	// challenges reports that a refusal can be an HTTP status.
 	challenges bool
 
@@ -44,8 +44,9 @@ type reply struct {
 // newReply returns the reply to a request. If the message is decided, and not answered in time, the
 // response becomes a stream. A refusal never is one.
 func newReply(h *Handler, v *visit) *reply {
-	r := &reply{Handler: h, w: v.w, info: v.info, id: v.message.ID, streams: v.stream,
-		forget: v.w.end}
+	r := &v.reply
+	r.Handler, r.w, r.info, r.id, r.streams = h, v.w, v.info, v.message.ID, v.stream
+	r.writer = v.w
 	r.stream = stream{lock: &r.mu, kept: h.Events, interval: h.KeepAlive}
 	h.waiting.Begin(&r.deadline, r, time.Now())
 	return r
@@ -99,7 +100,7 @@ func (r *reply) Challenge(authenticate string) bool {
 // Reserve implements [request.Conn]. A shutdown does not wait for the stream, which it ends.
 func (r *reply) Reserve(u request.User) (release func(), status int) {
 	if release, status = r.table.Reserve(u); release != nil {
-		r.forget()
+		r.writer.end()
 	}
 	return release, status
 }
@@ -125,6 +126,11 @@ func (r *reply) Event(text []byte) error {
 		return err
 	}
 	return r.stream.send(text)
+}
+
+// Notify implements [request.Notifier].
+func (r *reply) Notify(method string, params any) error {
+	return session.Notifier{Out: r}.Notify(method, params)
 }
 
 // begin begins the stream, unless the response has left. r.mu is held.

@@ -33,6 +33,7 @@ type Content struct {
 	Encoded Encoded // the result; without Body if JSON is not UTF-8
 
 	textOnly bool
+	result   mcp.CallToolResult // with it alone, while nobody has read it
 }
 
 const (
@@ -115,7 +116,8 @@ func (c *Content) isWhole(r *mcp.CallToolResult) bool {
 // Result returns a result with c alone. If it is unread, nobody reads it before the guard does.
 func (c *Content) Result(unread bool) *mcp.CallToolResult {
 	if unread && c.Encoded.Body != nil {
-		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}
+		c.result = mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}
+		return &c.result
 	}
 	text := []mcp.Content{&mcp.TextContent{Text: string(c.JSON)}}
 	if c.textOnly {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -47,8 +48,11 @@ var ParamsTypes = sync.OnceValue(func() map[string]reflect.Type {
 // decode decodes the params of a method, which fit its type. A message without params has a typed
 // nil, and an unknown method has no params. Names are case-sensitive, and null is like no member.
 func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) {
-	if meta.Type() == "object" && json.Unmarshal(meta, &c.Meta) != nil {
-		return []decode.Problem{{Pointer: "/_meta", Message: "is not an object"}}
+	if meta.Type() == "object" {
+		var fits bool
+		if c.Meta, fits = objectOf(meta); !fits {
+			return []decode.Problem{{Pointer: "/_meta", Message: "has a number that is too large"}}
+		}
 	}
 	version := meta.Member(mcp.MetaKeyProtocolVersion)
 	c.Version, c.Versioned = string(version.Text()), version != nil
@@ -83,21 +87,70 @@ func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) 
 	return problems
 }
 
+// objectOf decodes an object as encoding/json does, without reflection. It reports false for a number
+// that no float64 holds.
+func objectOf(v decode.Value) (map[string]any, bool) {
+	object := map[string]any{}
+	for name, value := range v.Members() {
+		decoded, fits := anyOf(value)
+		if !fits {
+			return nil, false
+		}
+		object[string(name)] = decoded
+	}
+	return object, true
+}
+
+// anyOf decodes any value as objectOf does.
+func anyOf(v decode.Value) (any, bool) {
+	switch v.Type() {
+	case "object":
+		return objectOf(v)
+	case "array":
+		list := []any{}
+		for _, item := range v.Items() {
+			decoded, fits := anyOf(item)
+			if !fits {
+				return nil, false
+			}
+			list = append(list, decoded)
+		}
+		return list, true
+	case "string":
+		return string(v.Text()), true
+	case "number":
+		n, err := strconv.ParseFloat(string(v), 64)
+		return n, err == nil
+	case "boolean":
+		return v[0] == 't', true
+	}
+	return nil, true
+}
+
+// clientShapes are those of what a message of 2026-07-28 tells of its client.
+var clientShapes = [...]struct {
+	name, pointer string
+	shape         *decode.GoType
+}{
+	{mcp.MetaKeyClientCapabilities, pointerTo(mcp.MetaKeyClientCapabilities), capabilitiesShape},
+	{mcp.MetaKeyClientInfo, pointerTo(mcp.MetaKeyClientInfo), implementationShape},
+}
+
+func pointerTo(metaKey string) string { return "/_meta/" + strings.ReplaceAll(metaKey, "/", "~1") }
+
 // clientProblems are those of what a message of 2026-07-28 tells of its client.
 func clientProblems(meta decode.Value) (problems []decode.Problem) {
-	for name, shape := range map[string]*decode.GoType{
-		mcp.MetaKeyClientCapabilities: capabilitiesShape, mcp.MetaKeyClientInfo: implementationShape} {
-		value := meta.Member(name)
-		if value == nil || name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
+	for _, of := range clientShapes {
+		value := meta.Member(of.name)
+		if value == nil || of.name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
 			continue // a message without capabilities is refused in other words
 		}
-		pointer := "/_meta/" + strings.ReplaceAll(name, "/", "~1")
 		if value.Type() != "object" {
-			problems = append(problems, decode.Problem{Pointer: pointer, Message: "is not an object"})
+			problems = append(problems, decode.Problem{Pointer: of.pointer, Message: "is not an object"})
 			continue
 		}
-		for _, p := range shape.Check(value) {
-			p.Pointer = pointer + p.Pointer
+		for _, p := range of.shape.Check(value) {
+			p.Pointer = of.pointer + p.Pointer
 			problems = append(problems, p)
 		}
 	}
@@ -129,15 +182,19 @@ func (c *Checked) common(params decode.Value) bool {
 	switch c.Method {
 	case "tools/call":
 		r := &mcp.CallToolParamsRaw{}
-		c.members(params, r, c.inputs(&r.InputResponses, &r.RequestState,
-			func(name string, value decode.Value) {
-				switch name {
-				case "name":
-					r.Name = string(value.Text())
-				case "arguments":
-					r.Arguments = json.RawMessage(value)
-				}
-			}))
+		c.Params = r
+		for name, value := range params.Members() { // as below, without closures
+			switch string(name) {
+			case "name":
+				r.Name = string(value.Text())
+			case "arguments":
+				r.Arguments = json.RawMessage(value)
+			case "inputResponses":
+				r.InputResponses, c.misfit = responsesIn(value)
+			case "requestState":
+				r.RequestState = string(value.Text())
+			}
+		}
 	case "tools/list":
 		r := &mcp.ListToolsParams{}
 		c.members(params, r, cursor(&r.Cursor))
