@@ -1,8 +1,9 @@
 // Package worker runs foreign code (handlers, audit sinks, middleware, identity sources, host
 // adapters, readiness checks) under a deadline and contains its panics.
 //
-// [Run] is the only supervised call of the kernel. It returns when the code has returned, or at
-// the latest a grace period after its deadline. Code that does not return keeps its goroutine.
+// [Run] is the supervised call of the kernel. It returns when the code has returned, or at the
+// latest a grace period after its deadline. Code that does not return keeps its goroutine.
+// [Inline] is for code whose author promises that it only computes: it waits for the code's end.
 package worker
 
 import (
@@ -29,19 +30,31 @@ type Pool struct {
 	idle   atomic.Int32
 	closed chan struct{}
 	close  sync.Once
+
+	coroutines coroutines // of Inline
 }
 
 // NewPool returns a pool without workers.
 func NewPool() *Pool { return &Pool{jobs: make(chan job), closed: make(chan struct{})} }
 
-// Close ends all workers, busy ones as soon as their job is done.
-func (p *Pool) Close() { p.close.Do(func() { close(p.closed) }) }
+// Close ends all workers and coroutines, busy ones as soon as their job is done.
+func (p *Pool) Close() {
+	p.close.Do(func() {
+		close(p.closed)
+		p.coroutines.close()
+	})
+}
+
+// foreign is a call of foreign code.
+type foreign interface {
+	// labels returns the context whose profiler labels the goroutine has during the call.
+	labels() context.Context
+	run()
+}
 
 // job is the work of one worker.
 type job interface {
-	// labels returns the context whose profiler labels the worker has during the job.
-	labels() context.Context
-	run()
+	foreign
 	// ended is called after run has returned, panicked or ended its goroutine. It reports
 	// whether a caller waits. Without one the worker leaves.
 	ended(crash *Crash) bool
@@ -98,7 +111,7 @@ func do(j job) (more bool) {
 }
 
 // recovered runs a job and describes its panic, nil without one.
-func recovered(j job) (c *Crash) {
+func recovered(j foreign) (c *Crash) {
 	defer func() {
 		if p := recover(); p != nil {
 			c = &Crash{Panicked: true, Value: fmt.Sprint(p), Stack: string(debug.Stack())}
