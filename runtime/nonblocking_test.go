@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -145,6 +146,34 @@ func observed(t *testing.T, era string, http bool,
 		}
 	}
 	return all
+}
+
+// A worker is used again after a handler that kept its thread, and then runs the interceptors of
+// another call. Its goroutine cannot switch to a coroutine: Go would end the process.
+func TestNonBlockingHandlersRunAfterOthersKeptTheirThread(t *testing.T) {
+	t.Parallel()
+	through := func(next intercept.Next) intercept.Next { return next }
+	for _, interceptors := range [][]intercept.Middleware{nil, {through}} {
+		synctest.Test(t, func(t *testing.T) {
+			tool := func(name string, do func(), nonBlocking bool) toolset.Tool {
+				return toolset.Tool{Name: name, Input: `{"type":"object"}`, NonBlocking: nonBlocking,
+					Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+						do()
+						return toolset.Done(nil)
+					}}
+			}
+			s := newServer(t, runtime.Options{Interceptors: interceptors}, toolsetOf([]toolset.Tool{
+				tool("work", func() {}, true), tool("lock", goruntime.LockOSThread, false)}))
+			l := over(t, s, "2025-11-25", false)
+			for range 20 {
+				for _, tool := range []string{"work", "lock"} {
+					if got := l.call(t, tool, `{}`).response(t); got.Error != nil || got.Result.IsError {
+						t.Fatal(got.text)
+					}
+				}
+			}
+		})
+	}
 }
 
 // A handler that breaks its promise is named in the log, with the cure, when it has returned.

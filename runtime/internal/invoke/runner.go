@@ -48,6 +48,8 @@ type Config struct {
 	Requests grant.Requests                  // nil if refusals offer no permission requests
 	Event    func(*request.Info) audit.Event // of a permission request, about the caller
 	Unread   bool                            // only go-sdk reads results before the guard
+
+	Contained bool // messages are handled on a worker, which may be locked to its thread
 }
 
 // Runner runs handlers. It is safe for concurrent use.
@@ -160,8 +162,12 @@ const quick = time.Second
 // compute runs a handler that only computes, and waits until it has ended.
 func compute[R any](ctx context.Context, j *job,
 	do func(context.Context) returned[R]) returned[R] {
+	wait := worker.Inline[returned[R]]
+	if j.Contained {
+		wait = worker.Await
+	}
 	begun := time.Now()
-	out, crash := worker.Inline(j.Pool, ctx, do)
+	out, crash := wait(j.Pool, ctx, do)
 	if took := time.Since(begun); took > quick {
 		j.log(ctx, slog.LevelWarn, "a handler with nonblocking took longer than "+quick.String()+
 			": remove nonblocking from its //mcp:limit", "took", took)

@@ -17,17 +17,18 @@ const maxCoroutines = 64
 // the pool, on the thread of the caller: the scheduler has no part in it, and there is no timer.
 // The coroutine contains what a deferred func cannot, runtime.Goexit. crash is nil if do has
 // returned.
+//
+// The caller must not be locked to its thread (runtime.LockOSThread): the Go runtime ends the
+// process when such a goroutine switches to a coroutine. This is recognized only while no coroutine
+// is idle, because the check takes longer than the call. A worker may be locked, by an earlier job:
+// use [Await] there.
 func Inline[T any](p *Pool, ctx context.Context, do func(context.Context) T) (value T,
 	crash *Crash) {
 	c := p.coroutines.take()
-	if c == nil && isLocked() {
-		// The Go runtime ends the process if a goroutine that is locked to its thread switches to a
-		// coroutine of another one.
-		o := Run(p, Job[T]{Context: context.WithoutCancel(ctx),
-			Do: func(context.Context) T { return do(ctx) }})
-		return o.Value, o.Crash
-	}
 	if c == nil {
+		if isLocked() {
+			return Await(p, ctx, do)
+		}
 		c = newCoroutine()
 	}
 	j := &inline[T]{ctx: ctx, do: do}
@@ -36,6 +37,13 @@ func Inline[T any](p *Pool, ctx context.Context, do func(context.Context) T) (va
 	crash, c.crash = c.crash, nil
 	p.coroutines.keep(c)
 	return j.value, crash
+}
+
+// Await is [Inline] on a worker, for any caller.
+func Await[T any](p *Pool, ctx context.Context, do func(context.Context) T) (T, *Crash) {
+	o := Run(p, Job[T]{Context: context.WithoutCancel(ctx),
+		Do: func(context.Context) T { return do(ctx) }})
+	return o.Value, o.Crash
 }
 
 // inline is a job on a coroutine.
