@@ -213,7 +213,8 @@ func TestNonBlockingBesideWhatMayWaitDoesNotStart(t *testing.T) {
 	}{
 		{`tool "work": it has NonBlocking and the timeout 1s`,
 			func(g *toolset.Generated) { g.Tools[0].Timeout = time.Second }},
-		{`tool "work": it has NonBlocking and SDK`, func(g *toolset.Generated) { g.Tools[0].SDK = true }},
+		{`tool "work": it has NonBlocking and SDK`,
+			func(g *toolset.Generated) { g.Tools[0].SDK = true }},
 		{`tool "work": it has NonBlocking and Elicits`,
 			func(g *toolset.Generated) { g.Tools[0].Elicits = true }},
 		{`tool "work": it has NonBlocking and Task`,
@@ -237,7 +238,8 @@ func TestNonBlockingBesideWhatMayWaitDoesNotStart(t *testing.T) {
 		g := nonBlocking(offering(func(context.Context) {})).Generated()
 		test.change(&g)
 		_, err := runtime.New(runtime.Options{Logger: quiet()}, toolset.NewToolset(g))
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err == nil) != (test.want == "") ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v\nwant %s", err, test.want)
 		}
 	}

@@ -405,8 +405,9 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 				Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
 				Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
 				Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
-				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted, Contained: intercepted || adopted,
-				Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})},
+				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted,
+				Contained: intercepted || adopted,
+				Pool:      s.pool, Log: opts.Logger, Masker: opts.Masker})},
 	})
 }
 

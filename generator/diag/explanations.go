@@ -243,8 +243,7 @@ func Welcome(ctx context.Context) (string, error)`,
 			"- //mcp:allow on a public tool: a grant belongs to a client, and a public tool has callers " +
 			"without a client\n" +
 			"- file.write on a readonly tool; memory= without isolate=process\n" +
-			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or a parameter " +
-			"*mcp.CallToolRequest\n" +
+			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape\n" +
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
 			"[]byte and output=text\n\n" +
