@@ -317,7 +317,13 @@ const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params"
 func TestCancelledDirectCallEndsItsContext(t *testing.T) {
 	t.Parallel()
 	h := newHeld()
-	s := newServer(t, runtime.Options{}, h.tools())
+	for _, set := range []toolset.Toolset{h.tools(), nonBlocking(h.tools())} {
+		cancelledEndsContext(t, h, newServer(t, runtime.Options{}, set))
+	}
+}
+
+func cancelledEndsContext(t *testing.T, h *held, s *runtime.Server) {
+	t.Helper()
 	url := serve(t, s)
 	for _, version := range withSessions {
 		for _, tool := range []string{"hold", "held"} {
@@ -382,10 +388,15 @@ func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 
 func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
 	t.Parallel()
-	for _, version := range eras {
+	for i := range 2 * len(eras) {
+		version := eras[i/2]
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
-			url := serve(t, newServer(t, runtime.Options{}, h.tools()))
+			set := h.tools()
+			if i%2 == 1 {
+				set = nonBlocking(set)
+			}
+			url := serve(t, newServer(t, runtime.Options{}, set))
 			c := newRaw(t, url, tokens["Member"], version)
 			ctx, cancel := context.WithCancel(t.Context())
 			r, err := http.NewRequestWithContext(ctx, "POST", url,

@@ -406,7 +406,8 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 				Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
 				Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
 				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted,
-				Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})},
+				Contained: intercepted || adopted,
+				Pool:      s.pool, Log: opts.Logger, Masker: opts.Masker})},
 	})
 }
 

@@ -225,8 +225,8 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 		Code:  NotBuilt,
 		Title: "not supported yet",
 		Cause: "This version does not support the directive, key or value here: prompts and resources " +
-			"support only the limit timeout=. mcpgen reports it because it would not enforce the limit " +
-			"or rule.",
+			"support only the limits timeout= and nonblocking. mcpgen reports it because it would not " +
+			"enforce the limit or rule.",
 		Example: `//mcp:prompt minrole=Viewer
 //mcp:limit rate=10/s
 func Welcome(ctx context.Context) (string, error)`,
@@ -243,6 +243,7 @@ func Welcome(ctx context.Context) (string, error)`,
 			"- //mcp:allow on a public tool: a grant belongs to a client, and a public tool has callers " +
 			"without a client\n" +
 			"- file.write on a readonly tool; memory= without isolate=process\n" +
+			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape\n" +
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
 			"[]byte and output=text\n\n" +

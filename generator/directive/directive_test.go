@@ -344,8 +344,8 @@ Example
 		t.Errorf("got:\n%s", got)
 	}
 	for name, want := range map[string]string{
-		"limit": "//mcp:limit [timeout=DURATION] [memory=SIZE] [output=SIZE] [concurrency=COUNT] [rate=CALLS/s|m|h] " +
-			"[isolate=process] [capabilities=files,network,exec,none]",
+		"limit": "//mcp:limit [timeout=DURATION] [nonblocking] [memory=SIZE] [output=SIZE] " +
+			"[concurrency=COUNT] [rate=CALLS/s|m|h] [isolate=process] [capabilities=files,network,exec,none]",
 		"allow":  "//mcp:allow KIND={ARGUMENT} …",
 		"worker": "//mcp:worker",
 		"roles":  "//mcp:roles [A < B < C]",

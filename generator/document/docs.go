@@ -148,7 +148,7 @@ func writeToolFacts(b *strings.Builder, tool model.Tool) {
 	if words := permissionWords(tool); len(words) > 0 {
 		fmt.Fprintf(b, "- Grants: the client needs %s.\n", sentenceList(words))
 	}
-	fmt.Fprintf(b, "- Time: at most %s for each call.\n", tool.Limits.Timeout)
+	writeTime(b, tool.Limits, " for each call")
 	writeLimits(b, tool.Limits)
 	if len(tool.Catalogs) > 0 {
 		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
@@ -169,6 +169,15 @@ func writeToolFacts(b *strings.Builder, tool model.Tool) {
 		b.WriteString("- It runs as a task from the answer to its first question on, for clients " +
 			"that support tasks.\n")
 	}
+}
+
+// writeTime writes the time limit.
+func writeTime(b *strings.Builder, l model.Limits, of string) {
+	if l.NonBlocking {
+		b.WriteString("- Time: no limit, because it only computes.\n")
+		return
+	}
+	fmt.Fprintf(b, "- Time: at most %s%s.\n", l.Timeout, of)
 }
 
 // writeLimits writes the limits of a tool's calls, except the time limit.
@@ -235,7 +244,7 @@ func writeFacts(b *strings.Builder, served model.Tool, mimeType string) {
 	if mimeType != "" {
 		fmt.Fprintf(b, "- Content: %s.\n", code(mimeType))
 	}
-	fmt.Fprintf(b, "- Time: at most %s.\n", served.Limits.Timeout)
+	writeTime(b, served.Limits, "")
 	writeElicits(b, served)
 }
 

@@ -91,7 +91,7 @@ type manifestPrompt struct {
 	Description string             `json:"description,omitempty"` // the text for people and models
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
-	Limits      manifestLimits     `json:"limits"`                // the timeout alone
+	Limits      manifestLimits     `json:"limits"`                // timeout or nonblocking alone
 	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }
@@ -106,7 +106,7 @@ type manifestResource struct {
 	Subscribe   bool               `json:"subscribe,omitempty"`   // clients can subscribe to updates
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
-	Limits      manifestLimits     `json:"limits"`                // the timeout alone
+	Limits      manifestLimits     `json:"limits"`                // timeout or nonblocking alone
 	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }
@@ -153,9 +153,10 @@ type manifestHints struct {
 }
 
 // manifestLimits are in the words of the directive. Unwritten limits are left out, but for the
-// memory of a call in a process of its own, which always has a bound.
+// timeout, and the memory of a call in a process of its own, which always has a bound.
 type manifestLimits struct {
-	Timeout      string   `json:"timeout"`                // a Go duration
+	Timeout      string   `json:"timeout,omitempty"`      // a Go duration; absent with nonblocking
+	NonBlocking  bool     `json:"nonblocking,omitempty"`  // the handler only computes
 	Memory       string   `json:"memory,omitempty"`       // of a call in a process of its own
 	Output       string   `json:"output,omitempty"`       // of the result
 	Concurrency  int      `json:"concurrency,omitempty"`  // calls of one client at a time
@@ -297,8 +298,11 @@ func accessOf(a model.Access) manifestAccess {
 
 func limitsOf(l model.Limits) manifestLimits {
 	m := manifestLimits{
-		Timeout: l.Timeout.String(), Concurrency: l.Concurrency, Rate: l.Rate.String(),
+		NonBlocking: l.NonBlocking, Concurrency: l.Concurrency, Rate: l.Rate.String(),
 		Isolate: l.Isolate, Capabilities: l.Capabilities,
+	}
+	if !l.NonBlocking {
+		m.Timeout = l.Timeout.String()
 	}
 	if l.Memory > 0 {
 		m.Memory = l.Memory.String()

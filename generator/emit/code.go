@@ -190,10 +190,11 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	return rows(append(fields, p.handlerRows(tool)...)...)
 }
 
-// timeoutRow writes the time limit of a tool, a prompt or a resource, unless it is the package's.
+// timeoutRow writes the time limit of a tool, a prompt or a resource, unless it is the package's,
+// or that it needs none.
 func (p *plan) timeoutRow(l model.Limits) []jen.Code {
-	if l.Timeout == p.timeout {
-		return nil
+	if l.NonBlocking || l.Timeout == p.timeout {
+		return whenTrue("NonBlocking", l.NonBlocking)
 	}
 	return []jen.Code{row("Timeout", duration(l.Timeout))}
 }

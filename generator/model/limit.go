@@ -8,10 +8,12 @@ import (
 // DefaultTimeout bounds calls of tools, prompts and resources that have no time limit of their own.
 const DefaultTimeout = 30 * time.Second
 
-// Limits bound the calls of a tool, a prompt or a resource. All but Timeout are of tools alone, and
-// zero where nothing is written, which is the server's choice.
+// Limits bound the calls of a tool, a prompt or a resource. All but Timeout and NonBlocking are of
+// tools alone, and zero where nothing is written, which is the server's choice.
 type Limits struct {
-	Timeout time.Duration // never zero: 30 s where nothing is written
+	// Timeout is 30 s where nothing is written, and zero only with NonBlocking.
+	Timeout     time.Duration
+	NonBlocking bool // the author promises that the handler only computes
 	// of a call in a process of its own; 512 MiB where nothing is written, 0 for other calls
 	Memory      Size
 	Output      Size   // of the result

@@ -31,8 +31,8 @@ func (c *comparison) contract(a, b *Item) {
 	if a.Description != b.Description && oneLine(a.Description) == oneLine(b.Description) {
 		c.add(Changed, b, "", "description: different after 80 characters, or in white space")
 	}
-	for _, key := range []string{"timeout", "memory", "output", "concurrency", "rate", "isolate",
-		"capabilities"} {
+	for _, key := range []string{"timeout", "nonblocking", "memory", "output", "concurrency", "rate",
+		"isolate", "capabilities"} {
 		if old, value := a.Limits[key], b.Limits[key]; !equal(old, value) {
 			c.add(Changed, b, "", "%s: %s, now %s", key, text(old), text(value))
 		}

@@ -23,7 +23,8 @@ func (s *scanner) limits(d *annotated.Decl) model.Limits {
 	if found == nil {
 		return l
 	}
-	if timeout, ok := found.Duration("timeout"); ok {
+	timeout, hasTimeout := found.Duration("timeout")
+	if l.NonBlocking = found.Has("nonblocking"); hasTimeout || l.NonBlocking {
 		l.Timeout = timeout
 	}
 	l.Memory, l.Output = found.Size("memory"), found.Size("output")
@@ -39,6 +40,31 @@ func (s *scanner) limits(d *annotated.Decl) model.Limits {
 		l.Memory = defaultMemory
 	}
 	return l
+}
+
+// onlyComputes reports nonblocking beside anything for which a call may have to wait.
+func (s *scanner) onlyComputes(d *annotated.Decl, t *model.Tool) {
+	if !t.Limits.NonBlocking {
+		return
+	}
+	arg, _ := d.Find("limit").Arg("nonblocking")
+	for _, other := range []struct {
+		is          bool
+		name, waits string
+	}{
+		{t.Limits.Timeout != 0, "timeout=", "a handler that only computes has no time limit"},
+		{t.Limits.Isolate != "", "isolate=process", "a call waits for its process"},
+		{t.Task != "", "task", "a task outlives its request, and runs on its own"},
+		{t.Elicits, "elicits", "a handler that asks its client does not only compute"},
+		{t.Handler.SDK, "the parameter *mcp.CallToolRequest",
+			"the session of the request can block"},
+		{len(t.Allows) > 0, "//mcp:allow", "a call reads grants from a store, which can block"},
+	} {
+		if other.is {
+			s.report(diag.Contradiction, arg.Pos, arg.End, "remove nonblocking, or "+other.name,
+				"%s has nonblocking and %s: %s", d, other.name, other.waits)
+		}
+	}
 }
 
 // needs are the capabilities that the code of a handler with a kind of permission has.

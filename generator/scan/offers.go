@@ -29,6 +29,7 @@ const (
 // prompt reads a handler of //mcp:prompt.
 func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
 	p := model.Prompt{Tool: s.served(d, written)}
+	s.onlyComputes(d, &p.Tool)
 	s.checkName(d, written, p.Name)
 	in, out, ok := s.callable(d)
 	if ok {
@@ -50,6 +51,7 @@ func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
 func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
 	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"),
 		MIMEType: written.Text("mimetype"), Subscribe: written.Has("subscribe")}
+	s.onlyComputes(d, &r.Tool)
 	s.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, written.Has)
 	in, out, ok := s.callable(d)
 	if ok {

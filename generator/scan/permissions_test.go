@@ -62,6 +62,7 @@ func NewInk() Ink { return Ink{} }
 func (Ink) Fill(ctx context.Context) error { return nil }
 
 //mcp:tool
+//mcp:limit nonblocking output=1KiB
 func (Ink) Sell(ctx context.Context) error { return nil }
 `
 
@@ -107,6 +108,8 @@ func TestPermissionsAndLimitsAreRead(t *testing.T) {
 		{"limits where none are written", tools["fields"].Limits, model.Limits{Timeout: 30 * time.Second}},
 		{"limits of a process", tools["render"].Limits, model.Limits{Timeout: 30 * time.Second, Memory: 512 * model.MiB, Isolate: "process"}},
 		{"memory of a process", tools["fill"].Limits.Memory, model.GiB},
+		{"limits of a handler that only computes", tools["sell"].Limits,
+			model.Limits{NonBlocking: true, Output: model.KiB}},
 		{"a worker", tools["render"].Worker, &model.Worker{Name: "NewPress", Context: true, Error: true}},
 		{"a plain worker", tools["fill"].Worker, &model.Worker{Name: "NewInk"}},
 		{"no worker for what runs here", tools["sell"].Worker, (*model.Worker)(nil)},

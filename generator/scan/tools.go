@@ -197,6 +197,7 @@ func (s *scanner) tool(d *annotated.Decl, written *directive.Directive) {
 	s.values(d, &t)
 	s.capable(d, &t)
 	s.isolated(d, &t)
+	s.onlyComputes(d, &t)
 	if written.Broken {
 		return
 	}

@@ -40,6 +40,8 @@ func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (lis
 			cure := writeElicits
 			if t.Limits.Isolate != "" {
 				cure = "remove the call, or isolate=process: that process cannot reach a client"
+			} else if t.Limits.NonBlocking {
+				cure = "remove the call, or remove nonblocking and " + writeElicits
 			}
 			list.Add(diag.CannotAsk, prog.Position(call.Fun.Pos(), call.Fun.End()), cure,
 				"the handler %s asks its client without elicits, so the call fails", t.Handler)

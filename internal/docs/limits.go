@@ -112,7 +112,9 @@ var bounds = []struct {
 	}},
 	{"Calls", []limit{
 		{"runtime", "DefaultTimeout",
-			"a handler without `timeout=`", "`//mcp:limit timeout=`", false},
+			"a handler without `timeout=` and `nonblocking`", "`//mcp:limit timeout=`", false},
+		{"runtime/internal/invoke", "quick",
+			"a handler with `nonblocking`, before the log has a warning", "", false},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},
 		{"runtime/internal/notify", "maxAdvice", "`runtime.Advise` of one call", "", false},
 		{"runtime/internal/session", "maxRounds", "runs of one message whose handler asks, in versions " +

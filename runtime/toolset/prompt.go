@@ -10,6 +10,7 @@ type Prompt struct {
 	Name, Title, Description string
 	Arguments                []Argument
 	Timeout                  time.Duration
+	NonBlocking              bool // as of a Tool
 	Elicits                  bool // the handler may ask the client: elicitation, sampling or roots
 	// Get is the handler. The arguments of its call are a JSON object of strings.
 	Get func(context.Context, Call) (PromptResult, error)

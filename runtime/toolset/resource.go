@@ -14,6 +14,7 @@ type Resource struct {
 	Variables                []Variable // of the template
 	Subscribe                bool       // clients can subscribe to updates
 	Timeout                  time.Duration
+	NonBlocking              bool // as of a Tool
 	Elicits                  bool // the handler may ask the client: elicitation, sampling or roots
 	// Read is the handler. The arguments of its call are the values of the variables, as a JSON
 	// object.

@@ -45,9 +45,11 @@ type Generated struct {
 	Manifest  string // digest of mcp.manifest.json; see [Toolset.Manifest]
 	Server    ServerInfo
 	Table     access.Table
-	Receivers []any         // the arguments of the function Toolset; none may be nil
-	Quiet     bool          // no handler refers to runtime.Logger
-	Timeout   time.Duration // of the tools, prompts and resources that have none of their own
+	Receivers []any // the arguments of the function Toolset; none may be nil
+	Quiet     bool  // no handler refers to runtime.Logger
+	// Timeout is that of the tools, prompts and resources that have none of their own, and not
+	// NonBlocking.
+	Timeout   time.Duration
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
@@ -102,7 +104,7 @@ func (t Toolset) Generated() Generated {
 func (t Toolset) Manifest() string { return t.generated.Manifest }
 
 // clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without
-// one.
+// one that may block.
 func (g Generated) clone() Generated {
 	g.Table = g.Table.Clone()
 	g.Server.Icons = cloneIcons(g.Server.Icons)
@@ -110,7 +112,7 @@ func (g Generated) clone() Generated {
 	g.Tools = slices.Clone(g.Tools)
 	for i := range g.Tools {
 		t := &g.Tools[i]
-		t.Timeout = cmp.Or(t.Timeout, g.Timeout)
+		t.Timeout = g.timeout(t.Timeout, t.NonBlocking)
 		t.Catalogs, t.Allow = slices.Clone(t.Catalogs), slices.Clone(t.Allow)
 		t.Aliases, t.Icons = slices.Clone(t.Aliases), cloneIcons(t.Icons)
 		t.Limits.Capabilities = slices.Clone(t.Limits.Capabilities)
@@ -124,7 +126,7 @@ func (g Generated) clone() Generated {
 	g.Prompts = slices.Clone(g.Prompts)
 	for i := range g.Prompts {
 		p := &g.Prompts[i]
-		p.Timeout = cmp.Or(p.Timeout, g.Timeout)
+		p.Timeout = g.timeout(p.Timeout, p.NonBlocking)
 		p.Arguments = slices.Clone(p.Arguments)
 		for j := range p.Arguments {
 			p.Arguments[j].Values = slices.Clone(p.Arguments[j].Values)
@@ -133,13 +135,21 @@ func (g Generated) clone() Generated {
 	g.Resources = slices.Clone(g.Resources)
 	for i := range g.Resources {
 		r := &g.Resources[i]
-		r.Timeout = cmp.Or(r.Timeout, g.Timeout)
+		r.Timeout = g.timeout(r.Timeout, r.NonBlocking)
 		r.Variables = slices.Clone(r.Variables)
 		for j := range r.Variables {
 			r.Variables[j].Values = slices.Clone(r.Variables[j].Values)
 		}
 	}
 	return g
+}
+
+// timeout returns the time limit of a tool, prompt or resource.
+func (g Generated) timeout(own time.Duration, nonBlocking bool) time.Duration {
+	if nonBlocking {
+		return own
+	}
+	return cmp.Or(own, g.Timeout)
 }
 
 // Tool is one tool: its listing and its handler. The handler is Handle if that is set, and Call
@@ -155,8 +165,13 @@ type Tool struct {
 	// (SEP-1865). It has the tool's rule. Empty for none.
 	UI string
 	// Aliases are deprecated names. They are not listed, and a call by one is a call of the tool.
-	Aliases  []string
-	Timeout  time.Duration
+	Aliases []string
+	Timeout time.Duration
+	// NonBlocking reports that the handler only computes. Its calls have no goroutine of their own
+	// and no time limit: the server waits until the handler returns. runtime.New refuses it beside
+	// Timeout, Allow, SDK, Elicits, Task and Isolate.
+	NonBlocking bool
+
 	Catalogs []string // the global catalogs that the source code puts the tool into
 	Allow    []Allow  // the permissions that a call needs on its arguments
 	Limits   Limits

@@ -50,7 +50,8 @@ type toolReturned = returned[*mcp.CallToolResult]
 func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	req mcp.CallToolRequest) (*mcp.CallToolResult, Report, error) {
 	c := &call{tool: t, job: job{Runner: r, info: info, mayAsk: t.Elicits, ownState: t.SDK,
-		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout}}
+		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout,
+		nonBlocking: t.NonBlocking}}
 	ctx, d := c.authorize(ctx)
 	if !d.Allowed {
 		denied := Report{Failure: audit.Denied}
@@ -146,7 +147,7 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	made, err := c.tool.Call(ctx, toolset.NewCall(c.arguments, c))
 	var advice []mcp.Content
-	if c.advice.Given.Load() {
+	if c.advice.Given.Load() || c.nonBlocking { // whose context does not end with the run
 		advice = c.advice.Take()
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ const unhandled = "it has no handler: run go generate"
 var errNativeInput = errors.New("it has input requests: write elicits in the directive, and ask " +
 	"by runtime.Elicit, Sample or Roots")
 
-// Prompt is one prompt of a server. Its Timeout is set.
+// Prompt is one prompt of a server. Its Timeout is set, unless NonBlocking is.
 type Prompt struct {
 	toolset.Prompt
 	Public *mcp.Prompt // as lists show it; shared, and never written to
@@ -35,14 +35,17 @@ func NewPrompt(p toolset.Prompt) (*Prompt, error) {
 			Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required})
 	}
 	return built, errors.Join(
-		checkName(p.Name), errorIf(p.Get == nil, unhandled), setTimeout(&built.Timeout))
+		checkName(p.Name), errorIf(p.Get == nil, unhandled),
+		setTimeout(&built.Timeout, p.NonBlocking),
+		onlyComputes(p.NonBlocking, map[string]bool{"Elicits": p.Elicits}))
 }
 
 // Prompt runs the handler of a prompt.
 func (r *Runner) Prompt(ctx context.Context, info *request.Info, p *Prompt,
 	params *mcp.GetPromptParams) (*mcp.GetPromptResult, Report, error) {
 	j := &job{Runner: r, info: info, mayAsk: p.Elicits,
-		label: "prompt", kind: access.Prompts, name: p.Name, timeout: p.Timeout}
+		label: "prompt", kind: access.Prompts, name: p.Name, timeout: p.Timeout,
+		nonBlocking: p.NonBlocking}
 	return serve(ctx, j, params, wire.UnknownPrompt(p.Name),
 		func(ctx context.Context) (*mcp.GetPromptResult, error) {
 			arguments := params.Arguments

@@ -19,7 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Resource is one resource of a server, or a template of resources. Its Timeout is set.
+// Resource is one resource of a server, or a template of resources. Its Timeout is set, unless
+// NonBlocking is.
 type Resource struct {
 	toolset.Resource
 	Exact   bool // one URI, and no template
@@ -51,7 +52,8 @@ func NewResource(r toolset.Resource) (*Resource, error) {
 		errorIf(r.Name == "", "it has no name: run go generate"),
 		errorIf(!slices.Equal(names, template.Variables()), "its URI has the variables %v, "+
 			"and its parameters are %v: run go generate", template.Variables(), names),
-		setTimeout(&built.Timeout))
+		setTimeout(&built.Timeout, r.NonBlocking),
+		onlyComputes(r.NonBlocking, map[string]bool{"Elicits": r.Elicits}))
 }
 
 // NewAdoptedResource returns a resource of an adopted server: a template with a pattern, or an
@@ -151,7 +153,8 @@ func (rs *Resources) Named(uri string) *Resource { return rs.named[uri] }
 func (r *Runner) Resource(ctx context.Context, info *request.Info, res *Resource,
 	params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, Report, error) {
 	j := &job{Runner: r, info: info, mayAsk: res.Elicits,
-		label: "resource", kind: access.Resources, name: res.URI, timeout: res.Timeout}
+		label: "resource", kind: access.Resources, name: res.URI, timeout: res.Timeout,
+		nonBlocking: res.NonBlocking}
 	uri := params.URI
 	unknown := wire.UnknownResource(uri)
 	return serve(ctx, j, params, unknown, func(ctx context.Context) (*mcp.ReadResourceResult, error) {

@@ -48,6 +48,8 @@ type Config struct {
 	Requests grant.Requests                  // nil if refusals offer no permission requests
 	Event    func(*request.Info) audit.Event // of a permission request, about the caller
 	Unread   bool                            // only go-sdk reads results before the guard
+
+	Contained bool // messages are handled on a worker, which may be locked to its thread
 }
 
 // Runner runs handlers. It is safe for concurrent use.
@@ -77,9 +79,11 @@ type job struct {
 	kind     access.Kind // of its rule
 	name     string      // that its rule has
 	timeout  time.Duration
-	deadline time.Time        // of the time limit; set by run
+	deadline time.Time        // of the time limit; set by run, zero if nonBlocking
 	caller   access.Principal // set by authorize, as handling
 	handling request.Handling
+
+	nonBlocking bool // the handler only computes
 
 	mayAsk   bool    // the handler may ask its client
 	ownState bool    // the handler may return a requestState of its own
@@ -133,8 +137,12 @@ type returned[R any] struct {
 	Report
 }
 
-// run runs a handler on a worker, and returns at its time limit even if the handler does not.
+// run runs a handler on a worker, and returns at its time limit even if the handler does not. For
+// a handler that only computes it needs neither.
 func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R]) returned[R] {
+	if j.nonBlocking {
+		return compute(ctx, j, do)
+	}
 	j.deadline = time.Now().Add(j.timeout)
 	o := worker.Run(j.Pool, worker.Job[returned[R]]{
 		Context: ctx, Timeout: j.timeout, Stop: j.Stop, Grace: worker.Grace,
@@ -145,13 +153,39 @@ func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R
 			"its goroutine is still running", "timeout", j.timeout)
 		o.Value.Report = j.stopped(o.Ended)
 	case o.Crash != nil:
-		if o.Crash.Panicked {
-			j.log(ctx, slog.LevelError, "a handler panicked",
-				"panic", o.Crash.Value, "stack", o.Crash.Stack)
-		}
-		o.Value.Failure = audit.Crashed
+		o.Value.Report = j.crashed(ctx, o.Crash)
 	}
 	return o.Value
+}
+
+// quick is the longest that a handler with nonblocking may take without a warning.
+const quick = time.Second
+
+// compute runs a handler that only computes, and waits until it has ended.
+func compute[R any](ctx context.Context, j *job,
+	do func(context.Context) returned[R]) returned[R] {
+	wait := worker.Inline[returned[R]]
+	if j.Contained {
+		wait = worker.Await
+	}
+	begun := time.Now()
+	out, crash := wait(j.Pool, ctx, do)
+	if took := time.Since(begun); took > quick {
+		j.log(ctx, slog.LevelWarn, "a handler with nonblocking took longer than "+quick.String()+
+			": remove nonblocking from its //mcp:limit", "took", took)
+	}
+	if crash != nil {
+		out.Report = j.crashed(ctx, crash)
+	}
+	return out
+}
+
+// crashed logs a panic, and describes a run that has not returned.
+func (j *job) crashed(ctx context.Context, c *worker.Crash) Report {
+	if c.Panicked {
+		j.log(ctx, slog.LevelError, "a handler panicked", "panic", c.Value, "stack", c.Stack)
+	}
+	return Report{Failure: audit.Crashed}
 }
 
 var (
@@ -163,7 +197,7 @@ var (
 // stopped describes a run that failed because its context has ended.
 func (j *job) stopped(ended error) Report {
 	if errors.Is(ended, context.DeadlineExceeded) {
-		if time.Now().Before(j.deadline) {
+		if j.nonBlocking || time.Now().Before(j.deadline) {
 			return Report{Failure: audit.Errored, Err: errExpired}
 		}
 		text := fmt.Sprintf("timed out after %s", j.timeout)

@@ -283,23 +283,26 @@ func TestWhatARunComesTo(t *testing.T) {
 			masked, "", failed},
 		"an error's secret": {returns(toolset.Native(leaking, nil, nil)), masked, "", failed},
 	} {
-		r, logged := newRunner(t)
-		got, report, err := called(r, newTool(t, toolset.Tool{}, test.handle), `{}`)
-		if got != test.want || (err != nil) != (test.err != "") || err != nil &&
-			err.Error() != test.err {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		if (report.Err != nil) != (report.Failure != "") ||
-			(report.Content != nil) != (report.Failure == "") {
-			t.Errorf("%s: the failure is %v, the content %v", name, report.Err, report.Content)
-		}
-		report.Err, report.Content = nil, nil
-		if fmt.Sprint(report) != fmt.Sprint(test.report) {
-			t.Errorf("%s: %+v, want %+v", name, report, test.report)
-		}
-		if logs := strings.Contains(logged.String(),
-			"level=ERROR"); logs != (report.Failure == audit.Crashed && name != "no goroutine") {
-			t.Errorf("%s: logged %s", name, logged)
+		for _, nonBlocking := range []bool{false, true} {
+			r, logged := newRunner(t)
+			got, report, err := called(r, newTool(t,
+				toolset.Tool{NonBlocking: nonBlocking}, test.handle), `{}`)
+			if got != test.want || (err != nil) != (test.err != "") || err != nil &&
+				err.Error() != test.err {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+			if (report.Err != nil) != (report.Failure != "") ||
+				(report.Content != nil) != (report.Failure == "") {
+				t.Errorf("%s: the failure is %v, the content %v", name, report.Err, report.Content)
+			}
+			report.Err, report.Content = nil, nil
+			if fmt.Sprint(report) != fmt.Sprint(test.report) {
+				t.Errorf("%s: %+v, want %+v", name, report, test.report)
+			}
+			if logs := strings.Contains(logged.String(),
+				"level=ERROR"); logs != (report.Failure == audit.Crashed && name != "no goroutine") {
+				t.Errorf("%s: logged %s", name, logged)
+			}
 		}
 	}
 }
@@ -377,15 +380,21 @@ func TestCancelledAndClosingServersStopHandlers(t *testing.T) {
 
 // The end of the credential is no time limit of the tool, also for a handler that goes on.
 func TestEndOfTheCredentialIsNoTimeout(t *testing.T) {
-	for _, returns := range []bool{true, false} {
+	for _, test := range []struct {
+		returns bool
+		tool    toolset.Tool
+	}{
+		{true, toolset.Tool{Timeout: time.Minute}}, {false, toolset.Tool{Timeout: time.Minute}},
+		{true, toolset.Tool{NonBlocking: true}},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, _ := newRunner(t)
 			hold := make(chan struct{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			tool := newTool(t, toolset.Tool{Timeout: time.Minute},
+			tool := newTool(t, test.tool,
 				func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-					if <-ctx.Done(); !returns {
+					if <-ctx.Done(); !test.returns {
 						<-hold
 					}
 					return toolset.Done(ctx.Err())
@@ -394,7 +403,7 @@ func TestEndOfTheCredentialIsNoTimeout(t *testing.T) {
 				mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 			if text(res) != "!the credential expired during the call" ||
 				report.Failure != audit.Errored || err != nil {
-				t.Errorf("returns %t: %q %+v %v", returns, text(res), report, err)
+				t.Errorf("returns %t: %q %+v %v", test.returns, text(res), report, err)
 			}
 			close(hold)
 			synctest.Wait()

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Tool is one tool of a server. Its Call and its Timeout are set.
+// Tool is one tool of a server. Its Call is set, and its Timeout unless NonBlocking is.
 type Tool struct {
 	toolset.Tool
 	Public  *mcp.Tool // as lists show it; shared, and never written to
@@ -74,7 +74,9 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	errs := []error{
 		checkName(t.Name),
 		errorIf(built.Call == nil, "it has no handler: run go generate"),
-		setTimeout(&built.Timeout)}
+		setTimeout(&built.Timeout, t.NonBlocking),
+		onlyComputes(t.NonBlocking, map[string]bool{"Allow": len(t.Allow) > 0,
+			"Elicits": t.Elicits, "Isolate": t.Isolate != "", "SDK": t.SDK, "Task": t.Task != ""})}
 	for _, alias := range t.Aliases {
 		if err := checkName(alias); err != nil {
 			errs = append(errs, fmt.Errorf("alias %q: %w", alias, err))
@@ -127,8 +129,22 @@ func checkName(name string) error {
 		"not a tool name: use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen")
 }
 
-// setTimeout replaces a time limit of 0 by the default.
-func setTimeout(limit *time.Duration) error {
+// onlyComputes refuses a handler with NonBlocking whose call needs a worker: with one of the other
+// fields, by their names, it may wait.
+func onlyComputes(nonBlocking bool, waits map[string]bool) (err error) {
+	for _, field := range slices.Sorted(maps.Keys(waits)) {
+		err = errors.Join(err, errorIf(nonBlocking && waits[field],
+			"it has NonBlocking and %s, and a call with %[1]s may wait: remove one of the two", field))
+	}
+	return err
+}
+
+// setTimeout replaces a time limit of 0 by the default. A handler that only computes has none.
+func setTimeout(limit *time.Duration, nonBlocking bool) error {
+	if nonBlocking {
+		return errorIf(*limit != 0, "it has NonBlocking and the timeout %s: remove one of the two",
+			*limit)
+	}
 	*limit = cmp.Or(*limit, DefaultTimeout)
 	return errorIf(*limit < 0, "its timeout is %s: use a positive one, or 0 for %s",
 		*limit, DefaultTimeout)

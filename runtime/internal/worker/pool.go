@@ -1,8 +1,9 @@
 // Package worker runs foreign code (handlers, audit sinks, middleware, identity sources, host
 // adapters, readiness checks) under a deadline and contains its panics.
 //
-// [Run] is the only supervised call of the kernel. It returns when the code has returned, or at
-// the latest a grace period after its deadline. Code that does not return keeps its goroutine.
+// [Run] is the supervised call of the kernel. It returns when the code has returned, or at the
+// latest a grace period after its deadline. Code that does not return keeps its goroutine.
+// [Inline] is for code whose author promises that it only computes: it waits for the code's end.
 package worker
 
 import (
@@ -25,7 +26,8 @@ const (
 // Pool keeps goroutines for reuse: a fresh goroutine has to grow its stack in every call. Jobs
 // never queue; without an idle worker there is a new one. It is safe for concurrent use.
 type Pool struct {
-	limits sync.Map // of *Deadlines, by their duration
+	limits     sync.Map   // of *Deadlines, by their duration
+	coroutines coroutines // of Inline
 
 	mu     sync.Mutex
 	idle   []*worker // the one that waits the longest first
@@ -42,12 +44,15 @@ type worker struct {
 // NewPool returns a pool without workers.
 func NewPool() *Pool { return &Pool{} }
 
-// Close ends all workers, busy ones as soon as their job is done.
+// Close ends all workers and coroutines, busy ones as soon as their job is done.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = true
-	p.dismiss(len(p.idle))
+	if !p.closed {
+		p.closed = true
+		p.dismiss(len(p.idle))
+		p.coroutines.close()
+	}
 }
 
 // deadlines returns the deadlines of jobs that may take so long.
@@ -59,11 +64,16 @@ func (p *Pool) deadlines(after time.Duration) *Deadlines {
 	return found.(*Deadlines)
 }
 
-// job is the work of one worker.
-type job interface {
-	// labels returns the context whose profiler labels the worker has during the job.
+// foreign is a call of foreign code.
+type foreign interface {
+	// labels returns the context whose profiler labels the goroutine has during the call.
 	labels() context.Context
 	run()
+}
+
+// job is the work of one worker.
+type job interface {
+	foreign
 	// ended is called after run has returned, panicked or ended its goroutine. It reports
 	// whether a caller waits. Without one the worker leaves.
 	ended(crash *Crash) bool
@@ -149,7 +159,7 @@ func do(j job) (more bool) {
 }
 
 // recovered runs a job and describes its panic, nil without one.
-func recovered(j job) (c *Crash) {
+func recovered(j foreign) (c *Crash) {
 	defer func() {
 		if p := recover(); p != nil {
 			c = &Crash{Panicked: true, Value: fmt.Sprint(p), Stack: string(debug.Stack())}

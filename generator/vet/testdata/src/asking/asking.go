@@ -42,6 +42,15 @@ func Apart(ctx context.Context) error {
 	return err
 }
 
+// Quick only computes.
+//
+//mcp:tool
+//mcp:limit nonblocking
+func Quick(ctx context.Context) error {
+	_, err := runtime.Roots(ctx) // want `MCP051: .* remove the call, or remove nonblocking and write`
+	return err
+}
+
 //mcp:tool elicits
 func Declared(ctx context.Context) error {
 	_, err := runtime.Roots(ctx)
