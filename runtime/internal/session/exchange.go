@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/upstream"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // Exchange is one message of a client and the way of its answer. The transport sets the exported
@@ -35,10 +36,10 @@ type Exchange struct {
 	// CloseStream ends the stream of the response, which the client resumes; nil if it cannot.
 	CloseStream func(mcp.CloseSSEStreamArgs)
 
-	msg       guard.Message      // to which Message points
-	key       string             // of the id; empty for a notification
-	cancel    context.CancelFunc // ends the message
-	cancelled bool               // by the client; guarded by InFlight
+	msg       guard.Message  // to which Message points
+	key       string         // of the id; empty for a notification
+	ctx       worker.Context // of the message
+	cancelled bool           // by the client; guarded by InFlight
 
 	mu     sync.Mutex
 	use    Use           // of the session
@@ -65,25 +66,25 @@ var (
 // Begin notes the message as in flight until [Exchange.Finish], and returns its context. Its errors
 // are [ErrInFlight] and [ErrEnds].
 func (x *Exchange) Begin(ctx context.Context, id wire.ID) (context.Context, error) {
-	ctx, x.cancel = context.WithCancel(ctx)
+	x.ctx.Parent = ctx
 	x.key = id.Key
 	if x.Table != nil {
 		x.use = x.Table.Use(x.Session)
 	}
 	if x.InFlight == nil {
-		return ctx, nil
+		return &x.ctx, nil
 	}
 	err := x.InFlight.begin(x)
 	if err != nil {
-		x.cancel()
+		x.ctx.End()
 	}
-	return ctx, err
+	return &x.ctx, err
 }
 
 // Finish ends the message, before its response leaves: then the client may use the id again, and
 // the session may end as idle. It reports whether the client has cancelled the message.
 func (x *Exchange) Finish() (cancelled bool) {
-	defer x.cancel()
+	defer x.ctx.End()
 	if x.Table != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()

@@ -143,7 +143,7 @@ func (s *Session) End() {
 	}
 	s.ended = true
 	for _, x := range s.calls {
-		x.cancel()
+		x.ctx.End()
 	}
 	functions, up := s.onEnd, s.upstream
 	s.onEnd = nil
@@ -219,7 +219,7 @@ func (s *Session) Cancel(id wire.ID) {
 	defer s.mu.Unlock()
 	if x := s.calls[id.Key]; x != nil {
 		x.cancelled = true
-		x.cancel()
+		x.ctx.End()
 	}
 }
 

@@ -161,11 +161,16 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case m.id.Type() == "null":
 		return Checked{}, NotRequest("the id of a request is null: send a string or a number")
 	}
-	c := Checked{Method: string(m.method.Text()), ID: id}
-	if c.Method == "" {
+	method := m.method.Text()
+	if len(method) == 0 {
 		return Checked{}, NotRequest("the method is empty").of(id)
 	}
-	known := paramsShapes()[c.Method]
+	known, c := paramsShapes()[string(method)], Checked{ID: id}
+	if known != nil {
+		c.Method = known.method
+	} else {
+		c.Method = string(method)
+	}
 	isKnown := known != nil || IsTaskMethod(c.Method)
 	notifies := strings.HasPrefix(c.Method, "notifications/")
 	switch {
@@ -176,17 +181,25 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case !isKnown:
 		c.Method = mask.Text(c.Method)
 	}
-	meta := m.params.Member("_meta")
+	var meta, responses decode.Value
+	for name, value := range m.params.Members() {
+		switch string(name) {
+		case "_meta":
+			meta = value
+		case "inputResponses":
+			responses = value
+		}
+	}
 	if len(meta) > maxMeta {
 		return Checked{}, NotRequest(
 			fmt.Sprintf("params._meta is larger than %d bytes", maxMeta)).of(id)
 	}
 	var problems []decode.Problem
 	if isKnown {
-		problems = tooManyResponses(m.params)
+		problems = tooManyResponses(responses)
 	}
 	if known != nil && len(m.params) > 0 && len(problems) == 0 {
-		problems = slices.DeleteFunc(known.Check(m.params), func(p decode.Problem) bool {
+		problems = slices.DeleteFunc(known.shape.Check(m.params), func(p decode.Problem) bool {
 			return p.Pointer == "/inputResponses" // which are decoded one by one
 		})
 	} else if known == nil && meta.Type() == "object" && len(anyShape.Check(meta)) > 0 {

@@ -53,9 +53,10 @@ func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) 
 		if c.Meta, fits = objectOf(meta); !fits {
 			return []decode.Problem{{Pointer: "/_meta", Message: "has a number that is too large"}}
 		}
+		var version any
+		version, c.Versioned = c.Meta[mcp.MetaKeyProtocolVersion]
+		c.Version, _ = version.(string)
 	}
-	version := meta.Member(mcp.MetaKeyProtocolVersion)
-	c.Version, c.Versioned = string(version.Text()), version != nil
 	if request.IsStateless(c.Version) {
 		problems = clientProblems(meta)
 	}
@@ -274,9 +275,9 @@ func (c *Checked) inputs(responses *mcp.InputResponseMap, state *string,
 // each takes many times longer than its bytes do elsewhere.
 const maxResponses = 256
 
-func tooManyResponses(params decode.Value) []decode.Problem {
+func tooManyResponses(responses decode.Value) []decode.Problem {
 	n := 0
-	for range params.Member("inputResponses").Members() {
+	for range responses.Members() {
 		if n++; n > maxResponses {
 			return []decode.Problem{{Pointer: "/inputResponses",
 				Message: fmt.Sprintf("has more than %d responses", maxResponses)}}
@@ -322,25 +323,31 @@ func textsOf(object decode.Value) map[string]string {
 
 // CheckParams refuses params that go-sdk could not decode. params is JSON that was scanned.
 func CheckParams(method string, params []byte) *MessageError {
-	if problems := paramsShapes()[method].Check(params); len(problems) > 0 {
+	if problems := paramsShapes()[method].shape.Check(params); len(problems) > 0 {
 		return paramsError(problems)
 	}
 	return nil
 }
 
 // paramsShapes are read from the types, so that they follow go-sdk.
-var paramsShapes = sync.OnceValue(func() map[string]*decode.GoType {
+var paramsShapes = sync.OnceValue(func() map[string]*knownMethod {
 	refused := map[reflect.Type]string{
 		reflect.TypeFor[mcp.CompleteReference](): `is not a reference: ` +
 			`{"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}`,
 		reflect.TypeFor[mcp.InputResponseMap](): "is not an object of responses to input requests",
 	}
-	shapes := map[string]*decode.GoType{}
+	shapes := map[string]*knownMethod{}
 	for method, t := range ParamsTypes() {
-		shapes[method] = decode.GoTypeOf(t, refused)
+		shapes[method] = &knownMethod{method, decode.GoTypeOf(t, refused)}
 	}
 	return shapes
 })
+
+// knownMethod is a method whose params have a type of go-sdk's.
+type knownMethod struct {
+	method string
+	shape  *decode.GoType
+}
 
 var (
 	capabilitiesShape   = decode.GoTypeOf(reflect.TypeFor[mcp.ClientCapabilities](), nil)

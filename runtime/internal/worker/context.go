@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// limited is the context of a job: that of its caller, until the time limit or the end of the job.
-// Few jobs read its channel. Its timer, and its place below the parent, are made when one does.
-type limited struct {
-	parent   context.Context
-	deadline time.Time // zero for none
+// Context is the context of a message or a job: that of its parent, until its deadline or End. Few
+// read the channel of such a context. Its timer, and its place below the parent, are made when one
+// does. It is a part of what it belongs to. The fields that are exported are set before its first
+// use.
+type Context struct {
+	Parent context.Context
+	At     time.Time // the deadline; zero for none
 
 	mu    sync.Mutex
 	err   error // set by end
@@ -24,16 +26,16 @@ type cancellable struct {
 }
 
 // Deadline implements [context.Context].
-func (c *limited) Deadline() (time.Time, bool) {
-	at, ok := c.parent.Deadline()
-	if c.deadline.IsZero() || ok && at.Before(c.deadline) {
+func (c *Context) Deadline() (time.Time, bool) {
+	at, ok := c.Parent.Deadline()
+	if c.At.IsZero() || ok && at.Before(c.At) {
 		return at, ok
 	}
-	return c.deadline, true
+	return c.At, true
 }
 
 // Done implements [context.Context].
-func (c *limited) Done() <-chan struct{} {
+func (c *Context) Done() <-chan struct{} {
 	if inner := c.inner.Load(); inner != nil {
 		return inner.Done()
 	}
@@ -42,10 +44,10 @@ func (c *limited) Done() <-chan struct{} {
 	inner := c.inner.Load()
 	if inner == nil {
 		inner = &cancellable{}
-		if c.deadline.IsZero() {
-			inner.Context, inner.cancel = context.WithCancel(c.parent)
+		if c.At.IsZero() {
+			inner.Context, inner.cancel = context.WithCancel(c.Parent)
 		} else {
-			inner.Context, inner.cancel = context.WithDeadline(c.parent, c.deadline)
+			inner.Context, inner.cancel = context.WithDeadline(c.Parent, c.At)
 		}
 		if c.err != nil {
 			inner.cancel()
@@ -56,37 +58,37 @@ func (c *limited) Done() <-chan struct{} {
 }
 
 // Err implements [context.Context].
-func (c *limited) Err() error {
+func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended()
 }
 
 // ended returns why the context has ended. c.mu is held.
-func (c *limited) ended() error {
+func (c *Context) ended() error {
 	if c.err != nil {
 		return c.err
 	}
 	if inner := c.inner.Load(); inner != nil {
 		return inner.Err()
 	}
-	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+	if !c.At.IsZero() && !time.Now().Before(c.At) {
 		return context.DeadlineExceeded
 	}
-	return c.parent.Err()
+	return c.Parent.Err()
 }
 
 // Value implements [context.Context]. Package context finds the inner context by a key of its own,
 // once it has called Done.
-func (c *limited) Value(key any) any {
+func (c *Context) Value(key any) any {
 	if inner := c.inner.Load(); inner != nil {
 		return inner.Value(key)
 	}
-	return c.parent.Value(key)
+	return c.Parent.Value(key)
 }
 
-// end ends the context.
-func (c *limited) end() {
+// End ends the context.
+func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err = c.ended(); c.err == nil {

@@ -73,12 +73,12 @@ func (o Outcome[T]) Err() error {
 func Run[T any](p *Pool, j Job[T]) Outcome[T] {
 	r := &run[T]{Job: j, ctx: j.Context, wake: make(chan struct{}, 2)}
 	if j.Timeout > 0 || j.Stop != nil {
-		r.own.parent, r.ctx = j.Context, &r.own
-		defer r.own.end()
+		r.own.Parent, r.ctx = j.Context, &r.own
+		defer r.own.End()
 	}
 	if j.Timeout > 0 {
 		now, limits := time.Now(), p.deadlines(j.Timeout)
-		r.own.deadline = now.Add(j.Timeout)
+		r.own.At = now.Add(j.Timeout)
 		limits.Begin(&r.limit, r, now)
 		defer limits.End(&r.limit)
 	}
@@ -87,7 +87,7 @@ func Run[T any](p *Pool, j Job[T]) Outcome[T] {
 	case <-r.wake:
 	case <-j.Context.Done():
 	case <-j.Stop:
-		r.own.end()
+		r.own.End()
 	}
 	if r.state.Load() == running && j.Grace > 0 {
 		grace := time.NewTimer(j.Grace)
@@ -110,7 +110,7 @@ func Run[T any](p *Pool, j Job[T]) Outcome[T] {
 type run[T any] struct {
 	Job[T]
 	ctx   context.Context
-	own   limited // is ctx, for a job with a time limit or a stop
+	own   Context // is ctx, for a job with a time limit or a stop
 	limit Deadline
 	state atomic.Int32
 	wake  chan struct{} // gets an item at the time limit, and one when the job has ended
@@ -152,7 +152,7 @@ func (r *run[T]) outcome() Outcome[T] {
 	}
 	r.value = *new(T) // what keeps the context does not keep it
 	// Do may have compared the time itself and be ahead of the context's timer.
-	if at := r.own.deadline; o.Ended == nil && !at.IsZero() && !time.Now().Before(at) {
+	if at := r.own.At; o.Ended == nil && !at.IsZero() && !time.Now().Before(at) {
 		o.Ended = context.DeadlineExceeded
 	}
 	return o
