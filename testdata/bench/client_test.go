@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -36,7 +35,7 @@ type client struct {
 	calls   int
 }
 
-// dial connects a client to a server on two pipes of the operating system, and initializes.
+// dial connects a client to a server in this process, on two pipes of the operating system.
 func dial(t testing.TB, serve func(context.Context, io.ReadCloser, io.WriteCloser) error) *client {
 	t.Helper()
 	fromClient, toServer, err := os.Pipe()
@@ -61,22 +60,17 @@ func dial(t testing.TB, serve func(context.Context, io.ReadCloser, io.WriteClose
 		_ = fromClient.Close()
 		_ = toClient.Close()
 	})
-	c := &client{out: toServer, in: bufio.NewReaderSize(fromServer, 4<<20), version: sessions}
-	c.initialize(t)
-	return c
+	return overPipes(t, fromServer, toServer, sessions)
 }
 
-// listen serves a handler over loopback TCP and returns its host and port.
-func listen(t testing.TB, handler http.Handler) (host string) {
+// overPipes returns a client on stdio, which initializes if the version has sessions.
+func overPipes(t testing.TB, in io.Reader, out io.Writer, version string) *client {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	c := &client{out: out, in: bufio.NewReaderSize(in, 4<<20), version: version}
+	if version == sessions {
+		c.initialize(t)
 	}
-	server := &http.Server{Handler: handler}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return l.Addr().String()
+	return c
 }
 
 // connect opens a connection to a listening server, and a session if the version has sessions.

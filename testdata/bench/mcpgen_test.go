@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,7 +21,7 @@ var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Logger:   slog.New(slog.DiscardHandler), MaxUserSessions: 1000,
+		Logger:   slog.New(slog.DiscardHandler), MaxSessions: 5000, MaxUserSessions: 5000,
 	}
 }
 
@@ -68,13 +67,12 @@ func serverPeer(name string, fresh func() (*runtime.Server, error)) peer {
 			defer server.Shutdown(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is under way
 			return server.RunIO(ctx, in, out, member)
 		},
-		web: func(t testing.TB, _ string) http.Handler {
+		web: func(string) (http.Handler, error) {
 			server, err := fresh()
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
-			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
-			return server.Handler()
+			return server.Handler(), nil
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -23,7 +22,7 @@ func mcpgoPeer(name string, fresh func() *server.MCPServer) peer {
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 			return server.NewStdioServer(fresh()).Listen(withRole(ctx, "Member"), in, out)
 		},
-		web: func(testing.TB, string) http.Handler {
+		web: func(string) (http.Handler, error) {
 			mux := http.NewServeMux()
 			mux.Handle("/mcp", server.NewStreamableHTTPServer(fresh(),
 				server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
@@ -32,7 +31,7 @@ func mcpgoPeer(name string, fresh func() *server.MCPServer) peer {
 					}
 					return ctx
 				})))
-			return mux
+			return mux, nil
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
@@ -19,7 +20,22 @@ type peer struct {
 	// serve answers one message a line until the input ends.
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
 	// web answers over HTTP at /mcp, in the given protocol version.
-	web func(t testing.TB, version string) http.Handler
+	web func(version string) (http.Handler, error)
+}
+
+// peersOf are the peers with so many tools, or with the package freight. The first one is mcpgen.
+// The peer nonblocking belongs to those of freight.
+func peersOf(tools int) []peer {
+	if tools > 0 {
+		return manyPeers(tools)
+	}
+	return []peer{
+		mcpgenPeer(freight.Toolset), sdkPeer("raw", bookRaw), sdkPeer("generic", bookGeneric),
+		mcpgoPeer("mcp-go", bookMCPGo), serverPeer("adopted", adopted),
+		serverPeer("shape", func() (*runtime.Server, error) {
+			return runtime.New(options(), shapeToolset())
+		}),
+	}
 }
 
 const (
@@ -35,7 +51,7 @@ var callParams = json.RawMessage(`{"name":"` + toolName + `","arguments":` + str
 var wrongParams = json.RawMessage(`{"name":"` + toolName + `","arguments":{"parcel":"x","depot":5000,"weight":-1,"speed":"idle","labels":["a","a"]}}`)
 
 // checkResponse fails where bytes are not the response to a call that went well.
-func checkResponse(t testing.TB, _ peer, body []byte) {
+func checkResponse(t testing.TB, body []byte) {
 	t.Helper()
 	if !bytes.Contains(body, []byte(`"number":"R-ABC-123456"`)) || !bytes.Contains(body, []byte(`"structuredContent"`)) {
 		t.Fatalf("not the answer: %s", body)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"testing"
 	"time"
 	"unicode/utf8"
 
@@ -135,13 +134,13 @@ func sdkPeer(name string, fresh func() *mcp.Server) peer {
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 			return fresh().Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 		},
-		web: func(_ testing.TB, version string) http.Handler {
+		web: func(version string) (http.Handler, error) {
 			server := fresh()
 			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 				&mcp.StreamableHTTPOptions{Stateless: version == stateless})
 			mux := http.NewServeMux()
 			mux.Handle("/mcp", auth.RequireBearerToken(verify, nil)(handler))
-			return mux
+			return mux, nil
 		},
 	}
 }

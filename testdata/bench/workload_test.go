@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,56 +17,75 @@ import (
 type workload struct {
 	method string
 	params json.RawMessage
-	peers  []peer // mcpgen is the first
-	check  func(t testing.TB, p peer, answer []byte)
+	tools  int // of Job
+	peers  []string
+	check  func(t testing.TB, answer []byte)
 }
 
-// test checks the answer of every peer on every transport.
-func (w workload) test(t *testing.T) {
-	for _, p := range w.peers {
-		t.Run(p.name, func(t *testing.T) {
-			w.check(t, p, dial(t, p.serve).call(t, w.method, w.params))
-			for _, version := range []string{sessions, stateless} {
-				w.check(t, p, connect(t, listen(t, p.web(t, version)), version).call(t, w.method, w.params))
-			}
-		})
+// doors are the transports and versions.
+var doors = []Job{
+	{Through: "http", Version: sessions}, {Through: "http", Version: stateless},
+	{Through: "stdio", Version: sessions}, {Through: "stdio", Version: stateless},
+}
+
+// job is the job of a peer. The peer bare gets the answer of mcpgen.
+func (w workload) job(t testing.TB, door Job, peer string) Job {
+	door.Peer, door.Tools = peer, w.tools
+	if peer == bare {
+		mcpgen := serving(t, w.job(t, door, "mcpgen"))
+		door.Answer = bytes.Clone(mcpgen.connect(t).call(t, w.method, w.params))
 	}
+	return door
 }
 
-// benchmark measures every peer on stdio and over HTTP: one request at a time,
-// and 64 in parallel, which are in flight on the one connection of stdio, and of 64 clients over
-// HTTP. The time is per request, so that in parallel its inverse is the throughput. If b.N is below
-// 64, only b.N requests are in flight, which favors slow peers.
-func (w workload) benchmark(b *testing.B) {
-	for _, parallel := range []int{1, 64} {
-		for _, p := range w.peers {
-			b.Run(fmt.Sprintf("through=stdio/parallel=%d/peer=%s", parallel, p.name), func(b *testing.B) {
-				w.measure(b, p, parallel, dial(b, p.serve))
+// test checks the answer of every peer through every door.
+func (w workload) test(t *testing.T) {
+	for _, door := range doors {
+		for _, peer := range append(w.peers, bare) {
+			t.Run(door.Through+"/"+door.Version+"/"+peer, func(t *testing.T) {
+				t.Parallel()
+				c := serving(t, w.job(t, door, peer)).connect(t)
+				for range 2 {
+					w.check(t, c.call(t, w.method, w.params))
+				}
 			})
 		}
 	}
-	for _, version := range []string{sessions, stateless} {
-		for _, parallel := range []int{1, 64} {
-			row := fmt.Sprintf("through=http/version=%s/parallel=%d/peer=", version, parallel)
-			for _, p := range append([]peer{w.bare()}, w.peers...) {
-				b.Run(row+p.name, func(b *testing.B) {
-					host := listen(b, p.web(b, version))
-					clients := make([]*client, parallel)
-					for i := range clients {
-						clients[i] = connect(b, host, version)
+}
+
+// benchmark measures every peer through every door: one request at a time, and 64 in parallel,
+// which are in flight on the one connection of stdio, and of 64 clients over HTTP. The time is per
+// request, so that in parallel its inverse is the throughput. If b.N is below 64, only b.N requests
+// are in flight, which favors slow peers.
+func (w workload) benchmark(b *testing.B) {
+	for _, door := range doors {
+		for _, peer := range append([]string{bare}, w.peers...) {
+			row := fmt.Sprintf("through=%s/version=%s/peer=%s", door.Through, door.Version, peer)
+			b.Run(row, func(b *testing.B) {
+				p := serving(b, w.job(b, door, peer))
+				first := p.connect(b)
+				for _, parallel := range []int{1, 64} {
+					clients, inFlight := []*client{first}, parallel
+					if door.Through == "http" {
+						inFlight = 1
+						for len(clients) < parallel {
+							clients = append(clients, p.connect(b))
+						}
 					}
-					w.measure(b, p, 1, clients...)
-				})
-			}
+					b.Run(fmt.Sprint("clients=", parallel), func(b *testing.B) {
+						w.measure(b, p, inFlight, clients...)
+					})
+				}
+			})
 		}
 	}
 }
 
 // measure sends b.N requests, with so many in flight on each client. The first answer is checked in
 // full, and the others by id and length.
-func (w workload) measure(b *testing.B, p peer, inFlight int, clients ...*client) {
+func (w workload) measure(b *testing.B, p *process, inFlight int, clients ...*client) {
 	first := clients[0].call(b, w.method, w.params)
-	w.check(b, p, first)
+	w.check(b, first)
 	size := len(first)
 	requests := make([][]*prepared, len(clients))
 	for i, c := range clients {
@@ -75,49 +96,80 @@ func (w workload) measure(b *testing.B, p peer, inFlight int, clients ...*client
 	}
 	var left atomic.Int64
 	left.Store(int64(b.N))
-	var all sync.WaitGroup
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i, c := range clients {
-		all.Go(func() {
-			if err := c.repeat(requests[i], &left, size); err != nil {
-				b.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	b.StopTimer()
+	p.measured(b, func() {
+		var all sync.WaitGroup
+		for i, c := range clients {
+			all.Go(func() {
+				if err := c.repeat(requests[i], &left, size); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
 }
 
-// bare is a net/http handler that parses the same JSON and writes the bytes of mcpgen's answer. It
-// is the floor of the other HTTP rows: net/http itself, and the client.
-func (w workload) bare() peer {
-	return peer{name: "bare", web: func(t testing.TB, version string) http.Handler {
-		mcpgen := connect(t, listen(t, w.peers[0].web(t, version)), version)
-		answer := bytes.Clone(mcpgen.call(t, w.method, w.params))
-		before, after, _ := bytes.Cut(answer, fmt.Appendf(nil, "%d", idOf(answer)))
-		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			var m struct {
-				JSONRPC string          `json:"jsonrpc"`
-				ID      json.RawMessage `json:"id"`
-				Method  string          `json:"method"`
-				Params  struct {
-					Name      string          `json:"name"`
-					Arguments json.RawMessage `json:"arguments"`
-				} `json:"params"`
+const bare = "bare"
+
+// barePeer parses the same JSON and writes the bytes of mcpgen's answer. It is the floor of the
+// other rows: net/http or the pipes. It initializes no session: its answer is the only one.
+func barePeer(answer []byte) peer {
+	before, after, _ := bytes.Cut(answer, fmt.Appendf(nil, "%d", idOf(answer)))
+	// reply writes the answer, if the message is a request. The client notices a missing part.
+	reply := func(message []byte, out io.Writer) error {
+		var m struct {
+			JSONRPC string          `json:"jsonrpc"`
+			ID      json.RawMessage `json:"id"`
+			Method  string          `json:"method"`
+			Params  struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"params"`
+		}
+		if err := json.Unmarshal(message, &m); err != nil || m.ID == nil {
+			return err
+		}
+		for _, part := range [][]byte{before, m.ID, after} {
+			if _, err := out.Write(part); err != nil {
+				return err
 			}
-			if err == nil {
-				err = json.Unmarshal(body, &m)
+		}
+		return nil
+	}
+	return peer{
+		name: bare,
+		serve: func(_ context.Context, in io.ReadCloser, out io.WriteCloser) error {
+			lines, answers := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+			for {
+				line, err := lines.ReadSlice('\n')
+				if err == nil {
+					err = reply(line, answers)
+				}
+				if err == nil {
+					err = answers.Flush()
+				}
+				if err != nil {
+					return err
+				}
 			}
-			if err != nil {
-				http.Error(rw, err.Error(), http.StatusBadRequest)
-				return
-			}
-			rw.Header().Set("Content-Type", "application/json")
-			for _, part := range [][]byte{before, m.ID, after} {
-				_, _ = rw.Write(part) // the client notices a missing part
-			}
-		})
-	}}
+		},
+		web: func(string) (http.Handler, error) {
+			return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				rw.Header().Set("Content-Type", "application/json")
+				if err == nil && len(body) > 0 {
+					err = reply(body, rw)
+				}
+				if err != nil {
+					http.Error(rw, err.Error(), http.StatusBadRequest)
+				}
+			}), nil
+		},
+	}
+}
+
+// BenchmarkProcess measures servers in processes of their own, and reports what these use.
+func BenchmarkProcess(b *testing.B) {
+	b.Run("of=call", calls().benchmark)
+	b.Run("of=list", lists().benchmark)
 }

@@ -31,20 +31,21 @@ func main() {
 	count := flag.Int("count", 5, "runs of each")
 	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
 	keep := flag.String("o", "bench.out", "`file` for the raw lines, which benchstat reads")
+	profile := flag.String("profile", "", "`directory` for CPU and allocation profiles of the server processes")
 	from := flag.String("from", "", "measure nothing and read this `file` of raw lines")
 	markdown := flag.Bool("markdown", false, "print the tables as Markdown")
 	page := flag.String("page", "", "write the tables into this `file`, between its markers")
 	flag.Parse()
-	if err := run(*pattern, *count, *duration, *keep, *from, *markdown, *page, os.Stdout); err != nil {
+	if err := run(*pattern, *count, *duration, *keep, *profile, *from, *markdown, *page, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func run(pattern string, count int, duration, keep, from string, markdown bool, page string,
+func run(pattern string, count int, duration, keep, profile, from string, markdown bool, page string,
 	out io.Writer) error {
 	if from == "" {
-		if err := measure(pattern, count, duration, keep); err != nil {
+		if err := measure(pattern, count, duration, keep, profile); err != nil {
 			return err
 		}
 		from = keep
@@ -75,7 +76,7 @@ func run(pattern string, count int, duration, keep, from string, markdown bool, 
 // measure runs the benchmarks and keeps what they print, below lines in the same format that say
 // what they do not. All of them run once, and then all of them again: what slows the machine down
 // for a while then slows all peers down, and not one.
-func measure(pattern string, count int, duration, keep string) (err error) {
+func measure(pattern string, count int, duration, keep, profile string) (err error) {
 	file, err := os.Create(keep)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func measure(pattern string, count int, duration, keep string) (err error) {
 	}
 	for i := range count {
 		fmt.Fprintf(os.Stderr, "run %d of %d\n", i+1, count)
-		cmd := exec.Command(program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", duration, "-test.timeout", "30m")
+		cmd := exec.Command(program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", duration, "-test.timeout", "30m", "-profile", profile)
 		cmd.Stdout, cmd.Stderr = file, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("the benchmarks: %w; their output is in %s", err, keep)

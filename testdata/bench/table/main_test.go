@@ -77,7 +77,7 @@ func keep(t *testing.T, name, text string) (file string) {
 func TestMarkdownHasRatiosAndConditions(t *testing.T) {
 	from := keep(t, "bench.out", kept())
 	var out strings.Builder
-	if err := run("", 0, "", "", from, true, "", &out); err != nil {
+	if err := run("", 0, "", "", "", from, true, "", &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -97,7 +97,7 @@ func TestMarkdownIsWrittenBetweenTheMarkers(t *testing.T) {
 	from, page := keep(t, "bench.out", kept()),
 		keep(t, "performance.md", "# a\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nb\n")
 	for range 2 {
-		if err := run("", 0, "", "", from, false, page, nil); err != nil {
+		if err := run("", 0, "", "", "", from, false, page, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestPageGetsAllFiguresOrNone(t *testing.T) {
 		{"no markers", kept(), "# a\n", "has no lines"},
 	} {
 		page := keep(t, "performance.md", test.page)
-		err := run("", 0, "", "", keep(t, "bench.out", test.from), false, page, nil)
+		err := run("", 0, "", "", "", keep(t, "bench.out", test.from), false, page, nil)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
@@ -127,7 +127,7 @@ func TestPageGetsAllFiguresOrNone(t *testing.T) {
 			t.Errorf("%s: %q %v", test.name, got, err)
 		}
 	}
-	if err := run("", 0, "", "", filepath.Join(t.TempDir(), "none"), true, "", nil); err == nil {
+	if err := run("", 0, "", "", "", filepath.Join(t.TempDir(), "none"), true, "", nil); err == nil {
 		t.Error("a file that is missing was read")
 	}
 }
