@@ -94,7 +94,7 @@ func open(t testing.TB, host, version string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &client{out: conn, in: bufio.NewReaderSize(conn, 64<<10), host: host, version: version}
+	return &client{out: conn, in: bufio.NewReader(conn), host: host, version: version}
 }
 
 func (c *client) close() { _ = c.out.(io.Closer).Close() }

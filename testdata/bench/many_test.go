@@ -115,6 +115,7 @@ func manyPeers(tools int) []peer {
 func lists() workload {
 	return workload{
 		method: "tools/list", params: noParams, check: checkList, tools: many,
+		doors: []Job{{Through: "http", Version: sessions}, {Through: "stdio", Version: sessions}},
 		peers: []string{"mcpgen", "raw", "mcp-go"},
 	}
 }

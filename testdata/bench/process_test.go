@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +150,7 @@ type process struct {
 	job     Job
 	host    string // empty on stdio
 	stdio   pipes
+	end     func()
 }
 
 // launch starts a process, which does not serve yet.
@@ -182,12 +184,13 @@ func launch(t testing.TB) *process {
 	in.Close()
 	out.Close()
 	p := &process{control: rpc.NewClient(pipes{fromServer, toServer}), stdio: pipes{stdout, stdin}}
-	t.Cleanup(func() {
+	p.end = sync.OnceFunc(func() {
 		p.control.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(p.end)
 	return p
 }
 
