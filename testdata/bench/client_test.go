@@ -24,7 +24,7 @@ const (
 
 // client is the one client of all peers. It sends prepared bytes over a connection of its own, and
 // reads each answer into a buffer that it keeps. It does not allocate while it measures, so that
-// allocations and nearly all of the time are the server's.
+// nearly all of the time is the server's.
 type client struct {
 	out     io.Writer
 	in      *bufio.Reader

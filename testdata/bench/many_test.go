@@ -100,8 +100,8 @@ func manyMCPGo(tools int) *mcpgoserver.MCPServer {
 	return s
 }
 
-// manyPeers are the peers with so many tools, of which the caller may see half. All respond with the
-// same names: mcp-go by its tool filter, and go-sdk by a middleware, because it has no filter.
+// manyPeers are the peers with so many tools, of which the caller may see half. All respond with
+// the same names: mcp-go by its tool filter, and go-sdk by a middleware, because it has no filter.
 func manyPeers(tools int) []peer {
 	return []peer{
 		mcpgenPeer(func() toolset.Toolset { return manyToolset(tools) }),

@@ -95,12 +95,16 @@ func measure(pattern string, count int, duration, keep, profile string) (err err
 			return fmt.Errorf("the benchmarks: %w; their output is in %s", err, keep)
 		}
 	}
-	return nil
+	load, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(load)); err == nil && len(fields) > 2 {
+		_, err = fmt.Fprintf(file, "load: %s\n", fields[2]) // of 15 minutes
+	}
+	return err
 }
 
 // measurement is one file of raw lines.
 type measurement struct {
-	said  map[string]string // what lines "key: value" say: cpu, cores, goos, goarch, go, date
+	said  map[string]string // by the key of a line: cpu, cores, goos, goarch, go, date, runs, load
 	found results
 }
 
@@ -138,6 +142,7 @@ func (m measurement) conditions() string {
 	add("%s", "go")
 	add("%s", "date")
 	add("%s interleaved runs", "runs")
+	add("load average %s", "load")
 	return strings.Join(parts, ", ")
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const conditions = "runs: 3\ncores: 2\ngo: go1.26.8\ndate: 2026-01-02\n" +
+const conditions = "runs: 3\nload: 1.5\ncores: 2\ngo: go1.26.8\ndate: 2026-01-02\n" +
 	"goos: linux\ngoarch: amd64\ncpu: A Processor @ 2 GHz   \n"
 
 // kept is a file of raw lines that has every row of these blocks.
@@ -74,7 +74,7 @@ func TestTablesHaveMediansAndRanges(t *testing.T) {
 		"| start with 10,000 tools | 1.19 s |",
 		"| `subscriptions/listen` | | | | | 52 KB, 4 goroutines |\n",
 		"| whether a tool may be called, by role | 47 ns, 0 allocations | 0.50 × | | | | |\n",
-		"\nMeasured on A Processor @ 2 GHz, 2 cores, linux/amd64, go1.26.8, 2026-01-02, 3 interleaved runs.\n",
+		"\nMeasured on A Processor @ 2 GHz, 2 cores, linux/amd64, go1.26.8, 2026-01-02, 3 interleaved runs, load average 1.5.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
@@ -111,7 +111,7 @@ func TestPageGetsTheBlocksThatWereMeasured(t *testing.T) {
 			text, _, _ := strings.Cut(string(got), "<!-- /bench: "+blocks[i].name)
 			_, text, _ = strings.Cut(text, "<!-- bench: "+blocks[i].name+" -->\n")
 			if old := fmt.Sprintf("old %d\n", i+1); stays != (text == old) ||
-				!stays && (!strings.HasPrefix(text, "| ") || !strings.HasSuffix(text, " runs.\n")) {
+				!stays && (!strings.HasPrefix(text, "| ") || !strings.HasSuffix(text, " 1.5.\n")) {
 				t.Errorf("%s: %q", test.name, text)
 			}
 		}

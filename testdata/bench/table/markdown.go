@@ -90,7 +90,8 @@ var blocks = []block{
 		},
 		{
 			head: "CPU time of mcpgen by the kind of handler", units: []string{"cpu-ns/op"},
-			rows:    requests[:8],
+			rows: requests[:4],
+			// The peer nonblocking belongs before these.
 			columns: []name{mcpgen, {"shape", "in go-sdk's shape"}, adopt},
 		},
 	}},
@@ -229,7 +230,13 @@ var formats = map[string]func(float64) string{
 }
 
 func whole(unit string) func(float64) string {
-	return func(v float64) string { return fmt.Sprintf("%.0f %s", v, unit) }
+	return func(v float64) string {
+		n := fmt.Sprintf("%.0f", v)
+		if n == "1" {
+			return n + " " + strings.TrimSuffix(unit, "s")
+		}
+		return n + " " + unit
+	}
 }
 
 func kilobytes(v float64) string { return digits(v/1000) + " KB" }
