@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	pattern := flag.String("bench", ".", "benchmarks to run, as go test takes it")
+	pattern := flag.String("bench", "^Benchmark(Process|Catalog|Decide|Generate|Build)$", "benchmarks to run, as go test takes it")
 	count := flag.Int("count", 5, "runs of each")
 	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
 	keep := flag.String("o", "bench.out", "`file` for the raw lines, which benchstat reads")
@@ -75,6 +75,11 @@ func measure(pattern string, count int, duration, keep, profile string) (err err
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if _, err := fmt.Fprintf(file, "runs: %d\ncores: %d\ngo: %s\ndate: %s\n", count, runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)); err != nil {
 		return err
+	}
+	if profile != "" {
+		if err := os.MkdirAll(profile, 0o777); err != nil {
+			return err
+		}
 	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
