@@ -265,7 +265,7 @@ clients: ## run stock clients against the servers of examples, and write docs/re
 conformance: npm ## count the checks of the official conformance suite that servers of mcpgen pass
 	$(GO) test -count=1 -v -run 'Conformance|Adopted' ./examples/conformance
 
-bench: ## measure against other servers, in one run, and print the table of ratios
+bench: ## measure against other servers, in processes of their own, and print the tables (BENCHFLAGS)
 	cd testdata/bench && GOWORK=off $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
 benchscale: ## measure mcpgen on many packages, and what generated code costs (SCALEFLAGS)

@@ -8,8 +8,12 @@ import (
 // calls is one call of a tool with five constrained fields: decoded, validated, decided and
 // answered.
 func calls() workload {
-	w := workload{method: "tools/call", params: callParams, check: checkResponse}
-	for _, p := range peersOf(0) {
+	w := workload{method: "tools/call", params: callParams, check: checkResponse,
+		doors: []Job{
+			{Through: "http", Version: sessions}, {Through: "http", Version: stateless},
+			{Through: "stdio", Version: sessions}, {Through: "stdio", Version: stateless},
+		}}
+	for _, p := range callPeers() {
 		w.peers = append(w.peers, p.name)
 	}
 	return w

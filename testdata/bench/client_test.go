@@ -24,7 +24,7 @@ const (
 
 // client is the one client of all peers. It sends prepared bytes over a connection of its own, and
 // reads each answer into a buffer that it keeps. It does not allocate while it measures, so that
-// allocations and nearly all of the time are the server's.
+// nearly all of the time is the server's.
 type client struct {
 	out     io.Writer
 	in      *bufio.Reader
@@ -94,7 +94,7 @@ func open(t testing.TB, host, version string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &client{out: conn, in: bufio.NewReaderSize(conn, 64<<10), host: host, version: version}
+	return &client{out: conn, in: bufio.NewReader(conn), host: host, version: version}
 }
 
 func (c *client) close() { _ = c.out.(io.Closer).Close() }

@@ -100,8 +100,8 @@ func manyMCPGo(tools int) *mcpgoserver.MCPServer {
 	return s
 }
 
-// manyPeers are the peers with so many tools, of which the caller may see half. All respond with the
-// same names: mcp-go by its tool filter, and go-sdk by a middleware, because it has no filter.
+// manyPeers are the peers with so many tools, of which the caller may see half. All respond with
+// the same names: mcp-go by its tool filter, and go-sdk by a middleware, because it has no filter.
 func manyPeers(tools int) []peer {
 	return []peer{
 		mcpgenPeer(func() toolset.Toolset { return manyToolset(tools) }),
@@ -115,6 +115,7 @@ func manyPeers(tools int) []peer {
 func lists() workload {
 	return workload{
 		method: "tools/list", params: noParams, check: checkList, tools: many,
+		doors: []Job{{Through: "http", Version: sessions}, {Through: "stdio", Version: sessions}},
 		peers: []string{"mcpgen", "raw", "mcp-go"},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
@@ -29,6 +30,38 @@ func mcpgenPeer(tools func() toolset.Toolset) peer {
 	return serverPeer("mcpgen", func() (*runtime.Server, error) {
 		return runtime.New(options(), tools())
 	})
+}
+
+// changing is mcpgen with lists that can change, as those of the other peers can. Of its sessions
+// it keeps what they have listed.
+const changing = "mcpgen-changing"
+
+func changingServer() (*runtime.Server, error) {
+	o := options()
+	o.Catalogs = noCatalogs{}
+	return runtime.New(o, freight.Toolset())
+}
+
+type noCatalogs struct{}
+
+func (noCatalogs) Catalog(context.Context, access.Principal, catalog.Ref) (catalog.Found, error) {
+	return catalog.Found{}, catalog.ErrUnknown
+}
+
+func (noCatalogs) ToolsOff(context.Context) ([]string, error) { return nil, nil }
+
+func (noCatalogs) Changes(ctx context.Context) <-chan catalog.Change {
+	changes := make(chan catalog.Change, 1)
+	changes <- catalog.Change{Tools: true, Catalogs: true}
+	context.AfterFunc(ctx, func() { close(changes) })
+	return changes
+}
+
+// nonBlocking has the tool with //mcp:limit nonblocking.
+func nonBlocking() (*runtime.Server, error) {
+	g := freight.Toolset().Generated()
+	g.Tools[0].NonBlocking = true
+	return runtime.New(options(), toolset.NewToolset(g))
 }
 
 // adopted is bookRaw without its decision, behind the guard.

@@ -23,14 +23,20 @@ type peer struct {
 	web func(version string) (http.Handler, error)
 }
 
-// peersOf are the peers with so many tools, or with the package freight. The first one is mcpgen.
-// The peer nonblocking belongs to those of freight.
+// peersOf are the peers with so many tools, or with the package freight.
 func peersOf(tools int) []peer {
 	if tools > 0 {
 		return manyPeers(tools)
 	}
+	return append(callPeers(), serverPeer(changing, changingServer))
+}
+
+// callPeers are those that are measured with calls. The first one is mcpgen.
+func callPeers() []peer {
 	return []peer{
-		mcpgenPeer(freight.Toolset), sdkPeer("raw", bookRaw), sdkPeer("generic", bookGeneric),
+		mcpgenPeer(freight.Toolset),
+		serverPeer("nonblocking", nonBlocking),
+		sdkPeer("raw", bookRaw), sdkPeer("generic", bookGeneric),
 		mcpgoPeer("mcp-go", bookMCPGo), serverPeer("adopted", adopted),
 		serverPeer("shape", func() (*runtime.Server, error) {
 			return runtime.New(options(), shapeToolset())

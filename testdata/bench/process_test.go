@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -126,15 +127,17 @@ func (c *Control) Usage(collect bool, u *Usage) error {
 	return nil
 }
 
-// Profile starts a CPU profile. Without a name it ends the profile, and writes all allocations.
+// Profile starts a CPU profile in the file name.server.cpu.
 func (c *Control) Profile(name string, _ *struct{}) (err error) {
-	if name != "" {
-		c.name = filepath.Join(c.dir, name+".server")
-		if c.file, err = os.Create(c.name + ".cpu"); err != nil {
-			return err
-		}
-		return pprof.StartCPUProfile(c.file)
+	c.name = filepath.Join(c.dir, name+".server")
+	if c.file, err = os.Create(c.name + ".cpu"); err != nil {
+		return err
 	}
+	return pprof.StartCPUProfile(c.file)
+}
+
+// Profiled ends the profile, and writes all allocations to name.server.allocs.
+func (c *Control) Profiled(struct{}, *struct{}) error {
 	pprof.StopCPUProfile()
 	allocs, err := os.Create(c.name + ".allocs")
 	if err != nil {
@@ -149,6 +152,7 @@ type process struct {
 	job     Job
 	host    string // empty on stdio
 	stdio   pipes
+	end     func()
 }
 
 // launch starts a process, which does not serve yet.
@@ -182,12 +186,13 @@ func launch(t testing.TB) *process {
 	in.Close()
 	out.Close()
 	p := &process{control: rpc.NewClient(pipes{fromServer, toServer}), stdio: pipes{stdout, stdin}}
-	t.Cleanup(func() {
+	p.end = sync.OnceFunc(func() {
 		p.control.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(p.end)
 	return p
 }
 
@@ -232,7 +237,7 @@ func (p *process) measured(b *testing.B, operate func()) {
 	b.Helper()
 	if *profiles != "" {
 		p.do(b, "Profile", strings.ReplaceAll(b.Name(), "/", "."), new(struct{}))
-		defer p.do(b, "Profile", "", new(struct{}))
+		defer p.do(b, "Profiled", struct{}{}, new(struct{}))
 	}
 	before := p.usage(b, false)
 	b.ReportAllocs()
@@ -244,4 +249,38 @@ func (p *process) measured(b *testing.B, operate func()) {
 	per(float64(after.CPU-before.CPU), "cpu-ns/op")
 	per(float64(after.Objects-before.Objects), "allocs/op")
 	per(float64(after.Bytes-before.Bytes), "B/op")
+}
+
+// The figures are those of the server process: the work of this one is in none of them.
+func TestUsageAndProfilesAreOfTheServer(t *testing.T) {
+	benchtime := flag.Lookup("test.benchtime").Value
+	before, dir := benchtime.String(), *profiles
+	defer func() { *profiles = dir; _ = benchtime.Set(before) }()
+	*profiles = t.TempDir()
+	if err := benchtime.Set("100x"); err != nil {
+		t.Fatal(err)
+	}
+	var work []byte // of the client
+	r := testing.Benchmark(func(b *testing.B) {
+		p := serving(b, Job{Peer: "mcpgen", Through: "http", Version: sessions})
+		c := p.connect(b)
+		p.measured(b, func() {
+			for range b.N {
+				checkResponse(b, c.call(b, "tools/call", callParams))
+				work = append(work, make([]byte, 1<<20)...)[:0:0]
+			}
+		})
+		if u := p.usage(b, true); u.Resident < 1<<20 || u.Goroutines < 2 {
+			b.Errorf("%+v", u)
+		}
+	})
+	if r.N != 100 || r.Extra["cpu-ns/op"] < 1000 || r.Extra["allocs/op"] < 10 || r.Extra["B/op"] > 1<<20 {
+		t.Errorf("%+v", r)
+	}
+	for _, kind := range []string{"cpu", "allocs"} {
+		files, err := filepath.Glob(filepath.Join(*profiles, "*.server."+kind))
+		if err != nil || len(files) != 1 {
+			t.Errorf("%s: %q %v", kind, files, err)
+		}
+	}
 }

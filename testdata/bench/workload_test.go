@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,14 +19,9 @@ type workload struct {
 	method string
 	params json.RawMessage
 	tools  int // of Job
+	doors  []Job
 	peers  []string
 	check  func(t testing.TB, answer []byte)
-}
-
-// doors are the transports and versions.
-var doors = []Job{
-	{Through: "http", Version: sessions}, {Through: "http", Version: stateless},
-	{Through: "stdio", Version: sessions}, {Through: "stdio", Version: stateless},
 }
 
 // job is the job of a peer. The peer bare gets the answer of mcpgen.
@@ -40,7 +36,7 @@ func (w workload) job(t testing.TB, door Job, peer string) Job {
 
 // test checks the answer of every peer through every door.
 func (w workload) test(t *testing.T) {
-	for _, door := range doors {
+	for _, door := range w.doors {
 		for _, peer := range append(w.peers, bare) {
 			t.Run(door.Through+"/"+door.Version+"/"+peer, func(t *testing.T) {
 				t.Parallel()
@@ -58,8 +54,11 @@ func (w workload) test(t *testing.T) {
 // request, so that in parallel its inverse is the throughput. If b.N is below 64, only b.N requests
 // are in flight, which favors slow peers.
 func (w workload) benchmark(b *testing.B) {
-	for _, door := range doors {
+	for _, door := range w.doors {
 		for _, peer := range append([]string{bare}, w.peers...) {
+			if door.Through == "stdio" && slices.Contains([]string{"adopted", "shape"}, peer) {
+				continue // what they add is the same over HTTP
+			}
 			row := fmt.Sprintf("through=%s/version=%s/peer=%s", door.Through, door.Version, peer)
 			b.Run(row, func(b *testing.B) {
 				p := serving(b, w.job(b, door, peer))
@@ -172,4 +171,7 @@ func barePeer(answer []byte) peer {
 func BenchmarkProcess(b *testing.B) {
 	b.Run("of=call", calls().benchmark)
 	b.Run("of=list", lists().benchmark)
+	b.Run("of=handshake", benchmarkHandshake)
+	b.Run("of=idle", benchmarkIdle)
+	b.Run("of=start", benchmarkStart)
 }

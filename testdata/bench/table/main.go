@@ -1,15 +1,13 @@
-// Command table runs the benchmarks of the peers and prints how many times mcpgen's cost each
-// of the others has: medians over several runs, so that one busy moment does not count. The
-// raw lines are kept for benchstat, and for writing the tables of docs/explanation/performance.md:
+// Command table runs the benchmarks of the peers and prints tables of them: medians over several
+// runs, so that one busy moment does not count. The raw lines are kept for benchstat, and for
+// writing the tables of docs/explanation/performance.md:
 //
-//	table                                       measure, keep bench.out, print all of it
-//	table -from bench.out -markdown             print these tables from what was kept
-//	table -from bench.out -page PAGE            and write them into a page
+//	table                            measure, keep bench.out, print the tables of what was measured
+//	table -from bench.out -page PAGE write them from what was kept into a page
 package main
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,27 +20,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
 func main() {
-	pattern := flag.String("bench", ".", "benchmarks to run, as go test takes it")
+	pattern := flag.String("bench", "^Benchmark(Process|Catalog|Decide|Generate|Build)$", "benchmarks to run, as go test takes it")
 	count := flag.Int("count", 5, "runs of each")
 	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
 	keep := flag.String("o", "bench.out", "`file` for the raw lines, which benchstat reads")
 	profile := flag.String("profile", "", "`directory` for CPU and allocation profiles of the server processes")
 	from := flag.String("from", "", "measure nothing and read this `file` of raw lines")
-	markdown := flag.Bool("markdown", false, "print the tables as Markdown")
-	page := flag.String("page", "", "write the tables into this `file`, between its markers")
+	page := flag.String("page", "", "write the tables into this `file`, between the markers of each block that was measured")
 	flag.Parse()
-	if err := run(*pattern, *count, *duration, *keep, *profile, *from, *markdown, *page, os.Stdout); err != nil {
+	if err := run(*pattern, *count, *duration, *keep, *profile, *from, *page, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func run(pattern string, count int, duration, keep, profile, from string, markdown bool, page string,
+func run(pattern string, count int, duration, keep, profile, from, page string,
 	out io.Writer) error {
 	if from == "" {
 		if err := measure(pattern, count, duration, keep, profile); err != nil {
@@ -59,18 +55,13 @@ func run(pattern string, count int, duration, keep, profile, from string, markdo
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	switch {
-	case page != "":
-		if err := m.complete(); err != nil {
-			return fmt.Errorf("%s: %w", from, err)
-		}
-		return write(page, m.markdown())
-	case markdown:
-		_, err := io.WriteString(out, m.markdown())
-		return err
+	if page != "" {
+		return m.write(page)
 	}
-	fmt.Fprintf(out, "%s\n\n", m.conditions())
-	return m.found.print(out)
+	for _, block := range blocks {
+		_, err = io.WriteString(out, m.markdown(block))
+	}
+	return err
 }
 
 // measure runs the benchmarks and keeps what they print, below lines in the same format that say
@@ -82,8 +73,13 @@ func measure(pattern string, count int, duration, keep, profile string) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := fmt.Fprintf(file, "cores: %d\ngo: %s\ndate: %s\n", runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)); err != nil {
+	if _, err := fmt.Fprintf(file, "runs: %d\ncores: %d\ngo: %s\ndate: %s\n", count, runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)); err != nil {
 		return err
+	}
+	if profile != "" {
+		if err := os.MkdirAll(profile, 0o777); err != nil {
+			return err
+		}
 	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -104,12 +100,16 @@ func measure(pattern string, count int, duration, keep, profile string) (err err
 			return fmt.Errorf("the benchmarks: %w; their output is in %s", err, keep)
 		}
 	}
-	return nil
+	load, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(load)); err == nil && len(fields) > 2 {
+		_, err = fmt.Fprintf(file, "load: %s\n", fields[2]) // of 15 minutes
+	}
+	return err
 }
 
 // measurement is one file of raw lines.
 type measurement struct {
-	said  map[string]string // what lines "key: value" say: cpu, cores, goos, goarch, go, date
+	said  map[string]string // by the key of a line: cpu, cores, goos, goarch, go, date, runs, load
 	found results
 }
 
@@ -121,7 +121,7 @@ func read(lines io.Reader) (measurement, error) {
 	scanner := bufio.NewScanner(lines)
 	for scanner.Scan() {
 		if s := said.FindStringSubmatch(scanner.Text()); s != nil {
-			m.said[s[1]] = s[2]
+			m.said[s[1]] = strings.TrimSpace(s[2])
 		}
 		m.found.add(scanner.Text())
 	}
@@ -146,6 +146,8 @@ func (m measurement) conditions() string {
 	add("%s/%s", "goos", "goarch")
 	add("%s", "go")
 	add("%s", "date")
+	add("%s interleaved runs", "runs")
+	add("load average %s", "load")
 	return strings.Join(parts, ", ")
 }
 
@@ -156,6 +158,9 @@ var (
 	benchmark = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 	ofPeer    = regexp.MustCompile(`/peer=([^/]+)`)
 )
+
+// in returns the values of a peer's measurement.
+func (r results) in(row, peer, unit string) []float64 { return r[row][peer][unit] }
 
 // add reads one line of go test's output; other lines are passed over.
 func (r results) add(line string) {
@@ -184,68 +189,7 @@ func (r results) add(line string) {
 	}
 }
 
-// print writes a row for each measurement and peer, with the ratio of the times in both directions,
-// and with what is above the bare handler where it was measured as well.
-func (r results) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "benchmark\tpeer\ttime\tallocations\tabove bare\tbytes\tabove bare\tpeak\ttimes mcpgen\tmcpgen/peer\t")
-	for _, name := range sortedKeys(r) {
-		peers := r[name]
-		own := median(peers["mcpgen"]["ns/op"])
-		names := sortedKeys(peers)
-		slices.SortStableFunc(names, func(a, b string) int {
-			return cmp.Compare(median(peers[a]["ns/op"]), median(peers[b]["ns/op"]))
-		})
-		for _, peer := range names {
-			units := peers[peer]
-			ns := median(units["ns/op"])
-			ratio, inverse := "-", "-"
-			if own > 0 {
-				ratio, inverse = fmt.Sprintf("%.2f", ns/own), fmt.Sprintf("%.2f", own/ns)
-			}
-			above := func(unit string) string {
-				if len(peers["bare"][unit]) == 0 || len(units[unit]) == 0 {
-					return ""
-				}
-				return fmt.Sprintf("%.0f", median(units[unit])-median(peers["bare"][unit]))
-			}
-			fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, peer, rounded(time.Duration(ns)),
-				whole(units["allocs/op"]), above("allocs/op"), whole(units["B/op"]), above("B/op"), whole(units["peak-MB"]),
-				ratio, inverse)
-		}
-	}
-	return w.Flush()
-}
-
-// rounded keeps three digits, which is more than a busy machine means.
-func rounded(d time.Duration) time.Duration {
-	for unit := time.Nanosecond; ; unit *= 10 {
-		if d < 1000*unit {
-			return d.Round(unit)
-		}
-	}
-}
-
-func whole(values []float64) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(median(values), 'f', 0, 64)
-}
-
 func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

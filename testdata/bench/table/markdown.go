@@ -8,152 +8,293 @@ import (
 	"time"
 )
 
-// row is one measurement as the page names it; its key is that of results.
-type row struct{ key, says string }
+// name is a benchmark or a peer, and how the page names it.
+type name struct{ key, says string }
 
-// The rows and columns of the tables, and the markers that they stand between.
+// block is what stands between the markers of its name.
+type block struct {
+	name   string
+	tables []table
+}
+
+// table has a row for each benchmark. Its cells are medians and, over several runs, the least and
+// the greatest value.
+type table struct {
+	head    string
+	units   []string // of a cell
+	rows    []name
+	columns []name // peers
+	// ratios are the peers to which the first column is compared: each run of it with the same run
+	// of theirs. If inverse is set, they are compared to the first column.
+	ratios  []name
+	inverse bool
+}
+
+var requests = []name{
+	{"Process/of=call/http/version=2025-11-25/clients=1", "call, HTTP, 2025-11-25"},
+	{"Process/of=call/http/version=2025-11-25/clients=64", "call, HTTP, 2025-11-25, 64 clients"},
+	{"Process/of=call/http/version=2026-07-28/clients=1", "call, HTTP, 2026-07-28"},
+	{"Process/of=call/http/version=2026-07-28/clients=64", "call, HTTP, 2026-07-28, 64 clients"},
+	{"Process/of=call/stdio/version=2025-11-25/clients=1", "call, stdio, 2025-11-25"},
+	{"Process/of=call/stdio/version=2025-11-25/clients=64", "call, stdio, 2025-11-25, 64 in flight"},
+	{"Process/of=call/stdio/version=2026-07-28/clients=1", "call, stdio, 2026-07-28"},
+	{"Process/of=call/stdio/version=2026-07-28/clients=64", "call, stdio, 2026-07-28, 64 in flight"},
+	{"Process/of=list/http/version=2025-11-25/clients=1", "list, HTTP"},
+	{"Process/of=list/http/version=2025-11-25/clients=64", "list, HTTP, 64 clients"},
+	{"Process/of=list/stdio/version=2025-11-25/clients=1", "list, stdio"},
+	{"Process/of=list/stdio/version=2025-11-25/clients=64", "list, stdio, 64 in flight"},
+	{"Process/of=handshake/clients=1", "handshake, HTTP"},
+}
+
+var starts = []name{
+	{"Process/of=start/tools=10", "start with 10 tools"},
+	{"Process/of=start/tools=1000", "start with 1,000 tools"},
+	{"Process/of=start/tools=10000", "start with 10,000 tools"},
+}
+
 var (
-	serving = table{
-		head: "What the server does",
-		rows: []row{
-			{"Call/http/version=2025-11-25/parallel=1", "answers a call over HTTP, with a token"},
-			{"Call/http/version=2025-11-25/parallel=64", "the same over HTTP, 64 clients at a time"},
-			{"Call/http/version=2026-07-28/parallel=1", "the same over HTTP, protocol 2026-07-28"},
-			{"Call/stdio/parallel=1", "the same over stdio"},
-			{"Call/stdio/parallel=64", "the same over stdio, 64 calls in flight"},
-			{"Handshake/http", "opens a session over HTTP, and ends it"},
-			{"Stream/http", "the same, with the session's stream on a connection of its own"},
-			{"Start", "starts with 1,000 tools"},
-			{"List/http/version=2025-11-25/parallel=1", "lists the half of 1,000 tools that the caller may use, over HTTP"},
-			{"List/http/version=2025-11-25/parallel=64", "the same over HTTP, 64 clients at a time"},
-			{"List/stdio/parallel=1", "the same over stdio"},
-			{"Build", "builds, after an edit, a package of 500 tools over 100 types"},
-		},
-		columns: []row{{"generic", "`mcp.AddTool`"}, {"raw", "`Server.AddTool` and code by hand"}, {"mcp-go", "mcp-go"}, {"bare", "bare `net/http`"}},
-	}
-	deciding = table{
-		head: "What is decided, on one policy of 1,000 tools",
-		rows: []row{
-			{"Decide/of=call/by=role", "whether a tool may be called, by role"},
-			{"Decide/of=call/by=capability", "the same, by role and the host's permissions"},
-			{"Decide/of=list/by=role", "which tools are visible, by role"},
-			{"Decide/of=list/by=capability", "the same, by role and the host's permissions"},
-			{"Decide/of=first-list/by=capability", "the same for the first time after the host has answered"},
-		},
-		columns: []row{{"map", "Go maps"}, {"casbin-cached", "casbin, all answers kept"}, {"cedar-go", "cedar-go"}, {"casbin", "casbin"}, {"opa", "OPA"}},
-	}
-	narrowing = table{
-		head: "What a catalog costs, of 10,000 in SQLite",
-		rows: []row{
-			{"Catalog/on=list", "lists 1,000 tools over a pipe, by a catalog that has all of them"},
-			{"Catalog/on=find", "finds the catalog"},
-		},
-		columns: []row{{"none", "no catalog asked for"}, {"changed", "after each change to the store"}},
-	}
-	generating = table{
-		head: "What `mcpgen` does",
-		rows: []row{
-			{"Generate/edited=50", "generates for 50 edited packages"},
-			{"Generate/edited=1", "generates for one edited package"},
-			{"Generate/edited=0", "finds that nothing has changed in 50"},
-		},
-		columns: []row{{"golist", "`go list -export`"}, {"controller-gen", "controller-gen"}},
-	}
+	mcpgen = name{"mcpgen", "mcpgen"}
+	mcpGo  = name{"mcp-go", "mcp-go"}
+	raw    = name{"raw", "`Server.AddTool`"}
+	bare   = name{"bare", "bare"}
+	adopt  = name{"adopted", "adopted"}
+	peers  = []name{mcpgen, bare, mcpGo, raw, {"generic", "`mcp.AddTool`"}}
 )
 
-const opening, closing = "<!-- bench -->\n", "<!-- /bench -->"
-
-type table struct {
-	head          string
-	rows, columns []row
+// blocks are those of the page.
+var blocks = []block{
+	{"servers", []table{
+		{
+			head: "CPU time of the server", units: []string{"cpu-ns/op"},
+			rows: slices.Concat(requests, starts), columns: peers,
+			ratios: []name{{"bare", "of bare"}, {"mcp-go", "of mcp-go"}, {"raw", "of `Server.AddTool`"}},
+		},
+		{
+			head: "Time of the client", units: []string{"ns/op"},
+			rows: slices.Concat(requests, starts), columns: peers,
+			ratios: []name{{"bare", "of bare"}, {"mcp-go", "of mcp-go"}, {"raw", "of `Server.AddTool`"}},
+		},
+		{
+			head: "Allocations of the server", units: []string{"allocs/op", "B/op"},
+			rows: requests, columns: peers,
+		},
+		{
+			head: "Memory and goroutines of an idle session", units: []string{"RSS-B/session", "goroutines/session"},
+			rows: []name{
+				{"Process/of=idle/kind=session", "session"},
+				{"Process/of=idle/kind=session-and-stream", "session with its stream"},
+				{"Process/of=idle/kind=session-after-a-call", "session after a call"},
+				{"Process/of=idle/kind=listen", "`subscriptions/listen`"},
+			},
+			columns: []name{mcpgen, {"mcpgen-changing", "mcpgen, lists can change"}, adopt, mcpGo, raw},
+		},
+		{
+			head: "CPU time of mcpgen by the kind of handler", units: []string{"cpu-ns/op"},
+			rows:    requests[:4],
+			columns: []name{{"nonblocking", "`nonblocking`"}, mcpgen, {"shape", "in go-sdk's shape"}, adopt},
+			ratios:  []name{{"bare", "`nonblocking` of bare"}, {"mcp-go", "of mcp-go"}},
+		},
+	}},
+	{"others", []table{
+		{
+			head: "What a catalog costs, of 10,000 in SQLite", units: []string{"ns/op", "p99-us"},
+			rows: []name{
+				{"Catalog/on=list", "lists 1,000 tools over a pipe, by a catalog that has all of them"},
+				{"Catalog/on=find", "finds the catalog"},
+			},
+			columns: []name{mcpgen},
+			ratios:  []name{{"none", "no catalog asked for"}, {"changed", "after each change to the store"}}, inverse: true,
+		},
+		{
+			head: "What is decided, on one policy of 1,000 tools", units: []string{"ns/op", "allocs/op"},
+			rows: []name{
+				{"Decide/of=call/by=role", "whether a tool may be called, by role"},
+				{"Decide/of=call/by=capability", "the same, by role and the host's permissions"},
+				{"Decide/of=list/by=role", "which tools are visible, by role"},
+				{"Decide/of=list/by=capability", "the same, by role and the host's permissions"},
+				{"Decide/of=first-list/by=capability", "the same for the first time after the host has answered"},
+			},
+			columns: []name{mcpgen},
+			ratios: []name{{"map", "Go maps"}, {"casbin-cached", "casbin, all answers kept"},
+				{"cedar-go", "cedar-go"}, {"casbin", "casbin"}, {"opa", "OPA"}}, inverse: true,
+		},
+		{
+			head: "What `mcpgen` does", units: []string{"ns/op", "peak-MB"},
+			rows: []name{
+				{"Generate/edited=50", "generates for 50 edited packages"},
+				{"Generate/edited=1", "generates for one edited package"},
+				{"Generate/edited=0", "finds that nothing has changed in 50"},
+				{"Build", "builds, after an edit, a package of 500 tools over 100 types"},
+			},
+			columns: []name{mcpgen},
+			ratios: []name{{"golist", "`go list -export`"}, {"controller-gen", "controller-gen"},
+				{"generic", "`mcp.AddTool`"}}, inverse: true,
+		},
+	}},
 }
 
-// tables are all of them, in the order of the page.
-func tables() []table { return []table{serving, narrowing, deciding, generating} }
-
-// markdown writes all tables, and where and when they were measured.
-func (m measurement) markdown() string {
-	var b strings.Builder
-	for _, t := range tables() {
-		b.WriteString(t.markdown(m.found))
+// markdown writes the tables of a block, and where and when they were measured. It is empty if
+// nothing of the block was measured.
+func (m measurement) markdown(b block) string {
+	var text strings.Builder
+	for _, t := range b.tables {
+		text.WriteString(t.markdown(m.found))
 	}
-	return b.String() + "Measured on " + m.conditions() + ".\n"
-}
-
-// markdown writes mcpgen's own time, and how many times that each of the others takes. What was
-// not measured has no row, and a table without rows is left out.
-func (t table) markdown(found results) string {
-	if !slices.ContainsFunc(t.rows, func(r row) bool { return found[r.key]["mcpgen"] != nil }) {
+	if text.Len() == 0 {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | mcpgen |", t.head)
-	for _, c := range t.columns {
-		fmt.Fprintf(&b, " %s |", c.says)
-	}
-	b.WriteString("\n|---|--:|" + strings.Repeat("--:|", len(t.columns)) + "\n")
+	return text.String() + "Measured on " + m.conditions() + ".\n"
+}
+
+// markdown leaves out rows that were not measured, and a table without rows.
+func (t table) markdown(found results) string {
+	var rows strings.Builder
 	for _, r := range t.rows {
-		units := found[r.key]["mcpgen"]
-		own := median(units["ns/op"])
-		if own == 0 {
+		if !t.measured(found, r) {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %v", r.says, rounded(time.Duration(own)))
-		for _, also := range []struct{ unit, says string }{{"allocs/op", "allocations"}, {"peak-MB", "MB"}, {"p99-us", "µs at the 99th percentile"}} {
-			if len(units[also.unit]) > 0 {
-				fmt.Fprintf(&b, ", %s %s", whole(units[also.unit]), also.says)
-			}
-		}
-		b.WriteString(" |")
+		fmt.Fprintf(&rows, "| %s |", r.says)
 		for _, c := range t.columns {
-			if ns := median(found[r.key][c.key]["ns/op"]); ns > 0 {
-				fmt.Fprintf(&b, " %s× |", times(ns/own))
-			} else {
-				b.WriteString(" |")
+			var cell []string
+			for _, unit := range t.units {
+				if values := found.in(r.key, c.key, unit); len(values) > 0 {
+					cell = append(cell, spread(values, formats[unit]))
+				}
 			}
+			rows.WriteString(strings.TrimRight(" "+strings.Join(cell, ", "), " ") + " |")
 		}
-		b.WriteByte('\n')
+		own := found.in(r.key, t.columns[0].key, t.units[0])
+		for _, peer := range t.ratios {
+			values := ratios(own, found.in(r.key, peer.key, t.units[0]), t.inverse)
+			format := digits
+			if t.inverse {
+				format = func(v float64) string { return digits(v) + " ×" }
+			}
+			if len(values) > 0 {
+				rows.WriteString(" " + spread(values, format))
+			}
+			rows.WriteString(" |")
+		}
+		rows.WriteByte('\n')
 	}
-	b.WriteByte('\n')
-	return b.String()
+	if rows.Len() == 0 {
+		return ""
+	}
+	var head strings.Builder
+	for _, c := range slices.Concat(t.columns, t.ratios) {
+		head.WriteString(" " + c.says + " |")
+	}
+	return fmt.Sprintf("| %s |%s\n|---|%s\n%s\n", t.head, &head,
+		strings.Repeat("--:|", len(t.columns)+len(t.ratios)), &rows)
 }
 
-// times is a ratio in as many digits as a busy machine means.
-func times(ratio float64) string {
-	if ratio < 10 {
-		return fmt.Sprintf("%.2f", ratio)
-	}
-	return fmt.Sprintf("%.0f", ratio)
+// measured reports whether a row has a figure.
+func (t table) measured(found results, r name) bool {
+	return slices.ContainsFunc(t.columns, func(c name) bool {
+		return len(found.in(r.key, c.key, t.units[0])) > 0
+	})
 }
 
-// complete says what the tables lack: figures of one run and of all benchmarks stand
-// there, or none.
-func (m measurement) complete() error {
-	for _, key := range []string{"cpu", "cores", "goos", "goarch", "go", "date"} {
+// ratios has a ratio for each run, because the runs of both peers are interleaved.
+func ratios(a, b []float64, inverse bool) (all []float64) {
+	if inverse {
+		a, b = b, a
+	}
+	for i := range min(len(a), len(b)) {
+		all = append(all, a[i]/b[i])
+	}
+	return all
+}
+
+// spread is the median and, if the values differ as they are written, the range.
+func spread(values []float64, format func(float64) string) string {
+	middle, least, greatest := format(median(values)), format(slices.Min(values)), format(slices.Max(values))
+	if least == greatest {
+		return middle
+	}
+	number, unit, _ := strings.Cut(least, " ")
+	if strings.HasSuffix(middle, " "+unit) && strings.HasSuffix(greatest, " "+unit) {
+		least = number
+		greatest = strings.TrimSuffix(greatest, " "+unit)
+	}
+	return fmt.Sprintf("%s (%s to %s)", middle, least, greatest)
+}
+
+var formats = map[string]func(float64) string{
+	"ns/op": duration, "cpu-ns/op": duration,
+	"p99-us": func(v float64) string { return duration(v*1000) + " at the 99th percentile" },
+	"B/op":   kilobytes, "RSS-B/session": kilobytes,
+	"allocs/op":          whole("allocations"),
+	"goroutines/session": whole("goroutines"),
+	"peak-MB":            whole("MB"),
+}
+
+func whole(unit string) func(float64) string {
+	return func(v float64) string {
+		n := fmt.Sprintf("%.0f", v)
+		if n == "1" {
+			return n + " " + strings.TrimSuffix(unit, "s")
+		}
+		return n + " " + unit
+	}
+}
+
+func kilobytes(v float64) string { return digits(v/1000) + " KB" }
+
+// duration keeps three digits, which is more than a busy machine means.
+func duration(ns float64) string {
+	d := time.Duration(ns)
+	for unit := time.Nanosecond; ; unit *= 10 {
+		if d < 1000*unit {
+			return strings.NewReplacer("µs", " µs", "ms", " ms", "ns", " ns", "s", " s").Replace(d.Round(unit).String())
+		}
+	}
+}
+
+// digits is a number in as many digits as a busy machine means.
+func digits(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// write writes the blocks that were measured between their markers in a file. Figures of one run
+// and of all its benchmarks stand in a block, or those of an earlier one.
+func (m measurement) write(file string) error {
+	for _, key := range []string{"cpu", "cores", "goos", "goarch", "go", "date", "runs"} {
 		if m.said[key] == "" {
 			return fmt.Errorf("it does not say %q: measure again with make bench", key)
 		}
 	}
-	for _, t := range tables() {
-		for _, r := range t.rows {
-			if median(m.found[r.key]["mcpgen"]["ns/op"]) == 0 {
-				return fmt.Errorf("it has no %s of mcpgen: measure everything with make bench", r.key)
-			}
-		}
-	}
-	return nil
-}
-
-// write puts a text between the markers of a file.
-func write(file, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(old), opening)
-	_, after, closed := strings.Cut(rest, closing)
-	if !found || !closed {
-		return fmt.Errorf("%s has no lines %q and %q to write between", file, strings.TrimSpace(opening), closing)
+	page, written := string(old), 0
+	for _, b := range blocks {
+		text := m.markdown(b)
+		if text == "" {
+			continue
+		}
+		for _, t := range b.tables {
+			for _, r := range t.rows {
+				if !t.measured(m.found, r) {
+					return fmt.Errorf("it has no %s: measure all %s with make bench", r.key, b.name)
+				}
+			}
+		}
+		opening, closing := "<!-- bench: "+b.name+" -->\n", "<!-- /bench: "+b.name+" -->"
+		before, rest, found := strings.Cut(page, opening)
+		_, after, closed := strings.Cut(rest, closing)
+		if !found || !closed {
+			return fmt.Errorf("%s has no lines %q and %q to write between", file, strings.TrimSpace(opening), closing)
+		}
+		page = before + opening + text + closing + after
+		written++
 	}
-	return os.WriteFile(file, []byte(before+opening+text+closing+after), 0o666)
+	if written == 0 {
+		return fmt.Errorf("it has no benchmark of a table")
+	}
+	return os.WriteFile(file, []byte(page), 0o666)
 }
