@@ -60,7 +60,7 @@ func (noCatalogs) Changes(ctx context.Context) <-chan catalog.Change {
 // nonBlocking has the tool with //mcp:limit nonblocking.
 func nonBlocking() (*runtime.Server, error) {
 	g := freight.Toolset().Generated()
-	g.Tools[0].NonBlocking = true
+	g.Tools[0].NonBlocking, g.Tools[0].Timeout = true, 0 // which Generated has set
 	return runtime.New(options(), toolset.NewToolset(g))
 }
 

@@ -159,7 +159,7 @@ func (g *Guard) expire(next Next) Next {
 		if m.Credential != nil {
 			defer m.Credential.End() // also if a handler runs on
 		}
-		ctx = request.With(ctx, m.Info)
+		ctx = m.WithCredential(ctx)
 		if !m.Expires.IsZero() {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, m.Expires)
@@ -170,7 +170,7 @@ func (g *Guard) expire(next Next) Next {
 		case m.Expired():
 			return Answer{}, wire.Expired()
 		case err != nil:
-			return Answer{}, g.errorFor(ctx, m, err)
+			return Answer{}, g.errorFor(request.With(ctx, m.Info), m, err)
 		}
 		return a, nil
 	}

@@ -60,7 +60,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}
-	if of := r.Policy.Table.Choices(c.caller, t.Name); of != nil {
+	if of := r.Policy.Table.Choices(*c.caller, t.Name); of != nil {
 		c.choices = t.choices(of)
 	}
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
@@ -131,7 +131,7 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	if c.Sandbox != nil {
 		inside, leave, err := c.Sandbox.Enter(
-			ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
+			ctx, request.ClientOf(c.caller), c.name, c.tool.Limits)
 		if err != nil {
 			return c.failed(ctx, err)
 		}

@@ -105,7 +105,7 @@ func (c *call) Allow(ctx context.Context, named []toolset.Named) (context.Contex
 	if err := c.tool.checkNamed(named); err != nil {
 		return ctx, err
 	}
-	set, err := c.Grants.Of(ctx, request.ClientOf(&c.caller))
+	set, err := c.Grants.Of(ctx, request.ClientOf(c.caller))
 	if err != nil {
 		c.log(ctx, slog.LevelError,
 			"the grants of a client could not be read; the call is refused", "error", err)

@@ -77,7 +77,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	}
 	output := notify.NewChildOutput(c.ctx, &c.advice)
 	child := childCall{
-		Principal: c.caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
+		Principal: *c.caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
 		Wants: output.Wants(ctx)}
 	child.Principal.Permits = nil
 	files := child.add(c.decided)

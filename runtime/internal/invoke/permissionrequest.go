@@ -72,7 +72,7 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 	case content.Request != "":
 		text += "; the server sent an administrator the request " + content.Request
 	case err == nil && c.Policy.Decide(
-		c.caller, c.info.Catalog.ReadOnly, access.Tools, requestTool).Allowed:
+		*c.caller, c.info.Catalog.ReadOnly, access.Tools, requestTool).Allowed:
 		content.Tool = requestTool
 		text += "; request it with the tool " + requestTool
 		if lacking.Unrestricted {
@@ -89,7 +89,7 @@ func (c *call) refuse(ctx context.Context, denied *grant.Denied) toolReturned {
 // offerRequest asks for a reason, or makes the request. It does nothing if the handler had started.
 func (c *call) offerRequest(ctx context.Context, denied *grant.Denied,
 	lacking grant.Permission) (inputs mcp.InputRequestMap, id string) {
-	client := request.ClientOf(&c.caller)
+	client := request.ClientOf(c.caller)
 	if c.Requests == nil || client == (isolate.Client{}) || denied != c.refused ||
 		!c.info.Inputs.Form {
 		return nil, ""

@@ -79,8 +79,8 @@ type job struct {
 	kind     access.Kind // of its rule
 	name     string      // that its rule has
 	timeout  time.Duration
-	deadline time.Time        // of the time limit; set by run, zero if nonBlocking
-	caller   access.Principal // set by authorize, as handling
+	deadline time.Time         // of the time limit; set by run, zero if nonBlocking
+	caller   *access.Principal // set by authorize, as handling
 	handling request.Handling
 
 	nonBlocking bool // the handler only computes
@@ -100,18 +100,20 @@ func (j *job) log(ctx context.Context, level slog.Level, message string, attrs .
 // authorize decides again: go-sdk may run a handler twice, and middleware may change the name.
 func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) {
 	held := j.info.Permissions
-	j.caller = j.info.Principal
+	j.caller = &j.info.Principal
 	if j.Host != nil {
-		j.caller, held = j.Host.Refresh(ctx, j.info)
+		var refreshed access.Principal
+		refreshed, held = j.Host.Refresh(ctx, j.info)
+		j.caller = &refreshed
 	}
-	d := j.Policy.Decide(j.caller, j.info.Catalog.ReadOnly, j.kind, j.name)
+	d := j.Policy.Decide(*j.caller, j.info.Catalog.ReadOnly, j.kind, j.name)
 	if j.info.Expired() {
 		d = access.Decision{}
 	}
 	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Host != nil {
 		ctx = j.Host.Constrain(ctx, held, rule)
 	}
-	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: &j.caller}
+	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: j.caller}
 	return &j.handling, d
 }
 

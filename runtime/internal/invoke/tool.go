@@ -237,7 +237,7 @@ func (c *call) refuseValue(r *Report) {
 	at := slices.IndexFunc(c.choices.Refused, func(r decode.Refused) bool { return r.Known })
 	refused := c.choices.Refused[max(at, 0)]
 	rule := access.Rule{Tool: c.name, Argument: refused.Property, Value: refused.Value}
-	d := c.Policy.Table.Of(access.Values).Decide(c.caller, rule.Name())
+	d := c.Policy.Table.Of(access.Values).Decide(*c.caller, rule.Name())
 	missing := fmt.Sprintf("%s=%s %s", refused.Property, refused.Value, d.Missing())
 	if refused.Known {
 		r.Failure, r.Axis, r.Missing = audit.Denied, string(access.AxisValues), missing

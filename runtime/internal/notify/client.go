@@ -75,8 +75,11 @@ var ClientKey any = key[Client]{}
 
 // Value implements [context.Context].
 func (c *Client) Value(key any) any {
-	if key == ClientKey {
+	switch key {
+	case ClientKey:
 		return c
+	case request.InfoKey:
+		return c.Info
 	}
 	return c.Context.Value(key)
 }

@@ -10,14 +10,23 @@ import (
 )
 
 type infoKey struct{}
+
+// InfoKey is where [From] finds the facts about the message, an *[Info].
+var InfoKey any = infoKey{}
+
 type callerKey struct{} // of the principal that a handler runs for
 
 // With returns the context of a message.
 func With(ctx context.Context, info *Info) context.Context {
-	if info.Credential != nil || ctx.Value(credential.Key) != nil {
-		ctx = credential.With(ctx, info.Credential)
+	return context.WithValue(info.WithCredential(ctx), infoKey{}, info)
+}
+
+// WithCredential returns a context with the message's credential, and without another one.
+func (i *Info) WithCredential(ctx context.Context) context.Context {
+	if i.Credential != nil || ctx.Value(credential.Key) != nil {
+		ctx = credential.With(ctx, i.Credential)
 	}
-	return context.WithValue(ctx, infoKey{}, info)
+	return ctx
 }
 
 // From returns the facts about the message that a context belongs to, nil for none.

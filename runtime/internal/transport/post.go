@@ -83,7 +83,7 @@ func (h *Handler) handshake(v *visit) {
 		h.table.Add(s, newStandalone(h, s))
 		v.w.Header()[request.HeaderSession] = []string{s.ID()}
 	}
-	re.finish(wire.Response(v.message.ID, a.Encoded, err), v.prefersStream,
+	re.respond(wire.Response(v.message.ID, a.Encoded, err), v.prefersStream,
 		wire.ErrorStatus(err, v.info.Version))
 }
 
@@ -174,6 +174,6 @@ func (h *Handler) answer(v *visit, re *reply, closeStream func(mcp.CloseSSEStrea
 	a, err := x.Serve(ctx)
 	x.Finish() // before the response leaves: then the client may use the id again
 	finished = true
-	re.finish(wire.Response(v.message.ID, a.Encoded, err), err == nil && v.prefersStream,
+	re.respond(wire.Response(v.message.ID, a.Encoded, err), err == nil && v.prefersStream,
 		wire.ErrorStatus(err, v.info.Version))
 }

@@ -186,12 +186,20 @@ func (r *reply) detachable() (func(mcp.CloseSSEStreamArgs), <-chan struct{}) {
 	}, detached
 }
 
+// respond writes a response, as finish does, and frees its text, unless the client may resume it.
+func (r *reply) respond(text wire.Text, asStream bool, status int) {
+	if !r.finish(text.JSON, asStream, status) {
+		text.Free()
+	}
+}
+
 // finish writes the response, with a status of its own unless a stream has begun or is preferred.
-func (r *reply) finish(text []byte, asStream bool, status int) {
+// It reports whether the text was an event, which may be kept.
+func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		return
+		return false
 	}
 	if r.info.Expired() { // while an event was waiting for the client
 		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
@@ -202,7 +210,7 @@ func (r *reply) finish(text []byte, asStream bool, status int) {
 	r.over = true
 	if r.begun {
 		_ = r.stream.send(text) // the client may be gone
-		return
+		return true
 	}
 	header := r.w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
@@ -213,4 +221,5 @@ func (r *reply) finish(text []byte, asStream bool, status int) {
 		r.w.WriteHeader(status)
 	}
 	_, _ = r.w.Write(text) // the client may be gone
+	return false
 }

@@ -266,16 +266,17 @@ func (l *lines) value(ctx context.Context) (identity.Value, error) {
 
 // serve answers a request.
 func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id wire.ID) {
-	var out []byte // nil for a panic, and for runtime.Goexit
+	var out wire.Text // empty for a panic, and for runtime.Goexit
 	defer func() {
 		p := recover()
-		if out == nil {
-			out = wire.ErrorResponse(id, wire.InternalError())
+		if out.JSON == nil {
+			out.JSON = wire.ErrorResponse(id, wire.InternalError())
 		}
 		if x.Finish() {
-			out = nil // a cancelled request has no response
+			out = wire.Text{} // a cancelled request has no response
 		}
-		r.finish(out)
+		r.finish(out.JSON)
+		out.Free()
 		if p != nil {
 			defer func() { _ = recover() }() // the program's log handler must not end the process
 			l.Log.Error("the transport panicked",

@@ -165,10 +165,18 @@ func encode(v any) (*encoder, []byte, error) {
 	return e, bytes.TrimSuffix(e.buffer.Bytes(), []byte{'\n'}), nil
 }
 
+// free lets others use the encoder's memory.
 func (e *encoder) free() {
-	const maxIdle = 64 << 10 // bytes that an idle encoder may keep
-	if e.buffer.Cap() <= maxIdle {
-		e.buffer.Reset()
-		encoders.Put(e)
+	const maxIdle = 512 << 10 // bytes that an idle encoder may keep: a list of 1,000 tools
+	e.buffer.Reset()
+	if e.buffer.Cap() > maxIdle {
+		return
 	}
+	if Freed != nil {
+		Freed(e.buffer.AvailableBuffer())
+	}
+	encoders.Put(e)
 }
+
+// Freed, if it is not nil, gets memory that others will use. It is for tests.
+var Freed func(memory []byte)

@@ -14,18 +14,32 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
+// Text is an encoded message, in memory that others get after Free.
+type Text struct {
+	JSON []byte
+	of   *encoder // nil for memory that nobody else gets
+}
+
+// Free is for a text that nobody reads any more. A text that is not freed stays valid.
+func (t Text) Free() {
+	if t.of != nil {
+		t.of.free()
+	}
+}
+
 // Response returns the response to a request: its result, or the error if that is not nil.
-func Response(id ID, result *Encoded, err error) []byte {
+func Response(id ID, result *Encoded, err error) Text {
 	switch {
 	case err != nil:
-		return ErrorResponse(id, err)
+		return Text{JSON: ErrorResponse(id, err)}
 	case result == nil: // middleware has returned nothing
-		return ErrorResponse(id, InternalError())
+		return Text{JSON: ErrorResponse(id, InternalError())}
 	}
 	const before, after = `{"jsonrpc":"2.0","id":`, `,"result":`
-	out := make([]byte, 0, len(before)+len(id.JSON)+len(after)+result.Size()+1)
-	out = append(append(append(out, before...), id.JSON...), after...)
-	return append(result.Append(out), '}')
+	e := encoders.Get().(*encoder)
+	e.buffer.Grow(len(before) + len(id.JSON) + len(after) + result.Size() + 1)
+	out := append(append(append(e.buffer.AvailableBuffer(), before...), id.JSON...), after...)
+	return Text{append(result.Append(out), '}'), e}
 }
 
 // ErrorResponse returns the response that reports an error, with the code of the JSON-RPC error in
