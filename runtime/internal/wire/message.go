@@ -181,15 +181,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case !isKnown:
 		c.Method = mask.Text(c.Method)
 	}
-	var meta, responses decode.Value
-	for name, value := range m.params.Members() {
-		switch string(name) {
-		case "_meta":
-			meta = value
-		case "inputResponses":
-			responses = value
-		}
-	}
+	meta, responses := c.plainCall(m.params)
 	if len(meta) > maxMeta {
 		return Checked{}, NotRequest(
 			fmt.Sprintf("params._meta is larger than %d bytes", maxMeta)).of(id)
@@ -198,7 +190,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	if isKnown {
 		problems = tooManyResponses(responses)
 	}
-	if known != nil && len(m.params) > 0 && len(problems) == 0 {
+	if known != nil && c.Params == nil && len(m.params) > 0 && len(problems) == 0 {
 		problems = slices.DeleteFunc(known.shape.Check(m.params), func(p decode.Problem) bool {
 			return p.Pointer == "/inputResponses" // which are decoded one by one
 		})

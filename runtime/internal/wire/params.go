@@ -45,13 +45,46 @@ var ParamsTypes = sync.OnceValue(func() map[string]reflect.Type {
 	}
 })
 
+// plainCall returns two members of the params of any method. It decodes a call without further
+// members, as nearly all are, and leaves others to decode.
+func (c *Checked) plainCall(params decode.Value) (meta, responses decode.Value) {
+	var call *mcp.CallToolParamsRaw
+	if c.Method == "tools/call" && params.Type() == "object" {
+		call = &mcp.CallToolParamsRaw{}
+	}
+	for name, value := range params.Members() {
+		is, plain := value.Type(), false
+		switch string(name) {
+		case "_meta":
+			meta, plain = value, is == "object"
+		case "inputResponses":
+			responses = value
+		case "name":
+			if plain = is == "string"; plain && call != nil {
+				call.Name = string(value.Text())
+			}
+		case "arguments":
+			if plain = is == "object"; plain && call != nil {
+				call.Arguments = json.RawMessage(value)
+			}
+		}
+		if !plain {
+			call = nil
+		}
+	}
+	if call != nil {
+		c.Params = call
+	}
+	return meta, responses
+}
+
 // decode decodes the params of a method, which fit its type. A message without params has a typed
 // nil, and an unknown method has no params. Names are case-sensitive, and null is like no member.
 func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) {
 	if meta.Type() == "object" {
 		var fits bool
-		if c.Meta, fits = objectOf(meta); !fits {
-			return []decode.Problem{{Pointer: "/_meta", Message: "has a number that is too large"}}
+		if c.Meta, fits = objectOf(meta); !fits { // a number is too large
+			return within("/_meta", anyShape.Check(meta))
 		}
 		var version any
 		version, c.Versioned = c.Meta[mcp.MetaKeyProtocolVersion]
@@ -62,6 +95,7 @@ func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) 
 	}
 	t := ParamsTypes()[c.Method]
 	switch {
+	case c.Params != nil: // a plain call
 	case IsTaskMethod(c.Method):
 		p := &TaskParams{}
 		c.members(params, p, taskParams(p))
@@ -165,17 +199,22 @@ func pointerTo(metaKey string) string { return "/_meta/" + strings.ReplaceAll(me
 func clientProblems(meta decode.Value) (problems []decode.Problem) {
 	for _, of := range clientShapes {
 		value := meta.Member(of.name)
-		if value == nil || of.name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
+		if string(value) == "{}" || value == nil || of.name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
 			continue // a message without capabilities is refused in other words
 		}
 		if value.Type() != "object" {
 			problems = append(problems, decode.Problem{Pointer: of.pointer, Message: "is not an object"})
 			continue
 		}
-		for _, p := range of.shape.Check(value) {
-			p.Pointer = of.pointer + p.Pointer
-			problems = append(problems, p)
-		}
+		problems = append(problems, within(of.pointer, of.shape.Check(value))...)
+	}
+	return problems
+}
+
+// within returns problems with the pointer of what they are found in.
+func within(pointer string, problems []decode.Problem) []decode.Problem {
+	for i := range problems {
+		problems[i].Pointer = pointer + problems[i].Pointer
 	}
 	return problems
 }
@@ -205,19 +244,15 @@ func (c *Checked) common(params decode.Value) bool {
 	switch c.Method {
 	case "tools/call":
 		r := &mcp.CallToolParamsRaw{}
-		c.Params = r
-		for name, value := range params.Members() { // as below, without closures
-			switch string(name) {
-			case "name":
-				r.Name = string(value.Text())
-			case "arguments":
-				r.Arguments = json.RawMessage(value)
-			case "inputResponses":
-				r.InputResponses, c.misfit = responsesIn(value)
-			case "requestState":
-				r.RequestState = string(value.Text())
-			}
-		}
+		c.members(params, r, c.inputs(&r.InputResponses, &r.RequestState,
+			func(name string, value decode.Value) {
+				switch name {
+				case "name":
+					r.Name = string(value.Text())
+				case "arguments":
+					r.Arguments = json.RawMessage(value)
+				}
+			}))
 	case "tools/list":
 		r := &mcp.ListToolsParams{}
 		c.members(params, r, cursor(&r.Cursor))
