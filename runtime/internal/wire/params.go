@@ -90,7 +90,7 @@ func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) 
 		version, c.Versioned = c.Meta[mcp.MetaKeyProtocolVersion]
 		c.Version, _ = version.(string)
 	}
-	if request.IsStateless(c.Version) {
+	if request.IsStateless(c.Version) && !c.plainClient() {
 		problems = clientProblems(meta)
 	}
 	t := ParamsTypes()[c.Method]
@@ -195,11 +195,23 @@ var clientShapes = [...]struct {
 
 func pointerTo(metaKey string) string { return "/_meta/" + strings.ReplaceAll(metaKey, "/", "~1") }
 
+// plainClient reports whether a message tells of its client what fits the types at a glance: no
+// capabilities, and texts.
+func (c *Checked) plainClient() bool {
+	capabilities, ok := c.Meta[mcp.MetaKeyClientCapabilities].(map[string]any)
+	info, known := c.Meta[mcp.MetaKeyClientInfo].(map[string]any)
+	for name, value := range info {
+		_, isText := value.(string)
+		known = known && isText && (name == "name" || name == "title" || name == "version")
+	}
+	return ok && len(capabilities) == 0 && known
+}
+
 // clientProblems are those of what a message of 2026-07-28 tells of its client.
 func clientProblems(meta decode.Value) (problems []decode.Problem) {
 	for _, of := range clientShapes {
 		value := meta.Member(of.name)
-		if string(value) == "{}" || value == nil || of.name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
+		if value == nil || of.name == mcp.MetaKeyClientCapabilities && value.Type() != "object" {
 			continue // a message without capabilities is refused in other words
 		}
 		if value.Type() != "object" {
