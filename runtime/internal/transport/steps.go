@@ -40,9 +40,12 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+// limitRest bounds in time how long net/http reads the rest of a body that was not read. One that
+// was late has no time left.
 func (h *Handler) limitRest(v *visit) {
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over {
+	v.body.mu.Lock()
+	defer v.body.mu.Unlock()
+	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over && !v.body.late {
 		_ = http.NewResponseController(v.w.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
