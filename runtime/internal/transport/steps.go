@@ -88,7 +88,7 @@ func (h *Handler) checkRepeated(v *visit) bool {
 }
 
 func (h *Handler) checkMethod(v *visit) bool {
-	v.version = v.r.Header.Get(request.HeaderProtocolVersion)
+	v.version = one(v.r.Header[request.HeaderProtocolVersion])
 	v.modern = request.IsStateless(v.version)
 	allowed := "GET, POST, DELETE"
 	switch v.r.Method {
@@ -137,12 +137,28 @@ func (h *Handler) limitUnread(v *visit) bool {
 		"this caller leaves too many responses unread: read them first")
 }
 
+// acceptBoth is the header of most clients.
+const acceptBoth = "application/json, text/event-stream"
+
+// one returns the first value of a header, empty for none. The names of headers in this package are
+// canonical, which Header.Get would make each time.
+func one(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
 // readAccept reads which content types the client takes.
 func (h *Handler) readAccept(v *visit) bool {
-	values := v.r.Header.Values("Accept")
-	v.json, v.stream = accepts(values, "application/json"), accepts(values, "text/event-stream")
-	v.prefersStream = !v.json ||
-		strings.HasPrefix(v.r.Header.Get("Accept"), "text/event-stream,") // first, and as good as JSON
+	values := v.r.Header["Accept"]
+	if accept := one(values); len(values) == 1 && accept == acceptBoth {
+		v.json, v.stream = true, true
+	} else {
+		v.json, v.stream = accepts(values, "application/json"), accepts(values, "text/event-stream")
+		v.prefersStream = !v.json ||
+			strings.HasPrefix(accept, "text/event-stream,") // first, and as good as JSON
+	}
 	switch {
 	case v.r.Method == http.MethodGet && !v.stream:
 		return v.refuse(http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest,
@@ -196,12 +212,12 @@ func (h *Handler) readMessage(v *visit) bool {
 	if v.r.Method != http.MethodPost {
 		return true
 	}
-	if !isJSON(v.r.Header.Values("Content-Type")) {
+	if !isJSON(v.r.Header["Content-Type"]) {
 		return v.refuse(http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest,
 			"Content-Type must be application/json")
 	}
 	limit := h.MaxBodyBytes
-	if !v.modern && v.r.Header.Get(request.HeaderSession) == "" {
+	if !v.modern && one(v.r.Header[request.HeaderSession]) == "" {
 		limit = min(limit, maxHandshakeBytes)
 	}
 	body, err := h.readBody(v, limit)
