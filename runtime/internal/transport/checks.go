@@ -108,7 +108,7 @@ func (h *Handler) findSession(v *visit) bool {
 		return v.refuse(bad, jsonrpc.CodeInvalidRequest, "the header Mcp-Session-Id is missing: "+
 			"send initialize first, or a message of "+request.Stateless)
 	}
-	v.session = h.table.Find(id, request.OwnerOf(v.id.Principal))
+	v.session = h.table.Find(id, request.OwnerOf(v.info.Principal))
 	switch {
 	case v.session == nil:
 		return v.refuse(http.StatusNotFound, jsonrpc.CodeInvalidRequest,

@@ -91,12 +91,12 @@ func NewHandler(c Config) *Handler {
 type visit struct {
 	w       *responseWriter // often its own
 	r       *http.Request
-	id      identity.Identity
-	message wire.Checked     // of a POST
-	version string           // in the header; empty for none
-	modern  bool             // it has no session: its version is 2026-07-28 or later
-	session *session.Session // nil for a handshake, and for a message without a session
-	info    *request.Info    // nil until the message is known
+	info    *request.Info      // nil until the caller is known
+	valued  *identity.Identity // of a caller with a value
+	message wire.Checked       // of a POST
+	version string             // in the header; empty for none
+	modern  bool               // it has no session: its version is 2026-07-28 or later
+	session *session.Session   // nil for a handshake, and for a message without a session
 
 	json, stream  bool // the content types that the client accepts
 	prefersStream bool

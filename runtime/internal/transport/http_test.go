@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
@@ -251,7 +252,8 @@ func TestStreamsThatHaveEnded(t *testing.T) {
 		if r.Header.Set("Last-Event-Id", last); last == "" {
 			r.Header.Del("Last-Event-Id")
 		}
-		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r, session: s})
+		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r, session: s,
+			info: request.New(identity.Identity{})})
 	}
 	w := &slow{client: client{header: http.Header{}}}
 	get(w, "x_0")

@@ -89,7 +89,7 @@ func (h *Handler) handshake(v *visit) {
 
 // newSession takes a slot for a session, if need be that of an idle session of the same user.
 func (h *Handler) newSession(v *visit) *session.Session {
-	s, status := h.table.New(request.OwnerOf(v.id.Principal))
+	s, status := h.table.New(request.OwnerOf(v.info.Principal))
 	if s != nil {
 		return s
 	}

@@ -121,7 +121,11 @@ func (h *Handler) authenticate(v *visit) bool {
 		http.Error(v.w, refused.Reason, refused.Status)
 		return false
 	}
-	v.id = id
+	v.info = request.NewHTTP(v.r, id)
+	if !id.Value.IsZero() {
+		own := id
+		v.valued = &own
+	}
 	if v.w.user = request.UserOf(id.Principal); id.Principal.Anonymous() {
 		v.w.user.Issuer = h.Authenticator.Address(v.r) // they do not block each other
 	}
@@ -319,13 +323,11 @@ func isJSON(types []string) bool {
 
 // describe notes the facts about the message.
 func (h *Handler) describe(v *visit) bool {
-	info := request.NewHTTP(v.r, v.id)
-	info.Server = h.Facts
-	info.Catalog = v.message.Catalog
-	if !v.id.Value.IsZero() && request.RunsHandler(v.message.Method) {
-		info.Credential = credential.Hold(v.id, info.ID)
+	v.info.Server, v.info.Catalog = h.Facts, v.message.Catalog
+	v.info.Started = time.Now() // a slow client is not a slow message
+	if v.valued != nil && request.RunsHandler(v.message.Method) {
+		v.info.Credential = credential.Hold(*v.valued, v.info.ID)
 	}
-	v.info = info
 	return true
 }
 

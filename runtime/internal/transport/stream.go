@@ -170,9 +170,9 @@ func (s *stream) disconnect() {
 func (h *Handler) get(v *visit) {
 	v.w.end() // a stream ends with its session; a shutdown does not wait for it
 	ctx := v.r.Context()
-	if !v.id.Expires.IsZero() {
+	if !v.info.Expires.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, v.id.Expires)
+		ctx, cancel = context.WithDeadline(ctx, v.info.Expires)
 		defer cancel()
 	}
 	last := v.r.Header.Get("Last-Event-Id")
