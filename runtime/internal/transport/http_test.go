@@ -239,7 +239,7 @@ func (w *slow) Write(b []byte) (int, error) {
 func TestStreamsThatHaveEnded(t *testing.T) {
 	h := newHandler(&bytes.Buffer{}, nil)
 	defer h.Guard.Pool.Close()
-	h.KeepAlive = time.Nanosecond
+	h.quiet = worker.NewDeadlines(time.Nanosecond)
 	s, _ := h.table.New(request.Owner{})
 	h.table.Add(s, newStandalone(h, s))
 	h.Events.Open(s.ID(), "x", request.User{})

@@ -41,9 +41,9 @@ func (v *visit) refuseWith(status int, err error) bool {
 }
 
 // limitRest bounds in time how long net/http reads the rest of a body that was not read.
-func (h *Handler) limitRest(v *visit) {
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over {
-		_ = http.NewResponseController(v.w.ResponseWriter).
+func (h *Handler) limitRest(s *responseWriter, r *http.Request, read bool) {
+	if r.Body != nil && r.Body != http.NoBody && !read {
+		_ = http.NewResponseController(s.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
 }
