@@ -139,15 +139,14 @@ func (m *Message) atEnd(end func(*Answer, *error)) { m.endings = append(m.ending
 
 // End does what the steps do at the end of a message that lasts, whose answer so far is given.
 func (g *Guard) End(ctx context.Context, m *Message, a Answer, err error) (Answer, error) {
-	return g.recoverPanics(func(context.Context, *Message) (Answer, error) {
-		return m.end(a, err)
-	})(ctx, m)
-}
-
-func (m *Message) end(before Answer, failed error) (a Answer, err error) {
-	a, err = before, failed
-	for _, end := range slices.Backward(m.endings) {
-		defer end(&a, &err) // also if one before it panics
+	for _, end := range m.endings {
+		step := g.recoverPanics(func(context.Context, *Message) (Answer, error) {
+			end(&a, &err)
+			return Answer{}, nil
+		})
+		if _, crash := step(ctx, m); crash != nil {
+			m.outcome.Failure, a, err = audit.Crashed, Answer{}, crash
+		}
 	}
 	return a, err
 }
