@@ -40,13 +40,10 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-// limitRest bounds in time how long net/http reads the rest of a body that was not read. One that
-// was late has no time left.
-func (h *Handler) limitRest(v *visit) {
-	v.body.mu.Lock()
-	defer v.body.mu.Unlock()
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over && !v.body.late {
-		_ = http.NewResponseController(v.w.ResponseWriter).
+// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+func (h *Handler) limitRest(s *responseWriter, r *http.Request, read bool) {
+	if r.Body != nil && r.Body != http.NoBody && !read {
+		_ = http.NewResponseController(s.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
 }
