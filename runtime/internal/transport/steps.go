@@ -42,7 +42,7 @@ func (v *visit) refuseWith(status int, err error) bool {
 
 // limitRest bounds in time how long net/http reads the rest of a body that was not read.
 func (h *Handler) limitRest(v *visit) {
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.over {
+	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.whole {
 		_ = http.NewResponseController(v.w.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
@@ -227,13 +227,16 @@ type reading struct {
 	deadline worker.Deadline
 	w        http.ResponseWriter
 
+	whole bool // the body was read
+
 	mu   sync.Mutex
 	late bool
-	over bool // the body was read
+	over bool // nobody reads the body, and w may belong to another request
 }
 
 // Reached implements [worker.Waiter].
 func (b *reading) Reached() {
+	defer func() { _ = recover() }() // of a writer that the program has put around net/http's
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
@@ -242,7 +245,7 @@ func (b *reading) Reached() {
 	}
 }
 
-// end notes that the body was read.
+// end notes that the reading is over.
 func (b *reading) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,11 +258,12 @@ func (b *reading) end() {
 func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
 	v.body.w = v.w.ResponseWriter
 	h.reading.Begin(&v.body.deadline, &v.body, time.Now())
-	body, err := bodyOf(v.w, v.r, limit)
-	h.reading.End(&v.body.deadline)
-	if err == nil {
+	defer func() { // also if a body that the program has put around net/http's panics
+		h.reading.End(&v.body.deadline)
 		v.body.end()
-	}
+	}()
+	body, err := bodyOf(v.w, v.r, limit)
+	v.body.whole = err == nil
 	return body, err
 }
 
