@@ -159,7 +159,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	defer s.end()
 	// Before any answer leaves, since net/http reads the rest of the body before it.
-	// TestBodyThatStallsDoesNotHoldTheConnection
+	// TestBodyThatDoesNotComeIsAnsweredInTime
 	defer h.limitRest(v)
 	defer h.recoverPanic(s, r)
 	for _, passes := range h.passes {

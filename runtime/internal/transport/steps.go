@@ -40,9 +40,10 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+// limitRest bounds in time how long net/http reads the rest of a body that was not read. One that
+// came too late has its deadline already.
 func (h *Handler) limitRest(v *visit) {
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.whole {
+	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.whole && !v.body.late {
 		_ = http.NewResponseController(v.w.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
@@ -230,7 +231,7 @@ type reading struct {
 	whole bool // the body was read
 
 	mu   sync.Mutex
-	late bool
+	late bool // not changed once over is set
 	over bool // nobody reads the body, and w may belong to another request
 }
 
@@ -249,7 +250,7 @@ func (b *reading) Reached() {
 func (b *reading) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over = true; b.late {
+	if b.over = true; b.late && b.whole {
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
 }
