@@ -163,7 +163,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (s *responseWrit
 	s.ResponseWriter, s.unread, v.w = w, h.unread, s
 	defer func() {
 		if lasts == nil {
-			h.leave(s, r, v.body.over)
+			h.leave(s, r, v.body.bounded())
 		}
 	}()
 	defer h.recoverPanic(s, r)
@@ -194,8 +194,8 @@ func (h *Handler) last(s *responseWriter, r *http.Request, lasts func()) {
 	lasts()
 }
 
-// leave ends a request, whose body was read or not.
-func (h *Handler) leave(s *responseWriter, r *http.Request, read bool) {
+// leave ends a request. bounded reports that the rest of its body needs no limit.
+func (h *Handler) leave(s *responseWriter, r *http.Request, bounded bool) {
 	// net/http may read the rest of the body first, and removes the deadline at the end.
 	defer s.extend(h.BodyReadTimeout)
 	defer func() {
@@ -205,8 +205,8 @@ func (h *Handler) leave(s *responseWriter, r *http.Request, read bool) {
 	}()
 	defer s.end()
 	// Before any answer leaves, since net/http reads the rest of the body before it.
-	// TestBodyThatStallsDoesNotHoldTheConnection
-	h.limitRest(s, r, read)
+	// TestBodyThatDoesNotComeIsAnsweredInTime
+	h.limitRest(s, r, bounded)
 }
 
 // recoverPanic answers a request whose handling panicked. It is deferred.

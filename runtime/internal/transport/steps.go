@@ -41,8 +41,8 @@ func (v *visit) refuseWith(status int, err error) bool {
 }
 
 // limitRest bounds in time how long net/http reads the rest of a body that was not read.
-func (h *Handler) limitRest(s *responseWriter, r *http.Request, read bool) {
-	if r.Body != nil && r.Body != http.NoBody && !read {
+func (h *Handler) limitRest(s *responseWriter, r *http.Request, bounded bool) {
+	if r.Body != nil && r.Body != http.NoBody && !bounded {
 		_ = http.NewResponseController(s.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
@@ -247,13 +247,16 @@ type reading struct {
 	deadline worker.Deadline
 	w        http.ResponseWriter
 
+	whole bool // the body was read
+
 	mu   sync.Mutex
-	late bool
-	over bool // the body was read
+	late bool // not changed once over is set
+	over bool // nobody reads the body, and w may belong to another request
 }
 
 // Reached implements [worker.Waiter].
 func (b *reading) Reached() {
+	defer func() { _ = recover() }() // of a writer that the program has put around net/http's
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
@@ -262,24 +265,28 @@ func (b *reading) Reached() {
 	}
 }
 
-// end notes that the body was read.
+// end notes that the reading is over.
 func (b *reading) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over = true; b.late {
+	if b.over = true; b.late && b.whole {
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
 }
+
+// bounded reports that the rest of the body needs no limit: there is none, or it is late.
+func (b *reading) bounded() bool { return b.whole || b.late }
 
 // readBody reads the body within its time limit.
 func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
 	v.body.w = v.w.ResponseWriter
 	h.reading.Begin(&v.body.deadline, &v.body, time.Now())
-	body, err := bodyOf(v.w, v.r, limit)
-	h.reading.End(&v.body.deadline)
-	if err == nil {
+	defer func() { // also if a body that the program has put around net/http's panics
+		h.reading.End(&v.body.deadline)
 		v.body.end()
-	}
+	}()
+	body, err := bodyOf(v.w, v.r, limit)
+	v.body.whole = err == nil
 	return body, err
 }
 

@@ -11,12 +11,15 @@ import (
 // read the channel of such a context. Its timer, and its place below the parent, are made when one
 // does. It is a part of what it belongs to. The fields that are exported are set before its first
 // use.
+//
+// It is as one of package context, but for an end that nobody has seen: if its deadline has passed
+// and its parent has ended by then, the parent counts as the first.
 type Context struct {
 	Parent context.Context
 	At     time.Time // the deadline; zero for none
 
 	mu    sync.Mutex
-	err   error // set by end
+	over  atomic.Bool // it was ended without inner
 	inner atomic.Pointer[cancellable]
 }
 
@@ -41,20 +44,27 @@ func (c *Context) Done() <-chan struct{} {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.made().Done()
+}
+
+// made returns the inner context. c.mu is held.
+func (c *Context) made() *cancellable {
 	inner := c.inner.Load()
-	if inner == nil {
-		inner = &cancellable{}
-		if c.At.IsZero() {
-			inner.Context, inner.cancel = context.WithCancel(c.Parent)
-		} else {
-			inner.Context, inner.cancel = context.WithDeadline(c.Parent, c.At)
-		}
-		if c.err != nil {
-			inner.cancel()
-		}
-		c.inner.Store(inner)
+	if inner != nil {
+		return inner
 	}
-	return inner.Done()
+	inner = &cancellable{}
+	switch {
+	case c.over.Load(): // before its parent
+		inner.Context, inner.cancel = context.WithCancel(context.WithoutCancel(c.Parent))
+		inner.cancel()
+	case c.At.IsZero():
+		inner.Context, inner.cancel = context.WithCancel(c.Parent)
+	default:
+		inner.Context, inner.cancel = context.WithDeadline(c.Parent, c.At)
+	}
+	c.inner.Store(inner)
+	return inner
 }
 
 // Err implements [context.Context].
@@ -64,18 +74,17 @@ func (c *Context) Err() error {
 	return c.ended()
 }
 
-// ended returns why the context has ended. c.mu is held.
+// ended returns why the context has ended. What it returns first stays the reason. c.mu is held.
 func (c *Context) ended() error {
-	if c.err != nil {
-		return c.err
-	}
-	if inner := c.inner.Load(); inner != nil {
+	switch inner := c.inner.Load(); {
+	case inner != nil:
 		return inner.Err()
+	case c.over.Load():
+		return context.Canceled
+	case c.Parent.Err() == nil && (c.At.IsZero() || time.Now().Before(c.At)):
+		return nil
 	}
-	if !c.At.IsZero() && !time.Now().Before(c.At) {
-		return context.DeadlineExceeded
-	}
-	return c.Parent.Err()
+	return c.made().Err()
 }
 
 // Value implements [context.Context]. Package context finds the inner context by a key of its own,
@@ -84,6 +93,9 @@ func (c *Context) Value(key any) any {
 	if inner := c.inner.Load(); inner != nil {
 		return inner.Value(key)
 	}
+	if c.over.Load() { // the cause of the parent's end is not that of its own
+		return context.WithoutCancel(c.Parent).Value(key)
+	}
 	return c.Parent.Value(key)
 }
 
@@ -91,10 +103,9 @@ func (c *Context) Value(key any) any {
 func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err = c.ended(); c.err == nil {
-		c.err = context.Canceled
-	}
-	if inner := c.inner.Load(); inner != nil {
-		inner.cancel()
+	if err := c.ended(); c.inner.Load() != nil {
+		c.inner.Load().cancel()
+	} else if err == nil {
+		c.over.Store(true)
 	}
 }

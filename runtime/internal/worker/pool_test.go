@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -319,4 +320,99 @@ func TestGroupDrainsWhenItsWorkHasEnded(t *testing.T) {
 	g.End()
 	<-drained
 	<-g.Drain()
+}
+
+func TestNewestIdleWorkerGetsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		defer p.Close()
+		var releases []chan struct{}
+		for range 4 {
+			release, _ := busy(p, 1)
+			releases = append(releases, release)
+		}
+		for _, i := range []int{2, 0, 3, 1} {
+			close(releases[i])
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		idle := slices.Clone(p.idle)
+		for i := range idle[1:] {
+			if !idle[i].since.Before(idle[i+1].since) {
+				t.Errorf("worker %d waits since %s, and the next one since %s", i, idle[i].since,
+					idle[i+1].since)
+			}
+		}
+		release, _ := busy(p, 1)
+		if !slices.Equal(p.idle, idle[:3]) {
+			t.Error("another worker than the newest has got the job")
+		}
+		close(release)
+		time.Sleep(idleFor - 4*time.Second + time.Millisecond) // the first came four seconds before
+		synctest.Wait()
+		if n := p.waiting(); n != 3 {
+			t.Errorf("%d workers are left when the first has waited for %s", n, idleFor)
+		}
+	})
+}
+
+// kept is a value that a job has. Nothing refers to it after the job.
+type kept struct{ text [1 << 10]byte }
+
+// Workers and coroutines that wait for a job refer to nothing of the last one.
+func TestNothingOfAJobStaysInThePool(t *testing.T) {
+	p := NewPool()
+	defer p.Close()
+	type use struct {
+		name string
+		run  func(context.Context, func(context.Context) *kept)
+	}
+	crashes := func(ctx context.Context) {
+		switch ctx.Value(contextKey{}).(*kept).text[0] {
+		case 1:
+			panic("at the disco")
+		case 2:
+			runtime.Goexit()
+		}
+	}
+	for _, u := range []use{
+		{"a worker", func(ctx context.Context, do func(context.Context) *kept) {
+			Run(p, Job[*kept]{Context: ctx, Timeout: time.Hour, Grace: Grace, Do: do})
+		}},
+		{"a worker without a limit", func(ctx context.Context, do func(context.Context) *kept) {
+			Run(p, Job[*kept]{Context: ctx, Do: do})
+		}},
+		{"a coroutine", func(ctx context.Context, do func(context.Context) *kept) {
+			Inline(p, ctx, do)
+		}},
+		{"a worker that computes", func(ctx context.Context, do func(context.Context) *kept) {
+			Await(p, ctx, do)
+		}},
+	} {
+		for fate, outcome := range []string{"returns", "panics", "ends its goroutine"} {
+			left := make(chan string, 3)
+			func() {
+				parts := map[string]*kept{"context": {}, "closure": {}, "value": {}}
+				for name, part := range parts {
+					part.text[0] = byte(fate)
+					runtime.AddCleanup(part, func(name string) { left <- name }, name)
+				}
+				ctx := context.WithValue(context.Background(), contextKey{}, parts["context"])
+				captured, value := parts["closure"], parts["value"]
+				u.run(ctx, func(ctx context.Context) *kept {
+					crashes(ctx)
+					captured.text[1]++
+					return value
+				})
+			}()
+			for limit := 0; len(left) < cap(left) && limit < 100; limit++ {
+				runtime.GC()
+				runtime.Gosched()
+			}
+			if len(left) < cap(left) {
+				t.Errorf("%s: %d of its %d values stay when a job %s", u.name,
+					cap(left)-len(left), cap(left), outcome)
+			}
+		}
+	}
 }

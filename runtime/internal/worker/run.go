@@ -90,6 +90,7 @@ func Run[T any](p *Pool, j Job[T]) Outcome[T] {
 		r.own.End()
 	}
 	if r.state.Load() == running && j.Grace > 0 {
+		_ = r.ctx.Err() // what has ended it stays the reason
 		grace := time.NewTimer(j.Grace)
 		defer grace.Stop()
 		for waits := true; waits && r.state.Load() == running; {
