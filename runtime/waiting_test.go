@@ -118,14 +118,8 @@ func TestStreamsThatWaitKeepLittle(t *testing.T) {
 // then: the observer has one outcome, and the slot is free.
 func TestListenRequestEndsWithAllOfItsSteps(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		end  func(leave func())
-		want audit.Failure
-	}{
-		"its client leaves":     {func(leave func()) { leave() }, ""},
-		"its credential ends":   {func(func()) { time.Sleep(2 * time.Hour) }, audit.Errored},
-		"its server shuts down": {nil, ""},
-	} {
+	const leaves, expires, closes = "its client leaves", "its credential ends", "its server closes"
+	for name, want := range map[string]audit.Failure{leaves: "", expires: audit.Errored, closes: ""} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen watched
@@ -158,20 +152,23 @@ func TestListenRequestEndsWithAllOfItsSteps(t *testing.T) {
 				if got := failures(); len(got) > 0 {
 					t.Fatalf("%q before its end", got)
 				}
-				if test.end == nil {
+				switch name {
+				case leaves:
+					leave()
+				case expires:
+					time.Sleep(2 * time.Hour)
+				case closes:
 					if err := s.Shutdown(t.Context()); err != nil {
 						t.Error(err)
 					}
-				} else {
-					test.end(leave)
 				}
-				if got := failures(); !slices.Equal(got, []audit.Failure{test.want}) {
-					t.Errorf("%q, want %q", got, test.want)
+				if got := failures(); !slices.Equal(got, []audit.Failure{want}) {
+					t.Errorf("%q, want %q", got, want)
 				}
 				if n := runtime.Subscriptions(s); n != 0 {
 					t.Errorf("%d subscriptions are left", n)
 				}
-				if test.end != nil {
+				if name != closes {
 					next := listen()
 					if got := failures(); len(got) != 1 {
 						t.Errorf("the slot is not free: %q", got)

@@ -124,8 +124,8 @@ type Message struct {
 	failure error           // why an allowed request failed, for the log; nil if the error has it
 }
 
-// Finally calls a func at the end of the message. A step defers it: the chain returns before the end
-// of a message that lasts.
+// Finally calls a func at the end of the message. A step defers it: the chain returns before a
+// message that lasts ends.
 func (m *Message) Finally(end func()) {
 	if m.Lasts == nil {
 		end()

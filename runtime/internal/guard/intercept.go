@@ -54,7 +54,7 @@ func (g *Guard) contain(next Next) Next {
 	}
 }
 
-// Contains reports whether messages pass through foreign code, behind which none can last: it waits.
+// Contains reports whether messages pass through foreign code, which has to wait for their end.
 func (g *Guard) Contains() bool { return g.intercepts() || g.Adopted }
 
 // intercepts reports whether there are interceptors, which may answer.

@@ -228,8 +228,8 @@ type resumable interface {
 	leave(w http.ResponseWriter)
 }
 
-// follow returns what waits until the credential of a GET, its stream or its client ends, or another
-// connection takes the stream over. It keeps nothing else of the request.
+// follow returns what waits until the credential, the stream or the client of a GET ends, or
+// another connection takes the stream over. It keeps nothing else of the request.
 func follow(v *visit, from resumable, taken <-chan struct{}, end func()) (lasts func()) {
 	w, of, gone, expires := v.w, v.session, v.r.Context().Done(), v.info.Expires
 	return func() {
