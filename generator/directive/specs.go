@@ -339,8 +339,8 @@ var specs = []Spec{
 				Purpose: "the time after which a call ends, from 1ms to 24h; default: 30s"},
 			{Name: "nonblocking", Kind: Flag,
 				Purpose: "promises that the handler only computes, for a few milliseconds at most. Its " +
-					"calls have no goroutine of their own and no time limit. Excludes timeout=, " +
-					"isolate=, task, elicits, //mcp:allow and go-sdk's shape"},
+					"calls are cheaper: they have no second goroutine and no time limit. Not allowed " +
+					"beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape"},
 			{Name: "memory", Kind: Size, OfTool: true, Least: 4 * model.MiB, Most: 1024 * model.GiB,
 				Purpose: "the memory of a call with isolate=process, on top of the memory of the " +
 					"started process, from 4MiB to 1024GiB; default: 512MiB"},

@@ -91,7 +91,7 @@ type manifestPrompt struct {
 	Description string             `json:"description,omitempty"` // the text for people and models
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
-	Limits      manifestLimits     `json:"limits"`                // timeout or nonblocking alone
+	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }
@@ -106,7 +106,7 @@ type manifestResource struct {
 	Subscribe   bool               `json:"subscribe,omitempty"`   // clients can subscribe to updates
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
-	Limits      manifestLimits     `json:"limits"`                // timeout or nonblocking alone
+	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
 }

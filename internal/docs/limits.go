@@ -112,7 +112,7 @@ var bounds = []struct {
 	}},
 	{"Calls", []limit{
 		{"runtime", "DefaultTimeout",
-			"a handler without `timeout=` and `nonblocking`", "`//mcp:limit timeout=`", false},
+			"a handler without `timeout=` and without `nonblocking`", "`//mcp:limit timeout=`", false},
 		{"runtime/internal/invoke", "quick",
 			"a handler with `nonblocking`, before the log has a warning", "", false},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},

@@ -167,8 +167,8 @@ type Tool struct {
 	// Aliases are deprecated names. They are not listed, and a call by one is a call of the tool.
 	Aliases []string
 	Timeout time.Duration
-	// NonBlocking reports that the handler only computes. Its calls have no goroutine of their own
-	// and no time limit: the server waits until the handler returns. runtime.New refuses it beside
+	// NonBlocking reports that the handler only computes. Its calls have no second goroutine and
+	// no time limit: the server waits until the handler returns. runtime.New refuses it beside
 	// Timeout, Allow, SDK, Elicits, Task and Isolate.
 	NonBlocking bool
 
