@@ -43,8 +43,8 @@ func init() {
 	}
 }
 
-// echo is a toolset whose tools return what they get: by itself, in a stream, in an error, large, and
-// by way of a panic. It has so many tools that a list takes a large part of the pools.
+// echo is a toolset whose tools return what they get: by itself, in a stream, in an error, large,
+// and by way of a panic. It has so many tools that a list takes a large part of the pools.
 func echo() toolset.Toolset {
 	type in struct{ Text string }
 	do := func(f func(context.Context, string) (toolset.Result, error)) func(context.Context,

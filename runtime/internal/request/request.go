@@ -202,8 +202,8 @@ func ClientOf(p *access.Principal) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
-// NewID returns a random id of a request: 26 lower-case letters and digits, of 128 bits, which is no
-// secret. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+// NewID returns a random id of a request: 26 lower-case letters and digits, of 128 bits, which is
+// no secret. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
 func NewID() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567"
 	var id [26]byte

@@ -122,8 +122,8 @@ func (c *Checked) decode(params, meta decode.Value) (problems []decode.Problem) 
 	return problems
 }
 
-// objectOf decodes an object as encoding/json does, without reflection. It reports false for a number
-// that no float64 holds.
+// objectOf decodes an object as encoding/json does, without reflection. It reports false for a
+// number that no float64 holds.
 func objectOf(v decode.Value) (map[string]any, bool) {
 	object := map[string]any{}
 	for name, value := range v.Members() {

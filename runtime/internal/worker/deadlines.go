@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Deadlines ends waits that may all take equally long. They end in the order in which they began, so
-// that one timer is enough: a timer for each would cost more than most of the waits. It is safe for
-// concurrent use.
+// Deadlines ends waits that may all take equally long. They end in the order in which they began,
+// so that one timer is enough: a timer for each would cost more than most of the waits. It is safe
+// for concurrent use.
 type Deadlines struct {
 	after time.Duration
 
