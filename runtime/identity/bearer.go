@@ -84,7 +84,7 @@ func (b bearer) Identify(r *http.Request) (Identity, error) {
 
 // bearerToken returns the one well-formed bearer token of a request.
 func bearerToken(r *http.Request) (string, error) {
-	values := r.Header.Values("Authorization")
+	values := r.Header["Authorization"]
 	if len(values) == 0 {
 		return "", ErrNoCredentials
 	}

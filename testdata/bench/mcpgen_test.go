@@ -22,7 +22,7 @@ var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Logger:   slog.New(slog.DiscardHandler), MaxSessions: 5000, MaxUserSessions: 5000,
+		Logger:   slog.New(slog.DiscardHandler), MaxSessions: 20000, MaxUserSessions: 20000,
 	}
 }
 

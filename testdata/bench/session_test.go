@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func idles() []idle {
 			session(t, c)
 			return nil
 		}},
-		{"session-and-stream", sessions, all, func(t testing.TB, c *client) *client {
+		{"session-and-stream", sessions, append(slices.Clone(all), bare), func(t testing.TB, c *client) *client {
 			session(t, c)
 			return c.stream(t)
 		}},

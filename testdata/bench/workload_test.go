@@ -154,6 +154,12 @@ func barePeer(answer []byte) peer {
 		},
 		web: func(string) (http.Handler, error) {
 			return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet { // a stream without events
+					rw.Header()["Content-Type"] = []string{"text/event-stream"}
+					_ = http.NewResponseController(rw).Flush()
+					<-r.Context().Done()
+					return
+				}
 				body, err := io.ReadAll(r.Body)
 				rw.Header().Set("Content-Type", "application/json")
 				if err == nil && len(body) > 0 {

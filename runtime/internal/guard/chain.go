@@ -104,6 +104,10 @@ type Message struct {
 	Meta   map[string]any
 	Origin any // what the end of the chain knows of the message; nil for the run of a task
 
+	// Lasts is set by the end of the chain if the message goes on, and closed when it ends. The chain
+	// returns then, with the result for [Guard.End].
+	Lasts <-chan struct{}
+
 	// Filter is what the message asks for of a list of tools.
 	Filter discovery.Filter
 	// Subscription belongs to subscriptions/listen; nil for others.
@@ -111,11 +115,40 @@ type Message struct {
 	// Resources are the resources of subscriptions/listen; nil for none.
 	Resources *discovery.Subscriber
 
+	endings []func(*Answer, *error) // of a message that lasts, that of the innermost step first
+
 	undo    func()          // if the event is not durable; nil for nothing
 	run     *taskRun        // which the message starts; nil for none
 	event   *audit.Event    // nil if the method is not recorded
 	outcome observe.Outcome // for the observer
 	failure error           // why an allowed request failed, for the log; nil if the error has it
+}
+
+// Finally calls a func at the end of the message. A step defers it: the chain returns before a
+// message that lasts ends.
+func (m *Message) Finally(end func()) {
+	if m.Lasts == nil {
+		end()
+		return
+	}
+	m.atEnd(func(*Answer, *error) { end() })
+}
+
+// atEnd calls a func at the end of a message that lasts.
+func (m *Message) atEnd(end func(*Answer, *error)) { m.endings = append(m.endings, end) }
+
+// End does what the steps do at the end of a message that lasts, whose answer so far is given.
+func (g *Guard) End(ctx context.Context, m *Message, a Answer, err error) (Answer, error) {
+	for _, end := range m.endings {
+		step := g.recoverPanics(func(context.Context, *Message) (Answer, error) {
+			end(&a, &err)
+			return Answer{}, nil
+		})
+		if _, crash := step(ctx, m); crash != nil {
+			m.outcome.Failure, a, err = audit.Crashed, Answer{}, crash
+		}
+	}
+	return a, err
 }
 
 // Answer is what the chain returns for a message: a result, and once it is encoded that alone.

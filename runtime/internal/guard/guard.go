@@ -127,6 +127,10 @@ func (g *Guard) observe(next Next) Next {
 		ctx, seen := g.Observer.start(ctx, m)
 		panicked := true
 		defer func() {
+			if m.Lasts != nil && !panicked {
+				m.atEnd(g.Observer.later(seen, m))
+				return
+			}
 			if panicked {
 				m.outcome.Failure, err = audit.Crashed, wire.InternalError()
 			}
@@ -163,17 +167,30 @@ func (g *Guard) expire(next Next) Next {
 		if !m.Expires.IsZero() {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, m.Expires)
-			defer cancel()
+			defer m.Finally(cancel)
 		}
 		a, err := next(ctx, m)
-		switch {
-		case m.Expired():
-			return Answer{}, wire.Expired()
-		case err != nil:
-			return Answer{}, g.errorFor(request.With(ctx, m.Info), m, err)
+		if m.Lasts != nil {
+			m.atEnd(g.expireLater(ctx, m))
+			return a, err
 		}
-		return a, nil
+		return g.expired(ctx, m, a, err)
 	}
+}
+
+// expired returns the answer of a message unless the caller's credential has ended.
+func (g *Guard) expired(ctx context.Context, m *Message, a Answer, err error) (Answer, error) {
+	switch {
+	case m.Expired():
+		return Answer{}, wire.Expired()
+	case err != nil:
+		return Answer{}, g.errorFor(request.With(ctx, m.Info), m, err)
+	}
+	return a, nil
+}
+
+func (g *Guard) expireLater(ctx context.Context, m *Message) func(*Answer, *error) {
+	return func(a *Answer, err *error) { *a, *err = g.expired(ctx, m, *a, *err) }
 }
 
 // errorFor returns an error that may leave, and logs what it leaves out.
@@ -203,9 +220,11 @@ func (g *Guard) notify(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		client := &notify.Client{Config: g.Notify, Info: m.Info, Meta: m.Meta, Context: ctx}
 		defer func() {
-			if !client.State.CompareAndSwap(notify.Unused, notify.Closed) {
-				client.Close()
+			if m.Lasts != nil {
+				m.Finally(client.End)
+				return
 			}
+			client.End()
 		}()
 		return next(client, m)
 	}

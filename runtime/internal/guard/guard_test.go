@@ -322,6 +322,30 @@ func TestChallengeWithoutAResponseIsAnInternalError(t *testing.T) {
 	}
 }
 
+// The steps of a message that lasts end in their order, also if one of them panics.
+func TestMessageThatLastsEndsWithAllOfItsSteps(t *testing.T) {
+	g := newGuard(nil)
+	m := &Message{Info: &request.Info{}, Method: "m"}
+	var ended []string
+	step := func(name string) func() { return func() { ended = append(ended, name) } }
+	if m.Finally(step("at once")); len(ended) != 1 {
+		t.Error("the end of a message that does not last waits")
+	}
+	m.Lasts = make(chan struct{})
+	m.Finally(step("inner"))
+	m.atEnd(func(*Answer, *error) { panic("the middle") })
+	m.Finally(step("outer"))
+	if len(ended) != 1 {
+		t.Errorf("%q before the end", ended)
+	}
+	_, err := g.End(t.Context(), m, Answer{}, nil)
+	if got := strings.Join(ended, ", "); got != "at once, inner, outer" ||
+		err == nil || err.Error() != wire.InternalError().Error() ||
+		m.observed(err).Failure != audit.Crashed {
+		t.Errorf("%s: %v, %+v", got, err, m.outcome)
+	}
+}
+
 func TestSilentObserverOfNothing(t *testing.T) {
 	var o *Observer
 	o.TurnedAway(t.Context(), 401)

@@ -17,7 +17,7 @@ import (
 // adopted server may end their goroutine, which no recover sees, or run on after their context has
 // ended. A server with neither does not need it: invoke supervises its handlers.
 func (g *Guard) contain(next Next) Next {
-	if !g.intercepts() && !g.Adopted {
+	if !g.Contains() {
 		return next
 	}
 	type result struct {
@@ -53,6 +53,9 @@ func (g *Guard) contain(next Next) Next {
 		return Answer{}, worker.ErrGoexit
 	}
 }
+
+// Contains reports whether messages pass through foreign code, which has to wait for their end.
+func (g *Guard) Contains() bool { return g.intercepts() || g.Adopted }
 
 // intercepts reports whether there are interceptors, which may answer.
 func (r *Running) intercepts() bool { return len(r.Interceptors) > 0 }

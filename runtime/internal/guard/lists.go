@@ -92,7 +92,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 			"principal", m.Principal.Subject, "status", status, m.IDs())
 		return Answer{}, wire.TooManyListeners(status)
 	}
-	defer release()
+	defer m.Finally(release)
 	if lists {
 		params.Notifications.ToolsListChanged = sent.ToolsListChanged
 		params.Notifications.PromptsListChanged = sent.PromptsListChanged
@@ -105,13 +105,13 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		}
 		var leave func()
 		m.Subscription, leave = g.Changes.Subscribe(ctx, m.Info, m.Meta, m.Filter)
-		defer leave()
+		defer m.Finally(leave)
 	}
 	if len(uris) > 0 {
 		params.Notifications.ResourceSubscriptions = adopted
 		var leave func()
 		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris, rules)
-		defer leave()
+		defer m.Finally(leave)
 	}
 	return next(ctx, m)
 }

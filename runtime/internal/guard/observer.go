@@ -70,6 +70,11 @@ func (o *Observer) end(seen observe.Observation, outcome observe.Outcome) {
 	}
 }
 
+// later returns what ends the observation of a message that lasts.
+func (o *Observer) later(seen observe.Observation, m *Message) func(*Answer, *error) {
+	return func(_ *Answer, err *error) { o.end(seen, m.observed(*err)) }
+}
+
 // TurnedAway reports an HTTP request whose message did not reach the guard.
 func (o *Observer) TurnedAway(ctx context.Context, status int) {
 	if o != nil {

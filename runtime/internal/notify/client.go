@@ -238,6 +238,13 @@ func (c *Client) try(send func() error) {
 	}
 }
 
+// End closes the client, also an unused one.
+func (c *Client) End() {
+	if !c.State.CompareAndSwap(Unused, Closed) {
+		c.Close()
+	}
+}
+
 // Close waits until everything is sent, but no longer than Config.FlushTimeout.
 func (c *Client) Close() {
 	if c.reporter != nil {

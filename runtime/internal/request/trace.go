@@ -24,8 +24,11 @@ func TraceInMeta(meta map[string]any) observe.TraceContext {
 func (i *Info) TraceInHeader() observe.TraceContext { return i.HTTP.trace() }
 
 func traceIn(h http.Header) observe.TraceContext {
-	return bounded(h.Get("Traceparent"),
-		strings.Join(h.Values("Tracestate"), ","), strings.Join(h.Values("Baggage"), ","))
+	parent := ""
+	if sent := h["Traceparent"]; len(sent) > 0 {
+		parent = sent[0]
+	}
+	return bounded(parent, strings.Join(h["Tracestate"], ","), strings.Join(h["Baggage"], ","))
 }
 
 func bounded(values ...string) observe.TraceContext {

@@ -40,8 +40,9 @@ type Store struct {
 type session struct {
 	id      string
 	user    request.User
-	streams map[string]*stream
-	byUse   *list.List // of *stream, the oldest first, without the standalone one
+	own     stream             // the standalone one, if own.of is set
+	streams map[string]*stream // the others; nil before the first one
+	byUse   *list.List         // of them, the oldest first; nil before the first one
 }
 
 // stream has the events of one response, or with an empty id those outside of any.
@@ -70,16 +71,23 @@ func (s *Store) Open(sessionID, streamID string, user request.User) {
 	defer s.mu.Unlock()
 	of := s.sessions[sessionID]
 	if of == nil {
-		of = &session{id: sessionID, user: user, streams: map[string]*stream{}, byUse: list.New()}
+		of = &session{id: sessionID, user: user}
 		s.sessions[sessionID] = of
 	}
-	if of.streams[streamID] != nil {
+	if of.find(streamID) != nil {
 		return
 	}
-	st := &stream{of: of, id: streamID, used: time.Now()}
-	of.streams[streamID] = st
+	st := &of.own
+	if streamID != "" {
+		st = &stream{}
+	}
+	st.of, st.id, st.used = of, streamID, time.Now()
 	st.inStore = s.byUse.PushBack(st)
 	if streamID != "" {
+		if of.streams == nil {
+			of.streams, of.byUse = map[string]*stream{}, list.New()
+		}
+		of.streams[streamID] = st
 		st.inSession = of.byUse.PushBack(st)
 		for of.byUse.Len() > MaxStreams {
 			s.forget(of.byUse.Front().Value.(*stream))
@@ -133,6 +141,9 @@ func (s *Store) SessionClosed(sessionID string) {
 	defer s.mu.Unlock()
 	if of := s.sessions[sessionID]; of != nil {
 		delete(s.sessions, sessionID)
+		if of.own.of != nil {
+			s.forget(&of.own)
+		}
 		for _, st := range of.streams {
 			s.forget(st)
 		}
@@ -148,7 +159,17 @@ func (s *Store) Size() (sessions, bytes int) {
 
 func (s *Store) find(sessionID, streamID string) *stream {
 	if of := s.sessions[sessionID]; of != nil {
-		return of.streams[streamID]
+		return of.find(streamID)
+	}
+	return nil
+}
+
+func (s *session) find(streamID string) *stream {
+	if streamID != "" {
+		return s.streams[streamID]
+	}
+	if s.own.of != nil {
+		return &s.own
 	}
 	return nil
 }
@@ -179,7 +200,7 @@ func (s *Store) forget(st *stream) {
 		return
 	}
 	s.grow(st, -st.bytes)
-	delete(st.of.streams, st.id)
+	delete(st.of.streams, st.id) // which has none for the standalone one
 	s.byUse.Remove(st.inStore)
 	if st.inSession != nil {
 		st.of.byUse.Remove(st.inSession)

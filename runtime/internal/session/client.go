@@ -111,9 +111,15 @@ const maxOpening = 10 * time.Second
 
 // connect returns the session of the upstream, which is opened when it is first needed.
 func (s *Session) connect(ctx context.Context, x *Exchange) (*upstream.Session, error) {
+	s.mu.Lock()
+	if s.opening == nil {
+		s.opening = make(chan struct{}, 1)
+	}
+	opening := s.opening
+	s.mu.Unlock()
 	select {
-	case s.opening <- struct{}{}:
-		defer func() { <-s.opening }()
+	case opening <- struct{}{}:
+		defer func() { <-opening }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -120,12 +120,44 @@ func (x *Exchange) release() {
 
 // Serve passes the message through the guard's chain. ctx ends with the message.
 func (x *Exchange) Serve(ctx context.Context) (guard.Answer, error) {
+	a, err := x.Start(ctx)
+	if x.Lasts() {
+		return x.Last(ctx, a)
+	}
+	return a, err
+}
+
+// Start is Serve for a caller who waits elsewhere for the end of a message that lasts: with a
+// shallow stack. Last is for such a message alone, and returns its answer.
+func (x *Exchange) Start(ctx context.Context) (a guard.Answer, err error) {
 	x.Message.Origin = x
-	defer x.close()
+	defer func() {
+		if !x.Lasts() {
+			x.close()
+		}
+	}()
 	if x.Message.Method == "subscriptions/listen" && x.Session == nil {
 		x.Message.Session = x.session() // whose client is notified
 	}
-	return x.Server.chain(ctx, x.Message)
+	m := x.Message
+	if a, err = x.Server.chain(ctx, m); err != nil && x.Lasts() {
+		a, err = x.Server.Guard.End(ctx, m, a, err)
+		m.Lasts = nil
+	}
+	if x.Lasts() {
+		x.Sent, m.Params, m.Meta = nil, nil, nil // nobody reads them any more
+	}
+	return a, err
+}
+
+// Lasts reports whether the message goes on: Last waits for its end.
+func (x *Exchange) Lasts() bool { return x.Message.Lasts != nil }
+
+// Last waits for the end of a message that lasts.
+func (x *Exchange) Last(ctx context.Context, a guard.Answer) (guard.Answer, error) {
+	defer x.close()
+	<-x.Message.Lasts
+	return x.Server.Guard.End(ctx, x.Message, a, nil)
 }
 
 // session returns the session of the message: that of its client, or one of its own.

@@ -19,7 +19,7 @@ func (s *Server) listen(ctx context.Context, x *Exchange, m *guard.Message) (gua
 		return guard.Answer{}, wire.InvalidParams("missing params.notifications")
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer m.Finally(cancel)
 	own := x.session()
 	s.remember(own)
 	own.OnEnd(cancel)
@@ -49,10 +49,14 @@ func (s *Server) listen(ctx context.Context, x *Exchange, m *guard.Message) (gua
 	if m.Resources != nil {
 		m.Resources.Acknowledged(id) // no notification leaves before
 	}
-	if waits {
+	switch {
+	case !waits:
+		cancel()
+	case !s.Guard.Contains():
+		m.Lasts = ctx.Done() // the rest is that of the message
+	default:
 		<-ctx.Done()
 	}
-	cancel()
 	behind.Wait()
 	return guard.Answer{Result: &mcp.SubscriptionsListenResult{Meta: meta}}, nil
 }

@@ -24,7 +24,9 @@ type Session struct {
 	server *Server
 	id     string // over HTTP; empty on stdio and for one message
 	owner  request.Owner
-	out    Out // gets what belongs to no message of the client
+	out    Out    // gets what belongs to no message of the client
+	table  *Table // over HTTP; nil for others
+	place  place  // in the table
 
 	mu          sync.Mutex
 	client      *mcp.InitializeParams            // nil before the handshake
@@ -40,7 +42,7 @@ type Session struct {
 	ended       bool
 	onEnd       []func()
 	upstream    *upstream.Session // nil until it is needed
-	opening     chan struct{}     // holds an item while it is opened
+	opening     chan struct{}     // holds an item while it is opened; nil before the first time
 }
 
 // Out sends one message to a client: on the stream of a response, or on the one of a session.
@@ -68,7 +70,7 @@ func (nowhere) Event([]byte) error { return errors.New("the client has no stream
 
 // newSession returns a session before its handshake.
 func (s *Server) newSession(id string, owner request.Owner, out Out) *Session {
-	return &Session{server: s, id: id, owner: owner, out: out, opening: make(chan struct{}, 1)}
+	return &Session{server: s, id: id, owner: owner, out: out}
 }
 
 // ID implements [request.Session].
@@ -145,10 +147,13 @@ func (s *Session) End() {
 	for _, x := range s.calls {
 		x.ctx.End()
 	}
-	functions, up := s.onEnd, s.upstream
+	functions, up, table := s.onEnd, s.upstream, s.table
 	s.onEnd = nil
 	s.mu.Unlock()
 	s.server.forget(s)
+	if table != nil {
+		table.remove(s)
+	}
 	for _, f := range functions {
 		f()
 	}

@@ -433,7 +433,7 @@ func TestCallHoldsItsSessionButWhileItsClientHasGone(t *testing.T) {
 		x := exchange(server, s)
 		x.Table = server.NewTable(Limits{1, 1}, time.Hour)
 		x.Table.Add(s, &out{})
-		posts := func() int { return x.Table.byID[s.id].posts }
+		posts := func() int { return x.Table.byID[s.id].place.posts }
 		gone, leave := context.WithCancel(t.Context())
 		x.Gone = gone
 		if _, err := x.Begin(t.Context(), idOf("1")); err != nil || posts() != 1 {

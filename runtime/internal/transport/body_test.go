@@ -95,7 +95,7 @@ func TestDeadlineOfABodyDoesNotOutliveItsReading(t *testing.T) {
 			if late && test.whole {
 				want = append(want, "none")
 			}
-			if h.limitRest(v); !slices.Equal(slices.Compact(d.set), want) {
+			if h.limitRest(v.w, v.r, v.body.bounded()); !slices.Equal(slices.Compact(d.set), want) {
 				t.Errorf("%s, late %t: the deadlines %q, want %q", name, late, d.set, want)
 			}
 			d.set, d.returned = nil, true

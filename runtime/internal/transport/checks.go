@@ -18,7 +18,7 @@ func (h *Handler) checkVersion(v *visit) bool {
 	if v.r.Method != http.MethodPost || m.ID.Key == "" || m.Method == "" {
 		return v.knownVersion()
 	}
-	inSession := v.r.Header.Get(request.HeaderSession) != "" && !v.modern
+	inSession := one(v.r.Header[request.HeaderSession]) != "" && !v.modern
 	v.modern = v.modern || request.IsStateless(m.Version) ||
 		m.Version != "" && !inSession && m.Method != "initialize"
 	if !v.modern {
@@ -34,7 +34,7 @@ func (h *Handler) checkVersion(v *visit) bool {
 	if err := checkModern(*m, h.Guard.Tasks != nil); err != nil {
 		return v.refuseWith(wire.ErrorStatus(err, request.Stateless), err)
 	}
-	if v.r.Header.Get("Mcp-Method") != m.Method {
+	if one(v.r.Header["Mcp-Method"]) != m.Method {
 		return mismatch("Mcp-Method", "the method")
 	}
 	// The guard refuses a message without a name.
@@ -93,7 +93,7 @@ const sessionNotFound = "session not found: send initialize without the header M
 
 // findSession finds the session of the message, and refuses one that has none and needs one.
 func (h *Handler) findSession(v *visit) bool {
-	id, opens := v.r.Header.Get(request.HeaderSession), v.message.Method == "initialize"
+	id, opens := one(v.r.Header[request.HeaderSession]), v.message.Method == "initialize"
 	const bad = http.StatusBadRequest
 	switch {
 	case v.modern:
@@ -108,7 +108,7 @@ func (h *Handler) findSession(v *visit) bool {
 		return v.refuse(bad, jsonrpc.CodeInvalidRequest, "the header Mcp-Session-Id is missing: "+
 			"send initialize first, or a message of "+request.Stateless)
 	}
-	v.session = h.table.Find(id, request.OwnerOf(v.id.Principal))
+	v.session = h.table.Find(id, request.OwnerOf(v.info.Principal))
 	switch {
 	case v.session == nil:
 		return v.refuse(http.StatusNotFound, jsonrpc.CodeInvalidRequest,

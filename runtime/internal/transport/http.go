@@ -70,6 +70,7 @@ type Handler struct {
 	replies  sync.Map          // the streams of calls that a client may resume, by id
 	reading  *worker.Deadlines // of bodies
 	waiting  *worker.Deadlines // of replies, which become streams
+	quiet    *worker.Deadlines // of streams
 	exposed  sync.Once         // warns once that host names are not checked
 }
 
@@ -82,7 +83,7 @@ func NewHandler(c Config) *Handler {
 	h := &Handler{Config: c, unread: newUnread(c.Active, c.BodyReadTimeout),
 		table:   c.Sessions.NewTable(c.Limits, c.SessionTimeout),
 		reading: worker.NewDeadlines(c.BodyReadTimeout),
-		waiting: worker.NewDeadlines(c.StreamAfter)}
+		waiting: worker.NewDeadlines(c.StreamAfter), quiet: worker.NewDeadlines(c.KeepAlive)}
 	h.passes, h.detaches = h.steps(), c.Sessions.Detaches()
 	return h
 }
@@ -91,12 +92,12 @@ func NewHandler(c Config) *Handler {
 type visit struct {
 	w       *responseWriter // often its own
 	r       *http.Request
-	id      identity.Identity
-	message wire.Checked     // of a POST
-	version string           // in the header; empty for none
-	modern  bool             // it has no session: its version is 2026-07-28 or later
-	session *session.Session // nil for a handshake, and for a message without a session
-	info    *request.Info    // nil until the message is known
+	info    *request.Info      // nil until the caller is known
+	valued  *identity.Identity // of a caller with a value
+	message wire.Checked       // of a POST
+	version string             // in the header; empty for none
+	modern  bool               // it has no session: its version is 2026-07-28 or later
+	session *session.Session   // nil for a handshake, and for a message without a session
 
 	json, stream  bool // the content types that the client accepts
 	prefersStream bool
@@ -145,11 +146,56 @@ func (h *Handler) steps() []step {
 	}
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. A stream that lasts waits here, with a shallow stack and
+// without its visit: most of what a server with many streams has in memory are streams that wait.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{r: r, own: responseWriter{ResponseWriter: w, unread: h.unread}}
-	s := &v.own
-	v.w = s
+	if s, lasts := h.begin(w, r); lasts != nil {
+		h.last(s, r, lasts)
+	}
+}
+
+// begin answers a request. For one that lasts, what comes after is not done yet.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (s *responseWriter, lasts func()) {
+	v := &visit{r: r}
+	if s = &v.own; r.Method == http.MethodGet {
+		s = &responseWriter{} // the stream keeps it
+	}
+	s.ResponseWriter, s.unread, v.w = w, h.unread, s
+	defer func() {
+		if lasts == nil {
+			h.leave(s, r, v.body.bounded())
+		}
+	}()
+	defer h.recoverPanic(s, r)
+	for _, passes := range h.passes {
+		if !passes(v) {
+			return s, nil
+		}
+	}
+	switch {
+	case r.Method == http.MethodGet:
+		return s, h.get(v)
+	case r.Method == http.MethodDelete:
+		h.table.Drain(r.Context(), v.session)
+		s.WriteHeader(http.StatusNoContent)
+	case v.message.Method == "":
+		v.session.Respond(v.message)
+		s.WriteHeader(http.StatusAccepted)
+	default:
+		return s, h.post(v)
+	}
+	return s, nil
+}
+
+// last waits for the end of a request that lasts.
+func (h *Handler) last(s *responseWriter, r *http.Request, lasts func()) {
+	defer h.leave(s, r, r.Method == http.MethodPost)
+	defer h.recoverPanic(s, r)
+	lasts()
+}
+
+// leave ends a request. bounded reports that the rest of its body needs no limit.
+func (h *Handler) leave(s *responseWriter, r *http.Request, bounded bool) {
 	// net/http may read the rest of the body first, and removes the deadline at the end.
 	defer s.extend(h.BodyReadTimeout)
 	defer func() {
@@ -160,25 +206,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.end()
 	// Before any answer leaves, since net/http reads the rest of the body before it.
 	// TestBodyThatDoesNotComeIsAnsweredInTime
-	defer h.limitRest(v)
-	defer h.recoverPanic(s, r)
-	for _, passes := range h.passes {
-		if !passes(v) {
-			return
-		}
-	}
-	switch {
-	case r.Method == http.MethodGet:
-		h.get(v)
-	case r.Method == http.MethodDelete:
-		h.table.Drain(r.Context(), v.session)
-		s.WriteHeader(http.StatusNoContent)
-	case v.message.Method == "":
-		v.session.Respond(v.message)
-		s.WriteHeader(http.StatusAccepted)
-	default:
-		h.post(v)
-	}
+	h.limitRest(s, r, bounded)
 }
 
 // recoverPanic answers a request whose handling panicked. It is deferred.

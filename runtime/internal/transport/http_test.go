@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -239,7 +240,7 @@ func (w *slow) Write(b []byte) (int, error) {
 func TestStreamsThatHaveEnded(t *testing.T) {
 	h := newHandler(&bytes.Buffer{}, nil)
 	defer h.Guard.Pool.Close()
-	h.KeepAlive = time.Nanosecond
+	h.quiet = worker.NewDeadlines(time.Nanosecond)
 	s, _ := h.table.New(request.Owner{})
 	h.table.Add(s, newStandalone(h, s))
 	h.Events.Open(s.ID(), "x", request.User{})
@@ -251,7 +252,8 @@ func TestStreamsThatHaveEnded(t *testing.T) {
 		if r.Header.Set("Last-Event-Id", last); last == "" {
 			r.Header.Del("Last-Event-Id")
 		}
-		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r, session: s})
+		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, r: r, session: s,
+			info: request.New(identity.Identity{})})
 	}
 	w := &slow{client: client{header: http.Header{}}}
 	get(w, "x_0")
@@ -263,6 +265,46 @@ func TestStreamsThatHaveEnded(t *testing.T) {
 	get(recorder, "")
 	if sessions, _ := h.Events.Size(); recorder.Code != http.StatusBadRequest || sessions != 0 {
 		t.Error(recorder.Code, sessions)
+	}
+}
+
+// A plain GET begins the stream anew: the first one with what was sent before, and a later one
+// without, also if the store of events had nothing of the stream until then.
+func TestPlainGETBeginsTheStreamAnew(t *testing.T) {
+	for _, test := range []struct {
+		connected bool
+		sent, new string // to the GET, with "early" before it and "late" after it
+	}{{false, "early, late", "_1"}, {true, "late", "_0"}} {
+		h := newHandler(&bytes.Buffer{}, nil)
+		s, _ := h.table.New(request.Owner{})
+		o := newStandalone(h, s)
+		h.table.Add(s, o)
+		first, second := &client{header: http.Header{}}, &client{header: http.Header{}}
+		if test.connected {
+			if o.take(first, 0) != nil {
+				t.Error("an event that was never sent is resumed")
+			}
+			o.take(first, -1)
+			if sessions, _ := h.Events.Size(); sessions != 0 {
+				t.Error("a stream without events is kept")
+			}
+			o.leave(first)
+		}
+		_ = o.Event([]byte("early"))
+		o.take(second, -1)
+		_ = o.Event([]byte("late"))
+		var sent []string
+		for _, e := range second.events {
+			if _, data, is := strings.Cut(e, "data: "); is {
+				sent = append(sent, data)
+			}
+		}
+		if got := strings.Join(sent, ", "); got != test.sent ||
+			!strings.Contains(strings.Join(second.events, "\n"), "id: "+test.new+"\ndata: late") {
+			t.Errorf("connected before %v: %q of %q", test.connected, got, second.events)
+		}
+		s.End()
+		h.Guard.Pool.Close()
 	}
 }
 

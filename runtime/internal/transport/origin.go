@@ -62,7 +62,7 @@ func HostName(hostPort string) string {
 
 // originAllowed admits the server's own pages, Options.AllowedOrigins, and requests without Origin.
 func (h *Handler) originAllowed(r *http.Request) bool {
-	origins := r.Header.Values("Origin")
+	origins := r.Header["Origin"]
 	if len(origins) != 1 {
 		return len(origins) == 0
 	}

@@ -16,15 +16,16 @@ import (
 )
 
 // post answers a request or a notification.
-func (h *Handler) post(v *visit) {
+func (h *Handler) post(v *visit) (lasts func()) {
 	switch {
 	case v.message.ID.Key == "":
 		h.notify(v)
 	case v.session == nil && !v.modern:
 		h.handshake(v)
 	default:
-		h.call(v)
+		return h.call(v)
 	}
+	return nil
 }
 
 // exchange returns the exchange of the message.
@@ -89,7 +90,7 @@ func (h *Handler) handshake(v *visit) {
 
 // newSession takes a slot for a session, if need be that of an idle session of the same user.
 func (h *Handler) newSession(v *visit) *session.Session {
-	s, status := h.table.New(request.OwnerOf(v.id.Principal))
+	s, status := h.table.New(request.OwnerOf(v.info.Principal))
 	if s != nil {
 		return s
 	}
@@ -106,7 +107,7 @@ func (h *Handler) newSession(v *visit) *session.Session {
 }
 
 // call answers a request. One that may close its stream before its end has a goroutine of its own.
-func (h *Handler) call(v *visit) {
+func (h *Handler) call(v *visit) (lasts func()) {
 	re := newReply(h, v)
 	re.session, re.challenges = v.session, h.Challenges
 	v.info.Conn = re
@@ -114,8 +115,7 @@ func (h *Handler) call(v *visit) {
 		v.info.Notifier = re
 	}
 	if v.session == nil || !h.detaches || v.message.Method != "tools/call" || !v.stream {
-		h.answer(v, re, nil)
-		return
+		return h.answer(v, re, nil)
 	}
 	closeStream, detached := re.detachable()
 	done := make(chan any, 1)
@@ -134,7 +134,7 @@ func (h *Handler) call(v *visit) {
 				done <- p
 			}
 		}()
-		h.answer(v, re, closeStream)
+		h.answer(v, re, closeStream) // which does not last
 	}()
 	select {
 	case p := <-done:
@@ -143,12 +143,18 @@ func (h *Handler) call(v *visit) {
 		}
 	case <-detached:
 	}
+	return nil
 }
 
 // answer passes a request through the guard, and sends the response. In a session the message goes
-// on when its connection has ended.
-func (h *Handler) answer(v *visit, re *reply, closeStream func(mcp.CloseSSEStreamArgs)) {
-	defer re.close()
+// on when its connection has ended. lasts is not nil for a message that goes on.
+func (h *Handler) answer(v *visit, re *reply,
+	closeStream func(mcp.CloseSSEStreamArgs)) (lasts func()) {
+	defer func() {
+		if lasts == nil {
+			re.close()
+		}
+	}()
 	x := v.exchange(h.Sessions)
 	x.Out, x.CloseStream = re, closeStream
 	ctx, finished := v.r.Context(), false
@@ -165,15 +171,28 @@ func (h *Handler) answer(v *visit, re *reply, closeStream func(mcp.CloseSSEStrea
 	switch {
 	case errors.Is(err, session.ErrEnds):
 		v.refuse(http.StatusNotFound, jsonrpc.CodeInvalidRequest, sessionNotFound)
-		return
+		return nil
 	case err != nil:
 		v.refuseWith(http.StatusBadRequest, wire.DuplicateID(v.message.ID.JSON))
-		return
+		return nil
 	}
 	v.w.served = true
-	a, err := x.Serve(ctx)
+	a, err := x.Start(ctx)
+	if finished = x.Lasts(); finished {
+		v.message = wire.Checked{} // nobody reads it any more
+		return func() { re.last(ctx, x, a) }
+	}
 	x.Finish() // before the response leaves: then the client may use the id again
 	finished = true
 	re.respond(wire.Response(v.message.ID, a.Encoded, err), err == nil && v.prefersStream,
 		wire.ErrorStatus(err, v.info.Version))
+	return nil
+}
+
+// last waits for the end of a message that lasts, and sends the response.
+func (r *reply) last(ctx context.Context, x *session.Exchange, a guard.Answer) {
+	defer r.close()
+	defer x.Finish()
+	a, err := x.Last(ctx, a)
+	r.respond(wire.Response(r.id, a.Encoded, err), false, wire.ErrorStatus(err, r.info.Version))
 }

@@ -48,7 +48,7 @@ func newReply(h *Handler, v *visit) *reply {
 	r := &v.reply
 	r.Handler, r.w, r.info, r.id, r.streams = h, v.w, v.info, v.message.ID, v.stream
 	r.writer = v.w
-	r.stream = stream{lock: &r.mu, kept: h.Events, interval: h.KeepAlive}
+	r.stream = stream{lock: &r.mu, kept: h.Events, quiet: h.quiet}
 	h.waiting.Begin(&r.deadline, r, time.Now())
 	return r
 }
@@ -175,11 +175,11 @@ func (r *reply) detachable() (func(mcp.CloseSSEStreamArgs), <-chan struct{}) {
 	return func(args mcp.CloseSSEStreamArgs) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.over || r.detached == nil || r.begin() != nil || r.stream.w == nil {
+		if r.over || r.detached == nil || r.begin() != nil || r.stream.at == nil {
 			return
 		}
 		retry := strconv.FormatInt(args.RetryAfter.Milliseconds(), 10)
-		_, _ = r.stream.w.Write([]byte("event: close\nretry: " + retry + "\ndata: \n\n"))
+		_, _ = r.stream.at.w.Write([]byte("event: close\nretry: " + retry + "\ndata: \n\n"))
 		_ = r.stream.flush() // the client may be gone
 		r.stream.disconnect()
 		close(r.detached)

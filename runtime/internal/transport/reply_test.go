@@ -20,7 +20,7 @@ import (
 
 func testReply(expires time.Time) (*reply, *client) {
 	w := &client{header: http.Header{}}
-	h := &Handler{Config: Config{KeepAlive: KeepAlive}, waiting: worker.NewDeadlines(StreamAfter)}
+	h := &Handler{waiting: worker.NewDeadlines(StreamAfter), quiet: worker.NewDeadlines(KeepAlive)}
 	id, _ := wire.IDOf(decode.Value("7"))
 	r := newReply(h, &visit{w: &responseWriter{}, json: true, stream: true,
 		info:    request.New(identity.Identity{Expires: expires}),

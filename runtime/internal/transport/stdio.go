@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 var errShutdown = errors.New("shutting down")
@@ -34,6 +35,7 @@ func ServeIO(ctx, stop context.Context, c Config,
 	defer cancel(nil)
 	defer context.AfterFunc(stop, func() { cancel(errShutdown) })()
 	l := newLines(ctx, c, in, out, caller)
+	defer l.workers.Close()
 	err := l.read(ctx)
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -91,6 +93,7 @@ type lines struct {
 	listens    context.Context // of listen requests, which end with the input
 	endListens context.CancelFunc
 	running    sync.WaitGroup // messages in flight
+	workers    *worker.Pool   // for messages alone: no handler has locked one to its thread
 	closing    sync.Once
 	closed     chan struct{}
 	writing    sync.Mutex // concurrent messages do not mix
@@ -102,7 +105,8 @@ type lines struct {
 func newLines(ctx context.Context, c Config, in io.Reader, out io.Writer,
 	caller identity.Identity) *lines {
 	l := &lines{Config: c, in: in, out: out, caller: caller, closed: make(chan struct{}),
-		table: c.Sessions.NewTable(c.Limits, c.SessionTimeout)}
+		workers: worker.NewPool(),
+		table:   c.Sessions.NewTable(c.Limits, c.SessionTimeout)}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	l.listens, l.endListens = context.WithCancel(l.ctx)
 	l.session = c.Sessions.Connect(request.OwnerOf(caller.Principal), l)
@@ -251,7 +255,11 @@ func (l *lines) dispatch(m wire.Checked) {
 		l.serve(ctx, x, r, m.ID)
 		return
 	}
-	l.running.Go(func() { l.serve(ctx, x, r, m.ID) })
+	l.running.Add(1)
+	l.workers.Go(func() {
+		defer l.running.Done()
+		l.serve(ctx, x, r, m.ID)
+	})
 }
 
 // value returns the caller's value for one message.

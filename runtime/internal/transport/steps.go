@@ -40,11 +40,10 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-// limitRest bounds in time how long net/http reads the rest of a body that was not read. One that
-// came too late has its deadline already.
-func (h *Handler) limitRest(v *visit) {
-	if v.r.Body != nil && v.r.Body != http.NoBody && !v.body.whole && !v.body.late {
-		_ = http.NewResponseController(v.w.ResponseWriter).
+// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+func (h *Handler) limitRest(s *responseWriter, r *http.Request, bounded bool) {
+	if r.Body != nil && r.Body != http.NoBody && !bounded {
+		_ = http.NewResponseController(s.ResponseWriter).
 			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
 	}
 }
@@ -86,7 +85,7 @@ func (h *Handler) checkRepeated(v *visit) bool {
 }
 
 func (h *Handler) checkMethod(v *visit) bool {
-	v.version = v.r.Header.Get(request.HeaderProtocolVersion)
+	v.version = one(v.r.Header[request.HeaderProtocolVersion])
 	v.modern = request.IsStateless(v.version)
 	allowed := "GET, POST, DELETE"
 	switch v.r.Method {
@@ -119,7 +118,11 @@ func (h *Handler) authenticate(v *visit) bool {
 		http.Error(v.w, refused.Reason, refused.Status)
 		return false
 	}
-	v.id = id
+	v.info = request.NewHTTP(v.r, id)
+	if !id.Value.IsZero() {
+		own := id
+		v.valued = &own
+	}
 	if v.w.user = request.UserOf(id.Principal); id.Principal.Anonymous() {
 		v.w.user.Issuer = h.Authenticator.Address(v.r) // they do not block each other
 	}
@@ -135,12 +138,28 @@ func (h *Handler) limitUnread(v *visit) bool {
 		"this caller leaves too many responses unread: read them first")
 }
 
+// acceptBoth is the header of most clients.
+const acceptBoth = "application/json, text/event-stream"
+
+// one returns the first value of a header, empty for none. The names of headers in this package are
+// canonical, which Header.Get would make each time.
+func one(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
 // readAccept reads which content types the client takes.
 func (h *Handler) readAccept(v *visit) bool {
-	values := v.r.Header.Values("Accept")
-	v.json, v.stream = accepts(values, "application/json"), accepts(values, "text/event-stream")
-	v.prefersStream = !v.json ||
-		strings.HasPrefix(v.r.Header.Get("Accept"), "text/event-stream,") // first, and as good as JSON
+	values := v.r.Header["Accept"]
+	if accept := one(values); len(values) == 1 && accept == acceptBoth {
+		v.json, v.stream = true, true
+	} else {
+		v.json, v.stream = accepts(values, "application/json"), accepts(values, "text/event-stream")
+		v.prefersStream = !v.json ||
+			strings.HasPrefix(accept, "text/event-stream,") // first, and as good as JSON
+	}
 	switch {
 	case v.r.Method == http.MethodGet && !v.stream:
 		return v.refuse(http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest,
@@ -194,12 +213,12 @@ func (h *Handler) readMessage(v *visit) bool {
 	if v.r.Method != http.MethodPost {
 		return true
 	}
-	if !isJSON(v.r.Header.Values("Content-Type")) {
+	if !isJSON(v.r.Header["Content-Type"]) {
 		return v.refuse(http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest,
 			"Content-Type must be application/json")
 	}
 	limit := h.MaxBodyBytes
-	if !v.modern && v.r.Header.Get(request.HeaderSession) == "" {
+	if !v.modern && one(v.r.Header[request.HeaderSession]) == "" {
 		limit = min(limit, maxHandshakeBytes)
 	}
 	body, err := h.readBody(v, limit)
@@ -255,6 +274,9 @@ func (b *reading) end() {
 	}
 }
 
+// bounded reports that the rest of the body needs no limit: there is none, or it is late.
+func (b *reading) bounded() bool { return b.whole || b.late }
+
 // readBody reads the body within its time limit.
 func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
 	v.body.w = v.w.ResponseWriter
@@ -305,13 +327,11 @@ func isJSON(types []string) bool {
 
 // describe notes the facts about the message.
 func (h *Handler) describe(v *visit) bool {
-	info := request.NewHTTP(v.r, v.id)
-	info.Server = h.Facts
-	info.Catalog = v.message.Catalog
-	if !v.id.Value.IsZero() && request.RunsHandler(v.message.Method) {
-		info.Credential = credential.Hold(v.id, info.ID)
+	v.info.Server, v.info.Catalog = h.Facts, v.message.Catalog
+	v.info.Started = time.Now() // a slow client is not a slow message
+	if v.valued != nil && request.RunsHandler(v.message.Method) {
+		v.info.Credential = credential.Hold(*v.valued, v.info.ID)
 	}
-	v.info = info
 	return true
 }
 

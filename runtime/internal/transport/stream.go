@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // KeepAlive is how long a stream is quiet before a comment keeps proxies from ending it: many do so
@@ -29,14 +29,20 @@ var (
 // it over with another one. lock guards it.
 type stream struct {
 	lock      sync.Locker
-	kept      *resume.Store       // the events of a stream that a client can resume
-	sessionID string              // of the client that can resume the stream; empty for none
-	id        string              // empty for the stream of the session itself
-	w         http.ResponseWriter // nil while there is no connection
-	next      int                 // the index of the next event
-	interval  time.Duration       // without an event, after which a comment is sent
-	keepAlive *time.Timer         // sends the comment; nil before the first connection
-	taken     chan struct{}       // closed when another connection takes the stream, or it ends
+	kept      *resume.Store     // the events of a stream that a client can resume
+	quiet     *worker.Deadlines // of connections, without an event
+	sessionID string            // of the client that can resume the stream; empty for none
+	id        string            // empty for the stream of the session itself
+	next      int               // the index of the next event
+	at        *connection       // nil while there is none
+}
+
+// connection is what a stream is connected to.
+type connection struct {
+	stream *stream
+	w      http.ResponseWriter
+	quiet  worker.Deadline // after which a comment is sent
+	over   chan struct{}   // closed when another connection takes the stream, or it ends
 }
 
 // send sends an event. That of a stream that a client can resume is kept: then a connection that
@@ -66,6 +72,11 @@ func (s *stream) take(w http.ResponseWriter, index int) (taken <-chan struct{}) 
 	if !ok {
 		return nil
 	}
+	return s.begin(w, missed, index)
+}
+
+// begin connects the stream, and sends the events after an index, which were kept.
+func (s *stream) begin(w http.ResponseWriter, missed [][]byte, index int) (taken <-chan struct{}) {
 	s.connect(w)
 	for i, data := range missed {
 		_ = s.write(data, index+1+i) // an error shows with the next write
@@ -74,42 +85,45 @@ func (s *stream) take(w http.ResponseWriter, index int) (taken <-chan struct{}) 
 		s.next = len(missed)
 	}
 	_ = s.flush()
-	return s.taken
+	return s.at.over
 }
 
 // connect writes the header of an event stream to a connection, which takes the stream over.
 func (s *stream) connect(w http.ResponseWriter) {
-	if s.taken != nil {
-		close(s.taken)
-	}
-	s.w, s.taken = w, make(chan struct{})
+	s.disconnect()
+	s.at = &connection{stream: s, w: w, over: make(chan struct{})}
 	header := w.Header()
 	header["Content-Type"], header["Cache-Control"] = eventStream, noCache
 	header["X-Accel-Buffering"] = noBuffer // a proxy would keep events back
 	w.WriteHeader(http.StatusOK)
-	if s.keepAlive == nil {
-		s.keepAlive = time.AfterFunc(s.interval, s.sendKeepAlive)
-	} else {
-		s.keepAlive.Reset(s.interval)
-	}
+	s.rest()
 }
 
-// sendKeepAlive keeps a quiet stream open.
-func (s *stream) sendKeepAlive() {
-	defer func() { _ = recover() }() // of a writer that the program has put around net/http's
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.w == nil {
-		return
-	}
-	_, _ = s.w.Write([]byte(": keep-alive\n\n")) // an error shows with the next event
-	_ = http.NewResponseController(s.w).Flush()
-	s.keepAlive.Reset(s.interval)
+// rest begins the time without an event anew.
+func (s *stream) rest() {
+	s.quiet.End(&s.at.quiet)
+	s.quiet.Begin(&s.at.quiet, s.at, time.Now())
+}
+
+// Reached implements [worker.Waiter]: a comment keeps a quiet stream open.
+func (c *connection) Reached() {
+	go func() {
+		defer func() { _ = recover() }() // of a writer that the program has put around net/http's
+		s := c.stream
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		if s.at != c {
+			return
+		}
+		_, _ = c.w.Write([]byte(": keep-alive\n\n")) // an error shows with the next event
+		_ = http.NewResponseController(c.w).Flush()
+		s.rest()
+	}()
 }
 
 // write writes the event of an index. An empty text names its place alone, as go-sdk does.
 func (s *stream) write(text []byte, index int) error {
-	if s.w == nil {
+	if s.at == nil {
 		return nil
 	}
 	out := make([]byte, 0, len(text)+64)
@@ -123,8 +137,8 @@ func (s *stream) write(text []byte, index int) error {
 		out = append(out, '\n')
 	}
 	out = append(append(append(out, "data: "...), oneLine(text)...), "\n\n"...)
-	s.keepAlive.Reset(s.interval)
-	_, err := s.w.Write(out)
+	s.rest()
+	_, err := s.at.w.Write(out)
 	return err
 }
 
@@ -140,41 +154,32 @@ func oneLine(text []byte) []byte {
 }
 
 func (s *stream) flush() error {
-	if s.w == nil {
+	if s.at == nil {
 		return nil
 	}
-	return http.NewResponseController(s.w).Flush()
+	return http.NewResponseController(s.at.w).Flush()
 }
 
 // leave lets a connection go that has not been taken over.
 func (s *stream) leave(w http.ResponseWriter) {
-	if s.w == w {
+	if s.at != nil && s.at.w == w {
 		s.disconnect()
 	}
 }
 
 // disconnect ends the connection of the stream.
 func (s *stream) disconnect() {
-	s.w = nil
-	if s.keepAlive != nil {
-		s.keepAlive.Stop()
-	}
-	if s.taken != nil {
-		close(s.taken)
-		s.taken = nil
+	if s.at != nil {
+		s.quiet.End(&s.at.quiet)
+		close(s.at.over)
+		s.at = nil
 	}
 }
 
 // get answers a GET in a session: the session's stream, or the rest of another stream of which the
-// client has missed events.
-func (h *Handler) get(v *visit) {
+// client has missed events. lasts is not nil for a stream that goes on.
+func (h *Handler) get(v *visit) (lasts func()) {
 	v.w.end() // a stream ends with its session; a shutdown does not wait for it
-	ctx := v.r.Context()
-	if !v.id.Expires.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, v.id.Expires)
-		defer cancel()
-	}
 	last := v.r.Header.Get("Last-Event-Id")
 	id, index, ok := resume.Place(last)
 	switch {
@@ -183,20 +188,28 @@ func (h *Handler) get(v *visit) {
 	case !ok:
 		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
 			"Last-Event-ID is not the id of an event of this session")
-		return
+		return nil
 	}
 	var from resumable
+	end := func() {}
 	if id == "" {
-		defer h.Guard.Changes.Stream(v.session)()
+		end = h.Guard.Changes.Stream(v.session)
 		from = v.session.Out().(*standalone)
 	} else if re, _ := h.replies.Load(id); re != nil && re.(*reply).session == v.session {
 		from = re.(*reply)
 	}
-	if from != nil && h.follow(ctx, v, from, index) {
-		return
+	defer func() {
+		if lasts == nil {
+			end()
+		}
+	}()
+	if from != nil {
+		if taken := from.take(v.w, index); taken != nil {
+			return follow(v, from, taken, end)
+		}
 	}
-	over := stream{lock: &sync.Mutex{}, kept: h.Events, sessionID: v.session.ID(), id: id,
-		interval: h.KeepAlive}
+	over := stream{lock: &sync.Mutex{}, kept: h.Events, quiet: h.quiet, sessionID: v.session.ID(),
+		id: id}
 	over.lock.Lock() // no keep-alive is written meanwhile
 	defer over.lock.Unlock()
 	if id == "" || over.take(v.w, index) == nil {
@@ -204,6 +217,7 @@ func (h *Handler) get(v *visit) {
 			"the events after Last-Event-ID are not kept any more")
 	}
 	over.disconnect()
+	return nil
 }
 
 // resumable is a stream that another connection can take over.
@@ -214,21 +228,27 @@ type resumable interface {
 	leave(w http.ResponseWriter)
 }
 
-// follow sends the events of a stream after an index, until ctx or the stream ends, or another
-// connection takes it over. It reports false if the events are not kept.
-func (h *Handler) follow(ctx context.Context, v *visit, from resumable, index int) bool {
-	taken := from.take(v.w, index)
-	if taken == nil {
-		return false
-	}
-	if !v.session.Ended() { // an end before take has found no connection
-		select {
-		case <-taken:
-		case <-ctx.Done():
+// follow returns what waits until the credential, the stream or the client of a GET ends, or
+// another connection takes the stream over. It keeps nothing else of the request.
+func follow(v *visit, from resumable, taken <-chan struct{}, end func()) (lasts func()) {
+	w, of, gone, expires := v.w, v.session, v.r.Context().Done(), v.info.Expires
+	return func() {
+		defer end()
+		var expired <-chan time.Time
+		if !expires.IsZero() {
+			timer := time.NewTimer(time.Until(expires))
+			defer timer.Stop()
+			expired = timer.C
 		}
+		if !of.Ended() { // an end before take has found no connection
+			select {
+			case <-taken:
+			case <-gone:
+			case <-expired:
+			}
+		}
+		from.leave(w)
 	}
-	from.leave(v.w)
-	return true
 }
 
 // standalone is the stream of a session, for what belongs to no message of the client. Its events
@@ -239,11 +259,12 @@ type standalone struct {
 	mu      sync.Mutex
 	stream  stream
 	opened  bool // in the store of events
+	begun   bool // there was a connection
 }
 
 func newStandalone(h *Handler, s *session.Session) *standalone {
 	o := &standalone{Handler: h, session: s}
-	o.stream = stream{lock: &o.mu, kept: h.Events, sessionID: s.ID(), interval: h.KeepAlive}
+	o.stream = stream{lock: &o.mu, kept: h.Events, quiet: h.quiet, sessionID: s.ID()}
 	s.OnEnd(func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -254,12 +275,16 @@ func newStandalone(h *Handler, s *session.Session) *standalone {
 	return o
 }
 
-// open makes the stream in the store with its first event or connection: an idle session keeps
-// nothing there. o.mu is held.
+// open makes the stream in the store with its first event: an idle session keeps nothing there.
+// o.mu is held.
 func (o *standalone) open() {
-	if !o.opened {
-		o.opened = true
-		o.Events.Open(o.session.ID(), "", o.session.User())
+	if o.opened {
+		return
+	}
+	o.opened = true
+	o.Events.Open(o.session.ID(), "", o.session.User())
+	if o.begun {
+		_, _ = o.Events.After(o.session.ID(), "", -1) // the connection is known
 	}
 }
 
@@ -274,8 +299,11 @@ func (o *standalone) Event(text []byte) error {
 func (o *standalone) take(w http.ResponseWriter, index int) (taken <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open()
-	return o.stream.take(w, index)
+	if o.opened || index >= 0 {
+		return o.stream.take(w, index)
+	}
+	o.begun = true
+	return o.stream.begin(w, nil, -1)
 }
 
 func (o *standalone) leave(w http.ResponseWriter) {

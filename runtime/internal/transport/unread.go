@@ -35,6 +35,7 @@ type unread struct {
 	mu      sync.Mutex
 	waiting map[*responseWriter]bool
 	users   map[request.User]int // bytes that count as unread
+	some    atomic.Bool          // users has one
 }
 
 func newUnread(active *worker.Group, timeout time.Duration) *unread {
@@ -52,6 +53,9 @@ func newUnread(active *worker.Group, timeout time.Duration) *unread {
 
 // full reports whether a user leaves too much unread.
 func (u *unread) full(user request.User) bool {
+	if !u.some.Load() {
+		return false
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.users[user] >= maxUnread
@@ -84,6 +88,7 @@ func (u *unread) count(w *waiting) {
 	}
 	w.counted = true
 	s := w.response
+	u.some.Store(true)
 	if u.users[s.user] += w.bytes; u.users[s.user] > 2*maxUnread {
 		s.cut = true
 		s.extend(0)
@@ -100,6 +105,7 @@ func (u *unread) done(w *waiting) {
 	if user := w.response.user; w.counted {
 		if u.users[user] -= w.bytes; u.users[user] == 0 {
 			delete(u.users, user)
+			u.some.Store(len(u.users) > 0)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func CatalogInHTTP(r *http.Request, q request.CatalogQuery,
 		return q
 	}
 	var refs refList
-	if values := r.Header.Values(HeaderCatalog); len(values) > 0 {
+	if values := r.Header[HeaderCatalog]; len(values) > 0 {
 		refs.addList(values[0], func(name string) catalog.Ref {
 			if plain, err := url.PathUnescape(name); err == nil {
 				name = plain

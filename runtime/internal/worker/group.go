@@ -3,14 +3,14 @@ package worker
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Group counts the work that a shutdown waits for.
 type Group struct {
 	draining context.Context
 	drain    context.CancelFunc
-	mu       sync.Mutex
-	active   int
+	active   atomic.Int64
 	idle     chan struct{} // closed by close, when draining and active is 0
 	close    sync.Once
 }
@@ -24,28 +24,22 @@ func NewGroup() *Group {
 
 // Begin counts a new request, and reports false during a shutdown.
 func (g *Group) Begin() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.Open() {
-		return false
+	g.active.Add(1) // before the question: then Drain waits for the answer
+	if g.Open() {
+		return true
 	}
-	g.active++
-	return true
+	g.End()
+	return false
 }
 
 // Enter counts work of a request that was admitted before.
-func (g *Group) Enter() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.active++
-}
+func (g *Group) Enter() { g.active.Add(1) }
 
 // End ends what Begin or Enter has counted.
 func (g *Group) End() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.active--
-	g.settle()
+	if g.active.Add(-1) == 0 {
+		g.settle()
+	}
 }
 
 // Open reports whether requests are admitted.
@@ -56,16 +50,14 @@ func (g *Group) Draining() context.Context { return g.draining }
 
 // Drain admits no further requests. The channel is closed when all counted work has ended.
 func (g *Group) Drain() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.drain()
 	g.settle()
 	return g.idle
 }
 
-// settle closes idle if nothing is active any more. g.mu is held.
+// settle closes idle if nothing is active any more.
 func (g *Group) settle() {
-	if !g.Open() && g.active == 0 {
+	if !g.Open() && g.active.Load() == 0 {
 		g.close.Do(func() { close(g.idle) })
 	}
 }

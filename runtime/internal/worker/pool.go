@@ -94,6 +94,17 @@ func (p *Pool) start(j job) {
 	w.jobs <- j
 }
 
+// Go runs a func of our own on a worker, which does not panic.
+func (p *Pool) Go(f func()) { p.start(own(f)) }
+
+type own func()
+
+func (own) labels() context.Context { return context.Background() }
+
+func (f own) run() { f() }
+
+func (own) ended(*Crash) bool { return true }
+
 // work runs one job after another.
 func (p *Pool) work(j job) {
 	w := &worker{jobs: make(chan job, 1)}

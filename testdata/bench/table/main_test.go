@@ -72,7 +72,7 @@ func TestTablesHaveMediansAndRanges(t *testing.T) {
 		"| call, HTTP, 2025-11-25, 64 clients | 80 µs (70 µs to 10 ms) | | | | | | | |\n",
 		"| call, HTTP, 2025-11-25, 64 clients | 95 allocations (95 to 96), 3.00 KB (3.00 to 4.00) |",
 		"| start with 10,000 tools | 1.19 s |",
-		"| `subscriptions/listen` | | | | | 52 KB, 4 goroutines |\n",
+		"| `subscriptions/listen` | | | | | | 52 KB, 4 goroutines |\n",
 		"| whether a tool may be called, by role | 47 ns, 0 allocations | 0.50 × | | | | |\n",
 		"\nMeasured on A Processor @ 2 GHz, 2 cores, linux/amd64, go1.26.8, 2026-01-02, 3 interleaved runs, load average 1.5.\n",
 	} {

@@ -86,7 +86,8 @@ var blocks = []block{
 				{"Process/of=idle/kind=session-after-a-call", "session after a call"},
 				{"Process/of=idle/kind=listen", "`subscriptions/listen`"},
 			},
-			columns: []name{mcpgen, {"mcpgen-changing", "mcpgen, lists can change"}, adopt, mcpGo, raw},
+			columns: []name{mcpgen, {"mcpgen-changing", "mcpgen, lists can change"}, adopt, bare,
+				mcpGo, raw},
 		},
 		{
 			head: "CPU time of mcpgen by the kind of handler", units: []string{"cpu-ns/op"},

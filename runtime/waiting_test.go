@@ -1,0 +1,183 @@
+package runtime_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// deaf is a response that keeps its header alone.
+type deaf http.Header
+
+func (w deaf) Header() http.Header         { return http.Header(w) }
+func (w deaf) WriteHeader(int)             {}
+func (w deaf) Write(b []byte) (int, error) { return len(b), nil }
+func (w deaf) Flush()                      {}
+
+// asked is a request of a raw client, without a connection.
+func asked(c *raw, method, body string, further map[string]string) *http.Request {
+	r := httptest.NewRequest(method, runtime.PathMCP, strings.NewReader(body))
+	if body == "" {
+		r.Body = http.NoBody
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + c.token,
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": c.era} {
+		r.Header.Set(name, value)
+	}
+	for name, value := range further {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+// A server has many streams that wait. Each keeps little beside its request, and has no step of the
+// way to it on its stack, of which net/http's connection keeps twice as much for each doubling.
+func TestStreamsThatWaitKeepLittle(t *testing.T) {
+	const few, many = 20, 300
+	for name, test := range map[string]struct {
+		era   string
+		bytes uint64 // of the heap, for each
+	}{
+		"a session and its stream": {"2025-11-25", 4000},
+		"a listen request":         {"2026-07-28", 9000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t, runtime.Options{MaxSessions: 1000, MaxUserSessions: 1000}, updating())
+				shutDown(t, s)
+				h, c := s.Handler(), &raw{token: tokens["Member"], era: test.era}
+				ctx, cancel := context.WithCancel(t.Context())
+				request := func() *http.Request {
+					if c.era == "2026-07-28" {
+						return asked(c, http.MethodPost, c.request("subscriptions/listen",
+							`"notifications":{"resourceSubscriptions":["lib://hall"]}`),
+							map[string]string{"Mcp-Method": "subscriptions/listen"})
+					}
+					w := httptest.NewRecorder()
+					h.ServeHTTP(w, asked(c, http.MethodPost,
+						c.request("initialize", paramsOf["initialize"]), nil))
+					return asked(c, http.MethodGet, "",
+						map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id")})
+				}
+				used := func() uint64 {
+					synctest.Wait()
+					goruntime.GC()
+					goruntime.GC() // frees what pools keep
+					var m goruntime.MemStats
+					goruntime.ReadMemStats(&m)
+					return m.HeapAlloc
+				}
+				open := func(n int) {
+					for range n {
+						r := request().WithContext(ctx)
+						go h.ServeHTTP(deaf{}, r)
+					}
+				}
+				open(few) // and what the first ones alone cost
+				before := used()
+				open(many)
+				each := (used() - before) / many
+				if each > test.bytes {
+					t.Errorf("%d bytes, want %d at most", each, test.bytes)
+				}
+				stacks := make([]byte, 4<<20)
+				stacks = stacks[:goruntime.Stack(stacks, true)]
+				waiting, deep := 0, ""
+				for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+					if strings.Contains(stack, "transport.(*Handler).ServeHTTP") {
+						if waiting++; strings.Contains(stack, ").begin(") && deep == "" {
+							deep = stack
+						}
+					}
+				}
+				if deep != "" {
+					t.Errorf("it waits on the way to its stream:\n%s", deep)
+				}
+				if waiting != few+many {
+					t.Errorf("%d of %d wait", waiting, few+many)
+				}
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// The chain has returned long before a listen request ends. What its steps do at the end is done
+// then: the observer has one outcome, and the slot is free.
+func TestListenRequestEndsWithAllOfItsSteps(t *testing.T) {
+	t.Parallel()
+	const leaves, expires, closes = "its client leaves", "its credential ends", "its server closes"
+	for name, want := range map[string]audit.Failure{leaves: "", expires: audit.Errored, closes: ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen watched
+				s := newServer(t, runtime.Options{Observer: seen.observer(), MaxUserSessions: 1,
+					Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+						return identity.Identity{Principal: principalOf("Member"),
+							Expires: time.Now().Add(time.Hour)}, nil
+					})}, updating())
+				shutDown(t, s)
+				h, c := s.Handler(), &raw{token: "any", era: "2026-07-28"}
+				listen := func() (leave func()) {
+					ctx, leave := context.WithCancel(t.Context())
+					r := asked(c, http.MethodPost, c.request("subscriptions/listen",
+						`"notifications":{"resourceSubscriptions":["lib://hall"]}`),
+						map[string]string{"Mcp-Method": "subscriptions/listen"})
+					go h.ServeHTTP(deaf{}, r.WithContext(ctx))
+					synctest.Wait()
+					return leave
+				}
+				failures := func() (all []audit.Failure) {
+					synctest.Wait()
+					seen.mu.Lock()
+					defer seen.mu.Unlock()
+					for _, o := range seen.outcomes {
+						all = append(all, o.Failure)
+					}
+					return all
+				}
+				leave := listen()
+				if got := failures(); len(got) > 0 {
+					t.Fatalf("%q before its end", got)
+				}
+				switch name {
+				case leaves:
+					leave()
+				case expires:
+					time.Sleep(2 * time.Hour)
+				case closes:
+					if err := s.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				if got := failures(); !slices.Equal(got, []audit.Failure{want}) {
+					t.Errorf("%q, want %q", got, want)
+				}
+				if n := runtime.Subscriptions(s); n != 0 {
+					t.Errorf("%d subscriptions are left", n)
+				}
+				if name != closes {
+					next := listen()
+					if got := failures(); len(got) != 1 {
+						t.Errorf("the slot is not free: %q", got)
+					}
+					next()
+				}
+				leave()
+				synctest.Wait()
+			})
+		})
+	}
+}
