@@ -69,6 +69,7 @@ func stdioTalk(t testing.TB, s *runtime.Server, p access.Principal,
 	done := make(chan error, 1)
 	go func() { done <- s.RunIO(context.Background(), in, out, p, options...) }()
 	lines := bufio.NewScanner(fromServer)
+	lines.Buffer(nil, 1<<22)
 	talk := func(line string) string {
 		t.Helper()
 		if _, err := io.WriteString(toServer, line+"\n"); err != nil {

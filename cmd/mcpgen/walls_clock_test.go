@@ -29,6 +29,7 @@ var clockUses = map[string]string{
 	"runtime/sandbox/limits_linux_test.go init":                               "limits that processes of tests must reach",
 	"runtime/internal/transport/reply_test.go SetWriteDeadline":               "bubbles reach it by way of net/http",
 	"runtime/internal/transport/unread_test.go SetWriteDeadline":              "bubbles reach it by way of net/http",
+	"runtime/internal/worker/deadlines_test.go Reached":                       "bubbles reach it by way of Deadlines",
 	"testdata/bench/soak_test.go load":                                        "its measure is time",
 	"testdata/bench/soak_test.go watch":                                       "its measure is time",
 	"internal/uritemplate/uritemplate_test.go TestTimeDoesNotRevealATemplate": "its promise is time",

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"net/http"
@@ -186,20 +187,18 @@ func (r *reply) detachable() (func(mcp.CloseSSEStreamArgs), <-chan struct{}) {
 	}, detached
 }
 
-// respond writes a response, as finish does, and frees its text, unless the client may resume it.
+// respond writes a response, as finish does, and frees its text.
 func (r *reply) respond(text wire.Text, asStream bool, status int) {
-	if !r.finish(text.JSON, asStream, status) {
-		text.Free()
-	}
+	r.finish(text.JSON, asStream, status)
+	text.Free()
 }
 
 // finish writes the response, with a status of its own unless a stream has begun or is preferred.
-// It reports whether the text was an event, which may be kept.
-func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
+func (r *reply) finish(text []byte, asStream bool, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		return false
+		return
 	}
 	if r.info.Expired() { // while an event was waiting for the client
 		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
@@ -209,8 +208,9 @@ func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
 	}
 	r.over = true
 	if r.begun {
-		_ = r.stream.send(text) // the client may be gone
-		return true
+		// A copy: a client may resume the stream, and the text's memory may be far larger than it.
+		_ = r.stream.send(bytes.Clone(text)) // the client may be gone
+		return
 	}
 	header := r.w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
@@ -221,5 +221,4 @@ func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
 		r.w.WriteHeader(status)
 	}
 	_, _ = r.w.Write(text) // the client may be gone
-	return false
 }

@@ -42,7 +42,7 @@ type pair struct {
 	used     bool               // something may have seen its end
 	cancels  []func(int)        // of children, of both
 	children [][2]context.Context
-	ran      [2]counts // of AfterFunc
+	funcs    [2]counts // of AfterFunc
 }
 
 // counts are how often each func has run.
@@ -91,10 +91,6 @@ func (p *pair) child(make func(context.Context) (context.Context, func(int))) {
 
 // operations are what a program may do with a context. n is a small number.
 var operations = map[string]func(p *pair, n int) (got, want string){
-	"the clock": func(_ *pair, n int) (_, _ string) {
-		time.Sleep(time.Duration(n) * time.Second)
-		return
-	},
 	"End": func(p *pair, _ int) (_, _ string) {
 		p.use()
 		p.ours.End()
@@ -163,7 +159,7 @@ var operations = map[string]func(p *pair, n int) (got, want string){
 	"AfterFunc": func(p *pair, n int) (_, _ string) {
 		p.use()
 		for i, ctx := range p.both() {
-			stop := context.AfterFunc(ctx, func() { p.ran[i].of[n].Add(1) })
+			stop := context.AfterFunc(ctx, func() { p.funcs[i].of[n].Add(1) })
 			p.cancels = append(p.cancels, func(int) { stop() })
 		}
 		return
@@ -181,7 +177,7 @@ var operations = map[string]func(p *pair, n int) (got, want string){
 		for _, c := range p.children {
 			got, want = got+"\n"+look(c[0]), want+"\n"+look(c[1])
 		}
-		return got + p.ran[0].String(), want + p.ran[1].String()
+		return got + p.funcs[0].String(), want + p.funcs[1].String()
 	},
 }
 
@@ -198,7 +194,7 @@ func isClosed(done <-chan struct{}) bool {
 type kindOf struct{ ended, deadline, wrapped bool }
 
 func TestContextIsThatOfPackageContext(t *testing.T) {
-	names := []string{"the parent's end"}
+	names := []string{"the parent's end", "the clock"}
 	for name := range operations {
 		names = append(names, name)
 	}
@@ -260,10 +256,15 @@ func compareContexts(t *testing.T, of kindOf, at int, steps [][2]string) string 
 	for _, s := range steps {
 		done += fmt.Sprintf("%s %s, ", s[0], s[1])
 		n := int(s[1][0] - '0')
-		if s[0] == "the parent's end" {
+		switch s[0] {
+		case "the parent's end":
 			cancel(fmt.Errorf("cause %d of the parent", n))
-		} else if got, want := operations[s[0]](p, n); got != want {
-			return fmt.Sprintf("after %s\n%s\nwant %s", done, got, want)
+		case "the clock":
+			time.Sleep(time.Duration(n) * time.Second)
+		default:
+			if got, want := operations[s[0]](p, n); got != want {
+				return fmt.Sprintf("after %s\n%s\nwant %s", done, got, want)
+			}
 		}
 		synctest.Wait()
 	}

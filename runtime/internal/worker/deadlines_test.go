@@ -158,8 +158,7 @@ func TestWaitsRace(t *testing.T) {
 		all.Go(func() {
 			for range 200 {
 				c := &counted{}
-				began := time.Now()
-				d.Begin(&c.Deadline, c, began)
+				d.Begin(&c.Deadline, c, time.Now())
 				for range 1000 {
 					d.mu.Lock()
 					over := c.waits == nil
@@ -170,8 +169,8 @@ func TestWaitsRace(t *testing.T) {
 				}
 				d.End(&c.Deadline)
 				c.mu.Lock()
-				if c.reached > 1 || c.reached == 1 && time.Since(began) < time.Millisecond {
-					t.Errorf("reached %d times after %s", c.reached, time.Since(began))
+				if c.reached > 1 {
+					t.Errorf("reached %d times", c.reached)
 				}
 				c.mu.Unlock()
 			}
