@@ -17,6 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
+type handlerKey struct{} // of a value that a handler has
+
 type contextKey struct{}
 
 // look is what a user of a context sees of it.
@@ -239,7 +241,7 @@ func compareContexts(t *testing.T, of kindOf, at int, steps [][2]string) string 
 	}
 	p.wrap = func(ctx context.Context) context.Context {
 		if of.wrapped { // as a job's is in the context of its handler
-			return context.WithValue(ctx, 1, "of a handler")
+			return context.WithValue(ctx, handlerKey{}, "of a handler")
 		}
 		return ctx
 	}
