@@ -121,8 +121,8 @@ var operations = map[string]func(p *pair, n int) (got, want string){
 		return fmt.Sprint(at, ok), fmt.Sprint(wantAt, wantOK)
 	},
 	"Value": func(p *pair, _ int) (got, want string) {
-		return fmt.Sprint(p.own.Value(contextKey{}), p.own.Value(1)),
-			fmt.Sprint(p.std.Value(contextKey{}), p.std.Value(1))
+		return fmt.Sprint(p.own.Value(contextKey{}), p.own.Value(handlerKey{})),
+			fmt.Sprint(p.std.Value(contextKey{}), p.std.Value(handlerKey{}))
 	},
 	"WithCancelCause": func(p *pair, _ int) (_, _ string) {
 		p.child(func(parent context.Context) (context.Context, func(int)) {
