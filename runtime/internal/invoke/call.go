@@ -65,6 +65,9 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	}
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
+	if t.SDK {
+		c.extra.Header = info.HTTP.Header()
+	}
 	if req.Extra != nil {
 		c.extra.CloseSSEStream = req.Extra.CloseSSEStream
 	}
@@ -187,10 +190,7 @@ func callOf(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result,
 func (c *call) Choices() *decode.Choices { return c.choices }
 
 // Request implements what [toolset.Request] needs.
-func (c *call) Request() *mcp.CallToolRequest {
-	c.extra.Header = c.info.HTTP.Header()
-	return &c.request
-}
+func (c *call) Request() *mcp.CallToolRequest { return &c.request }
 
 // result makes a result on the worker, and does not write to values, which calls may share.
 func (c *call) result(made toolset.Result) (out toolReturned, err error) {
