@@ -186,7 +186,7 @@ func (r *reply) detachable() (func(mcp.CloseSSEStreamArgs), <-chan struct{}) {
 	}, detached
 }
 
-// respond writes a response, as finish does, and frees its text, unless the client may resume it.
+// respond writes a response, as finish does, and frees its text unless that is kept.
 func (r *reply) respond(text wire.Text, asStream bool, status int) {
 	if !r.finish(text.JSON, asStream, status) {
 		text.Free()
@@ -194,8 +194,9 @@ func (r *reply) respond(text wire.Text, asStream bool, status int) {
 }
 
 // finish writes the response, with a status of its own unless a stream has begun or is preferred.
-// It reports whether the text was an event, which may be kept.
-func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
+// It reports whether somebody may still read the text: the store of events, or a writer that has
+// failed. HTTP/2 returns from a write when its stream ends, and may send the text later.
+func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
@@ -220,6 +221,6 @@ func (r *reply) finish(text []byte, asStream bool, status int) (event bool) {
 	if status != http.StatusOK {
 		r.w.WriteHeader(status)
 	}
-	_, _ = r.w.Write(text) // the client may be gone
-	return false
+	_, err := r.w.Write(text) // the client may be gone
+	return err != nil
 }
