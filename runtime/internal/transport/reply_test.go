@@ -208,8 +208,8 @@ func (w *client) SetWriteDeadline(at time.Time) error {
 
 func (w *client) note(event string) { w.events = append(w.events, event) }
 
-// clinging is a writer that fails, and still reads a text after that, as that of HTTP/2 does when the
-// client ends its stream.
+// clinging is a writer that fails, and still reads a text after that, as that of HTTP/2 does when
+// the client ends its stream.
 type clinging struct {
 	client
 	text []byte
