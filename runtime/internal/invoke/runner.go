@@ -151,6 +151,7 @@ func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R
 		Do: do, Late: func(c *worker.Crash) { j.logLate(ctx, c) }})
 	switch {
 	case o.Abandoned:
+		_ = j.info.HTTP.Header() // made from the request, which ends before the handler
 		j.log(ctx, slog.LevelWarn, "a handler did not stop when its context ended; "+
 			"its goroutine is still running", "timeout", j.timeout)
 		o.Value.Report = j.stopped(o.Ended)

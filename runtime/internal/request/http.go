@@ -77,8 +77,9 @@ func (h *HTTP) kept() *HTTP {
 	if h == nil {
 		return nil
 	}
+	header := h.Header() // which sets withheld
 	return &HTTP{Method: h.Method, Path: h.Path, Query: h.Query, Scheme: h.Scheme,
-		Claims: h.Claims, Context: h.Context, sent: h.Header(), withheld: h.withheld}
+		Claims: h.Claims, Context: h.Context, sent: header, withheld: h.withheld}
 }
 
 // Transport names how the message came.

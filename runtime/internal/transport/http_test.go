@@ -328,3 +328,38 @@ func TestRequestWithoutASlotIsAnswered(t *testing.T) {
 		t.Errorf("%s", log.String())
 	}
 }
+
+// fickle is a writer of the program's own that panics once.
+type fickle struct {
+	client
+	panicked bool
+}
+
+func (w *fickle) FlushError() error {
+	if !w.panicked {
+		w.panicked = true
+		panic("at the disco")
+	}
+	return w.client.FlushError()
+}
+
+// net/http uses the memory of a response again once its request has ended: what is written to it
+// then could reach another client.
+func TestStreamLeavesTheRequestWhoseWriterHasPanicked(t *testing.T) {
+	h := newHandler(&bytes.Buffer{}, nil)
+	defer h.Guard.Pool.Close()
+	s, _ := h.table.New(request.Owner{})
+	o := newStandalone(h, s)
+	h.table.Add(s, o)
+	defer s.End()
+	w := &fickle{client: client{header: http.Header{}}}
+	func() {
+		defer func() { _ = recover() }()
+		h.get(&visit{w: &responseWriter{ResponseWriter: w, unread: h.unread}, session: s,
+			r: httptest.NewRequest("GET", "/", nil), info: request.New(identity.Identity{})})
+	}()
+	_ = o.Event([]byte("late"))
+	if got := strings.Join(w.events, ", "); !w.panicked || strings.Contains(got, "late") {
+		t.Error(w.panicked, got)
+	}
+}

@@ -187,18 +187,21 @@ func (r *reply) detachable() (func(mcp.CloseSSEStreamArgs), <-chan struct{}) {
 	}, detached
 }
 
-// respond writes a response, as finish does, and frees its text.
+// respond writes a response, as finish does, and frees its text unless that is kept.
 func (r *reply) respond(text wire.Text, asStream bool, status int) {
-	r.finish(text.JSON, asStream, status)
-	text.Free()
+	if !r.finish(text.JSON, asStream, status) {
+		text.Free()
+	}
 }
 
 // finish writes the response, with a status of its own unless a stream has begun or is preferred.
-func (r *reply) finish(text []byte, asStream bool, status int) {
+// It reports whether a writer that has failed may still read the text: HTTP/2 returns from a write
+// when its stream ends, and may send the text later.
+func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		return
+		return false
 	}
 	if r.info.Expired() { // while an event was waiting for the client
 		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
@@ -210,7 +213,7 @@ func (r *reply) finish(text []byte, asStream bool, status int) {
 	if r.begun {
 		// A copy: a client may resume the stream, and the text's memory may be far larger than it.
 		_ = r.stream.send(bytes.Clone(text)) // the client may be gone
-		return
+		return false
 	}
 	header := r.w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
@@ -220,5 +223,6 @@ func (r *reply) finish(text []byte, asStream bool, status int) {
 	if status != http.StatusOK {
 		r.w.WriteHeader(status)
 	}
-	_, _ = r.w.Write(text) // the client may be gone
+	_, err := r.w.Write(text) // the client may be gone
+	return err != nil
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,3 +207,30 @@ func (w *client) SetWriteDeadline(at time.Time) error {
 }
 
 func (w *client) note(event string) { w.events = append(w.events, event) }
+
+// clinging is a writer that fails, and still reads a text after that, as that of HTTP/2 does when
+// the client ends its stream.
+type clinging struct {
+	client
+	text []byte
+}
+
+func (w *clinging) Write(b []byte) (int, error) {
+	w.text = b
+	return 0, errors.New("the client has gone")
+}
+
+func TestTextOfAFailedWriteIsNoOthersMemory(t *testing.T) {
+	r, _ := testReply(time.Time{})
+	w := &clinging{client: client{header: http.Header{}}}
+	r.w = w
+	r.respond(wire.Response(r.id, &wire.Encoded{Body: []byte(`{"of":"the caller"}`)}, nil), false,
+		http.StatusOK)
+	before := string(w.text)
+	for range 100 {
+		_ = wire.Response(r.id, &wire.Encoded{Body: []byte(`{"of":"another"}`)}, nil)
+	}
+	if !strings.Contains(before, "the caller") || string(w.text) != before {
+		t.Errorf("%s\nis %s", before, w.text)
+	}
+}

@@ -283,8 +283,9 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 		if x.Finish() {
 			out = wire.Text{} // a cancelled request has no response
 		}
-		r.finish(out.JSON)
-		out.Free()
+		if r.finish(out.JSON) == nil { // else the output may still read it
+			out.Free()
+		}
 		if p != nil {
 			defer func() { _ = recover() }() // the program's log handler must not end the process
 			l.Log.Error("the transport panicked",
@@ -301,15 +302,26 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 
 // Event implements [session.Out]. A broken stream ends the connection.
 func (l *lines) Event(text []byte) error {
-	l.writing.Lock()
-	_, err := l.out.Write(append(text, '\n'))
-	l.writing.Unlock()
+	err := l.write(append(text, '\n'))
 	if err != nil {
 		l.mu.Lock()
 		l.broken = cmp.Or(l.broken, err)
 		l.mu.Unlock()
 		l.close()
 	}
+	return err
+}
+
+// write writes a line. A panic of an output of the program's own is an error.
+func (l *lines) write(line []byte) (err error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the output panicked: %v", p)
+		}
+	}()
+	_, err = l.out.Write(line)
 	return err
 }
 
@@ -347,10 +359,11 @@ func (r *lineReply) Event(text []byte) error {
 }
 
 // finish writes the response, nil for none, and nothing after it.
-func (r *lineReply) finish(text []byte) {
+func (r *lineReply) finish(text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over = true; text != nil {
-		_ = r.lines.Event(text) // a broken stream ends the connection
+	if r.over = true; text == nil {
+		return nil
 	}
+	return r.lines.Event(text) // a broken stream ends the connection
 }

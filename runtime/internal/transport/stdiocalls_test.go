@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -68,6 +69,57 @@ func TestBrokenOutputEndsTheConnection(t *testing.T) {
 			}
 		}
 	}
+}
+
+// clinging is an output that fails, and still reads a line after that.
+type clinging struct{ line []byte }
+
+func (c *clinging) Write(b []byte) (int, error) {
+	c.line = b
+	return 0, io.ErrClosedPipe
+}
+
+func TestLineOfAFailedWriteIsNoOthersMemory(t *testing.T) {
+	s := calling(t, func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done(nil)
+	})
+	in, toServer := io.Pipe()
+	go io.WriteString(toServer, lineOf("work", 1))
+	var out clinging
+	if err := s.RunIO(t.Context(), in, &out, access.Principal{}); err != nil {
+		t.Fatal(err)
+	}
+	before := string(out.line)
+	for range 100 {
+		_ = wire.Response(wire.ID{JSON: "8"},
+			&wire.Encoded{Body: []byte(`{"of":"another"}`)}, nil)
+	}
+	if !strings.Contains(before, "result") || string(out.line) != before {
+		t.Errorf("%s\nis %s", before, out.line)
+	}
+}
+
+// panicking is an output of the program's own.
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("at the disco") }
+
+// The others would wait for the output without an end.
+func TestPanicOfTheOutputEndsTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := calling(t, func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(nil)
+		})
+		in, toServer := io.Pipe()
+		go io.WriteString(toServer, lineOf("work", 1)+lineOf("work", 2))
+		err := s.RunIO(t.Context(), in, panicking{}, access.Principal{})
+		if err == nil || !strings.Contains(err.Error(), "at the disco") {
+			t.Error(err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestConcurrentCallsDoNotMixLines(t *testing.T) {

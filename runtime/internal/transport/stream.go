@@ -199,8 +199,11 @@ func (h *Handler) get(v *visit) (lasts func()) {
 		from = re.(*reply)
 	}
 	defer func() {
-		if lasts == nil {
-			end()
+		if lasts != nil {
+			return
+		}
+		if end(); from != nil {
+			from.leave(v.w) // also if a writer that the program has put around net/http's panics
 		}
 	}()
 	if from != nil {
