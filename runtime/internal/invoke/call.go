@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +30,7 @@ type call struct {
 	tool    *Tool
 	request mcp.CallToolRequest
 	extra   mcp.RequestExtra
+	headers sync.Once // sets those of extra
 	advice  notify.Advice
 
 	// Of the handler's goroutine alone.
@@ -65,9 +67,6 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	}
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
-	if t.SDK {
-		c.extra.Header = info.HTTP.Header()
-	}
 	if req.Extra != nil {
 		c.extra.CloseSSEStream = req.Extra.CloseSSEStream
 	}
@@ -190,7 +189,10 @@ func callOf(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result,
 func (c *call) Choices() *decode.Choices { return c.choices }
 
 // Request implements what [toolset.Request] needs.
-func (c *call) Request() *mcp.CallToolRequest { return &c.request }
+func (c *call) Request() *mcp.CallToolRequest {
+	c.headers.Do(func() { c.extra.Header = c.info.HTTP.Header() })
+	return &c.request
+}
 
 // result makes a result on the worker, and does not write to values, which calls may share.
 func (c *call) result(made toolset.Result) (out toolReturned, err error) {
