@@ -61,9 +61,14 @@ func TestDeadlineOfABodyDoesNotOutliveItsReading(t *testing.T) {
 		length int64
 		whole  bool
 	}{
-		"whole":     {text("1234567890"), 10, true},
-		"chunked":   {text("1234567890"), -1, true},
-		"cut short": {text("12345"), 10, false},
+		"whole":   {text("1234567890"), 10, true},
+		"chunked": {text("1234567890"), -1, true},
+		"cut short": {func() io.Reader {
+			return io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(io.ErrUnexpectedEOF))
+		}, 10, false},
+		"longer by middleware":  {text("12345678901234567890"), 10, true},
+		"shorter by middleware": {text("12345"), 10, true},
+		"of the limit":          {text(strings.Repeat("x", 100)), 100, true},
 		"broken": {func() io.Reader {
 			return iotest.ErrReader(errors.New("the client has gone"))
 		}, -1, false},
@@ -81,12 +86,18 @@ func TestDeadlineOfABodyDoesNotOutliveItsReading(t *testing.T) {
 				body.before = v.body.Reached
 			}
 			v.r.Body, v.r.ContentLength = io.NopCloser(body), test.length
+			var got []byte
 			func() {
 				defer func() { _ = recover() }()
-				_, _ = h.readBody(v, 100)
+				got, _ = h.readBody(v, 100)
 			}()
 			if v.body.whole != test.whole {
 				t.Errorf("%s: whole %t", name, v.body.whole)
+			}
+			if test.whole {
+				if all, _ := io.ReadAll(test.body()); string(got) != string(all) {
+					t.Errorf("%s: %q, want %q", name, got, all)
+				}
 			}
 			var want []string
 			if late || !test.whole { // one that came too late has no further time for its rest

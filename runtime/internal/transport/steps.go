@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -294,17 +293,25 @@ func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
 // and send less.
 const maxAtOnce = 16 << 10
 
+// bodyOf returns a body. The program may have put another one around net/http's, which is longer or
+// shorter than its declared length.
 func bodyOf(w *responseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if n := r.ContentLength; 0 <= n && n <= min(maxAtOnce, limit) {
-		body := make([]byte, n)
-		_, err := io.ReadFull(r.Body, body) // net/http has no more than n bytes
-		return body, err
+	var body []byte
+	if n := r.ContentLength; 0 <= n && n < min(maxAtOnce, limit) {
+		body = make([]byte, 0, n+1)
+		for len(body) < cap(body) {
+			read, err := r.Body.Read(body[len(body):cap(body)])
+			body = body[:len(body)+read]
+			if errors.Is(err, io.EOF) {
+				return body, nil
+			} else if err != nil {
+				return nil, err
+			}
+		}
 	}
-	var body bytes.Buffer
-	body.Grow(bytes.MinRead)
 	// The server's own writer lets net/http close a connection whose body is too long.
-	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
-	return body.Bytes(), err
+	rest, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, limit-int64(len(body))))
+	return append(body, rest...), err
 }
 
 func isJSON(types []string) bool {
