@@ -101,7 +101,7 @@ func TestSchemaOfManifestsRefusesMistakes(t *testing.T) {
 		{`"client": "client"`, `"client": true`}, {`"client": "client"`, `"clients": "client"`},
 		{`"minRole": "A"`, `"minrole": "A"`}, {`"minRole": "A"`, `"minRole": ["A"]`},
 		{`"denial": "forbid"`, `"denial": "deny"`}, {`"isolate": "process"`, `"isolate": "thread"`},
-		{`{"timeout": "30s", "isolate"`, `{"isolate"`}, {`"roles": ["A"],`, ``},
+		{`"timeout": "30s", "isolate"`, `"timeout": 30, "isolate"`}, {`"roles": ["A"],`, ``},
 		{`"/a": {"type": "string"}`, `"/a": "string"`}, {`"lenient": false`, `"lenient": "no"`},
 		{`"type": "integer"`, `"type": "number"`}, {`"uri": "x://y", `, ``},
 		{`"ignored": [`, `"ignored": [1, `}, {`"x.T": "{}"`, `"x.T": {}`},
