@@ -104,8 +104,8 @@ type Message struct {
 	Meta   map[string]any
 	Origin any // what the end of the chain knows of the message; nil for the run of a task
 
-	// Lasts is set by the end of the chain if the message goes on, and closed when it ends. The chain
-	// returns then, with the result for [Guard.End].
+	// Lasts is set by the end of the chain if the message goes on, and closed when it ends. The
+	// chain returns then, with the result for [Guard.End].
 	Lasts <-chan struct{}
 
 	// Filter is what the message asks for of a list of tools.

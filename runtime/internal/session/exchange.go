@@ -28,9 +28,10 @@ type Exchange struct {
 	InFlight *Session
 	Sent     mcp.Params // as the client has sent them
 	Out      Out        // of what belongs to the message
-	// Table has the session, which does not end as idle during the message. Gone ends when the client
-	// can get no answer any more on the connection of its message: while a question waits, the session
-	// may end as idle then. Both are for a call in a session over HTTP, and nil for others.
+	// Table has the session, which does not end as idle during the message. Gone ends when the
+	// client can get no answer any more on the connection of its message: while a question waits,
+	// the session may end as idle then. Both are for a call in a session over HTTP, and nil for
+	// others.
 	Table *Table
 	Gone  context.Context
 	// CloseStream ends the stream of the response, which the client resumes; nil if it cannot.

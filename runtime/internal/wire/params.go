@@ -215,7 +215,8 @@ func clientProblems(meta decode.Value) (problems []decode.Problem) {
 			continue // a message without capabilities is refused in other words
 		}
 		if value.Type() != "object" {
-			problems = append(problems, decode.Problem{Pointer: of.pointer, Message: "is not an object"})
+			problems = append(problems,
+				decode.Problem{Pointer: of.pointer, Message: "is not an object"})
 			continue
 		}
 		problems = append(problems, within(of.pointer, of.shape.Check(value))...)

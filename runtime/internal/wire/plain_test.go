@@ -135,7 +135,8 @@ func TestPlainCallsAreUnderstoodAsOthersAre(t *testing.T) {
 			t.Fatalf("%.1000s is plain", other)
 		}
 	}
-	for _, params := range []string{`{}`, `{"name":"a"}`, `{"name":null}`, `{"name":1}`, `{"_meta":7}`, `{"name":"a","arguments":{}}`,
+	for _, params := range []string{`{}`, `{"name":"a"}`, `{"name":null}`, `{"name":1}`,
+		`{"_meta":7}`, `{"name":"a","arguments":{}}`,
 		`{"arguments":{"a":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}`,
 		`{"arguments":{"a":1,"a":2}}`, `{"name":"a","name":"b"}`, `{"name":"\ud800"}`,
 		`{"name":"` + strings.Repeat("x", 1<<20) + `"}`, `{"_meta":{"a":1e999},"name":1}`,

@@ -247,13 +247,14 @@ func TestEndOfTheContextAndStopEndJobs(t *testing.T) {
 							cancel()
 						}
 					})
-					j := Job[error]{Context: ctx, Timeout: deadline, Stop: stop, Grace: Grace, Do: func(ctx context.Context) error {
+					j := Job[error]{Context: ctx, Timeout: deadline, Stop: stop, Grace: Grace}
+					j.Do = func(ctx context.Context) error {
 						select {
 						case <-ctx.Done():
 						case <-time.After(time.Second + Grace/2): // has no deadline of its own to see a stop by
 						}
 						return ctx.Err()
-					}}
+					}
 					begun := time.Now()
 					o := Run(p, j)
 					if o.Abandoned || o.Ended != context.Canceled || time.Since(begun) > time.Second+Grace/2 {
