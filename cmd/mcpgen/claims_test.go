@@ -14,14 +14,14 @@ import (
 
 // A sentence that compares mcpgen with a peer by a figure has a marker behind it:
 //
-//	It takes at most 0.9 of the time. <!-- figure: TABLE | ROW | COLUMN | at most 0.9 -->
+//	It takes at most 0.9 of the time. <!-- figure: TABLE | ROW | COLUMN | at most 0.9. -->
 //
 // The marker names a cell of docs/explanation/performance.md and a bound, which the sentence
 // contains.
 const figures = "docs/explanation/performance.md"
 
 var (
-	marker = regexp.MustCompile(`\s*<!-- figure: (.*?) -->`)
+	marker = regexp.MustCompile(`\s*<!-- figure: (.*?)\.? -->`)
 	// sentence is one sentence, and the places of its markers.
 	sentence = regexp.MustCompile(`(?s)(.+?)((?:\x00\d+)+|[.!?][)"*]*(?:\x00\d+)*(?:\s|$)|$)`)
 	aPeer    = regexp.MustCompile(`(?i)\b(?:mcp-go|go-sdk|fastmcp|toolhive|controller-gen|casbin|` +
