@@ -113,8 +113,12 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		return composed{}, errors.Join(append(errs, err)...)
 	}
 	c.table = table
+	values := map[string][]access.Rule{} // by tool
+	for _, rule := range table.Values {
+		values[rule.Tool] = append(values[rule.Tool], rule)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
-		errs = append(errs, c.tools[name].BindValues(table),
+		errs = append(errs, c.tools[name].BindValues(values[name]),
 			c.tools[name].BindLenient(opts.LenientArguments))
 	}
 	return c, errors.Join(append(errs, invoke.CheckOverlaps(c.served, table))...)

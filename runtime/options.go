@@ -133,8 +133,8 @@ type Options struct {
 	// stream, and subscriptions/listen requests. Permissions that CapabilityTTL keeps count here.
 	// Zero is DefaultCapabilityRecheck.
 	CapabilityRecheck time.Duration
-	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps. Zero is
-	// DefaultMaxCapabilities.
+	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps, together in
+	// 64 MiB. Zero is DefaultMaxCapabilities.
 	MaxCapabilities int
 	// ServiceUsers are the host's users of OAuth clients whose principals name none. It needs
 	// PermissionAware. Empty maps no client.

@@ -330,8 +330,8 @@ func (s *Server) buildDiscovery() error {
 		Strict: opts.CatalogStrict, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
 		Policy: s.policy, PageSize: opts.PageSize, TTLMs: int(opts.ListTTL.Milliseconds()),
-		Clone:  len(opts.Interceptors) > 0,
-		Looked: s.observer.Cached(), Adopted: s.isAdopted()})
+		Clone:   len(opts.Interceptors) > 0,
+		Adopted: s.isAdopted()})
 	s.list(s.lists)
 	if all, own := request.Kinds[:], s.ownChanges(); opts.listsChange() || len(own) > 0 {
 		if !opts.listsChange() {

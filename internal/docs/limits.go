@@ -107,6 +107,9 @@ var bounds = []struct {
 			"time between two checks for clients that wait for notifications", "CapabilityRecheck", false},
 		{"runtime", "DefaultMaxCapabilities",
 			"principals whose permissions are kept", "MaxCapabilities", false},
+		{"runtime/internal/principal", "MaxBytes",
+			"memory of the permissions that are kept; the one that was not used for longest leaves", "",
+			true},
 		{"runtime/internal/principal", "maxQueries", "queries of the host at a time", "", false},
 		{"runtime/capability/static", "maxBytes", "a file of package static", "", true},
 	}},
@@ -115,6 +118,9 @@ var bounds = []struct {
 			"a handler without `timeout=` and without `nonblocking`", "`//mcp:limit timeout=`", false},
 		{"runtime/internal/invoke", "quick",
 			"a handler with `nonblocking`, before the log has a warning", "", false},
+		{"runtime/internal/discovery", "maxNarrowed",
+			"memory of tools that are kept as they are listed to callers who may send some values of an "+
+				"argument", "", true},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},
 		{"runtime/internal/notify", "maxAdvice", "`runtime.Advise` of one call", "", false},
 		{"runtime/internal/session", "maxRounds", "runs of one message whose handler asks, in versions " +

@@ -40,8 +40,9 @@ type Config[I, V any] struct {
 	// Size bounds the sum of the costs of the entries that are kept, not of running loads. The
 	// least recently used entry leaves first.
 	Size int
-	// Cost returns the cost of a value, at least 1. nil is 1 for each.
-	Cost func(V) int
+	// Cost returns the cost of an entry, at least 1; the value of an error is zero. nil is 1 for
+	// each.
+	Cost func(I, V) int
 	// Timeout bounds a load, and the wait for one; 0 is none. A load that does not stop in time
 	// keeps its goroutine, and counts for MaxLoads until it returns.
 	Timeout time.Duration
@@ -336,8 +337,8 @@ func (l *Loader[I, V]) finish(e *entry[I, V], value V, err error, keep time.Dura
 	}
 	e.Value, e.err, e.cost = value, err, 1
 	e.expires = e.started.Add(max(keep, 0))
-	if l.Cost != nil && err == nil {
-		e.cost = l.Cost(value)
+	if l.Cost != nil && keep > 0 {
+		e.cost = l.Cost(e.in, value)
 	}
 	switch {
 	case keep <= 0 || e.cost > l.Size:

@@ -117,7 +117,7 @@ func TestBoundRemovesTheLeastRecentlyUsed(t *testing.T) {
 func TestBoundIsOfCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, loads := counting(loader.Forever, 10, fine, func(c *config) {
-			c.Cost = func(v string) int { n, _ := strconv.Atoi(v); return n }
+			c.Cost = func(_, v string) int { n, _ := strconv.Atoi(v); return n }
 		})
 		for _, step := range []struct {
 			in            string

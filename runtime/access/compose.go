@@ -14,10 +14,11 @@ type Part struct {
 	Table   Table
 }
 
-// index is precomputed for a composed table.
+// index is precomputed for a composed table. A method that reads many rules of another table makes
+// one, without levels.
 type index struct {
 	names  []string
-	byName map[string]entry
+	byName map[string]entry // of the names that have one rule
 	// levels holds the visible tools of each level, before permissions: 0 for anonymous callers, 1
 	// for known ones without a role, then one for each role.
 	levels []level
@@ -187,12 +188,39 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	return errs
 }
 
-func newIndex(t *Table) *index {
-	x := &index{byName: make(map[string]entry, len(t.Rules)), names: make([]string, len(t.Rules))}
-	for i := range t.Rules {
-		x.names[i] = t.Rules[i].Name()
-		x.byName[x.names[i]] = t.entry(i)
+// indexed returns the index of a table that was composed, and otherwise one without levels.
+func (t *Table) indexed() *index {
+	if t.index != nil {
+		return t.index
 	}
+	x := &index{byName: make(map[string]entry, len(t.Rules)), names: make([]string, len(t.Rules))}
+	ranges, twice := t.ranges(), []string(nil)
+	for i := range t.Rules {
+		name := t.Rules[i].Name()
+		x.names[i] = name
+		e := t.entry(i)
+		e.from, e.to = ranges[name][0], ranges[name][1]
+		if _, has := x.byName[name]; has {
+			twice = append(twice, name)
+		}
+		x.byName[name] = e
+	}
+	for _, name := range twice {
+		delete(x.byName, name)
+	}
+	return x
+}
+
+// find returns the position of a tool's rule, or -1.
+func (x *index) find(name string) int {
+	if e, known := x.byName[name]; known {
+		return int(e.at)
+	}
+	return -1
+}
+
+func newIndex(t *Table) *index {
+	x := t.indexed()
 	for n := 0; n <= len(t.Roles)+1; n++ {
 		var p Principal
 		rank := Role(0)
@@ -200,7 +228,7 @@ func newIndex(t *Table) *index {
 			p.Subject = "somebody"
 			rank = Role(n - 1)
 		}
-		l := level{free: newSet(x.names)}
+		l := level{free: newSet(x)}
 		for i := range t.Rules {
 			e := x.byName[x.names[i]]
 			if e.is&enforced == 0 {

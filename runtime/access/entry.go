@@ -22,7 +22,7 @@ const (
 	needsPermission
 )
 
-// entry compiles the rule at a position.
+// entry compiles the rule at a position, without the range of its values.
 func (t *Table) entry(i int) entry {
 	rule := &t.Rules[i]
 	e := entry{
@@ -38,29 +38,49 @@ func (t *Table) entry(i int) entry {
 			e.is |= trait.is
 		}
 	}
-	for j := range t.Values {
-		if t.Values[j].Tool == rule.Tool {
-			if e.from == e.to {
-				e.from = int32(j)
-			}
-			e.to = int32(j + 1)
-		}
-	}
 	return e
 }
 
 // saturated is n, or the nearest int32: an unknown role or denial stays unknown.
 func saturated(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-// lookup returns the entry of a tool's rule, and false if the tool has none.
+// ranges returns the range of the rules of values of each tool that has some.
+func (t *Table) ranges() map[string][2]int32 {
+	ranges := map[string][2]int32{}
+	for j := range t.Values {
+		tool := t.Values[j].Tool
+		r, has := ranges[tool]
+		if !has {
+			r[0] = int32(j)
+		}
+		r[1] = int32(j + 1)
+		ranges[tool] = r
+	}
+	return ranges
+}
+
+// lookup returns the entry of a tool's rule, and false if the tool has none. In a table that was
+// not composed, a name with two rules has none: it is ambiguous.
 func (t *Table) lookup(name string) (entry, bool) {
 	if t.index != nil {
 		e, known := t.index.byName[name]
 		return e, known
 	}
-	i := t.find(name)
-	if i < 0 {
+	at := -1
+	for i := range t.Rules {
+		switch {
+		case t.Rules[i].Name() != name:
+		case at >= 0:
+			return entry{}, false
+		default:
+			at = i
+		}
+	}
+	if at < 0 {
 		return entry{}, false
 	}
-	return t.entry(i), true
+	e := t.entry(at)
+	of := t.ranges()[name]
+	e.from, e.to = of[0], of[1]
+	return e, true
 }

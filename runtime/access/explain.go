@@ -30,22 +30,22 @@ const nothing = "nothing"
 //
 // A permission that the table records and does not enforce holds, and its verdict reports that.
 func (t Table) Explain(p Principal, tool string) []Verdict {
-	i := t.find(tool)
-	if i < 0 {
+	e, known := t.lookup(tool)
+	if !known {
 		needs := "a " + t.kind.String() + " that exists"
 		return []Verdict{{Axis: AxisUnknown, Needs: needs, Has: nothing}}
 	}
-	rule := &t.Rules[i]
+	rule := &t.Rules[e.at]
 	switch {
 	case rule.Public:
 		all := []Verdict{{Axis: AxisPublic, Holds: true, Needs: nothing, Has: caller(p)}}
-		return append(all, t.explainValues(&p, i)...)
+		return append(all, t.explainValues(&p, tool)...)
 	case !t.enforced(rule):
 		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits a caller", Has: "an empty one"}}
 	}
 	rank := t.Rank(p.Role)
 	var d Decision
-	t.decide(t.entry(i), &p, rank, &d)
+	t.decide(e, &p, rank, &d)
 	all := []Verdict{{
 		Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p),
 	}}
@@ -68,9 +68,9 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(),
 			Has: "not checked: the table does not enforce permissions"})
 	default:
-		all = append(all, t.explainPermission(&p, i)...)
+		all = append(all, t.explainPermission(&p, int(e.at))...)
 	}
-	return append(all, t.explainValues(&p, i)...)
+	return append(all, t.explainValues(&p, tool)...)
 }
 
 // explainPermission explains the host's permissions of a principal.

@@ -29,19 +29,26 @@ func (p Permit) String() string {
 // bits for each rule. [Table.Permits] makes them, and nothing changes them. They fit that table and
 // the tables that Aware and Of make of it. For any other table they are none.
 type Permits struct {
-	kinds [4]permitSet
+	kinds [4]*permitSet // nil for a kind without rules
 }
 
-// permitSet holds the permits of the rules of one kind, by position.
+// permitSet holds the permits of the rules of one kind, by position. Equal words are one slice.
 type permitSet struct {
-	rules  []Rule // those that it was compiled for
-	some   []uint64
-	all    []uint64
-	usable []uint64 // held as the rule needs it, and rules that require none
-	// visible are the tools that are visible at each level of an aware table, a Set made at its
-	// first use. An atomic.Pointer would be compiled anew in every package with generated code,
-	// which reaches it from its table.
-	visible []atomic.Value
+	first *Rule // of those that it was compiled for
+	rules int
+	some  []uint64
+	all   []uint64
+	// usable are held as the rule needs it, and rules that require none.
+	usable []uint64
+	// seen are the tools at one level of an aware table, the last one that was read: callers with
+	// equal permits have the same one as a rule. An atomic.Pointer would be compiled anew in every
+	// package with generated code, which reaches it from its table.
+	seen atomic.Value // a *seen
+}
+
+type seen struct {
+	level int
+	tools Set
 }
 
 // Permits compiles the permissions of one caller on a host. It calls permit once for each rule that
@@ -49,37 +56,44 @@ type permitSet struct {
 func (t Table) Permits(permit func(Kind, Rule) Permit) *Permits {
 	p := &Permits{}
 	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
-		part := t.Of(k)
-		words := (len(part.Rules) + 63) / 64
-		set := permitSet{
-			rules: part.Rules, some: make([]uint64, words), all: make([]uint64, words),
-			usable:  make([]uint64, words),
-			visible: make([]atomic.Value, len(part.Hierarchy())+2),
+		if part := t.Of(k); len(part.Rules) > 0 {
+			p.kinds[k] = part.permits(permit)
 		}
-		for i := range part.Rules {
-			rule := &part.Rules[i]
-			word, bit := i>>6, uint64(1)<<(i&63)
-			if !rule.Permission.Required() {
-				if rule.Public || rule.Permission == NoPermission() {
-					set.usable[word] |= bit
-				}
-				continue
-			}
-			switch permit(k, *rule) {
-			case PermitAll:
-				set.some[word] |= bit
-				set.all[word] |= bit
-				set.usable[word] |= bit
-			case PermitConstrained:
-				set.some[word] |= bit
-				if rule.Constrained {
-					set.usable[word] |= bit
-				}
-			}
-		}
-		p.kinds[k] = set
 	}
 	return p
+}
+
+func (t *Table) permits(permit func(Kind, Rule) Permit) *permitSet {
+	words := (len(t.Rules) + 63) / 64
+	some, all, usable := make([]uint64, words), make([]uint64, words), make([]uint64, words)
+	for i := range t.Rules {
+		rule := &t.Rules[i]
+		word, bit := i>>6, uint64(1)<<(i&63)
+		if !rule.Permission.Required() {
+			if rule.Public || rule.Permission == NoPermission() {
+				usable[word] |= bit
+			}
+			continue
+		}
+		switch permit(t.kind, *rule) {
+		case PermitAll:
+			some[word] |= bit
+			all[word] |= bit
+			usable[word] |= bit
+		case PermitConstrained:
+			some[word] |= bit
+			if rule.Constrained {
+				usable[word] |= bit
+			}
+		}
+	}
+	if slices.Equal(some, all) {
+		some = all
+	}
+	if slices.Equal(usable, all) {
+		usable = all
+	}
+	return &permitSet{first: &t.Rules[0], rules: len(t.Rules), some: some, all: all, usable: usable}
 }
 
 // Equal reports whether two permits of one table let a caller do the same. Either may be nil, which
@@ -89,8 +103,8 @@ func (p *Permits) Equal(q *Permits) bool {
 		return p == q
 	}
 	for i := range p.kinds {
-		a, b := &p.kinds[i], &q.kinds[i]
-		if !slices.Equal(a.some, b.some) || !slices.Equal(a.all, b.all) {
+		a, b := p.kinds[i], q.kinds[i]
+		if a != b && (a == nil || b == nil || !slices.Equal(a.some, b.some) || !slices.Equal(a.all, b.all)) {
 			return false
 		}
 	}
@@ -103,8 +117,8 @@ func (p *Permits) of(t *Table) *permitSet {
 	if p == nil || t.kind < Tools || t.kind > Values {
 		return nil
 	}
-	set := &p.kinds[t.kind]
-	if len(set.rules) != len(t.Rules) || len(t.Rules) > 0 && &set.rules[0] != &t.Rules[0] {
+	set := p.kinds[t.kind]
+	if set == nil || set.rules != len(t.Rules) || set.first != &t.Rules[0] {
 		return nil
 	}
 	return set
@@ -123,17 +137,14 @@ func (s *permitSet) permit(i int) Permit {
 
 func (s *permitSet) use(i int) bool { return s.usable[i>>6]&(1<<(i&63)) != 0 }
 
-// seen returns the tools of a level that the permits allow. Callers of one level share it.
-func (s *permitSet) seen(level int, free Set) Set {
-	if level >= len(s.visible) {
-		return free.and(s.usable)
+// visible returns the tools of a level that the permits allow.
+func (s *permitSet) visible(level int, free Set) Set {
+	if kept, ok := s.seen.Load().(*seen); ok && kept.level == level {
+		return kept.tools
 	}
-	if set, made := s.visible[level].Load().(Set); made {
-		return set
-	}
-	set := free.and(s.usable)
-	s.visible[level].Store(set)
-	return set
+	tools := free.and(s.usable)
+	s.seen.Store(&seen{level, tools})
+	return tools
 }
 
 // and is the set of the tools with a bit in words.
@@ -151,10 +162,11 @@ func (s Set) and(words []uint64) Set {
 func (t Table) Aware() Table {
 	t.aware = true
 	t.Values = slices.Clone(t.Values)
+	tools := t.indexed()
 	for i := range t.Values {
 		v := &t.Values[i]
-		public := func(tool Rule) bool { return tool.Tool == v.Tool && tool.Public }
-		if !v.Public && !v.Permission.Required() && slices.ContainsFunc(t.Rules, public) {
+		at := tools.find(v.Tool)
+		if !v.Public && !v.Permission.Required() && at >= 0 && t.Rules[at].Public {
 			v.Permission = NoPermission() // its tool requires none
 		}
 	}

@@ -190,7 +190,7 @@ func agrees(t *testing.T, table access.Table, rules []access.Rule, p access.Prin
 	may func(access.Rule, access.Principal) bool) {
 	t.Helper()
 	set := table.Visible(p)
-	if again := table.Visible(p); set.Key() != again.Key() {
+	if again := table.Visible(p); !set.Equal(again) {
 		t.Fatalf("%+v: two lists differ", p)
 	}
 	visible, listed, challenged := members(set), members(table.Listed(p, access.Conceal)),

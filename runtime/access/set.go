@@ -1,7 +1,6 @@
 package access
 
 import (
-	"crypto/sha256"
 	"math/bits"
 	"slices"
 )
@@ -9,7 +8,7 @@ import (
 // Set is a set of tools of one table: the tools that a principal sees. It is immutable.
 type Set struct {
 	words []uint64
-	names []string // of the table, by position; shared
+	of    *index // its names, by position; shared
 }
 
 // Len is the number of tools in the set.
@@ -23,63 +22,53 @@ func (s Set) Len() int {
 
 // Contains reports whether a tool is in the set.
 func (s Set) Contains(tool string) bool {
-	for i, name := range s.names {
-		if name == tool && s.has(i) {
-			return true
-		}
+	if s.of == nil {
+		return false
 	}
-	return false
+	i := s.of.find(tool)
+	return i >= 0 && s.has(i)
 }
 
-// Names returns the tools of the set in the order of their table, which for a composed table
-// is the order of names. The slice is the caller's own.
+// All returns the tools of the set, each with the position of its rule in the table, in the order
+// of their table. For a composed table that is the order of names. It is an iterator:
+// range over s.All.
+func (s Set) All(yield func(position int, tool string) bool) {
+	for at, w := range s.words {
+		for ; w != 0; w &= w - 1 {
+			i := at<<6 | bits.TrailingZeros64(w)
+			if !yield(i, s.of.names[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Names returns the tools of the set in the order of [Set.All]. The slice is the caller's own.
 func (s Set) Names() []string {
 	names := make([]string, 0, s.Len())
-	for i, name := range s.names {
-		if s.has(i) {
-			names = append(names, name)
-		}
+	for _, name := range s.All {
+		names = append(names, name)
 	}
 	return names
 }
 
-// Key identifies a set among those of one table; equal sets have equal keys.
-func (s Set) Key() string {
-	key := make([]byte, 0, 8*len(s.words))
-	for _, w := range s.words {
-		for shift := 0; shift < 64; shift += 8 {
-			key = append(key, byte(w>>shift))
-		}
-	}
-	return string(key)
-}
-
-// Digest depends only on the names in the set: it is the same on every replica, and reveals nothing
-// about other names.
-func (s Set) Digest() [sha256.Size]byte {
-	h := sha256.New()
-	for i, name := range s.names {
-		if s.has(i) {
-			h.Write([]byte(name))
-			h.Write([]byte{0}) // no tool name contains NUL, so that ["ab"] and ["a","b"] differ
-		}
-	}
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
-	return sum
-}
+// Equal reports whether two sets of one table have the same tools.
+func (s Set) Equal(other Set) bool { return slices.Equal(s.words, other.words) }
 
 func (s Set) has(i int) bool { return s.words[i>>6]&(1<<(i&63)) != 0 }
 
 func (s Set) add(i int) { s.words[i>>6] |= 1 << (i & 63) }
 
-func newSet(names []string) Set {
-	return Set{words: make([]uint64, (len(names)+63)/64), names: names}
+func newSet(of *index) Set {
+	return Set{words: make([]uint64, (len(of.names)+63)/64), of: of}
 }
 
 // Without returns the tools in s that are not in other, a set of the same table.
 func (s Set) Without(other Set) Set {
-	left := newSet(s.names)
+	if s.of == nil {
+		return s
+	}
+	left := newSet(s.of)
 	for i, w := range s.words {
 		left.words[i] = w
 		if i < len(other.words) {
@@ -91,7 +80,10 @@ func (s Set) Without(other Set) Set {
 
 // And returns the tools in both sets, which are of one table.
 func (s Set) And(other Set) Set {
-	both := newSet(s.names)
+	if s.of == nil {
+		return s
+	}
+	both := newSet(s.of)
 	for i := range min(len(s.words), len(other.words)) {
 		both.words[i] = s.words[i] & other.words[i]
 	}
@@ -100,9 +92,9 @@ func (s Set) And(other Set) Set {
 
 // Named returns the set of the tools with one of the names. It ignores names without a tool.
 func (t Table) Named(names []string) Set {
-	set := newSet(t.ruleNames())
+	set := newSet(t.indexed())
 	for _, name := range names {
-		if i := t.find(name); i >= 0 {
+		if i := set.of.find(name); i >= 0 {
 			set.add(i)
 		}
 	}
@@ -111,7 +103,7 @@ func (t Table) Named(names []string) Set {
 
 // All returns the set of every tool of the table.
 func (t Table) All() Set {
-	set := newSet(t.ruleNames())
+	set := newSet(t.indexed())
 	for i := range t.Rules {
 		set.add(i)
 	}
@@ -156,10 +148,10 @@ func (t *Table) shows(e entry, p *Principal, rank Role, server Denial) bool {
 func (t *Table) shown(p *Principal, server Denial) Set {
 	rank := t.rank(p.Role)
 	if t.index == nil {
-		set := newSet(t.ruleNames())
-		for i := range t.Rules {
-			if t.find(t.Rules[i].Name()) == i && t.shows(t.entry(i), p, rank, server) {
-				set.add(i)
+		set := newSet(t.indexed())
+		for name, e := range set.of.byName {
+			if t.shows(e, p, rank, server) && set.of.names[e.at] == name {
+				set.add(int(e.at))
 			}
 		}
 		return set
@@ -177,7 +169,7 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 	base := t.index.levels[level]
 	set := base.free
 	if held != nil {
-		set = held.seen(level, set)
+		set = held.visible(level, set)
 	}
 	copied := false
 	for _, i := range base.scoped {
@@ -191,15 +183,4 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 		set.add(i)
 	}
 	return set
-}
-
-func (t *Table) ruleNames() []string {
-	if t.index != nil {
-		return t.index.names
-	}
-	names := make([]string, len(t.Rules))
-	for i := range t.Rules {
-		names[i] = t.Rules[i].Name()
-	}
-	return names
 }

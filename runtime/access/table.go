@@ -282,31 +282,9 @@ func (t Table) Tools() []string {
 
 // Tool returns the rule of a tool. Names match exactly, case included.
 func (t Table) Tool(name string) (Rule, bool) {
-	i := t.find(name)
-	if i < 0 {
+	e, known := t.lookup(name)
+	if !known {
 		return Rule{}, false
 	}
-	return t.Rules[i], true
-}
-
-// find returns the position of a tool's rule, or -1. In a table that was not composed, a name with
-// two rules has none: it is ambiguous.
-func (t *Table) find(name string) int {
-	if t.index != nil {
-		if e, ok := t.index.byName[name]; ok {
-			return int(e.at)
-		}
-		return -1
-	}
-	found := -1
-	for i := range t.Rules {
-		if t.Rules[i].Name() != name {
-			continue
-		}
-		if found >= 0 {
-			return -1
-		}
-		found = i
-	}
-	return found
+	return t.Rules[e.at], true
 }

@@ -24,8 +24,8 @@ func (t Table) Choices(p Principal, tool string) []Choice {
 		return nil
 	}
 	var choices []Choice
-	for v, offered := range t.values(e, &p, t.rank(p.Role)) {
-		n := len(choices)
+	for j, offered := range t.values(e, &p, t.rank(p.Role)) {
+		v, n := &t.Values[j], len(choices)
 		if n == 0 || choices[n-1].Argument != v.Argument {
 			choices, n = append(choices, Choice{Argument: v.Argument}), n+1
 		}
@@ -43,12 +43,11 @@ func (t Table) Offered(p Principal, tools Set) Set {
 		return Set{}
 	}
 	part := t.Of(Values)
-	set, rank := newSet(part.ruleNames()), t.rank(p.Role)
-	for i := range t.Rules {
-		name := t.Rules[i].Name()
-		if e, known := t.lookup(name); known && e.from < e.to && tools.Contains(name) {
-			for v, offered := range t.values(e, &p, rank) {
-				if j := part.find(v.Name()); offered && j >= 0 {
+	of, set, rank := t.indexed(), newSet(part.indexed()), t.rank(p.Role)
+	for _, name := range tools.All {
+		if e, known := of.byName[name]; known && e.from < e.to {
+			for j, offered := range t.values(e, &p, rank) {
+				if offered && set.of.find(set.of.names[j]) == j {
 					set.add(j)
 				}
 			}
@@ -57,18 +56,17 @@ func (t Table) Offered(p Principal, tools Set) Set {
 	return set
 }
 
-// values yields the rules of the values of a tool's arguments, and whether the schema of the tool
-// offers each to a caller.
-func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[*Rule, bool] {
-	return func(yield func(*Rule, bool) bool) {
+// values yields the positions of the rules of the values of a tool's arguments, and whether the
+// schema of the tool offers each to a caller.
+func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
+	return func(yield func(int, bool) bool) {
 		var tool Decision
 		own := e
 		own.to = own.from // without its values
 		t.decide(own, p, rank, &tool)
 		part := t.part(t.Values, Values)
 		for i := int(e.from); i < int(e.to); i++ {
-			v := &t.Values[i]
-			if v.Tool != t.Rules[e.at].Tool {
+			if t.Values[i].Tool != t.Rules[e.at].Tool {
 				continue
 			}
 			var d Decision
@@ -77,7 +75,7 @@ func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[*Rule, bool] 
 			} else {
 				part.decide(part.entry(i), p, rank, &d)
 			}
-			if !yield(v, d.within(&tool)) {
+			if !yield(i, d.within(&tool)) {
 				return
 			}
 		}
@@ -105,7 +103,8 @@ func (d *Decision) within(tool *Decision) bool {
 // values with rules and the caller may send none of them.
 func (t *Table) decideValues(e entry, p *Principal, rank Role, d *Decision) {
 	argument, some := "", true
-	for v, offered := range t.values(e, p, rank) {
+	for j, offered := range t.values(e, p, rank) {
+		v := &t.Values[j]
 		if v.Argument != argument {
 			if !some {
 				break
@@ -120,11 +119,11 @@ func (t *Table) decideValues(e entry, p *Principal, rank Role, d *Decision) {
 }
 
 // explainValues judges the arguments of a tool whose values have rules.
-func (t *Table) explainValues(p *Principal, i int) (all []Verdict) {
+func (t *Table) explainValues(p *Principal, tool string) (all []Verdict) {
 	if t.kind != Tools {
 		return nil
 	}
-	for _, c := range t.Choices(*p, t.Rules[i].Name()) {
+	for _, c := range t.Choices(*p, tool) {
 		all = append(all, Verdict{Axis: AxisValues, Holds: len(c.Values) > 0,
 			Needs: "a value of " + c.Argument + " that the caller may send",
 			Has:   written(strings.Join(c.Values, ", "))})
@@ -134,9 +133,10 @@ func (t *Table) explainValues(p *Principal, i int) (all []Verdict) {
 
 // checkValues reports the rules of values that widen the rule of their tool, and those of no tool.
 func (t *Table) checkValues() (errs []error) {
+	tools := t.indexed()
 	for i := range t.Values {
 		v := &t.Values[i]
-		at := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Tool == v.Tool })
+		at := tools.find(v.Tool)
 		switch {
 		case at < 0:
 			errs = append(errs,

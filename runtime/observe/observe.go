@@ -33,8 +33,8 @@ type Observer interface {
 	// that do not fit the method.
 	TurnedAway(ctx context.Context, status int)
 
-	// Cached is called for each look-up in a cache. cache is "views", the lists for each set of
-	// permissions, or "capabilities", the host permissions of callers.
+	// Cached is called for each look-up in a cache. cache is "capabilities", the host's permissions
+	// of callers.
 	Cached(cache string, hit bool)
 }
 

@@ -47,8 +47,7 @@ func TestLooksIntoCachesAreCounted(t *testing.T) {
 				hit, cache)]
 		}
 		if lookups("capabilities", true) != test.hits ||
-			lookups("capabilities", false) != test.reads ||
-			lookups("views", true) < 2 || lookups("views", false) != 1 {
+			lookups("capabilities", false) != test.reads {
 			t.Errorf("CapabilityTTL %v: %v", test.ttl, points)
 		}
 	}

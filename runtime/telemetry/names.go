@@ -45,7 +45,7 @@ const (
 	keyListed   = attribute.Key("mcpgen.list.visible")   // items of a list that the caller may see
 	keyTotal    = attribute.Key("mcpgen.list.total")     // items of a list for all callers
 	keyCoercion = attribute.Key("mcpgen.coercion")       // number, boolean, list, null or unknown
-	// views, the lists as each kind of caller sees them; or capabilities, the host's permissions
+	// capabilities, the host's permissions of callers
 	keyCache = attribute.Key("mcpgen.cache.name")
 	// whether the cache had the entry; without Options.CapabilityTTL, whether the message shared a
 	// query with another one

@@ -19,11 +19,14 @@ func (g Generated) Check(aware bool) error {
 		args = append([]any{g.Package}, args...)
 		errs = append(errs, fmt.Errorf("package %s: "+format, args...))
 	}
+	rules := map[access.Kind]map[string]*access.Rule{} // by name; a table may be large
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
-		rules, served := map[string]bool{}, map[string]bool{}
+		rules[k] = map[string]*access.Rule{}
+		served := map[string]bool{}
 		table := g.Table.Of(k)
-		for _, rule := range table.Rules {
-			rules[rule.Name()] = true
+		for i := range table.Rules {
+			rule := &table.Rules[i]
+			rules[k][rule.Name()] = rule
 			if !aware && rule.PermissionOnly() {
 				bad("%s %q has only the rule %s, which only permission-aware discovery enforces: add "+
 					"authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
@@ -35,7 +38,7 @@ func (g Generated) Check(aware bool) error {
 				bad("%s %q is there twice: run go generate", k, name)
 			}
 			served[name] = true
-			if !rules[name] {
+			if rules[k][name] == nil {
 				bad("%s %q has no rule in the table: run go generate", k, name)
 			}
 		}
@@ -45,16 +48,14 @@ func (g Generated) Check(aware bool) error {
 			}
 		}
 	}
-	resources := g.Table.Of(access.Resources)
 	for _, t := range g.Tools {
-		view, served := resources.Tool(t.UI)
-		rule, hasRule := g.Table.Tool(t.Name)
-		if t.UI != "" && (!served || hasRule && !view.Same(rule)) {
+		view, rule := rules[access.Resources][t.UI], rules[access.Tools][t.Name]
+		if t.UI != "" && (view == nil || rule != nil && !view.Same(*rule)) {
 			bad("the resource %q of tool %q has not the tool's rule: run go generate", t.UI, t.Name)
 		}
 	}
 	for _, rule := range g.Table.Values {
-		if _, has := g.Table.Tool(rule.Tool); !has {
+		if rules[access.Tools][rule.Tool] == nil {
 			bad("the rule of %s %q does not belong to a tool of the package: run go generate",
 				access.Values, rule.Name())
 		}

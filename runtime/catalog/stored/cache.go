@@ -59,7 +59,7 @@ func (r *Source) at(revision store.Revision) *cache {
 			places:   newLoader(r.results, r.memberships.key, r.readPlace, nil),
 			results:  newLoader(r.results, query.key, r.readResult, nil),
 			tools: newLoader(r.tools, func(id int64) string { return fmt.Sprint(id) }, r.store.Tools,
-				func(names []string) int { return 1 + len(names) }),
+				func(_ int64, names []string) int { return 1 + len(names) }),
 		}
 	}
 	return r.cache
@@ -67,7 +67,7 @@ func (r *Source) at(revision store.Revision) *cache {
 
 // newLoader returns a loader that keeps all but errors and what has a long key.
 func newLoader[I, V any](
-	size int, key func(I) string, read func(context.Context, I) (V, error), cost func(V) int,
+	size int, key func(I) string, read func(context.Context, I) (V, error), cost func(I, V) int,
 ) *loader.Loader[I, V] {
 	return loader.New(loader.Config[I, V]{
 		Key: key, Load: read, Size: size, Cost: cost, Cancel: true,

@@ -71,7 +71,7 @@ func (c *cache) loader(at store.Revision) *loadedGrants {
 			},
 			Size: c.grants, Cancel: true,
 			// So many at least that both bounds hold.
-			Cost: func(h holding) int { return max(c.grants/c.clients, len(h.grants)) },
+			Cost: func(_ owner, h holding) int { return max(c.grants/c.clients, len(h.grants)) },
 		})
 	}
 	return c.of

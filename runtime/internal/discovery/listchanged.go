@@ -127,7 +127,7 @@ func (l *ListChanged) Listed(info *request.Info, f Filter) {
 	defer l.mu.Unlock()
 	if s := l.clients[info.Session]; s != nil && !s.query.Equal(info.Catalog) {
 		s.query = info.Catalog
-		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In, nil).digest
+		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In, nil).digest()
 		s.wake() // for changes since the catalog was resolved
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -31,9 +30,8 @@ type Lists struct {
 type ListsConfig struct {
 	Policy   *Policy
 	PageSize int
-	TTLMs    int                          // how long clients may keep a list
-	Clone    bool                         // something behind the guard could change the items
-	Looked   func(cache string, hit bool) // after each look into the cache of views; may be nil
+	TTLMs    int  // how long clients may keep a list
+	Clone    bool // something behind the guard could change the items
 	// Adopted reports whether an adopted server lists what has this name; nil without one. The lists
 	// have such items as they were listed at first, for a message that does not read them.
 	Adopted func(access.Kind, string) bool
@@ -42,25 +40,26 @@ type ListsConfig struct {
 // NewLists returns empty lists.
 func NewLists(c ListsConfig) *Lists {
 	l := &Lists{ListsConfig: c}
-	l.tools = newList(l, access.Tools, 0, ownTool)
+	tools, resources := newNames(c.Policy, access.Tools), newNames(c.Policy, access.Resources)
+	l.tools = newList(l, access.Tools, 0, tools, ownTool)
 	if len(c.Policy.Table.Values) > 0 {
-		l.tools.narrow = narrow
+		l.tools.narrowBy(narrow)
 	}
 	l.tools.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, false) }
 	if l.older = l.tools; l.Adopted != nil {
 		l.older = inSessions(l, l.tools)
 	}
-	l.prompts = newList(l, access.Prompts, 1, func(p *mcp.Prompt) {
+	l.prompts = newList(l, access.Prompts, 1, newNames(c.Policy, access.Prompts), func(p *mcp.Prompt) {
 		p.Arguments = slices.Clone(p.Arguments)
 		for i, a := range p.Arguments {
 			p.Arguments[i] = new(*a)
 		}
 		ownMetadata(&p.Meta, &p.Icons)
 	})
-	l.resources = newList(l, access.Resources, 2, func(r *mcp.Resource) {
+	l.resources = newList(l, access.Resources, 2, resources, func(r *mcp.Resource) {
 		ownMetadata(&r.Meta, &r.Icons)
 	})
-	l.templates = newList(l, access.Resources, 3, func(r *mcp.ResourceTemplate) {
+	l.templates = newList(l, access.Resources, 3, resources, func(r *mcp.ResourceTemplate) {
 		ownMetadata(&r.Meta, &r.Icons)
 	})
 	return l
@@ -93,8 +92,11 @@ func (l *Lists) AddTool(t *mcp.Tool) {
 
 // inSessions returns a list with the same tools as versions with sessions have them.
 func inSessions(l *Lists, of *list[mcp.Tool]) *list[mcp.Tool] {
-	older := newList(l, access.Tools, 0, of.own)
-	older.narrow, older.items, older.json = of.narrow, maps.Clone(of.items), maps.Clone(of.json)
+	older := newList(l, access.Tools, 0, of.names, of.own)
+	older.items, older.count = slices.Clone(of.items), of.count
+	if of.narrow != nil {
+		older.narrowBy(of.narrow)
+	}
 	older.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, true) }
 	return older
 }
@@ -230,21 +232,21 @@ func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type,
 	switch method {
 	case "prompts/list":
 		shown := l.prompts.visible(p, nil, now.Prompts)
-		return audit.PromptList, len(shown.items), l.prompts.total(now.Prompts)
+		return audit.PromptList, shown.len(), l.prompts.total(now.Prompts)
 	case "resources/list":
 		shown := l.resources.visible(p, nil, now.Resources)
-		return audit.ResourceList, len(shown.items), l.resources.total(now.Resources)
+		return audit.ResourceList, shown.len(), l.resources.total(now.Resources)
 	case "resources/templates/list":
 		shown := l.templates.visible(p, nil, now.Templates)
-		return audit.TemplateList, len(shown.items), l.templates.total(now.Templates)
+		return audit.TemplateList, shown.len(), l.templates.total(now.Templates)
 	}
 	shown := l.toolsFor(f).visible(p, f.In, now.Tools)
-	return audit.ToolList, len(shown.items), l.tools.total(now.Tools)
+	return audit.ToolList, shown.len(), l.tools.total(now.Tools)
 }
 
 // Totals returns how many tools, prompts, and resources with templates there are.
 func (l *Lists) Totals() (tools, prompts, resources int) {
-	return len(l.tools.items), len(l.prompts.items), len(l.resources.items) + len(l.templates.items)
+	return l.tools.count, l.prompts.count, l.resources.count + l.templates.count
 }
 
 // Entry is a tool in a list beside MCP, which also contains tools that are refused.
@@ -258,16 +260,15 @@ type Entry struct {
 // Entries lists the filter's tools that are not concealed from a principal, for an admin all.
 func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 	var entries []Entry
-	for _, rule := range l.Policy.Table.Rules {
-		name := rule.Name()
-		tool, ok := l.tools.items[name]
-		if !ok || f.In != nil && !f.In.Contains(name) {
+	for i, name := range l.Policy.Table.All().All {
+		tool := l.tools.items[i].item
+		if tool == nil || f.In != nil && !f.In.Contains(name) {
 			continue
 		}
 		off, d := l.Policy.IsOff(access.Tools, name), l.Policy.Table.Decide(p, name)
 		concealed := off || !d.Allowed && l.Policy.DenialOf(d) == access.Conceal
 		if !admin {
-			tool, _ = l.tools.item(p, name)
+			tool = l.tools.item(p, i, name).item
 		}
 		if admin || !concealed && tool != nil {
 			entries = append(entries, Entry{tool, d.Allowed && !off, off, d.Missing()})
@@ -279,8 +280,8 @@ func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 type digests [3]digest // of everything that a caller sees, by kind
 
 func (l *Lists) digests(p access.Principal, in *access.Set) digests {
-	return digests{l.tools.visible(p, in, nil).digest, l.prompts.visible(p, nil, nil).digest,
-		l.resources.visible(p, nil, nil).digest} // of templates too, which share their table
+	return digests{l.tools.visible(p, in, nil).digest(), l.prompts.visible(p, nil, nil).digest(),
+		l.resources.visible(p, nil, nil).digest()} // of templates too, which share their table
 }
 
 // ownTool makes a shallow copy of a tool share nothing that can be changed.

@@ -41,8 +41,8 @@ func fill(c ListsConfig) *Lists {
 // visibleTools returns the names of the tools that a principal is listed.
 func (l *Lists) visibleTools(p access.Principal) []string {
 	var names []string
-	for _, t := range l.tools.visible(p, nil, nil).items {
-		names = append(names, t.Name)
+	for t := range l.tools.visible(p, nil, nil).all {
+		names = append(names, t.item.Name)
 	}
 	return names
 }
@@ -243,69 +243,44 @@ func TestClonesShareNothingThatCanBeChanged(t *testing.T) {
 	}
 }
 
-// Switches and scopes make any number of visible sets, of which some are kept.
-func TestViewsAreKeptWithinABound(t *testing.T) {
-	var rules []access.Rule
+// Scopes and switches make any number of visible sets, of which none is kept. Of the items for
+// callers who may send some values, those that were listed last are kept.
+func TestListsKeepNoMoreThanABound(t *testing.T) {
+	of := access.Table{Rules: []access.Rule{{Tool: "t", Authenticated: true}}}
 	for i := range 12 {
-		rules = append(rules, access.Rule{
-			Tool: fmt.Sprint("t", i), Authenticated: true, Scopes: []string{fmt.Sprint(i)},
-		})
+		of.Values = append(of.Values, access.Rule{Tool: "t", Argument: "a", Value: fmt.Sprint(i),
+			Authenticated: true, Scopes: []string{fmt.Sprint(i)}})
 	}
-	hits := 0
-	l := fill(ListsConfig{
-		Policy: &Policy{Table: office(t, rules...)}, PageSize: 10,
-		Looked: func(cache string, hit bool) {
-			if hit && cache == "views" {
-				hits++
-			}
-		},
-	})
-	for set := range 2 * maxViews {
+	table, err := access.Compose(access.Part{Table: of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLists(ListsConfig{Policy: &Policy{Table: table}, PageSize: 10})
+	description := strings.Repeat("A long description. ", 500)
+	l.AddTool(&mcp.Tool{Name: "t", Description: description, InputSchema: json.RawMessage(
+		`{"properties":{"a":{"type":"string","enum":["0","1"]}},"type":"object"}`)})
+	const sets = 1 << 12
+	for set := range sets {
 		var scopes []string
-		for i := range rules {
+		for i := range 12 {
 			if set&(1<<i) != 0 {
 				scopes = append(scopes, fmt.Sprint(i))
 			}
 		}
-		for range 2 {
-			if got := len(l.visibleTools(caller("", scopes...))); got != len(scopes) {
-				t.Fatalf("%d tools for %d scopes", got, len(scopes))
-			}
+		if i, cost := l.tools.narrowed.Len(); cost > maxNarrowed || i > maxNarrowed/len(description) {
+			t.Fatalf("%d items of %d bytes are kept", i, cost)
 		}
-		if len(l.tools.views) > maxViews {
-			t.Fatalf("%d views are kept", len(l.tools.views))
+		listed := 1
+		if set == 0 {
+			listed = 0 // the caller can send no value
+		}
+		if got := l.visibleTools(caller("", scopes...)); len(got) != listed {
+			t.Fatalf("%q for %q", got, scopes)
 		}
 	}
-	if hits != 2*maxViews {
-		t.Errorf("%d hits", hits)
-	}
-	in := l.Policy.Table.Named([]string{"t0"})
-	kept := len(l.tools.views)
-	for i := range rules {
-		l.Counts("tools/list", caller("", fmt.Sprint(i)), Filter{In: &in})
-	}
-	if len(l.tools.views) != kept || hits != 2*maxViews {
-		t.Error("views of catalogs are kept")
-	}
-}
-
-// The count in the audit event reads the view that the client got, of each version.
-func TestCountingAListMakesNoViewOfTheOtherVersions(t *testing.T) {
-	for _, f := range []Filter{{}, {Sessions: true}} {
-		missed := 0
-		l := fill(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10,
-			Looked: func(_ string, hit bool) {
-				if !hit {
-					missed++
-				}
-			}})
-		if _, ok, err := l.Encode(caller("Admin"), f, &mcp.ListToolsParams{}); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-		l.Counts("tools/list", caller("Admin"), f)
-		if missed != 1 {
-			t.Errorf("%+v: %d views were made", f, missed)
-		}
+	kept, _ := l.tools.narrowed.Len()
+	if kept < 100 || kept == sets-1 {
+		t.Errorf("%d items are kept", kept)
 	}
 }
 

@@ -1,14 +1,18 @@
 package discovery
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
+	"iter"
 	"slices"
-	"sync"
+	"strconv"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/loader"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -31,105 +35,145 @@ func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 	return set
 }
 
-const maxViews = 1024 // of a list: one for each role and combination of scopes in rules
+// maxNarrowed bounds the memory of the items that are kept for callers who may send some values, in
+// bytes.
+const maxNarrowed = 8 << 20
 
-type digest [8]byte // of the set of names that a view shows
+// digest identifies the set of names that a view shows: it depends on these names only, so that it
+// is the same on every replica, and reveals nothing about other names.
+type digest uint64
+
+// names are the names of one kind with rules, by position.
+type names struct {
+	at      map[string]int
+	digests []digest // of one name each
+}
+
+func newNames(p *Policy, k access.Kind) *names {
+	all := p.Table.Of(k).All()
+	n := &names{at: make(map[string]int, all.Len()), digests: make([]digest, 0, all.Len())}
+	for i, name := range all.All {
+		n.at[name] = i
+		sum := sha256.Sum256([]byte(name))
+		n.digests = append(n.digests, digest(binary.BigEndian.Uint64(sum[:])))
+	}
+	return n
+}
+
+func (n *names) digest(of access.Set) (sum digest) {
+	for i := range of.All {
+		sum ^= n.digests[i]
+	}
+	return sum
+}
 
 // list is one of the lists of a server. Its visible part comes from the policy alone.
 type list[T any] struct {
 	*ListsConfig
-	kind access.Kind
-	mark byte     // distinguishes the cursors of the lists
-	own  func(*T) // makes a shallow copy share nothing that its receiver may change
+	kind  access.Kind
+	mark  digest // distinguishes the cursors of the lists
+	names *names
+	own   func(*T)      // makes a shallow copy share nothing that its receiver may change
+	shown func(*T) *T   // returns an item as the versions of the list have it; nil for itself
+	items []listItem[T] // by the positions of their rules
+	count int
+	bare  bool // an item may have no JSON
+
 	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
 	// list has values with rules.
-	narrow func(*T, []access.Choice) *T
-	shown  func(*T) *T   // returns an item as the versions of the list have it; nil for itself
-	items  map[string]*T // by the names of their rules
-	json   map[*T][]byte // the items, encoded; without those that cannot be
-
-	mu    sync.RWMutex
-	views map[string]*view[T] // by the keys of the sets of names and values
-	// narrowed are the items for callers who may send some values, by name and values.
-	narrowed map[string]narrowedItem[T]
+	narrow   func(*T, []access.Choice) *T
+	values   *names                                     // with rules
+	narrowed *loader.Loader[narrowing[T], *listItem[T]] // items for callers who may send some values
 }
 
-type narrowedItem[T any] struct {
+// listItem is an item and its JSON, which is nil for an item that cannot be encoded. The zero value
+// is none.
+type listItem[T any] struct {
 	item *T
 	json []byte
 }
 
-// view is the list of all callers who see the same set. It is not changed.
-type view[T any] struct {
-	items  []*T
-	json   [][]byte // the items, encoded; nil if one of them cannot be
-	digest digest
+func newListItem[T any](item *T) (i listItem[T]) {
+	if item != nil {
+		i.item = item
+		i.json, _ = wire.Marshal(item)
+	}
+	return i
 }
 
-func newList[T any](l *Lists, k access.Kind, mark byte, own func(*T)) *list[T] {
-	return &list[T]{ListsConfig: &l.ListsConfig, kind: k, mark: mark, own: own,
-		items: map[string]*T{}, json: map[*T][]byte{}, views: map[string]*view[T]{},
-		narrowed: map[string]narrowedItem[T]{}}
+func newList[T any](l *Lists, k access.Kind, mark digest, names *names, own func(*T)) *list[T] {
+	return &list[T]{ListsConfig: &l.ListsConfig, kind: k, mark: mark, names: names, own: own,
+		items: make([]listItem[T], len(names.digests))}
+}
+
+// narrowBy lets the list narrow its items to the values that a caller may send.
+func (l *list[T]) narrowBy(narrow func(*T, []access.Choice) *T) {
+	l.narrow, l.values = narrow, newNames(l.Policy, access.Values)
+	l.narrowed = loader.New(loader.Config[narrowing[T], *listItem[T]]{
+		Key: narrowing[T].key, Size: maxNarrowed,
+		Load: func(_ context.Context, n narrowing[T]) (*listItem[T], error) {
+			return new(newListItem(l.narrow(n.item, n.choices))), nil
+		},
+		Keep: func(narrowing[T], *listItem[T], error) time.Duration { return loader.Forever },
+		// An item has its JSON once more, in its schemas, and the key has its values.
+		Cost: func(n narrowing[T], i *listItem[T]) int {
+			return 512 + 2*len(n.key()) + 2*len(i.json)
+		},
+	})
 }
 
 // add adds an item. Nobody may use an item without a rule, so that it stays out of the list.
 func (l *list[T]) add(name string, item *T) {
-	if _, ok := l.Policy.Table.Of(l.kind).Tool(name); ok {
+	if i, ok := l.names.at[name]; ok {
 		if l.shown != nil {
 			item = l.shown(item)
 		}
-		l.items[name] = item
-		if text, err := wire.Marshal(item); err == nil {
-			l.json[item] = text
+		if l.items[i].item == nil {
+			l.count++
 		}
+		l.items[i] = newListItem(item)
+		l.bare = l.bare || l.items[i].json == nil || l.narrow != nil
 	}
+}
+
+// byName returns an item, nil if there is none.
+func (l *list[T]) byName(name string) *T {
+	if i, ok := l.names.at[name]; ok {
+		return l.items[i].item
+	}
+	return nil
+}
+
+// view is the list of a caller.
+type view[T any] struct {
+	*list[T]
+	caller access.Principal
+	set    access.Set
+	now    map[string]*T // what an adopted server lists now; nil without one
 }
 
 // visible returns the list of a caller, limited to a set unless that is nil, with what an adopted
 // server lists now unless that is nil.
-func (l *list[T]) visible(p access.Principal, in *access.Set, now map[string]*T) *view[T] {
+func (l *list[T]) visible(p access.Principal, in *access.Set, now map[string]*T) view[T] {
 	set := l.Policy.Listed(p, l.kind)
 	if in != nil {
 		set = set.And(*in)
 	}
-	if in != nil || now != nil {
-		return l.view(p, set, now) // not kept: catalogs can make any number of views
-	}
-	key := set.Key()
-	if l.narrow != nil {
-		key += l.Policy.Offered(p, set).Key()
-	}
-	l.mu.RLock()
-	v := l.views[key]
-	l.mu.RUnlock()
-	if l.Looked != nil {
-		l.Looked("views", v != nil)
-	}
-	if v != nil {
-		return v
-	}
-	v = l.view(p, set, nil)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.views) == maxViews {
-		clear(l.views) // among them are views from before a switch, which nobody needs again
-	}
-	l.views[key] = v
-	return v
+	return view[T]{l, p, set, now}
 }
 
 // total returns how many items there are.
 func (l *list[T]) total(now map[string]*T) (n int) {
 	if now == nil {
-		return len(l.items)
+		return l.count
 	}
 	for name := range now {
 		if l.isAdopted(name) {
 			n++
 		}
 	}
-	for name := range l.items {
-		if !l.isAdopted(name) {
+	for name, i := range l.names.at {
+		if l.items[i].item != nil && !l.isAdopted(name) {
 			n++
 		}
 	}
@@ -138,84 +182,111 @@ func (l *list[T]) total(now map[string]*T) (n int) {
 
 // isAdopted reports whether a name with a rule belongs to an adopted server.
 func (l *list[T]) isAdopted(name string) bool {
-	_, hasRule := l.Policy.Table.Of(l.kind).Tool(name)
+	_, hasRule := l.names.at[name]
 	return l.Adopted != nil && hasRule && l.Adopted(l.kind, name)
 }
 
-func (l *list[T]) view(p access.Principal, set access.Set, now map[string]*T) *view[T] {
-	v := &view[T]{items: []*T{}}
-	for _, name := range set.Names() {
-		item, text := l.item(p, name)
-		if now != nil && l.isAdopted(name) {
-			if item, text = now[name], nil; item != nil && l.shown != nil {
-				item = l.shown(item)
+// all yields the items of a view, in the order of names.
+func (v view[T]) all(yield func(listItem[T]) bool) {
+	for i, name := range v.set.All {
+		item := v.items[i]
+		switch {
+		case v.now != nil && v.isAdopted(name):
+			if item = (listItem[T]{item: v.now[name]}); item.item != nil && v.shown != nil {
+				item.item = v.shown(item.item)
 			}
+		case v.narrow != nil:
+			item = v.item(v.caller, i, name)
 		}
-		if item != nil { // resources and templates share one table
-			v.items = append(v.items, item)
-			v.json = append(v.json, text)
-		}
-	}
-	if slices.ContainsFunc(v.json, func(text []byte) bool { return text == nil }) {
-		v.json = nil
-	}
-	sum := set.Digest()
-	v.digest = digest(sum[:])
-	v.digest[0] ^= l.mark
-	if l.narrow != nil {
-		if values := l.Policy.Offered(p, set); values.Len() > 0 {
-			sum := values.Digest()
-			for i := range v.digest {
-				v.digest[i] ^= sum[i]
-			}
+		if item.item != nil && !yield(item) { // resources and templates share one table
+			return
 		}
 	}
-	return v
 }
 
-// item returns an item as a caller is listed it, and its JSON, nil if it cannot be encoded. The
-// item is nil if there is none.
-func (l *list[T]) item(p access.Principal, name string) (*T, []byte) {
-	item := l.items[name]
-	if item == nil || l.narrow == nil || l.Policy.ListAll {
-		return item, l.json[item]
+// len returns how many items a view has.
+func (v view[T]) len() (n int) {
+	if v.now == nil && v.narrow == nil && v.count == len(v.items) {
+		return v.set.Len()
+	}
+	for range v.all {
+		n++
+	}
+	return n
+}
+
+// between yields the JSON of the items of a page.
+func (v view[T]) between(start, end int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := 0
+		for item := range v.all {
+			if i == end || i >= start && !yield(item.json) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+func (v view[T]) digest() digest {
+	sum := v.mark ^ v.names.digest(v.set)
+	if v.narrow != nil {
+		sum ^= v.values.digest(v.Policy.Offered(v.caller, v.set))
+	}
+	return sum
+}
+
+// narrowing is an item for callers who may send these values.
+type narrowing[T any] struct {
+	name    string
+	item    *T
+	choices []access.Choice
+}
+
+func (n narrowing[T]) key() string {
+	key := strconv.AppendQuote(nil, n.name)
+	for _, c := range n.choices {
+		key = strconv.AppendQuote(append(key, '='), c.Argument)
+		for _, value := range c.Values {
+			key = strconv.AppendQuote(key, value)
+		}
+	}
+	return string(key)
+}
+
+// item returns an item as a caller is listed it.
+func (l *list[T]) item(p access.Principal, i int, name string) listItem[T] {
+	item := l.items[i]
+	if item.item == nil || l.narrow == nil || l.Policy.ListAll {
+		return item
 	}
 	choices := l.Policy.Table.Choices(p, name)
 	if choices == nil {
-		return item, l.json[item]
+		return item
 	}
-	key := name
-	for _, c := range choices {
-		key += fmt.Sprintf("%q", c.Values)
+	kept, err := l.narrowed.Get(context.Background(), narrowing[T]{name, item.item, choices})
+	if err != nil {
+		return listItem[T]{} // the load has panicked
 	}
-	l.mu.RLock()
-	n, made := l.narrowed[key]
-	l.mu.RUnlock()
-	if made {
-		return n.item, n.json
-	}
-	if n.item = l.narrow(item, choices); n.item != nil {
-		n.json, _ = wire.Marshal(n.item) // as in add
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.narrowed) < maxViews {
-		l.narrowed[key] = n
-	}
-	return n.item, n.json
+	return *kept.Value
 }
 
 // page returns a page and the cursor of the next one.
 func (l *list[T]) page(p access.Principal, in *access.Set, now map[string]*T,
 	cursor string) ([]*T, string, error) {
 	v := l.visible(p, in, now)
-	start, end, next, err := l.bounds(v, cursor)
+	start, end, next, err := v.bounds(cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	page := v.items[start:end:end]
+	page, i := []*T{}, 0
+	for item := range v.all {
+		if i >= start && i < end {
+			page = append(page, item.item)
+		}
+		i++
+	}
 	if l.Clone {
-		page = slices.Clone(page)
 		for i, item := range page {
 			page[i] = new(*item)
 			l.own(page[i])
@@ -227,40 +298,52 @@ func (l *list[T]) page(p access.Principal, in *access.Set, now map[string]*T,
 // encode returns the encoded result with a page; see [Lists.Encode].
 func (l *list[T]) encode(name string, p access.Principal, in *access.Set, now map[string]*T,
 	cursor string, meta mcp.Meta) (*wire.Encoded, bool, error) {
-	v := l.visible(p, in, now)
-	if l.Clone || v.json == nil && len(v.items) > 0 {
+	if l.Clone {
 		return nil, false, nil
 	}
-	start, end, next, err := l.bounds(v, cursor)
+	v := l.visible(p, in, now)
+	start, end, next, err := v.bounds(cursor)
 	if err != nil {
 		return nil, true, err
 	}
-	e, err := wire.EncodeList(name, v.json[start:end], next, meta, l.TTLMs)
+	items := v.between(start, end)
+	if l.narrow != nil || now != nil {
+		items = slices.Values(slices.Collect(items)) // they may be others later
+	}
+	if l.bare || now != nil {
+		for text := range items {
+			if text == nil {
+				return nil, false, nil
+			}
+		}
+	}
+	e, err := wire.EncodeList(name, items, next, meta, l.TTLMs)
 	return e, true, err
 }
 
 // bounds returns where a page begins and ends, and the cursor of the next one. A cursor needs no
 // key, because an altered cursor pages through the caller's own set.
-func (l *list[T]) bounds(v *view[T], cursor string) (start, end int, next string, err error) {
-	start, ok := v.offset(cursor)
+func (v view[T]) bounds(cursor string) (start, end int, next string, err error) {
+	n := v.len()
+	start, ok := v.offset(cursor, n)
 	if !ok && cursor != "" {
 		return 0, 0, "", wire.InvalidParams("invalid cursor")
 	}
-	if end = min(start+l.PageSize, len(v.items)); end < len(v.items) {
-		raw := binary.AppendUvarint(v.digest[:len(v.digest):len(v.digest)], uint64(end))
-		next = base64.RawURLEncoding.EncodeToString(raw)
+	if end = min(start+v.PageSize, n); end < n {
+		raw := binary.BigEndian.AppendUint64(nil, uint64(v.digest()))
+		next = base64.RawURLEncoding.EncodeToString(binary.AppendUvarint(raw, uint64(end)))
 	}
 	return start, end, next, nil
 }
 
-func (v *view[T]) offset(cursor string) (int, bool) {
-	const size = len(v.digest)
+func (v view[T]) offset(cursor string, n int) (int, bool) {
+	const size = 8 // of a digest
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= size || digest(raw[:size]) != v.digest {
+	if err != nil || len(raw) <= size || digest(binary.BigEndian.Uint64(raw)) != v.digest() {
 		return 0, false // a cursor of another view
 	}
-	offset, n := binary.Uvarint(raw[size:])
-	if n <= 0 || n != len(raw)-size || offset == 0 || offset >= uint64(len(v.items)) {
+	offset, read := binary.Uvarint(raw[size:])
+	if read <= 0 || read != len(raw)-size || offset == 0 || offset >= uint64(n) {
 		return 0, false
 	}
 	return int(offset), true

@@ -43,7 +43,7 @@ func (c *Catalogs) Reload(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	before, off := c.Policy.turnOff(names...)
-	return (before == nil) != (off == nil) || off != nil && before.tools.Key() != off.tools.Key(), nil
+	return (before == nil) != (off == nil) || off != nil && !before.tools.Equal(off.tools), nil
 }
 
 // Follow applies the changes that the source reports, until ctx ends. It calls onSwitches when

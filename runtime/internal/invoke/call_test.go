@@ -460,7 +460,7 @@ func TestBoundArgumentsAreNeverLenient(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := access.Table{Values: []access.Rule{{Tool: "t", Argument: "mode", Value: "a"}}}
-	if err := errors.Join(built.BindValues(table), built.BindLenient(false)); err != nil {
+	if err := errors.Join(built.BindValues(table.Values), built.BindLenient(false)); err != nil {
 		t.Fatal(err)
 	}
 	const doc = `{"file":"a","mode":null,"region":"1","free":"a"}`

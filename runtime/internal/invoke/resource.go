@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -71,13 +72,19 @@ func NewAdoptedResource(uri string, pattern *regexp.Regexp) *Resource {
 func CheckOverlaps(served []*Resource, table access.Table) error {
 	var errs []error
 	rules := table.Of(access.Resources)
-	for i, a := range served {
-		for _, b := range served[:i] {
-			ruleA, _ := rules.Tool(a.URI)
+	sorted := slices.SortedFunc(slices.Values(served), func(a, b *Resource) int {
+		return cmp.Or(cmp.Compare(a.template.Begin(), b.template.Begin()), cmp.Compare(a.URI, b.URI))
+	})
+	for i, a := range sorted {
+		ruleA, _ := rules.Tool(a.URI)
+		for _, b := range sorted[i+1:] {
+			if !strings.HasPrefix(b.template.Begin(), a.template.Begin()) {
+				break // nor does that of a later one begin so
+			}
 			ruleB, _ := rules.Tool(b.URI)
 			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
 				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different access: "+
-					"give both equal rules, or change one uri=", b.URI, a.URI))
+					"give both equal rules, or change one uri=", a.URI, b.URI))
 			}
 		}
 	}
@@ -100,9 +107,11 @@ func (rs *Resources) Add(r *Resource) {
 	if r.Exact {
 		return
 	}
-	rs.templates = append(rs.templates, r)
 	rank := func(r *Resource) string { return fmt.Sprint(r.Adopted, r.URI) } // false before true
-	slices.SortFunc(rs.templates, func(a, b *Resource) int { return cmp.Compare(rank(a), rank(b)) })
+	at, _ := slices.BinarySearchFunc(rs.templates, rank(r), func(other *Resource, r string) int {
+		return cmp.Compare(rank(other), r)
+	})
+	rs.templates = slices.Insert(rs.templates, at, r)
 }
 
 // Find returns the resource that a URI means; nil for an unknown URI. It tries every template for

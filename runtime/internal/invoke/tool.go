@@ -150,14 +150,12 @@ func setTimeout(limit *time.Duration, nonBlocking bool) error {
 		*limit, DefaultTimeout)
 }
 
-// BindValues prepares a tool for the rules of its values in a table. The rules have to be about all
-// values of an enum of the input schema, so that no value is without one.
-func (t *Tool) BindValues(table access.Table) error {
+// BindValues prepares a tool for the rules of its values, which have to be about all values of an
+// enum of the input schema, so that no value is without one.
+func (t *Tool) BindValues(of []access.Rule) error {
 	rules := map[string][]string{}
-	for _, rule := range table.Values {
-		if rule.Tool == t.Name {
-			rules[rule.Argument] = append(rules[rule.Argument], rule.Value)
-		}
+	for _, rule := range of {
+		rules[rule.Argument] = append(rules[rule.Argument], rule.Value)
 	}
 	t.ruled = slices.Sorted(maps.Keys(rules))
 	if len(rules) == 0 {

@@ -23,6 +23,7 @@ type Host struct {
 	native map[access.Permission]string // the host's names
 	users  map[client]access.ServiceUser
 	cache  *loader.Loader[access.Principal, *permissions]
+	equal  equalPermits
 
 	pending atomic.Pointer[error] // why the checks at start have not passed; nil after
 	running atomic.Int32          // running calls of the adapter by the checks at start
@@ -117,7 +118,7 @@ func (h *Host) permit(ctx context.Context,
 		current := func() bool {
 			return h.cache.Current(e) && (h.TTL > 0 || !used.Swap(true))
 		}
-		return p, &request.Permissions{Set: e.Value.set, Current: current}, nil
+		return p, &request.Permissions{Constraints: e.Value.constraints, Current: current}, nil
 	}
 	caller := []any{"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(),
 		"client_itself", info.ClientItself, "user", p.User, info.IDs()}
@@ -154,11 +155,13 @@ func (h *Host) withUser(p access.Principal, itself bool) access.Principal {
 // Constrain gives the handler of a constrained rule the constraints of the caller's permission.
 func (h *Host) Constrain(ctx context.Context, held *request.Permissions,
 	rule access.Rule) context.Context {
-	if held == nil || held.Unavailable || !rule.Constrained || !rule.Permission.Required() ||
-		held.Set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
+	if held == nil || !rule.Constrained {
 		return ctx
 	}
-	shared, _ := held.Set.Constraints(h.native[rule.Permission])
+	shared := held.Constraints[rule.Permission]
+	if shared == nil {
+		return ctx
+	}
 	own := make([]capability.Constraint, len(shared))
 	for i, c := range shared {
 		own[i] = slices.Clone(c) // the handler may write to it

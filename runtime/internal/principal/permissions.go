@@ -2,10 +2,14 @@ package principal
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
+	"weak"
 
 	"github.com/mcpgen/mcpgen/internal/loader"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -16,18 +20,27 @@ import (
 const unknownTTL = 5 * time.Second // how long a principal is remembered as no user of the host
 const maxQueries = 256             // that run, and so the goroutines that a hanging host holds
 
+// MaxBytes bounds the permissions that are kept, in bytes.
+const MaxBytes = 64 << 20
+
 type entry = loader.Entry[*permissions]
 
-// permissions are what the host lets one principal do. They do not change.
+// permissions are what the host lets one principal do, as far as the table has rules about it. They
+// do not change.
 type permissions struct {
-	set     capability.Set
-	permits *access.Permits
+	permits *access.Permits // one for all principals with equal permissions
+	// constraints are those of the permissions of constrained rules; nil without any.
+	constraints map[access.Permission][]capability.Constraint
 }
 
 func (h *Host) newCache() *loader.Loader[access.Principal, *permissions] {
 	c := loader.Config[access.Principal, *permissions]{
-		Key: keyOf, Load: h.load, Size: h.Max, Timeout: h.Timeout, MaxLoads: maxQueries,
+		Key: keyOf, Load: h.load, Size: MaxBytes, Timeout: h.Timeout, MaxLoads: maxQueries,
 		Fresh: h.TTL == 0, Loaded: h.Loaded,
+		// So many at least that there are no more than Max.
+		Cost: func(p access.Principal, held *permissions) int {
+			return max(MaxBytes/h.Max, h.size(p, held))
+		},
 		Keep: func(_ access.Principal, _ *permissions, err error) time.Duration {
 			switch {
 			case err == nil:
@@ -83,11 +96,77 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 				"permission", permission, "user", p.User, "principal", p.Subject,
 				"issuer", p.Issuer, "error", h.Masker.Text(fmt.Sprint(err)))
 		}
-		return &permissions{set, h.Table.Permits(
-			func(_ access.Kind, rule access.Rule) access.Permit {
-				return permitOf(set, rule.Permission, h.native[rule.Permission])
-			})}, nil
+		return h.compile(set), nil
 	})
+}
+
+// compile keeps of a set of the host what the table has rules about.
+func (h *Host) compile(set capability.Set) *permissions {
+	held, all := &permissions{}, sha256.New()
+	permits := h.Table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
+		native := h.native[rule.Permission]
+		permit := permitOf(set, rule.Permission, native)
+		all.Write([]byte{byte(permit)})
+		if permit == access.PermitConstrained && rule.Constrained &&
+			held.constraints[rule.Permission] == nil {
+			if held.constraints == nil {
+				held.constraints = map[access.Permission][]capability.Constraint{}
+			}
+			constraints, _ := set.Constraints(native)
+			held.constraints[rule.Permission] = constraints
+		}
+		return permit
+	})
+	held.permits = h.equal.one([sha256.Size]byte(all.Sum(nil)), permits)
+	return held
+}
+
+// size is about how much memory a kept entry has, in bytes. Equal permits count for each.
+func (h *Host) size(p access.Principal, held *permissions) int {
+	const entry, member, sets = 1024, 64, 4 // sets of bits that permits have at most
+	size := entry + 2*len(keyOf(p)) +       // the principal has the texts as well
+		member*(len(p.Scopes)+len(p.Groups)+len(p.Orgs)+len(p.Teams))
+	if held == nil {
+		return size
+	}
+	t := &h.Table
+	for _, rules := range [...][]access.Rule{t.Rules, t.Prompts, t.Resources, t.Values} {
+		size += sets * (len(rules) + 7) / 8
+	}
+	for _, constraints := range held.constraints {
+		for _, c := range constraints {
+			size += member + len(c)
+		}
+	}
+	return size
+}
+
+// equalPermits keeps one of equal permits for as long as somebody has it.
+type equalPermits struct {
+	mu sync.Mutex
+	by map[[sha256.Size]byte]weak.Pointer[access.Permits] // by the digest of what they permit
+}
+
+func (e *equalPermits) one(digest [sha256.Size]byte, p *access.Permits) *access.Permits {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if same := e.by[digest].Value(); same != nil {
+		return same
+	}
+	if e.by == nil {
+		e.by = map[[sha256.Size]byte]weak.Pointer[access.Permits]{}
+	}
+	e.by[digest] = weak.Make(p)
+	runtime.AddCleanup(p, e.forget, digest)
+	return p
+}
+
+func (e *equalPermits) forget(digest [sha256.Size]byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.by[digest].Value() == nil { // and no others are equal to them again
+		delete(e.by, digest)
+	}
 }
 
 func permitOf(set capability.Set, p access.Permission, native string) access.Permit {

@@ -92,10 +92,11 @@ type Target struct {
 
 // Permissions are what the host lets a principal do.
 type Permissions struct {
-	Set         capability.Set // nil if Unavailable or UnknownUser
-	Unavailable bool           // the host could not be asked: the caller may use what is public
-	UnknownUser bool           // the host has no user for the caller: the message is refused
-	Current     func() bool    // reports whether one more run may use them; nil if UnknownUser
+	// Constraints are those of the permissions of constrained rules. They are shared.
+	Constraints map[access.Permission][]capability.Constraint
+	Unavailable bool        // the host could not be asked: the caller may use what is public
+	UnknownUser bool        // the host has no user for the caller: the message is refused
+	Current     func() bool // reports whether one more run may use them; nil if UnknownUser
 }
 
 // Spend uses the permissions for one run: without a TTL, the next run reads them again.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -24,13 +25,13 @@ type Encoded struct {
 	ResultType string
 	last       bool // ResultType comes after Body
 
-	list  string   // the name of a further member, an array; empty for none
-	items [][]byte // of the array
+	list  string           // the name of a further member, an array; empty for none
+	items iter.Seq[[]byte] // of the array; nil without a list
 }
 
 // EncodeList encodes the result of a list: the items of a page, which are JSON, under their name.
 // A client may keep it for ttl milliseconds.
-func EncodeList(name string, items [][]byte, cursor string, meta mcp.Meta,
+func EncodeList(name string, items iter.Seq[[]byte], cursor string, meta mcp.Meta,
 	ttl int) (*Encoded, error) {
 	result := struct {
 		mcp.Cacheable
@@ -82,8 +83,9 @@ func (e *Encoded) Append(out []byte) []byte {
 	}
 	if e.list != "" {
 		out = append(append(append(member(), '"'), e.list...), `":[`...)
-		for i, item := range e.items {
-			if i > 0 {
+		first := len(out)
+		for item := range e.items {
+			if len(out) > first {
 				out = append(out, ',')
 			}
 			out = append(out, item...)
@@ -99,8 +101,10 @@ func (e *Encoded) Append(out []byte) []byte {
 // Size is about how many bytes Append appends.
 func (e *Encoded) Size() int {
 	size := len(e.Body) + len(e.Meta) + 64
-	for _, item := range e.items {
-		size += len(item) + 1
+	if e.items != nil {
+		for item := range e.items {
+			size += len(item) + 1
+		}
 	}
 	return size
 }
