@@ -119,7 +119,7 @@ var bounds = []struct {
 		{"runtime/internal/invoke", "quick",
 			"a handler with `nonblocking`, before the log has a warning", "", false},
 		{"runtime/internal/discovery", "maxNarrowed",
-			"memory of tools that are kept as they are listed to callers who may send some values of an "+
+			"memory of tools that are kept as they are listed to callers who may send some values of an " +
 				"argument", "", true},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},
 		{"runtime/internal/notify", "maxAdvice", "`runtime.Advise` of one call", "", false},
