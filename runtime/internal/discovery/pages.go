@@ -77,7 +77,7 @@ type list[T any] struct {
 	shown func(*T) *T   // returns an item as the versions of the list have it; nil for itself
 	items []listItem[T] // by the positions of their rules
 	count int
-	bare  bool // an item may have no JSON
+	bare  bool // an item has no JSON
 
 	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
 	// list has values with rules.
@@ -132,7 +132,7 @@ func (l *list[T]) add(name string, item *T) {
 			l.count++
 		}
 		l.items[i] = newListItem(item)
-		l.bare = l.bare || l.items[i].json == nil || l.narrow != nil
+		l.bare = l.bare || l.items[i].json == nil
 	}
 }
 
@@ -215,17 +215,45 @@ func (v view[T]) len() (n int) {
 	return n
 }
 
-// between yields the JSON of the items of a page.
-func (v view[T]) between(start, end int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		i := 0
+// between yields the items of a page.
+func (v view[T]) between(start, end int) iter.Seq[listItem[T]] {
+	return func(yield func(listItem[T]) bool) {
+		n := 0
 		for item := range v.all {
-			if i == end || i >= start && !yield(item.json) {
+			if n == end || n >= start && !yield(item) {
 				return
 			}
-			i++
+			n++
 		}
 	}
+}
+
+// texts yields the JSON of the items of a page, each time the same. ok is false if one has none.
+func (v view[T]) texts(start, end int) (texts iter.Seq[[]byte], ok bool) {
+	if v.now != nil || v.narrow != nil || v.bare {
+		var page [][]byte
+		for item := range v.between(start, end) {
+			if item.json == nil {
+				return nil, false
+			}
+			page = append(page, item.json)
+		}
+		return slices.Values(page), true
+	}
+	set, items := v.set, v.items
+	return func(yield func([]byte) bool) {
+		n := 0
+		for i := range set.All {
+			text := items[i].json
+			if text == nil {
+				continue // no item: resources and templates share one table
+			}
+			if n == end || n >= start && !yield(text) {
+				return
+			}
+			n++
+		}
+	}, true
 }
 
 func (v view[T]) digest() digest {
@@ -279,12 +307,9 @@ func (l *list[T]) page(p access.Principal, in *access.Set, now map[string]*T,
 	if err != nil {
 		return nil, "", err
 	}
-	page, i := []*T{}, 0
-	for item := range v.all {
-		if i >= start && i < end {
-			page = append(page, item.item)
-		}
-		i++
+	page := make([]*T, 0, end-start)
+	for item := range v.between(start, end) {
+		page = append(page, item.item)
 	}
 	if l.Clone {
 		for i, item := range page {
@@ -306,16 +331,9 @@ func (l *list[T]) encode(name string, p access.Principal, in *access.Set, now ma
 	if err != nil {
 		return nil, true, err
 	}
-	items := v.between(start, end)
-	if l.narrow != nil || now != nil {
-		items = slices.Values(slices.Collect(items)) // they may be others later
-	}
-	if l.bare || now != nil {
-		for text := range items {
-			if text == nil {
-				return nil, false, nil
-			}
-		}
+	items, ok := v.texts(start, end)
+	if !ok {
+		return nil, false, nil
 	}
 	e, err := wire.EncodeList(name, items, next, meta, l.TTLMs)
 	return e, true, err

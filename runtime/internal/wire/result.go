@@ -26,7 +26,8 @@ type Encoded struct {
 	last       bool // ResultType comes after Body
 
 	list  string           // the name of a further member, an array; empty for none
-	items iter.Seq[[]byte] // of the array; nil without a list
+	items iter.Seq[[]byte] // of the array
+	bytes int              // of the items and the commas between them
 }
 
 // EncodeList encodes the result of a list: the items of a page, which are JSON, under their name.
@@ -38,6 +39,9 @@ func EncodeList(name string, items iter.Seq[[]byte], cursor string, meta mcp.Met
 		NextCursor string `json:"nextCursor,omitempty"`
 	}{mcp.Cacheable{TTLMs: ttl, CacheScope: private}, cursor}
 	e := &Encoded{ResultType: complete, list: name, items: items}
+	for item := range items {
+		e.bytes += len(item) + 1
+	}
 	var err error
 	if e.Body, err = Marshal(result); err == nil && len(meta) > 0 {
 		e.Meta, err = Marshal(meta)
@@ -100,13 +104,7 @@ func (e *Encoded) Append(out []byte) []byte {
 
 // Size is about how many bytes Append appends.
 func (e *Encoded) Size() int {
-	size := len(e.Body) + len(e.Meta) + 64
-	if e.items != nil {
-		for item := range e.items {
-			size += len(item) + 1
-		}
-	}
-	return size
+	return len(e.Body) + len(e.Meta) + e.bytes + 64
 }
 
 // join returns an object with the members of two.
