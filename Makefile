@@ -268,12 +268,15 @@ conformance: npm ## count the checks of the official conformance suite that serv
 bench: ## measure against other servers, in processes of their own, and print the tables (BENCHFLAGS)
 	cd testdata/bench && GOWORK=off $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
-benchscale: ## measure mcpgen on many packages, and what generated code costs (SCALEFLAGS)
+benchscale: ## measure growth: requests, memory, audit pages, packages, generated code (SCALEFLAGS)
+	cd testdata/bench && GOWORK=off $(GO) run ./table -bench '^BenchmarkGrowth$$' -benchtime 100x -o scale.out
+	$(GO) test -run '^$$' -bench '^BenchmarkTrail$$' -timeout 1h ./runtime/store -args -rows 1000000
 	cd testdata/bench && GOWORK=off $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
 	cd testdata/bench && GOWORK=off $(GO) run ./scale $(SCALEFLAGS)
 
-benchreadme: ## write the results of make bench into docs/explanation/performance.md
-	cd testdata/bench && GOWORK=off $(GO) run ./table -from bench.out -page ../../docs/explanation/performance.md
+benchreadme: ## write the results of make bench and benchscale into docs/explanation/performance.md
+	cd testdata/bench && for from in $(wildcard testdata/bench/*.out); do \
+		GOWORK=off $(GO) run ./table -from $$(basename $$from) -page ../../docs/explanation/performance.md || exit 1; done
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)

@@ -22,9 +22,11 @@ import (
 // manyCatalogs is how many a large server has.
 const manyCatalogs = 10_000
 
-// shelves is an SQLite store of 10,000 global catalogs of ten tools each, but for "all", which has
-// every tool of manyToolset.
-func shelves(t testing.TB) *store.Store {
+func shelves(t testing.TB) *store.Store { return shelvesOf(t, manyCatalogs) }
+
+// shelvesOf is an SQLite store of so many global catalogs of ten tools each, but for "all", which
+// has every tool of manyToolset.
+func shelvesOf(t testing.TB, catalogs int) *store.Store {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "store.db")
 	s, err := store.Open(t.Context(), "sqlite:"+file)
@@ -37,9 +39,9 @@ func shelves(t testing.TB) *store.Store {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", manyCatalogs-2)
+	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", max(catalogs-2, many))
 	for _, statement := range []string{
-		`INSERT INTO tool_catalogs (name, description, is_active, created_at, updated_at) ` + numbers + `SELECT 'kit ' || i, '', 1, 1, 1 FROM n`,
+		`INSERT INTO tool_catalogs (name, description, is_active, created_at, updated_at) ` + numbers + `SELECT 'kit ' || i, '', 1, 1, 1 FROM n WHERE i < ` + fmt.Sprint(catalogs-1),
 		`INSERT INTO tool_catalogs (name, description, is_active, created_at, updated_at) VALUES ('all', '', 1, 1, 1)`,
 		`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) ` + numbers + `SELECT c.id, printf('book_%04d', i), '', 1 FROM n, tool_catalogs c WHERE i < 10 AND c.name <> 'all'`,
 		`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) ` + numbers + `SELECT c.id, printf('book_%04d', i), '', 1 FROM n, tool_catalogs c WHERE i < 1000 AND c.name = 'all'`,

@@ -167,7 +167,7 @@ func encode(v any) (*encoder, []byte, error) {
 
 // free lets others use the encoder's memory.
 func (e *encoder) free() {
-	const maxIdle = 512 << 10 // bytes that an idle encoder may keep: a list of 1,000 tools
+	const maxIdle = 4 << 20 // bytes that an idle encoder may keep: a list of 1,000 large tools
 	e.buffer.Reset()
 	if e.buffer.Cap() > maxIdle {
 		return

@@ -96,6 +96,30 @@ var blocks = []block{
 			ratios:  []name{{"bare", "`nonblocking` of bare"}, {"mcp-go", "of mcp-go"}},
 		},
 	}},
+	{"growth", []table{
+		{
+			head: "Time of the server", units: []string{"ns/op"},
+			rows: []name{
+				{"Growth/of=list/by=tools", "list by tools, of which half are visible; a page has 1,000"},
+				{"Growth/of=call/by=tools", "call by tools"},
+				{"Growth/of=list/by=principals", "list of 1,000 tools by principals with permissions of a host"},
+				{"Growth/of=call/by=principals", "call by these principals"},
+				{"Growth/of=list/by=catalogs", "list by catalogs in SQLite, of which one is asked for"},
+				{"Growth/of=call/by=catalogs", "call by catalogs"},
+				{"Growth/of=list/by=grants", "list of 1,000 tools by grants of the client"},
+				{"Growth/of=call/by=grants", "call by grants of the client"},
+			},
+			columns: []name{{"10", "10"}, {"100", "100"}, {"1000", "1,000"}, {"10000", "10,000"}},
+		},
+		{
+			head: "Memory of the permissions of principals", units: []string{"heap-B"},
+			rows: []name{
+				{"Growth/of=memory/tools=1000", "1,000 tools"},
+				{"Growth/of=memory/tools=10000", "10,000 tools"},
+			},
+			columns: []name{{"1000", "1,000 principals"}, {"4096", "4,096"}, {"20000", "20,000"}},
+		},
+	}},
 	{"others", []table{
 		{
 			head: "What a catalog costs, of 10,000 in SQLite", units: []string{"ns/op", "p99-us"},
@@ -225,6 +249,7 @@ var formats = map[string]func(float64) string{
 	"ns/op": duration, "cpu-ns/op": duration,
 	"p99-us": func(v float64) string { return duration(v*1000) + " at the 99th percentile" },
 	"B/op":   kilobytes, "RSS-B/session": kilobytes,
+	"heap-B":             func(v float64) string { return digits(v/1e6) + " MB" },
 	"allocs/op":          whole("allocations"),
 	"goroutines/session": whole("goroutines"),
 	"peak-MB":            whole("MB"),
