@@ -1334,6 +1334,10 @@ func (d dead) Change(ctx context.Context, o task.Owner, id string,
 	})
 }
 
+func (d dead) Lost(ctx context.Context, now time.Time, most int) ([]task.Record, error) {
+	return d.Store.Lost(ctx, now.Add(time.Minute), most)
+}
+
 // peeking is a sink that looks for the caller's value.
 type peeking struct {
 	mu    sync.Mutex
@@ -1354,8 +1358,9 @@ func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
 		sink, store := &peeking{found: map[audit.Type]string{}}, task.NewMemory()
 		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: store})
 		_, other := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{store}})
-		time.Sleep(30 * time.Second) // then it knows its store
+		time.Sleep(35 * time.Second)
 		id := newTasks(url, "ada/ide/Member").start(t, "slow", "").ID
+		time.Sleep(10 * time.Second) // then the other server knows that its store accepts changes
 		newTasks(other, "ada/ide/Member").task(t, "tasks/update", id, `,"inputResponses":{}`)
 		sink.mu.Lock()
 		defer sink.mu.Unlock()

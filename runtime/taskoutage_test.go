@@ -103,7 +103,7 @@ type deserted struct {
 
 func (l deserted) Create(ctx context.Context, r task.Record, limits task.Limits) error {
 	l.leave()
-	<-time.After(time.Second) // until the server knows
+	synctest.Wait() // until the server knows
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, l.created.Create(context.Background(), r, limits)) // has committed
 	}

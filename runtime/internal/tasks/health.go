@@ -11,22 +11,26 @@ import (
 type health struct {
 	mu    sync.Mutex
 	since time.Time // since when each use has succeeded; zero after a failure
-	last  time.Time // the last use that succeeded
+	wrote time.Time // the last write of a lost task as it is, unless a use has failed since
 }
 
-// note takes the outcome of one use. Without a use for a time, nothing is known of that time.
+// note takes the outcome of one use.
 func (h *health) note(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
 	switch {
 	case err != nil:
-		h.since = time.Time{}
-		return
-	case h.since.IsZero() || now.Sub(h.last) > 2*renewal:
-		h.since = now
+		h.since, h.wrote = time.Time{}, time.Time{}
+	case h.since.IsZero():
+		h.since = time.Now()
 	}
-	h.last = now
+}
+
+// noteWrite notes that the store accepts changes.
+func (h *health) noteWrite() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wrote = time.Now()
 }
 
 // up reports whether the last use has succeeded.
@@ -36,10 +40,12 @@ func (h *health) up() bool {
 	return !h.since.IsZero()
 }
 
-// settled reports whether the store has responded for the time of a lease.
+// settled reports whether the store has responded for the time of a lease, and accepted a change
+// lately, but long enough ago that each run that is alive has renewed its lease since.
 func (h *health) settled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	return !h.since.IsZero() && now.Sub(h.since) >= lease && now.Sub(h.last) <= 2*renewal
+	return !h.since.IsZero() && now.Sub(h.since) >= lease &&
+		now.Sub(h.wrote) >= 2*PollInterval && now.Sub(h.wrote) <= 2*renewal
 }

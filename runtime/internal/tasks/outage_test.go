@@ -112,20 +112,19 @@ func (f *faulty) Lost(ctx context.Context, now time.Time, most int) ([]task.Reco
 var faults = map[string]int32{"down": down, "hanging": hanging, "panicking": panicking,
 	"read-only": readOnly, "without confirmation": unsaid}
 
-// eachFault runs a test for each fault, with a faulty store and two replicas on it.
-func eachFault(t *testing.T, test func(t *testing.T, s *faulty, fault int32, a, b *Registry,
-	ends func() int32)) {
+// eachFault runs a test for each fault.
+func eachFault(t *testing.T, test func(t *testing.T, fault int32)) {
 	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &faulty{Store: task.NewMemory()}
-				a, inA := replica(t, s)
-				b, inB := replica(t, s)
-				time.Sleep(time.Hour) // both know their store
-				test(t, s, fault, a, b, func() int32 { return inA.Load() + inB.Load() })
-			})
-		})
+		t.Run(name, func(t *testing.T) { test(t, fault) })
 	}
+}
+
+// onFaulty returns a store and two replicas on it, and how many dead runs they have found.
+func onFaulty(t *testing.T) (s *faulty, a, b *Registry, dead func() int32) {
+	s = &faulty{Store: task.NewMemory()}
+	a, inA := replica(t, s)
+	b, inB := replica(t, s)
+	return s, a, b, func() int32 { return inA.Load() + inB.Load() }
 }
 
 var result = Outcome{Status: task.Completed, Result: json.RawMessage(`{"x":1}`)}
@@ -134,55 +133,125 @@ var result = Outcome{Status: task.Completed, Result: json.RawMessage(`{"x":1}`)}
 // nor results that wait for the store.
 func TestRunsAndTheirResultsOutliveAnOutage(t *testing.T) {
 	for _, length := range []time.Duration{lease / 2, 2 * lease, time.Hour} {
-		eachFault(t, func(t *testing.T, s *faulty, fault int32, a, b *Registry, dead func() int32) {
-			idRuns, runs := create(t, a, time.Time{})
-			idWaits, waits := create(t, a, time.Time{})
-			idEnds, ends := create(t, a, time.Time{})
-			running, ctx := a.Start(t.Context(), runs, always)
-			waiting, _ := a.Start(t.Context(), waits, always)
-			ending, _ := a.Start(t.Context(), ends, always)
-			defer running.Release()
-			if own, err := ending.Claim(t.Context(), 0); !own || err != nil {
-				t.Fatal(own, err)
-			}
-			s.fault.Store(fault)
-			kept := make(chan error, 2)
-			go func() {
-				defer ending.Release()
-				kept <- ending.End(t.Context(), result)
-			}()
-			go func() {
-				defer waiting.Release()
-				own, err := waiting.Claim(t.Context(), 0)
-				if !own {
-					t.Error("the run has lost its task")
+		eachFault(t, func(t *testing.T, fault int32) {
+			synctest.Test(t, func(t *testing.T) {
+				s, a, b, dead := onFaulty(t)
+				idRuns, runs := create(t, a, time.Time{})
+				idWaits, waits := create(t, a, time.Time{})
+				idEnds, ends := create(t, a, time.Time{})
+				running, ctx := a.Start(t.Context(), runs, always)
+				waiting, _ := a.Start(t.Context(), waits, always)
+				ending, _ := a.Start(t.Context(), ends, always)
+				defer running.Release()
+				if own, err := ending.Claim(t.Context(), 0); !own || err != nil {
+					t.Fatal(own, err)
 				}
-				kept <- errors.Join(err, waiting.End(t.Context(), result))
-			}()
-			time.Sleep(length)
-			s.fault.Store(healthy)
-			for range 2 {
-				if err := <-kept; err != nil {
-					t.Error(err)
+				s.fault.Store(fault)
+				kept := make(chan error, 2)
+				go func() {
+					defer ending.Release()
+					kept <- ending.End(t.Context(), result)
+				}()
+				go func() {
+					defer waiting.Release()
+					own, err := waiting.Claim(t.Context(), 0)
+					if !own {
+						t.Error("the run has lost its task")
+					}
+					kept <- errors.Join(err, waiting.End(t.Context(), result))
+				}()
+				time.Sleep(length)
+				s.fault.Store(healthy)
+				for range 2 {
+					if err := <-kept; err != nil {
+						t.Error(err)
+					}
 				}
-			}
-			time.Sleep(2 * lease)
-			if err := ctx.Err(); err != nil {
-				t.Fatal(running.Why())
-			}
-			if own, err := running.Claim(t.Context(), 0); !own || err != nil {
-				t.Fatal(own, err)
-			}
-			if err := running.End(t.Context(), result); err != nil {
-				t.Fatal(err)
-			}
-			for _, id := range []string{idRuns, idWaits, idEnds} {
-				if got := find(t, b, id); got.Status != task.Completed || got.Result == nil {
-					t.Errorf("after %s: %+v", length, got)
+				time.Sleep(2 * lease)
+				if err := ctx.Err(); err != nil {
+					t.Fatal(running.Why())
 				}
+				if own, err := running.Claim(t.Context(), 0); !own || err != nil {
+					t.Fatal(own, err)
+				}
+				if err := running.End(t.Context(), result); err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range []string{idRuns, idWaits, idEnds} {
+					if got := find(t, b, id); got.Status != task.Completed || got.Result == nil {
+						t.Errorf("after %s: %+v", length, got)
+					}
+				}
+				if dead() != 0 {
+					t.Errorf("%d runs count as dead", dead())
+				}
+			})
+		})
+	}
+}
+
+// The replicas look for lost tasks at other moments than a run for its store. At whichever moment
+// the store accepts changes again, no replica is faster than the run.
+func TestNoReplicaIsFasterThanARunAfterAnOutage(t *testing.T) {
+	for after := range 90 {
+		length := renewal + time.Duration(after)*time.Second + time.Second/2
+		for name, elsewhere := range map[string]bool{"elsewhere": true, "in its process": false} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &faulty{Store: task.NewMemory()}
+				b, dead := replica(t, s)
+				a := b
+				if elsewhere {
+					a, _ = replica(t, s)
+				}
+				time.Sleep(time.Minute + time.Second/4) // the run looks after the others
+				id, made := create(t, a, time.Time{})
+				run, ctx := a.Start(t.Context(), made, always)
+				defer run.Release()
+				s.fault.Store(readOnly)
+				time.Sleep(length)
+				s.fault.Store(healthy)
+				time.Sleep(time.Minute)
+				if got := find(t, b, id); got.Status != task.Working || dead.Load() != 0 ||
+					ctx.Err() != nil {
+					t.Errorf("after %s, %s: %s, %d ends", length, name, got.Status, dead.Load())
+				}
+			})
+		}
+	}
+}
+
+// late is a store that makes a task after it has reported an error.
+type late struct {
+	task.Store
+	after time.Duration
+}
+
+func (l late) Create(_ context.Context, r task.Record, limits task.Limits) error {
+	time.AfterFunc(l.after, func() {
+		_ = l.Store.Create(context.Background(), r, limits) // the test counts them
+	})
+	return errDown
+}
+
+func TestTaskThatIsMadeAfterAnErrorTakesNoPlace(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Second, lease / 2, lease - 2*time.Second} {
+		after += time.Second / 2
+		synctest.Test(t, func(t *testing.T) {
+			m := task.NewMemory()
+			a, dead := replica(t, late{m, after})
+			one := task.Limits{User: 1, Total: 1}
+			if _, _, err := a.Create(t.Context(), task.Record{Owner: ada}, time.Hour); err == nil {
+				t.Fatal("created")
 			}
-			if dead() != 0 {
-				t.Errorf("%d runs count as dead", dead())
+			time.Sleep(after + time.Millisecond)
+			if err := m.Create(t.Context(), task.Record{ID: "x", Owner: ada, Created: time.Now(),
+				Expires: time.Now().Add(time.Hour)}, one); !errors.Is(err, task.ErrFull) {
+				t.Fatal("the store has not made it:", err)
+			}
+			time.Sleep(2 * renewal)
+			if err := m.Create(t.Context(), task.Record{ID: "x", Owner: ada, Created: time.Now(),
+				Expires: time.Now().Add(time.Hour)}, one); err != nil || dead.Load() != 0 {
+				t.Errorf("made after %s: %v, %d ends", after, err, dead.Load())
 			}
 		})
 	}
@@ -190,18 +259,21 @@ func TestRunsAndTheirResultsOutliveAnOutage(t *testing.T) {
 
 // A task whose replica died before or during an outage ends once, after the others had their time.
 func TestTaskOfADeadReplicaEndsOnceAfterAnOutage(t *testing.T) {
-	eachFault(t, func(t *testing.T, s *faulty, fault int32, a, b *Registry, dead func() int32) {
-		id, _ := create(t, a, time.Time{}) // its replica dies
-		s.fault.Store(fault)
-		time.Sleep(10 * time.Minute)
-		if dead() != 0 {
-			t.Errorf("%d ends that no store has", dead())
-		}
-		s.fault.Store(healthy)
-		time.Sleep(2*lease + 2*renewal)
-		if got := find(t, b, id); got.Status != task.Failed || dead() != 1 {
-			t.Errorf("%s, %d ends", got.Status, dead())
-		}
+	eachFault(t, func(t *testing.T, fault int32) {
+		synctest.Test(t, func(t *testing.T) {
+			s, a, b, dead := onFaulty(t)
+			id, _ := create(t, a, time.Time{}) // its replica dies
+			s.fault.Store(fault)
+			time.Sleep(10 * time.Minute)
+			if dead() != 0 {
+				t.Errorf("%d ends that no store has", dead())
+			}
+			s.fault.Store(healthy)
+			time.Sleep(2*lease + 2*renewal)
+			if got := find(t, b, id); got.Status != task.Failed || dead() != 1 {
+				t.Errorf("%s, %d ends", got.Status, dead())
+			}
+		})
 	})
 }
 
@@ -219,7 +291,7 @@ func TestReplicaThatStartsAfterAnOutageEndsNoRunThatIsAlive(t *testing.T) {
 		if got := find(t, b, id); got.Status != task.Working {
 			t.Errorf("%+v", got)
 		}
-		time.Sleep(lease - 2*renewal)
+		time.Sleep(lease - 2*PollInterval)
 		s.fault.Store(healthy)
 		time.Sleep(10 * time.Minute)
 		if got := find(t, b, id); got.Status != task.Working || dead.Load() != 0 || ctx.Err() != nil {
@@ -307,25 +379,28 @@ func TestRunEndsWithItsAuthorityDuringAnOutage(t *testing.T) {
 		"the permission":   {0, 5*time.Minute + renewal + 2*writing, false, ErrAuthority},
 		"the time to live": {0, 2*time.Hour + 2*writing, true, ErrExpired},
 	} {
-		eachFault(t, func(t *testing.T, s *faulty, fault int32, a, _ *Registry, _ func() int32) {
-			began, authority := time.Now(), time.Time{}
-			if test.authority != 0 {
-				authority = began.Add(test.authority)
-			}
-			var allowed atomic.Bool
-			allowed.Store(true)
-			_, made := create(t, a, authority)
-			run, ctx := a.Start(t.Context(), made,
-				func(context.Context) bool { return allowed.Load() })
-			defer run.Release()
-			time.Sleep(time.Minute)
-			s.fault.Store(fault)
-			time.Sleep(4 * time.Minute)
-			allowed.Store(test.allowed)
-			<-ctx.Done()
-			if passed := time.Since(began); !errors.Is(run.Why(), test.want) || passed > test.within {
-				t.Errorf("%s: %v after %s", name, run.Why(), passed)
-			}
+		eachFault(t, func(t *testing.T, fault int32) {
+			synctest.Test(t, func(t *testing.T) {
+				s, a, _, _ := onFaulty(t)
+				began, authority := time.Now(), time.Time{}
+				if test.authority != 0 {
+					authority = began.Add(test.authority)
+				}
+				var allowed atomic.Bool
+				allowed.Store(true)
+				_, made := create(t, a, authority)
+				run, ctx := a.Start(t.Context(), made,
+					func(context.Context) bool { return allowed.Load() })
+				defer run.Release()
+				time.Sleep(time.Minute)
+				s.fault.Store(fault)
+				time.Sleep(4 * time.Minute)
+				allowed.Store(test.allowed)
+				<-ctx.Done()
+				if passed := time.Since(began); !errors.Is(run.Why(), test.want) || passed > test.within {
+					t.Errorf("%s: %v after %s", name, run.Why(), passed)
+				}
+			})
 		})
 	}
 }
@@ -349,112 +424,118 @@ func TestChangeOfARequestIsMadeOrUndone(t *testing.T) {
 		}
 		return find(t, r, id)
 	}
-	eachFault(t, func(t *testing.T, s *faulty, fault int32, a, b *Registry, dead func() int32) {
-		get := func(of task.Record) task.Record {
-			t.Helper()
-			now, err := s.Store.Get(t.Context(), ada, of.ID)
-			if err != nil {
-				t.Fatal(err)
+	eachFault(t, func(t *testing.T, fault int32) {
+		synctest.Test(t, func(t *testing.T) {
+			s, a, b, dead := onFaulty(t)
+			get := func(of task.Record) task.Record {
+				t.Helper()
+				now, err := s.Store.Get(t.Context(), ada, of.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return now
 			}
-			return now
-		}
-		dropped, toCancel, toAnswer := asking(t, a), asking(t, a), asking(t, a)
-		_, running := create(t, a, time.Time{})
-		run, ctx := a.Start(t.Context(), running, always)
-		context.AfterFunc(ctx, func() { // the handler returns
-			defer run.Release()
-			if err := run.End(t.Context(), result); err != nil {
-				t.Error(err)
+			dropped, toCancel, toAnswer := asking(t, a), asking(t, a), asking(t, a)
+			_, running := create(t, a, time.Time{})
+			run, ctx := a.Start(t.Context(), running, always)
+			context.AfterFunc(ctx, func() { // the handler returns
+				defer run.Release()
+				if err := run.End(t.Context(), result); err != nil {
+					t.Error(err)
+				}
+			})
+			var starts []task.Record
+			done := 0
+			start := func(now *task.Record) {
+				if done++; now != nil {
+					starts = append(starts, *now)
+					run, _ := a.Start(t.Context(), *now, always)
+					t.Cleanup(run.Release)
+				}
+			}
+			answers := map[string]json.RawMessage{"1.x": json.RawMessage(`{}`)}
+			if err := a.Answer(gone, dropped, answers, "", time.Time{}, start); err != nil ||
+				len(starts) != 1 {
+				t.Fatal(err, starts)
+			}
+			a.running(dropped.ID).Release()
+			dropped, starts, done = starts[0], nil, 0
+			_, made, err := a.Create(gone, task.Record{Owner: ada, Tool: "gone"}, time.Hour)
+			if err != nil || get(made).Tool != "gone" {
+				t.Error("a request that has ended creates no whole task:", err)
+			}
+			a.Drop(gone, made)
+
+			s.fault.Store(fault)
+			for range 4 { // of the 10 places of ada, 4 are taken
+				if err := full(t, a); !errors.Is(err, errDown) && fault != hanging && fault != panicking ||
+					err == nil {
+					t.Error(err)
+				}
+			}
+			_, extra, err := a.Create(gone, task.Record{Owner: ada}, time.Hour)
+			for _, err := range []error{err, a.Cancel(gone, toCancel), a.Cancel(gone, running),
+				a.Answer(gone, toAnswer, answers, "", time.Time{}, start)} {
+				if err == nil || errors.Is(err, task.ErrUnknown) {
+					t.Error(err)
+				}
+			}
+			a.Drop(gone, dropped)
+			s.fault.CompareAndSwap(unsaid, down)
+			time.Sleep(10 * time.Minute)
+			s.fault.Store(healthy)
+			time.Sleep(2*lease + 2*renewal)
+
+			if now, err := s.Store.Get(t.Context(), ada, extra.ID); !errors.Is(err, task.ErrUnknown) &&
+				(err != nil || time.Now().Before(now.Expires) || now.Run != "") {
+				t.Errorf("a task that its client does not know: %+v, %v", now, err)
+			}
+			for range 6 {
+				if err := full(t, b); err != nil {
+					t.Errorf("a place of its user is taken: %v", err)
+				}
+			}
+			if now := get(toCancel); now.Status != task.Cancelled || now.Run != "" {
+				t.Errorf("the cancelled task: %+v", now)
+			}
+			if now := get(running); now.Status != task.Cancelled || ctx.Err() == nil {
+				t.Errorf("the cancelled run: %+v", now)
+			}
+			if now := get(dropped); now.Status != task.Failed || now.Run != "" {
+				t.Errorf("the dropped task: %+v", now)
+			}
+			if now := get(toAnswer); done != 1 || len(starts) != 1 || starts[0].Run != now.Run ||
+				len(now.Answers) != 1 {
+				t.Errorf("the answered task: %+v, %+v", now, starts)
+			}
+			if got := dead(); got != 2 { // of toCancel and dropped; the run records its own
+				t.Errorf("%d ends", got)
 			}
 		})
-		var starts []task.Record
-		done := 0
-		start := func(now *task.Record) {
-			if done++; now != nil {
-				starts = append(starts, *now)
-				run, _ := a.Start(t.Context(), *now, always)
-				t.Cleanup(run.Release)
-			}
-		}
-		answers := map[string]json.RawMessage{"1.x": json.RawMessage(`{}`)}
-		if err := a.Answer(gone, dropped, answers, "", time.Time{}, start); err != nil ||
-			len(starts) != 1 {
-			t.Fatal(err, starts)
-		}
-		a.running(dropped.ID).Release()
-		dropped, starts, done = starts[0], nil, 0
-		_, made, err := a.Create(gone, task.Record{Owner: ada, Tool: "gone"}, time.Hour)
-		if err != nil || get(made).Tool != "gone" {
-			t.Error("a request that has ended creates no whole task:", err)
-		}
-		a.Drop(gone, made)
-
-		s.fault.Store(fault)
-		for range 4 { // of the 10 places of ada, 4 are taken
-			if err := full(t, a); !errors.Is(err, errDown) && fault != hanging && fault != panicking ||
-				err == nil {
-				t.Error(err)
-			}
-		}
-		_, extra, err := a.Create(gone, task.Record{Owner: ada}, time.Hour)
-		for _, err := range []error{err, a.Cancel(gone, toCancel), a.Cancel(gone, running),
-			a.Answer(gone, toAnswer, answers, "", time.Time{}, start)} {
-			if err == nil || errors.Is(err, task.ErrUnknown) {
-				t.Error(err)
-			}
-		}
-		a.Drop(gone, dropped)
-		s.fault.CompareAndSwap(unsaid, down)
-		time.Sleep(10 * time.Minute)
-		s.fault.Store(healthy)
-		time.Sleep(2*lease + 2*renewal)
-
-		if now, err := s.Store.Get(t.Context(), ada, extra.ID); !errors.Is(err, task.ErrUnknown) &&
-			(err != nil || time.Now().Before(now.Expires) || now.Run != "") {
-			t.Errorf("a task that its client does not know: %+v, %v", now, err)
-		}
-		for range 6 {
-			if err := full(t, b); err != nil {
-				t.Errorf("a place of its user is taken: %v", err)
-			}
-		}
-		if now := get(toCancel); now.Status != task.Cancelled || now.Run != "" {
-			t.Errorf("the cancelled task: %+v", now)
-		}
-		if now := get(running); now.Status != task.Cancelled || ctx.Err() == nil {
-			t.Errorf("the cancelled run: %+v", now)
-		}
-		if now := get(dropped); now.Status != task.Failed || now.Run != "" {
-			t.Errorf("the dropped task: %+v", now)
-		}
-		if now := get(toAnswer); done != 1 || len(starts) != 1 || starts[0].Run != now.Run ||
-			len(now.Answers) != 1 {
-			t.Errorf("the answered task: %+v, %+v", now, starts)
-		}
-		if got := dead(); got != 2 { // of toCancel and dropped; the run records its own
-			t.Errorf("%d ends", got)
-		}
 	})
 }
 
 // A task of a run that asks, and was cancelled meanwhile, has its end recorded once.
 func TestCancelledTaskThatAsksEndsOnceAfterAnOutage(t *testing.T) {
-	eachFault(t, func(t *testing.T, s *faulty, fault int32, a, b *Registry, dead func() int32) {
-		id, made := create(t, a, time.Time{})
-		run, _ := a.Start(t.Context(), made, always)
-		if err := b.Cancel(t.Context(), find(t, b, id)); err != nil {
-			t.Fatal(err)
-		}
-		s.fault.Store(fault)
-		time.AfterFunc(time.Minute, func() { s.fault.Store(healthy) })
-		err := run.End(t.Context(), Outcome{Status: task.InputRequired,
-			Requests: map[string]json.RawMessage{"1.x": json.RawMessage(`{}`)}})
-		run.Release()
-		time.Sleep(2*lease + 2*renewal)
-		if got := find(t, b, id); err != nil || got.Status != task.Cancelled || got.Run != "" ||
-			dead() != 1 {
-			t.Errorf("%v, %s, %d ends", err, got.Status, dead())
-		}
+	eachFault(t, func(t *testing.T, fault int32) {
+		synctest.Test(t, func(t *testing.T) {
+			s, a, b, dead := onFaulty(t)
+			id, made := create(t, a, time.Time{})
+			run, _ := a.Start(t.Context(), made, always)
+			if err := b.Cancel(t.Context(), find(t, b, id)); err != nil {
+				t.Fatal(err)
+			}
+			s.fault.Store(fault)
+			time.AfterFunc(time.Minute, func() { s.fault.Store(healthy) })
+			err := run.End(t.Context(), Outcome{Status: task.InputRequired,
+				Requests: map[string]json.RawMessage{"1.x": json.RawMessage(`{}`)}})
+			run.Release()
+			time.Sleep(2*lease + 2*renewal)
+			if got := find(t, b, id); err != nil || got.Status != task.Cancelled || got.Run != "" ||
+				dead() != 1 {
+				t.Errorf("%v, %s, %d ends", err, got.Status, dead())
+			}
+		})
 	})
 }
 

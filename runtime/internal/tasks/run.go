@@ -20,7 +20,7 @@ type Run struct {
 	watched  chan struct{} // closed when the watch has ended
 	message  atomic.Value  // a string; nil before any progress
 	changed  chan struct{} // has a value if something else may have changed the task
-	seen     atomic.Int64  // when the task is due, as the run has read it, in microseconds
+	seen     atomic.Int64  // when the task is due, as read, in microseconds; 0 during a write
 }
 
 // Start starts to watch a run, whose context ends with the task's authority: its time to live, the
@@ -97,12 +97,15 @@ func (r *Run) watch(allowed func(context.Context) bool) {
 		if time.Since(renewed) < renewal && message == written || !r.registry.store.up() {
 			continue
 		}
+		seen := r.seen.Swap(0)
 		now, err := r.renewed(message)
 		if take(now, err) {
 			r.cancel(ErrCancelled)
 			return
 		}
-		if err == nil {
+		if err != nil {
+			r.seen.Store(seen)
+		} else {
 			renewed, written = time.Now(), message
 		}
 	}

@@ -1,13 +1,13 @@
 // Package tasks keeps the tasks of a server: who may reach them, the run that works on each, and
 // how each ends. It knows neither messages nor handlers.
 //
-// A run holds a lease, which it renews. Any replica marks a task whose lease is over as failed, at
-// the latest with its next look for such tasks. A replica does so only if its store has responded
+// A run holds a lease, which it renews. Any replica marks a task whose lease is over as failed,
+// when it looks for such tasks the second time. A replica does so only if its store has responded
 // for the time of a lease: after an outage, each run that is alive renews its lease before. A task
 // that waits for input has no run: the replica that gets the last answer starts the next one.
 //
-// A change that a request makes does not end with the request. If the store does not confirm it, the
-// registry makes it again until the store does, and deletes a task whose client has no id of it.
+// A change that a request makes does not end with the request. If the store does not confirm it,
+// the registry makes it again until the store does. It drops a task that has no client.
 package tasks
 
 import (
@@ -80,7 +80,7 @@ type Registry struct {
 func New(ctx context.Context, c Config) *Registry {
 	now := time.Now()
 	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]struct{}{},
-		store: health{since: now, last: now}}
+		store: health{since: now}}
 	go func() {
 		looked, cleaned := now, now
 		for {
@@ -111,16 +111,17 @@ func (r *Registry) wakeRuns(ctx context.Context) {
 	if len(runs) == 0 {
 		return
 	}
-	ids := make([]string, len(runs))
+	ids, seen := make([]string, len(runs)), make([]int64, len(runs))
 	for i, run := range runs {
-		ids[i] = run.task.ID
+		ids[i], seen[i] = run.task.ID, run.seen.Load()
 	}
 	due, err := r.due(ctx, ids)
 	if r.store.note(err); err != nil {
 		return // the runs go on: see health
 	}
-	for _, run := range runs {
-		if at := due[run.task.ID]; at.UnixMicro() != run.seen.Load() {
+	for i, run := range runs {
+		// A run that has just written the task, or is writing it, finds changes by that.
+		if at := due[ids[i]].UnixMicro(); at != seen[i] && seen[i] != 0 && run.seen.Load() == seen[i] {
 			select {
 			case run.changed <- struct{}{}:
 			default:
@@ -143,7 +144,7 @@ func (r *Registry) clean(ctx context.Context, now time.Time, purge bool) {
 	if r.store.note(err); purge {
 		err = errors.Join(err, r.purge(ctx, now))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && purge && ctx.Err() == nil { // a failure lasts, and one line a minute is enough
 		r.Log.WarnContext(ctx, "tasks without a run could not be ended, or expired ones not deleted",
 			"error", err)
 	}
@@ -164,9 +165,13 @@ func (r *Registry) endLost(ctx context.Context, now time.Time) (err error) {
 				failed = append(failed, err) // the other tasks end
 			} // or another replica has deleted it
 		}
-		if failed != nil || !settled {
-			return errors.Join(failed...)
+		if failed == nil && settled {
+			continue
 		}
+		if failed == nil {
+			r.store.noteWrite()
+		}
+		return errors.Join(failed...)
 	}
 	return nil
 }
@@ -177,13 +182,9 @@ func (r *Registry) lost(ctx context.Context, now time.Time) ([]task.Record, erro
 	return r.Store.Lost(ctx, now, 16)
 }
 
-// endDue ends a task that is due, unless its run is alive. While that is not known of the runs of
-// other processes, it writes the task as it is, which shows whether the store accepts changes.
+// endDue ends a task that is due. While its run may be alive, it writes the task as it is, which
+// shows that the store accepts changes.
 func (r *Registry) endDue(ctx context.Context, t task.Record, settled bool, now time.Time) error {
-	if run := r.running(t.ID); run != nil {
-		_, err := run.renewed(t.Message)
-		return err
-	}
 	if !settled {
 		_, err := r.change(ctx, t, func(*task.Record) error { return nil })
 		return err
@@ -299,9 +300,9 @@ func (r *Registry) get(ctx context.Context, o task.Owner, id string) (_ task.Rec
 	return r.Store.Get(ctx, o, id)
 }
 
-// repeat makes a change of a task again until the store has confirmed it, or the task's time to live
-// is over, or the server stops. do reports whether nothing is left to do. One change of each task is
-// made again, and as many as there may be tasks; repeat reports false for more.
+// repeat makes a change of a task again until the store has confirmed it, or the task's time to
+// live is over, or the server stops. do reports whether nothing is left to do. One change of each
+// task is made again, and as many as there may be tasks; repeat reports false for more.
 func (r *Registry) repeat(t task.Record, do func(ctx context.Context, last bool) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -396,7 +397,7 @@ func (r *Registry) Find(ctx context.Context, o task.Owner, id string) (task.Reco
 		return task.Record{}, err
 	case !now.Before(found.Expires):
 		return task.Record{}, task.ErrUnknown
-	case !due(now)(&found) || r.running(found.ID) != nil || !r.store.settled():
+	case !due(now)(&found) || !r.store.settled():
 		return found, nil
 	}
 	return r.finish(ctx, found, now)
@@ -423,9 +424,9 @@ func (r *Registry) Extend(ctx context.Context, t task.Record, caller string,
 	return err
 }
 
-// Answer keeps answers to outstanding input requests of a round. Answers to others are ignored. done
-// is called once: with the record of the task if its next run has to be started, which the record
-// names, and otherwise with nil. That can be after Answer has returned an error.
+// Answer keeps answers to outstanding input requests of a round. Answers to others are ignored.
+// done is called once: with the record of the task if its next run has to be started, which the
+// record names, and otherwise with nil. That can be after Answer has returned an error.
 func (r *Registry) Answer(ctx context.Context, t task.Record, answers map[string]json.RawMessage,
 	caller string, authority time.Time, done func(*task.Record)) error {
 	own := rand.Text()

@@ -117,7 +117,7 @@ func TestTaskOfADeadReplicaFailsOnce(t *testing.T) {
 		if got := find(t, b, id); got.Status != task.Working {
 			t.Errorf("%+v", got)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2*renewal + time.Second)
 		for _, r := range []*Registry{b, c, b} {
 			if got := find(t, r, id); got.Status != task.Failed ||
 				!strings.Contains(string(got.Result), "ended without a result") {
