@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/task"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // unavailable is a store whose database is gone from a moment on.
@@ -142,5 +144,40 @@ func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 		if len(j.started) > 0 || len(events) != 1 || events[0].Failure == "" {
 			t.Errorf("%d runs, %+v", len(j.started), events)
 		}
+	})
+}
+
+// While the host does not respond, nobody knows whether the caller may use the tool of a task. The
+// answer is that for all ids, also for ids of others and for ids that never existed.
+func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, release := newHost(nil), make(chan struct{})
+		h.set("ada", "dcim.view_device")
+		g := toolset.Generated{Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "view",
+				Permission: permission("dcim.view_device")}}},
+			Tools: []toolset.Tool{{Name: "view", Input: anyInput, Task: toolset.TaskRequired,
+				Timeout: time.Minute,
+				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+					<-release
+					return toolset.Structured(map[string]any{}, nil)
+				}}}}
+		url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+			Identity: hosted()}, toolset.NewToolset(g)))
+		c := newTasks(url, "ada_Viewer")
+		id := c.start(t, "view", "").ID
+		h.failing(func(context.Context) error { return errors.New("connection refused") })
+		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+			known := c.task(t, method, id, `,"inputResponses":{}`)
+			never := c.task(t, method, "x", `,"inputResponses":{}`)
+			if known.status != http.StatusServiceUnavailable || known.String() != never.String() ||
+				!strings.Contains(known.body, "permissions are not available now: try again later") {
+				t.Errorf("%s: %s\nunknown: %s", method, known, never)
+			}
+		}
+		h.failing(nil)
+		close(release)
+		c.await(t, id, "completed")
 	})
 }
