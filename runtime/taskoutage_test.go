@@ -99,25 +99,25 @@ func TestClientOfATaskIsToTryAgainDuringAnOutage(t *testing.T) {
 
 // deserted is a store whose client goes away while it creates a task.
 type deserted struct {
-	*created
+	task.Store
 	leave func()
+	made  chan task.Record
 }
 
-func (l deserted) Create(ctx context.Context, r task.Record, limits task.Limits) error {
-	l.leave()
+func (d deserted) Create(ctx context.Context, r task.Record, l task.Limits) error {
+	d.leave()
 	synctest.Wait() // until the server knows
-	if err := ctx.Err(); err != nil {
-		return errors.Join(err, l.created.Create(context.Background(), r, limits)) // has committed
-	}
-	return l.created.Create(ctx, r, limits)
+	d.made <- r
+	// A database can commit although it reports the end of the context.
+	return errors.Join(ctx.Err(), d.Store.Create(context.Background(), r, l))
 }
 
 func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		j, sink, kept := newJob(), &keeper{}, &created{Store: task.NewMemory()}
+		j, sink := newJob(), &keeper{}
 		ctx, cancel := context.WithCancel(t.Context())
-		store := deserted{kept, cancel}
+		store := deserted{task.NewMemory(), cancel, make(chan task.Record, 1)}
 		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
 		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + tasksMeta +
 			`,"name":"slow"}}`
@@ -136,7 +136,8 @@ func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 			t.Fatal(res.Status)
 		}
 		time.Sleep(15 * time.Second)
-		if r, err := kept.Get(t.Context(), kept.made.Owner, kept.made.ID); !errors.Is(err,
+		made := <-store.made
+		if r, err := store.Get(t.Context(), made.Owner, made.ID); !errors.Is(err,
 			task.ErrUnknown) && (err != nil || r.Run != "" || time.Now().Before(r.Expires)) {
 			t.Errorf("it takes a place: %+v, %v", r, err)
 		}
