@@ -813,14 +813,18 @@ func TestAnswersThatCannotBeRecordedAreNotKept(t *testing.T) {
 	})
 }
 
-// readonly is a store that takes no changes.
+// readonly is a store that takes no changes until it is repaired.
 type readonly struct {
 	task.Store
-	err error
+	err      error
+	repaired atomic.Bool
 }
 
-func (r readonly) Change(context.Context, task.Owner, string,
-	func(*task.Record) error) (task.Record, error) {
+func (r *readonly) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if r.repaired.Load() {
+		return r.Store.Change(ctx, o, id, change)
+	}
 	return task.Record{}, r.err
 }
 
@@ -833,15 +837,14 @@ func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
 			body string
 			want audit.Failure
 		}{
-			{errors.New("read only: secret.example"), `"code":-32603,"message":"internal error"`,
-				audit.Errored},
+			{errors.New("read only: secret.example"), `"code":503,"message":"tasks are not available ` +
+				`now: try again later"`, audit.Errored},
 			{task.ErrFull, `"code":-32602,"message":"the server has no room for the task"`,
 				audit.Limited},
 			{task.ErrUnknown, `"code":-32602,"message":"unknown task"`, audit.Denied},
 		} {
-			j, sink := newJob(), &keeper{}
-			_, url := taskServer(t, j, runtime.Options{Audit: sink,
-				Tasks: readonly{task.NewMemory(), test.err}})
+			j, sink, store := newJob(), &keeper{}, &readonly{Store: task.NewMemory(), err: test.err}
+			_, url := taskServer(t, j, runtime.Options{Audit: sink, Tasks: store})
 			c := newTasks(url, "ada/ide/Member")
 			id := c.start(t, "slow", "").ID
 			if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
@@ -854,6 +857,7 @@ func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
 				events[i].Object != "task of request "+events[0].RequestID {
 				t.Errorf("%v: %+v", test.err, events)
 			}
+			store.repaired.Store(true)
 			close(j.release)
 		}
 	})
@@ -1140,32 +1144,6 @@ func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
 	})
 }
 
-// unavailable is a store whose database is gone.
-type unavailable struct{ task.Store }
-
-func (unavailable) Create(context.Context, task.Record, task.Limits) error {
-	return errors.New("connection refused: secret.example")
-}
-
-func (unavailable) Get(context.Context, task.Owner, string) (task.Record, error) {
-	return task.Record{}, errors.New("connection refused: secret.example")
-}
-
-func TestTasksWithoutTheirStoreAreInternalErrors(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: unavailable{}})
-		c := newTasks(url, "ada/ide/Member")
-		for _, got := range []reply{c.do(t, "tools/call", "slow", `"name":"slow"`),
-			c.task(t, "tasks/get", "x", ""), c.task(t, "tasks/cancel", "x", ""),
-			c.task(t, "tasks/update", "x", `,"inputResponses":{}`)} {
-			if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
-				t.Error(got)
-			}
-		}
-	})
-}
-
 // crashing is a store whose driver panics.
 type crashing struct{ task.Store }
 
@@ -1356,6 +1334,10 @@ func (d dead) Change(ctx context.Context, o task.Owner, id string,
 	})
 }
 
+func (d dead) Lost(ctx context.Context, now time.Time, most int) ([]task.Record, error) {
+	return d.Store.Lost(ctx, now.Add(time.Minute), most)
+}
+
 // peeking is a sink that looks for the caller's value.
 type peeking struct {
 	mu    sync.Mutex
@@ -1373,11 +1355,13 @@ func (r *peeking) Record(ctx context.Context, e audit.Event) error {
 func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sink := &peeking{found: map[audit.Type]string{}}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{task.NewMemory()}})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		c.task(t, "tasks/update", id, `,"inputResponses":{}`)
+		sink, store := &peeking{found: map[audit.Type]string{}}, task.NewMemory()
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: store})
+		_, other := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{store}})
+		time.Sleep(35 * time.Second)
+		id := newTasks(url, "ada/ide/Member").start(t, "slow", "").ID
+		time.Sleep(10 * time.Second) // then the other server knows that its store accepts changes
+		newTasks(other, "ada/ide/Member").task(t, "tasks/update", id, `,"inputResponses":{}`)
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
 		for _, kind := range []audit.Type{audit.ToolCalled, audit.TaskEnded, audit.TaskUpdate} {

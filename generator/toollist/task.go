@@ -17,6 +17,9 @@ import (
 // tasksExtension is the extension by which a call may become a task (SEP-2663).
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
+// unavailable is the code of servers of mcpgen that cannot read their tasks now.
+const unavailable = 503
+
 // task is a task as results contain it.
 type task struct {
 	ID      string          `json:"taskId"`
@@ -63,6 +66,9 @@ func (s *Session) wait(ctx context.Context, t task, progress func(string)) (
 		case <-time.After(max(time.Duration(t.Poll)*time.Millisecond, 100*time.Millisecond)):
 		}
 		result, err := s.request(ctx, "tasks/get", t.ID)
+		if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && rpc.Code == unavailable {
+			continue // the task goes on
+		}
 		if err != nil {
 			return nil, err
 		}

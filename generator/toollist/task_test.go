@@ -45,7 +45,12 @@ func tasker(t *testing.T, statuses ...string) (*Session, func() string) {
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		member := "result"
+		if strings.Contains(result, `"code":503`) {
+			member, result = "error", `{"code":503,"message":"try again later"}`
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%q:%s}`, m.ID, member, result)
 	}))
 	t.Cleanup(s.Close)
 	session, err := Dial(t.Context(), s.URL, nil)
@@ -62,7 +67,7 @@ func tasker(t *testing.T, statuses ...string) (*Session, func() string) {
 
 func TestCallWaitsForItsTask(t *testing.T) {
 	session, methods := tasker(t, `"status":"working","statusMessage":"one"`,
-		`"status":"working","statusMessage":"one"`, `"status":"working","statusMessage":"two"`,
+		`"code":503`, `"status":"working","statusMessage":"two"`,
 		`"status":"completed","result":{"content":[],"structuredContent":{"n":9007199254740993}}`)
 	var messages []string
 	result, err := session.Call(t.Context(), "slow", nil, func(message string) {

@@ -146,7 +146,7 @@ var bounds = []struct {
 		{"runtime/internal/tasks", "PollInterval",
 			"`pollIntervalMs`: time between two reads of a task", "", false},
 		{"runtime/internal/tasks", "lease",
-			"time after which a task of a dead replica fails", "", false},
+			"time without a renewal after which a task of a dead replica fails", "", false},
 	}},
 	{"Arguments", []limit{
 		{"runtime/decode", "DefaultBytes", "a document", "", true},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/task"
@@ -84,6 +85,26 @@ func (s tasks) Get(ctx context.Context, o task.Owner, id string) (task.Record, e
 	return r, s.engine.explain(ctx, "read a task", err)
 }
 
+// Due implements [task.Store].
+func (s tasks) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
+	due := map[string]time.Time{}
+	for some := range slices.Chunk(ids, 100) {
+		q := anyOf(stmt(`SELECT id, due_at FROM tasks WHERE due_at IS NOT NULL AND id`), some)
+		if _, err := every(ctx, s.Store, s.reads, "read when tasks are due", q,
+			func(row scanner) (none struct{}, err error) {
+				var id string
+				var at time.Time
+				if err = row.Scan(&id, moment{&at}); err == nil {
+					due[id] = at
+				}
+				return none, err
+			}); err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
 // Change implements [task.Store].
 func (s tasks) Change(ctx context.Context, o task.Owner, id string,
 	change func(*task.Record) error) (r task.Record, err error) {
@@ -100,8 +121,8 @@ func (s tasks) Change(ctx context.Context, o task.Owner, id string,
 		if err != nil {
 			return err
 		}
-		_, err = stmt(`UPDATE tasks SET due_at = ?, record = ? WHERE id = ?`, t.engine.dueAt(&r),
-			string(text), id).exec(ctx, t)
+		_, err = stmt(`UPDATE tasks SET expires_at = ?, due_at = ?, record = ? WHERE id = ?`,
+			t.engine.moment(r.Expires), t.engine.dueAt(&r), string(text), id).exec(ctx, t)
 		return err
 	})
 	if refused != nil {

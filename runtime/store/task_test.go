@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,6 +72,55 @@ func TestOwnersWithTheSameColumnsAreApart(t *testing.T) {
 		}
 		must(s.Get(ctx, odd, "t"))
 		if _, err := s.Get(ctx, task.Owner{Subject: "a\uFFFDb"}, "t"); !errors.Is(err, task.ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDueIsThatOfTheTasksThatAreAsked(t *testing.T) {
+	stores(t, func(t *testing.T, a, b task.Store) {
+		ctx, ids := t.Context(), []string{"unknown"}
+		limits := task.Limits{User: 1000, Total: 1000}
+		want := map[string]time.Time{}
+		for i := range 250 { // more than one statement has
+			r := newTask(task.Owner{Subject: strconv.Itoa(i % 3)}, strconv.Itoa(i))
+			r.Lease = r.Lease.Add(time.Duration(i) * time.Microsecond)
+			do(t, a.Create(ctx, r, limits))
+			if i%50 == 0 {
+				must(a.Change(ctx, r.Owner, r.ID, func(r *task.Record) error {
+					r.Status, r.Run = task.Completed, ""
+					return nil
+				}))
+			} else if i != 1 {
+				want[r.ID] = r.Lease
+			}
+			if i != 1 {
+				ids = append(ids, r.ID)
+			}
+		}
+		got := must(b.Due(ctx, ids))
+		if !maps.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("%d of %d: %v", len(got), len(want), got)
+		}
+		if got := must(b.Due(ctx, nil)); len(got) != 0 {
+			t.Error(got)
+		}
+	})
+}
+
+// A change may end the time to live of a task, whose place is then free.
+func TestTimeToLiveOfATaskIsChanged(t *testing.T) {
+	stores(t, func(t *testing.T, a, b task.Store) {
+		ctx, one := t.Context(), task.Limits{User: 1, Total: 1}
+		first := newTask(bob, "first")
+		do(t, a.Create(ctx, first, one))
+		must(a.Change(ctx, bob, "first", func(r *task.Record) error {
+			r.Status, r.Run, r.Expires = task.Failed, "", r.Created
+			return nil
+		}))
+		do(t, b.Create(ctx, newTask(bob, "second"), one))
+		do(t, b.Purge(ctx, first.Created))
+		if _, err := a.Get(ctx, bob, "first"); !errors.Is(err, task.ErrUnknown) {
 			t.Error(err)
 		}
 	})
@@ -228,7 +278,8 @@ func TestTaskStoreReportsADatabaseThatIsGone(t *testing.T) {
 		_, get := tasks.Get(ctx, bob, "t")
 		_, change := tasks.Change(ctx, bob, "t", func(*task.Record) error { return nil })
 		_, lost := tasks.Lost(ctx, time.Now(), 1)
-		for _, err := range []error{get, change, lost, tasks.Create(ctx, newTask(bob, "t"), roomy),
+		_, due := tasks.Due(ctx, []string{"t"})
+		for _, err := range []error{get, change, lost, due, tasks.Create(ctx, newTask(bob, "t"), roomy),
 			tasks.Purge(ctx, time.Now())} {
 			if err == nil || errors.Is(err, task.ErrUnknown) || errors.Is(err, task.ErrFull) ||
 				!strings.Contains(err.Error(), "task") {

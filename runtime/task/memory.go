@@ -97,6 +97,22 @@ func (m *Memory) Get(_ context.Context, o Owner, id string) (Record, error) {
 	return copied(r), nil
 }
 
+// Due implements [Store].
+func (m *Memory) Due(_ context.Context, ids []string) (map[string]time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wanted, due := map[string]bool{}, map[string]time.Time{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for k, r := range m.tasks {
+		if at := r.Due(); !at.IsZero() && wanted[k.id] {
+			due[k.id] = at
+		}
+	}
+	return due, nil
+}
+
 // Change implements [Store].
 func (m *Memory) Change(_ context.Context, o Owner, id string,
 	change func(*Record) error) (Record, error) {

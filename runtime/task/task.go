@@ -101,8 +101,12 @@ type Store interface {
 	Create(ctx context.Context, r Record, l Limits) error
 	// Get returns a task of an owner, or [ErrUnknown].
 	Get(ctx context.Context, o Owner, id string) (Record, error)
+	// Due returns when tasks are due by [Record.Due], by their IDs. A task without Due is left out,
+	// as an unknown one is. The server calls it each second for all tasks that run in its process.
+	Due(ctx context.Context, ids []string) (map[string]time.Time, error)
 	// Change changes a task of an owner in one transaction and returns it. An error of change
-	// leaves the task as it was, and is returned. Change may be called several times.
+	// leaves the task as it was, and is returned. Change may be called several times. It may change
+	// Expires.
 	Change(ctx context.Context, o Owner, id string, change func(*Record) error) (Record, error)
 	// Lost returns tasks whose Due is at now or before, expired ones too, up to a number. The caller
 	// changes them, so that the next call returns others.

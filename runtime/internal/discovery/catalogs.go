@@ -185,7 +185,7 @@ func (c *Catalogs) FilterError(err error) error {
 	if errors.Is(err, catalog.ErrUnknown) {
 		return wire.InvalidParams("unknown catalog")
 	}
-	return wire.InternalError()
+	return wire.Unavailable("catalogs")
 }
 
 // RecordedQuery returns what the log and the audit record of requested catalogs.

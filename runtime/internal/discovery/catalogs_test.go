@@ -272,8 +272,8 @@ func TestCatalogThatCannotBeFoundShortensNothingOrRefuses(t *testing.T) {
 		log     string
 	}{
 		"unknown": {&shelf{}, unknown, wire.InvalidParams("unknown catalog"), logUnknown},
-		"failing": {broken, unavailable, wire.InternalError(), logUnavailable},
-		"panics":  {panics, unavailable, wire.InternalError(), logUnavailable},
+		"failing": {broken, unavailable, wire.Unavailable("catalogs"), logUnavailable},
+		"panics":  {panics, unavailable, wire.Unavailable("catalogs"), logUnavailable},
 	} {
 		for _, strict := range []bool{false, true} {
 			log := &journal{}

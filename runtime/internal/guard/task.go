@@ -117,10 +117,14 @@ func (g *Guard) createTask(next Next) Next {
 		case errors.Is(err, tasks.ErrTooLarge):
 			return limitedTask("task size", "the arguments are too large for a task")
 		case err != nil:
+			err = g.unavailable(ctx, m, err)
 			return Answer{Report: &invoke.Report{Failure: audit.Errored, Err: err}}, err
 		}
 		m.run = &taskRun{record: record, info: m.Info.ForTask(nil), params: call}
 		m.run.info.Unsolicited = m.Unsolicited
+		if err := ctx.Err(); err != nil { // its client has gone, and cannot read the task
+			return Answer{Report: &invoke.Report{Failure: audit.Errored, Err: err}}, err
+		}
 		e, err := wire.EncodeTask(id, record, tasks.PollInterval, true)
 		return Answer{Encoded: e, Report: &invoke.Report{}}, err
 	}
@@ -150,11 +154,16 @@ func (g *Guard) launch(next Next) Next {
 		}
 		if run := m.run; run != nil && err == nil {
 			m.run = nil
-			g.Active.Enter()
-			go g.work(context.WithoutCancel(ctx), run)
+			g.start(ctx, run)
 		}
 		return a, err
 	}
+}
+
+// start starts a run, for which a shutdown waits.
+func (g *Guard) start(ctx context.Context, run *taskRun) {
+	g.Active.Enter()
+	go g.work(context.WithoutCancel(ctx), run)
 }
 
 // changeTask makes a change whose event is durable. If the store refuses it, a second event has the
@@ -173,6 +182,7 @@ func (g *Guard) changeTask(ctx context.Context, m *Message,
 		err = wire.UnknownTask()
 	default:
 		m.event.End(audit.Errored)
+		err = g.unavailable(ctx, m, err)
 	}
 	m.conclude()
 	g.durable(ctx, m, *m.event, "a failed change of a task could not be recorded")
@@ -325,7 +335,7 @@ func (g *Guard) outcome(ctx context.Context, m *Message, run *tasks.Run,
 // task does.
 func (g *Guard) endTask(ctx context.Context, m *Message, run *tasks.Run, out tasks.Outcome) {
 	const loss = "the end of a run of a task could not be recorded; the server withholds its outcome"
-	patience := g.Active.Draining()
+	patience := g.Closing                             // the store may return
 	own, err := run.Claim(patience, 2*g.AuditTimeout) // for two events, if the first one is lost
 	if own {
 		asked := *m.event
@@ -415,7 +425,10 @@ func (g *Guard) find(ctx context.Context, m *Message) (task.Record, error) {
 	switch {
 	case err != nil && !errors.Is(err, task.ErrUnknown):
 		failure(audit.Errored)
-		return task.Record{}, err
+		return task.Record{}, g.unavailable(ctx, m, err)
+	case (err != nil || !d.Allowed) && m.Permissions != nil && m.Permissions.Unavailable:
+		failure(audit.Errored) // alike for all ids
+		return task.Record{}, wire.Unavailable("permissions")
 	case err != nil || !d.Allowed:
 		if m.event != nil {
 			m.event.Axis = string(d.Axis)
@@ -434,11 +447,11 @@ func (g *Guard) find(ctx context.Context, m *Message) (task.Record, error) {
 // getTask is tasks/get.
 func (g *Guard) getTask(ctx context.Context, m *Message, _ Next) (Answer, error) {
 	found, err := g.find(ctx, m)
-	if err == nil {
-		err = g.Tasks.Extend(ctx, found, callerOf(m.Principal), m.Expires)
-	}
 	if err != nil {
 		return Answer{}, err
+	}
+	if err = g.Tasks.Extend(ctx, found, callerOf(m.Principal), m.Expires); err != nil {
+		return Answer{}, g.unavailable(ctx, m, err)
 	}
 	e, err := wire.EncodeTask(m.Params.(*wire.TaskParams).ID, found, tasks.PollInterval, false)
 	return Answer{Encoded: e}, err
@@ -476,19 +489,44 @@ func (g *Guard) updateTask(ctx context.Context, m *Message, _ Next) (Answer, err
 	return a, nil
 }
 
+// answerTask keeps answers. The last one starts the next run, which can be after the response: see
+// [tasks.Registry.Answer].
 func (g *Guard) answerTask(ctx context.Context, m *Message, found task.Record,
 	answers map[string]json.RawMessage) error {
-	answered, start, err := g.Tasks.Answer(ctx, found, answers, callerOf(m.Principal), m.Expires)
-	if err != nil || !start {
+	run := &taskRun{info: m.Info.ForTask(nil), params: &mcp.CallToolParamsRaw{Meta: m.Meta}}
+	var failed error
+	err := g.Tasks.Answer(ctx, found, answers, callerOf(m.Principal), m.Expires,
+		func(answered *task.Record) {
+			if answered == nil {
+				run.info.Credential.End()
+				return
+			}
+			run.params.InputResponses, failed = wire.DecodeAnswers(*answered)
+			if failed != nil || g.Closing.Err() != nil {
+				run.info.Credential.End()
+				g.Tasks.Drop(ctx, *answered)
+				return
+			}
+			run.record, run.params.Name = *answered, answered.Tool
+			run.params.Arguments, run.params.RequestState = answered.Arguments, answered.State
+			g.start(ctx, run)
+		})
+	if err != nil { // failed may be set later
 		return err
 	}
-	responses, err := wire.DecodeAnswers(answered)
-	if err != nil {
-		g.Tasks.Drop(ctx, answered)
+	return failed
+}
+
+// unavailable returns the error for a client whose task could not be read or changed, and logs the
+// cause.
+func (g *Guard) unavailable(ctx context.Context, m *Message, err error) error {
+	if errors.Is(err, task.ErrUnknown) {
+		return wire.UnknownTask() // it has expired
+	}
+	if errors.Is(err, tasks.ErrPanicked) || ctx.Err() != nil {
 		return err
 	}
-	m.run = &taskRun{record: answered, info: m.Info.ForTask(nil), params: &mcp.CallToolParamsRaw{
-		Meta: m.Meta, Name: answered.Tool, Arguments: answered.Arguments,
-		InputResponses: responses, RequestState: answered.State}}
-	return nil
+	g.Log.ErrorContext(ctx, "the store of tasks has failed", "method", m.Method, m.IDs(),
+		"error", err)
+	return wire.Unavailable("tasks")
 }

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"sync/atomic"
@@ -18,6 +19,8 @@ type Run struct {
 	cancel   context.CancelCauseFunc
 	watched  chan struct{} // closed when the watch has ended
 	message  atomic.Value  // a string; nil before any progress
+	changed  chan struct{} // has a value if something else may have changed the task
+	seen     atomic.Int64  // when the task is due, as read, in microseconds; 0 during a write
 }
 
 // Start starts to watch a run, whose context ends with the task's authority: its time to live, the
@@ -25,7 +28,8 @@ type Run struct {
 // the caller may still use the tool.
 func (r *Registry) Start(ctx context.Context, t task.Record,
 	allowed func(context.Context) bool) (*Run, context.Context) {
-	run := &Run{registry: r, task: t, watched: make(chan struct{})}
+	run := &Run{registry: r, task: t, watched: make(chan struct{}), changed: make(chan struct{}, 1)}
+	run.seen.Store(t.Due().UnixMicro())
 	run.ctx, run.cancel = context.WithCancelCause(ctx)
 	r.mu.Lock()
 	r.runs[t.ID] = run
@@ -43,10 +47,21 @@ func (r *Run) lost(now task.Record) bool { return now.Run != r.task.Run || now.S
 // Progress replaces the message of the task.
 func (r *Run) Progress(text string) { r.message.Store(text) }
 
-// watch renews the lease, writes progress, and cancels the run.
+// watch renews the lease, writes progress, and cancels the run. While the store is gone, the run
+// goes on: no other replica can end the task.
 func (r *Run) watch(allowed func(context.Context) bool) {
 	defer close(r.watched)
 	authority, renewed, written := r.task.Authority, time.Now(), ""
+	decided := renewed
+	over := func(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
+	// take reads or writes the task, and reports whether the run has it no longer.
+	take := func(now task.Record, err error) (lost bool) {
+		if err == nil {
+			authority = now.Authority
+			r.seen.Store(now.Due().UnixMicro())
+		}
+		return errors.Is(err, task.ErrUnknown) || err == nil && r.lost(now)
+	}
 	for {
 		wait := PollInterval
 		for _, end := range []time.Time{authority, r.task.Expires} {
@@ -54,45 +69,45 @@ func (r *Run) watch(allowed func(context.Context) bool) {
 				wait = min(wait, max(time.Until(end), 0))
 			}
 		}
+		changed := false
 		select {
 		case <-r.ctx.Done():
 			return
+		case <-r.changed:
+			changed = true
 		case <-time.After(wait):
 		}
-		now, err := r.read()
-		over := func(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
-		if err == nil {
-			authority = now.Authority
+		if (changed || over(authority)) && take(r.read()) {
+			r.cancel(ErrCancelled) // on another replica, or the lease was lost
+			return
+		}
+		due := time.Since(decided) >= renewal
+		if due {
+			decided = time.Now()
 		}
 		switch {
 		case over(r.task.Expires):
 			r.cancel(ErrExpired)
-		case over(authority):
+			return
+		case over(authority), due && !r.permitted(allowed):
 			r.cancel(ErrAuthority)
-		case errors.Is(err, task.ErrUnknown),
-			err == nil && r.lost(now):
-			r.cancel(ErrCancelled) // on another replica, or the lease was lost
-		case err != nil:
-			r.late(renewed)
-			continue
-		default:
-			message, _ := r.message.Load().(string)
-			due := time.Since(renewed) >= renewal
-			if due && !r.permitted(allowed) {
-				r.cancel(ErrAuthority)
-				return
-			}
-			if !due && message == written {
-				continue
-			}
-			if r.renew(message) != nil {
-				r.late(renewed)
-				continue
-			}
-			renewed, written = time.Now(), message
+			return
+		}
+		message, _ := r.message.Load().(string)
+		if time.Since(renewed) < renewal && message == written || !r.registry.store.up() {
 			continue
 		}
-		return
+		seen := r.seen.Swap(0)
+		now, err := r.renewed(message)
+		if take(now, err) {
+			r.cancel(ErrCancelled)
+			return
+		}
+		if err != nil {
+			r.seen.Store(seen)
+		} else {
+			renewed, written = time.Now(), message
+		}
 	}
 }
 
@@ -102,31 +117,21 @@ func (r *Run) permitted(allowed func(context.Context) bool) (ok bool) {
 	return allowed(r.ctx)
 }
 
-// late cancels a run whose lease is over: another replica may have ended the task.
-func (r *Run) late(renewed time.Time) {
-	if time.Since(renewed) >= lease {
-		r.cancel(ErrStopped)
-	}
-}
-
-// read reads the task. A store that hangs must not keep the run alive.
 func (r *Run) read() (task.Record, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, writing)
-	defer cancel()
-	return r.registry.get(ctx, r.task.Owner, r.task.ID)
+	return r.registry.get(r.ctx, r.task.Owner, r.task.ID)
 }
 
-func (r *Run) renew(message string) error {
-	_, err := r.registry.change(r.ctx, r.task, func(t *task.Record) error {
+// renewed renews the lease, and returns the task.
+func (r *Run) renewed(message string) (task.Record, error) {
+	return r.registry.change(r.ctx, r.task, func(t *task.Record) error {
 		if t.Run == r.task.Run && t.Status == task.Working {
-			if t.Lease = time.Now().Add(lease); t.Message != message {
+			if t.Lease = leaseFrom(0); t.Message != message {
 				t.Message = message
 				touch(t)
 			}
 		}
 		return nil
 	})
-	return err
 }
 
 // Cancel ends the run's context with a reason of this package.
@@ -153,7 +158,7 @@ func (r *Run) Claim(ctx context.Context, recording time.Duration) (own bool, _ e
 	<-r.watched
 	_, err := r.change(ctx, func(t *task.Record) error {
 		if own = t.Run == r.task.Run; own {
-			t.Lease = time.Now().Add(lease + recording)
+			t.Lease = leaseFrom(recording)
 		}
 		return nil
 	})
@@ -163,18 +168,19 @@ func (r *Run) Claim(ctx context.Context, recording time.Duration) (own bool, _ e
 	return own && err == nil, err
 }
 
-// change changes the task. A store that is gone has the time of a lease to return, until ctx ends.
+// change changes the task. A store that is gone may return until the task's time to live is over,
+// or ctx ends.
 func (r *Run) change(ctx context.Context, change func(*task.Record) error) (task.Record, error) {
-	for end := time.Now().Add(lease); ; {
+	end := time.Now().Add(lease)
+	if r.task.Expires.After(end) {
+		end = r.task.Expires
+	}
+	for {
 		t, err := r.registry.change(ctx, r.task, change)
-		if err == nil || errors.Is(err, task.ErrUnknown) || errors.Is(err, task.ErrFull) ||
-			ctx.Err() != nil || !time.Now().Before(end) {
+		if !unsure(err) || ctx.Err() != nil || !time.Now().Before(end) {
 			return t, err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(PollInterval):
-		}
+		r.registry.pause(ctx)
 	}
 }
 
@@ -190,13 +196,14 @@ func (r *Run) Fits(o Outcome) bool {
 // End keeps the outcome of a run that has claimed its task, unless the task was cancelled. The
 // caller has recorded an outcome that ends the task.
 func (r *Run) End(ctx context.Context, o Outcome) error {
-	own := false
+	cancelled := false
 	keep := func(t *task.Record) error {
-		own = t.Run == r.task.Run
+		cancelled = t.Run == r.task.Run && t.Status != task.Working
 		switch {
-		case !own:
-		case t.Status != task.Working:
-			t.Run = "" // cancelled
+		case t.Run != r.task.Run:
+		case cancelled && o.Status != task.InputRequired:
+			t.Run = ""
+		case cancelled: // nothing has recorded the end
 		case o.Status != task.InputRequired:
 			end(t, o.Status, o.Text, o.Result)
 		default:
@@ -212,9 +219,12 @@ func (r *Run) End(ctx context.Context, o Outcome) error {
 		o = Outcome{Status: task.Failed, Text: errNoRoom.Error(), Result: ErrorOf(errNoRoom)}
 		now, err = r.change(ctx, keep)
 	}
-	if err == nil && own && asked && now.Status.Ended() {
-		r.registry.Ended(ctx, now)
+	if err != nil || !cancelled || !asked {
+		return err
 	}
+	e := ending{Registry: r.registry, task: now, own: rand.Text(), recorded: true,
+		when: func(t *task.Record) bool { return t.Run == r.task.Run }}
+	_, err = e.do(ctx)
 	return err
 }
 

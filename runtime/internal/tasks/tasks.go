@@ -1,9 +1,13 @@
 // Package tasks keeps the tasks of a server: who may reach them, the run that works on each, and
 // how each ends. It knows neither messages nor handlers.
 //
-// A run holds a lease, which it renews. Any replica marks a task whose lease is over as failed, at
-// the latest with the next cleaning. A task that waits for input has no run: the replica that gets
-// the last answer starts the next one.
+// A run holds a lease, which it renews. Any replica marks a task whose lease is over as failed,
+// when it looks for such tasks the second time. A replica does so only if its store has responded
+// for the time of a lease: after an outage, each run that is alive renews its lease before. A task
+// that waits for input has no run: the replica that gets the last answer starts the next one.
+//
+// A change that a request makes does not end with the request. If the store does not confirm it,
+// the registry makes it again until the store does. It drops a task that has no client.
 package tasks
 
 import (
@@ -15,6 +19,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +36,7 @@ const (
 	lease    = 30 * time.Second
 	renewal  = lease / 3
 	cleaning = time.Minute
-	writing  = 5 * time.Second // bounds a change of a task, and each read of a run
+	writing  = 5 * time.Second // bounds a change of a task, and each read of the registry
 )
 
 // The reasons for which a run is cancelled.
@@ -44,7 +50,9 @@ var (
 		"answered; earlier runs may have had an effect")
 	errNoRoom = errors.New("the server has no room for the result of the task; the call may have " +
 		"had an effect")
-	errLost = errors.New("the run ended without a result; the call may have had an effect")
+	// ErrPanicked reports that the program's store of tasks has panicked.
+	ErrPanicked = errors.New("the store of tasks panicked")
+	errLost     = errors.New("the run ended without a result; the call may have had an effect")
 )
 
 // Config is what a registry reads.
@@ -61,30 +69,82 @@ type Config struct {
 // Registry keeps the tasks of a server. It is safe for concurrent use.
 type Registry struct {
 	Config
-	mu   sync.Mutex
-	runs map[string]*Run // that work in this process, by the task's ID
+	closing context.Context
+	store   health
+	mu      sync.Mutex
+	runs    map[string]*Run     // that work in this process, by the task's ID
+	again   map[string]struct{} // the IDs of tasks with a change that is made again
 }
 
-// New returns a registry that cleans its store until ctx ends.
+// New returns a registry that looks after its store until ctx ends.
 func New(ctx context.Context, c Config) *Registry {
-	r := &Registry{Config: c, runs: map[string]*Run{}}
+	now := time.Now()
+	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]struct{}{},
+		store: health{since: now}}
 	go func() {
+		looked, cleaned := now, now
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(cleaning):
-				r.clean(ctx)
+			case <-time.After(PollInterval):
+			}
+			if r.wakeRuns(ctx); time.Since(looked) >= renewal {
+				looked = time.Now()
+				clean := looked.Sub(cleaned) >= cleaning
+				if clean {
+					cleaned = looked
+				}
+				r.clean(ctx, looked, clean)
 			}
 		}
 	}()
 	return r
 }
 
-func (r *Registry) clean(ctx context.Context) {
+// wakeRuns lets the runs read their tasks that something else has changed: with one query for all
+// of them. Each change that a run has to know changes when its task is due.
+func (r *Registry) wakeRuns(ctx context.Context) {
+	r.mu.Lock()
+	runs := slices.Collect(maps.Values(r.runs))
+	r.mu.Unlock()
+	if len(runs) == 0 {
+		return
+	}
+	ids, seen := make([]string, len(runs)), make([]int64, len(runs))
+	for i, run := range runs {
+		ids[i], seen[i] = run.task.ID, run.seen.Load()
+	}
+	due, err := r.due(ctx, ids)
+	if r.store.note(err); err != nil {
+		return // the runs go on: see health
+	}
+	for i, run := range runs {
+		// A run that has just written the task, or is writing it, finds changes by that.
+		if at := due[ids[i]].UnixMicro(); at != seen[i] && seen[i] != 0 && run.seen.Load() == seen[i] {
+			select {
+			case run.changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func (r *Registry) due(ctx context.Context, ids []string) (_ map[string]time.Time, err error) {
+	defer contain(&err)
+	ctx, cancel := context.WithTimeout(ctx, writing)
+	defer cancel()
+	return r.Store.Due(ctx, ids)
+}
+
+// clean ends lost tasks, and deletes expired ones too if purge is set.
+func (r *Registry) clean(ctx context.Context, now time.Time, purge bool) {
 	defer func() { _ = recover() }() // of the program's log handler
-	now := time.Now()
-	if err := errors.Join(r.endLost(ctx, now), r.purge(ctx, now)); err != nil && ctx.Err() == nil {
+	err := r.endLost(ctx, now)
+	if r.store.note(err); purge {
+		err = errors.Join(err, r.purge(ctx, now))
+	}
+	if err != nil && purge && ctx.Err() == nil { // a failure lasts, and one line a minute is enough
 		r.Log.WarnContext(ctx, "tasks without a run could not be ended, or expired ones not deleted",
 			"error", err)
 	}
@@ -94,25 +154,55 @@ func (r *Registry) clean(ctx context.Context) {
 func (r *Registry) endLost(ctx context.Context, now time.Time) (err error) {
 	defer contain(&err)
 	for range 64 {
-		lost, err := r.Store.Lost(ctx, now, 16)
+		lost, err := r.lost(ctx, now)
 		if err != nil || len(lost) == 0 {
 			return err
 		}
+		settled := r.store.settled()
 		var failed []error
 		for _, t := range lost {
-			if _, err := r.finish(ctx, t, true, due(now)); err != nil && !errors.Is(err, task.ErrUnknown) {
+			if err := r.endDue(ctx, t, settled, now); err != nil && !errors.Is(err, task.ErrUnknown) {
 				failed = append(failed, err) // the other tasks end
 			} // or another replica has deleted it
 		}
-		if failed != nil {
-			return errors.Join(failed...)
+		if failed == nil && settled {
+			continue
 		}
+		if failed == nil {
+			r.store.noteWrite()
+		}
+		return errors.Join(failed...)
 	}
 	return nil
 }
 
+func (r *Registry) lost(ctx context.Context, now time.Time) ([]task.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, writing)
+	defer cancel()
+	return r.Store.Lost(ctx, now, 16)
+}
+
+// endDue ends a task that is due. While its run may be alive, it writes the task as it is, which
+// shows that the store accepts changes.
+func (r *Registry) endDue(ctx context.Context, t task.Record, settled bool, now time.Time) error {
+	if !settled {
+		_, err := r.change(ctx, t, func(*task.Record) error { return nil })
+		return err
+	}
+	_, err := r.finish(ctx, t, now)
+	return err
+}
+
+func (r *Registry) running(id string) *Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[id]
+}
+
 func (r *Registry) purge(ctx context.Context, now time.Time) (err error) {
 	defer contain(&err)
+	ctx, cancel := context.WithTimeout(ctx, cleaning/2)
+	defer cancel()
 	return r.Store.Purge(ctx, now)
 }
 
@@ -120,17 +210,50 @@ func (r *Registry) purge(ctx context.Context, now time.Time) (err error) {
 // of this package, and a request whose handling panics has no event.
 func contain(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("the store of tasks panicked: %v", p)
+		*err = fmt.Errorf("%w: %v", ErrPanicked, p)
 	}
 }
 
-// finish ends a task that has no run any more, if a condition holds. Only one of those that find
-// it so does. The end of a task that was recorded as a call is recorded.
-func (r *Registry) finish(ctx context.Context, t task.Record, recorded bool,
-	when func(*task.Record) bool) (task.Record, error) {
-	ended := false
-	found, err := r.change(ctx, t, func(t *task.Record) error {
-		if ended = when(t); !ended {
+// finish ends a task that is due.
+func (r *Registry) finish(ctx context.Context, t task.Record,
+	now time.Time) (task.Record, error) {
+	e := ending{Registry: r, task: t, own: rand.Text(), recorded: true, when: due(now)}
+	found, err := e.do(ctx)
+	if e.taken && unsure(err) {
+		r.repeat(t, func(ctx context.Context, _ bool) bool { return !unsure(e.again(ctx)) })
+	}
+	return found, err
+}
+
+// ending ends a task that has no run any more. It takes the place of the run, as a run claims its
+// task: so only one of those that find the task records its end, and another one does if this
+// process dies before, or if the store has not confirmed the change.
+type ending struct {
+	*Registry
+	task     task.Record
+	own      string // the name by which it takes the place
+	recorded bool   // whether the end is recorded: the task was recorded as a call
+	when     func(*task.Record) bool
+	taken    bool
+}
+
+// do can be called again after an error.
+func (e *ending) do(ctx context.Context) (task.Record, error) {
+	first, own := !e.taken, false
+	found, err := e.change(ctx, e.task, func(t *task.Record) error {
+		if own = t.Run == e.own || e.when(t); own {
+			t.Run, t.Lease = e.own, leaseFrom(0)
+		}
+		return nil
+	})
+	if err != nil || !own {
+		return found, err
+	}
+	if e.taken = true; first && e.recorded {
+		e.Ended(ctx, found)
+	}
+	return e.change(ctx, e.task, func(t *task.Record) error {
+		if t.Run != e.own {
 			return nil
 		}
 		why := errLost
@@ -140,12 +263,16 @@ func (r *Registry) finish(ctx context.Context, t task.Record, recorded bool,
 		if t.Run = ""; !t.Status.Ended() {
 			end(t, task.Failed, why.Error(), ErrorOf(why))
 		}
+		if !e.recorded {
+			t.Expires = t.Updated // nobody knows of it
+		}
 		return nil
 	})
-	if err == nil && ended && recorded {
-		r.Ended(ctx, found)
-	}
-	return found, err
+}
+
+func (e *ending) again(ctx context.Context) error {
+	_, err := e.do(ctx)
+	return err
 }
 
 // due returns the condition that nothing else ends a task.
@@ -165,10 +292,68 @@ func (r *Registry) change(ctx context.Context, t task.Record,
 	return r.Store.Change(ctx, t.Owner, t.ID, change)
 }
 
-// get reads a task.
+// get reads a task. A store that hangs must not keep a run or a request.
 func (r *Registry) get(ctx context.Context, o task.Owner, id string) (_ task.Record, err error) {
 	defer contain(&err)
+	ctx, cancel := context.WithTimeout(ctx, writing)
+	defer cancel()
 	return r.Store.Get(ctx, o, id)
+}
+
+// repeat makes a change of a task again until the store has confirmed it, or the task's time to
+// live is over, or the server stops. do reports whether nothing is left to do. One change of each
+// task is made again, and as many as there may be tasks; repeat reports false for more.
+func (r *Registry) repeat(t task.Record, do func(ctx context.Context, last bool) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.again[t.ID]; ok || len(r.again) >= max(r.Limits.Total, 1) {
+		return false
+	}
+	r.again[t.ID] = struct{}{}
+	go func() {
+		defer func() {
+			_ = recover() // of the program's log handler
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.again, t.ID)
+		}()
+		for last := false; !last; {
+			r.pause(r.closing)
+			last = r.closing.Err() != nil || !time.Now().Before(t.Expires)
+			last = do(r.closing, last) || last
+		}
+	}()
+	return true
+}
+
+// pause waits before a change is made again. While the store is known to be gone, one query for all
+// runs finds out when it is back.
+func (r *Registry) pause(ctx context.Context) {
+	for range renewal / PollInterval {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(PollInterval):
+		}
+		if r.store.up() {
+			return
+		}
+	}
+}
+
+// unsure reports whether a store may have made a change that it reports an error of.
+func unsure(err error) bool {
+	for _, sure := range []error{task.ErrUnknown, task.ErrFull, ErrTooLarge} {
+		if errors.Is(err, sure) {
+			return false
+		}
+	}
+	return err != nil
+}
+
+// leaseFrom returns the end of a lease, in the precision of all stores.
+func leaseFrom(more time.Duration) time.Time {
+	return time.Now().UTC().Add(lease + more).Truncate(time.Microsecond)
 }
 
 // digest is the key of a task in the store.
@@ -178,18 +363,29 @@ func digest(id string) string {
 }
 
 // Create adds a working task whose handler has a time limit, and returns its id. The caller starts
-// its run.
+// its run. A task that the store may have without a confirmation is deleted: nobody has its id.
 func (r *Registry) Create(ctx context.Context, of task.Record,
 	limit time.Duration) (id string, _ task.Record, err error) {
-	defer contain(&err)
 	if size(&of) > MaxBytes {
 		return "", of, ErrTooLarge
 	}
 	id = strings.ToLower(rand.Text()) // 130 bits
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	of.ID, of.Status, of.Created, of.Updated = digest(id), task.Working, now, now
-	of.Expires, of.Run, of.Lease = now.Add(limit+r.TTL), rand.Text(), now.Add(lease)
-	return id, of, r.Store.Create(ctx, of, r.Limits)
+	of.Expires, of.Run, of.Lease = now.Add(limit+r.TTL), rand.Text(), leaseFrom(0)
+	if err = r.create(ctx, of); unsure(err) {
+		r.dropLater(r.dropping(task.Record{ID: of.ID, Owner: of.Owner, Run: of.Run, Lease: of.Lease,
+			Expires: of.Expires}))
+	}
+	return id, of, err
+}
+
+// create adds a task, also if the request has ended.
+func (r *Registry) create(ctx context.Context, t task.Record) (err error) {
+	defer contain(&err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+	defer cancel()
+	return r.Store.Create(ctx, t, r.Limits)
 }
 
 // Find returns a task of an owner. It returns [task.ErrUnknown] for all others alike.
@@ -201,10 +397,10 @@ func (r *Registry) Find(ctx context.Context, o task.Owner, id string) (task.Reco
 		return task.Record{}, err
 	case !now.Before(found.Expires):
 		return task.Record{}, task.ErrUnknown
-	case !due(now)(&found):
+	case !due(now)(&found) || !r.store.settled():
 		return found, nil
 	}
-	return r.finish(ctx, found, true, due(now))
+	return r.finish(ctx, found, now)
 }
 
 // Extend lets a working task go on until a credential of its owner ends; zero is never. The run
@@ -221,74 +417,127 @@ func (r *Registry) Extend(ctx context.Context, t task.Record, caller string,
 	_, err := r.change(ctx, t, func(t *task.Record) error {
 		if longer(t) {
 			t.Authority = until
+			wake(t)
 		}
 		return nil
 	})
 	return err
 }
 
-// Answer keeps answers to outstanding input requests of a round. It reports that a run has to be
-// started if none is left; the record has its name. Answers to others are ignored.
+// Answer keeps answers to outstanding input requests of a round. Answers to others are ignored.
+// done is called once: with the record of the task if its next run has to be started, which the
+// record names, and otherwise with nil. That can be after Answer has returned an error.
 func (r *Registry) Answer(ctx context.Context, t task.Record, answers map[string]json.RawMessage,
-	caller string, authority time.Time) (_ task.Record, start bool, _ error) {
-	t, err := r.change(ctx, t, func(now *task.Record) error {
-		start = false
-		if now.Status != task.InputRequired || now.Rounds != t.Rounds {
-			return nil
-		}
-		for key, answer := range answers {
-			if now.Requests[key] != nil && now.Answers[key] == nil {
-				if now.Answers == nil {
-					now.Answers = map[string]json.RawMessage{}
-				}
-				now.Answers[key] = answer
+	caller string, authority time.Time, done func(*task.Record)) error {
+	own := rand.Text()
+	answer := func(ctx context.Context) (*task.Record, error) {
+		start := false
+		now, err := r.change(ctx, t, func(now *task.Record) error {
+			if start = now.Run == own; start { // the store has not confirmed it
+				now.Lease = leaseFrom(0)
+				return nil
 			}
+			if now.Status != task.InputRequired || now.Rounds != t.Rounds || now.Run != "" {
+				return nil
+			}
+			for key, answer := range answers {
+				if now.Requests[key] != nil && now.Answers[key] == nil {
+					if now.Answers == nil {
+						now.Answers = map[string]json.RawMessage{}
+					}
+					now.Answers[key] = answer
+				}
+			}
+			if size(now) > MaxBytes {
+				return ErrTooLarge
+			}
+			touch(now)
+			if start = len(now.Answers) == len(now.Requests); start {
+				now.Status, now.Run, now.Authority = task.Working, own, authority
+				now.Lease, now.Caller = leaseFrom(0), caller
+			}
+			return nil
+		})
+		if err != nil || !start {
+			return nil, err
 		}
-		if size(now) > MaxBytes {
-			return ErrTooLarge
+		return &now, nil
+	}
+	run, err := answer(ctx)
+	if unsure(err) && r.repeat(t, func(ctx context.Context, last bool) bool {
+		run, err := answer(ctx)
+		if unsure(err) && !last {
+			return false
 		}
-		touch(now)
-		if start = len(now.Answers) == len(now.Requests); start {
-			now.Status, now.Run, now.Authority = task.Working, rand.Text(), authority
-			now.Lease, now.Caller = time.Now().Add(lease), caller
-		}
-		return nil
-	})
-	return t, start && err == nil, err
+		done(run)
+		return true
+	}) {
+		return err
+	}
+	done(run)
+	return err
 }
 
 // Cancel ends a task that has not ended, and its run.
 func (r *Registry) Cancel(ctx context.Context, t task.Record) error {
-	waited := false
-	t, err := r.change(ctx, t, func(t *task.Record) error {
-		waited = t.Status == task.InputRequired
-		if run := t.Run; !t.Status.Ended() {
-			end(t, task.Cancelled, ErrCancelled.Error(), nil)
-			t.Run = run // until it has ended
-		}
-		return nil
-	})
-	if err == nil && waited {
-		r.Ended(ctx, t)
-	}
-	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if run := r.runs[t.ID]; run != nil {
-			run.cancel(ErrCancelled)
-		}
+	e := &ending{Registry: r, task: t, own: rand.Text(), recorded: true,
+		when: func(*task.Record) bool { return false }}
+	err := r.cancel(ctx, t, e)
+	if unsure(err) {
+		r.repeat(t, func(ctx context.Context, _ bool) bool { return !unsure(r.cancel(ctx, t, e)) })
 	}
 	return err
 }
 
+func (r *Registry) cancel(ctx context.Context, t task.Record, e *ending) error {
+	_, err := r.change(ctx, t, func(t *task.Record) error {
+		if t.Status.Ended() {
+			return nil
+		}
+		run := t.Run // until it has ended
+		if wake(t); run == "" {
+			run, t.Lease = e.own, leaseFrom(0) // nothing else records the end
+		}
+		end(t, task.Cancelled, ErrCancelled.Error(), nil)
+		t.Run = run
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if run := r.running(t.ID); run != nil {
+		run.cancel(ErrCancelled)
+		return nil
+	}
+	return e.again(ctx)
+}
+
 // Drop ends a task whose run is not started. The call of a task without questions yet has no record
-// either, so that no end of it is recorded.
+// either, so that no end of it is recorded, and the task is kept no longer.
 func (r *Registry) Drop(ctx context.Context, t task.Record) {
-	own := func(now *task.Record) bool { return now.Run == t.Run }
-	if _, err := r.finish(ctx, t, t.Rounds > 0, own); err != nil {
-		r.Log.ErrorContext(ctx, "a task could not be ended", "request_id", t.RequestID, "error", err)
+	e := r.dropping(t)
+	if err := e.again(ctx); err != nil && !errors.Is(err, task.ErrUnknown) {
+		r.dropLater(e)
+		r.Log.ErrorContext(ctx, "a task could not be ended yet", "request_id", t.RequestID,
+			"error", err)
 	}
 }
+
+func (r *Registry) dropping(t task.Record) *ending {
+	return &ending{Registry: r, task: t, own: rand.Text(), recorded: t.Rounds > 0,
+		when: func(now *task.Record) bool { return now.Run == t.Run }}
+}
+
+// dropLater drops a task that the store may still make, although it has not confirmed it.
+func (r *Registry) dropLater(e *ending) {
+	r.repeat(e.task, func(ctx context.Context, _ bool) bool {
+		err := e.again(ctx)
+		return err == nil || errors.Is(err, task.ErrUnknown) && !time.Now().Before(e.task.Lease)
+	})
+}
+
+// wake changes when a task is due, which its run finds within a second: see [Registry.wakeRuns].
+func wake(t *task.Record) { t.Lease = t.Lease.Add(time.Microsecond) }
 
 func touch(t *task.Record) { t.Updated = time.Now().UTC().Truncate(time.Microsecond) }
 

@@ -220,6 +220,9 @@ func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 	if len(text) > 2<<10 { // net/http counts the bytes of smaller bodies
 		header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
+	if status == http.StatusServiceUnavailable {
+		header["Retry-After"] = []string{"1"}
+	}
 	if status != http.StatusOK {
 		r.w.WriteHeader(status)
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	codeForbidden        = 403
 	codeTooManyListeners = 429
+	codeUnavailable      = 503
 )
 
 // UnknownTool is the error for a tool that does not exist and for one that is concealed. It has
@@ -77,6 +78,11 @@ func TooManyListeners(status int) error {
 		text = "too many sessions and subscriptions of this caller: end one, or try again later"
 	}
 	return newError(codeTooManyListeners, "%s", text)
+}
+
+// Unavailable is the error while a store does not respond, or not in time.
+func Unavailable(of string) error {
+	return newError(codeUnavailable, "%s are not available now: try again later", of)
 }
 
 func newError(code int64, format string, args ...any) error {

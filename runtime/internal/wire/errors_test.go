@@ -34,6 +34,7 @@ func TestErrorsThatClientsRead(t *testing.T) {
 			`{"code":429,"message":"too many sessions and subscriptions of this caller: end one, or try again later"}`},
 		{TooManyListeners(503),
 			`{"code":429,"message":"too many open subscriptions on this server: try again later"}`},
+		{Unavailable("tasks"), `{"code":503,"message":"tasks are not available now: try again later"}`},
 		{WireError(errors.New("password=x")), `{"code":-32603,"message":"internal error"}`},
 		{WireError(fmt.Errorf("a: %w", context.Canceled)), `{"code":-32603,"message":"the request was cancelled"}`},
 		{WireError(fmt.Errorf("a: %w", &jsonrpc.Error{Code: 7, Message: "b", Data: json.RawMessage(`{`)})), `{"code":7,"message":"a: b"}`},

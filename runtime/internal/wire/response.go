@@ -107,6 +107,8 @@ func ErrorStatus(err error, version string) int {
 	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion, mcp.CodeHeaderMismatch,
 		mcp.CodeMissingRequiredClientCapabilities:
 		return http.StatusBadRequest
+	case codeUnavailable:
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }

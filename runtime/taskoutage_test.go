@@ -1,0 +1,184 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/task"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// unavailable is a store whose database is gone from a moment on.
+type unavailable struct {
+	task.Store
+	gone atomic.Bool
+}
+
+func (u *unavailable) err() error {
+	if u.gone.Load() {
+		return errors.New("connection refused: secret.example")
+	}
+	return nil
+}
+
+func (u *unavailable) Create(ctx context.Context, r task.Record, l task.Limits) error {
+	if err := u.err(); err != nil {
+		return err
+	}
+	return u.Store.Create(ctx, r, l)
+}
+
+func (u *unavailable) Get(ctx context.Context, o task.Owner, id string) (task.Record, error) {
+	if err := u.err(); err != nil {
+		return task.Record{}, err
+	}
+	return u.Store.Get(ctx, o, id)
+}
+
+func (u *unavailable) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if err := u.err(); err != nil {
+		return task.Record{}, err
+	}
+	return u.Store.Change(ctx, o, id, change)
+}
+
+func (u *unavailable) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
+	if err := u.err(); err != nil {
+		return nil, err
+	}
+	return u.Store.Due(ctx, ids)
+}
+
+// Clients take an unknown task for final. So an outage tells them to try again, for each id alike,
+// and the task goes on: its result is there afterwards, with one record of its end.
+func TestClientOfATaskIsToTryAgainDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, store, sink := newJob(), &unavailable{Store: task.NewMemory()}, &keeper{}
+		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		c := newTasks(url, "ada/ide/Member")
+		id := c.start(t, "slow", "").ID
+		store.gone.Store(true)
+		for _, id := range []string{id, "x"} {
+			for _, got := range []reply{c.do(t, "tools/call", "slow", `"name":"slow"`),
+				c.task(t, "tasks/get", id, ""), c.task(t, "tasks/cancel", id, ""),
+				c.task(t, "tasks/update", id, `,"inputResponses":{}`)} {
+				if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "1" ||
+					!strings.Contains(got.body,
+						`"error":{"code":503,"message":"tasks are not available now: try again later"}`) {
+					t.Error(got)
+				}
+			}
+		}
+		close(j.release)
+		time.Sleep(10 * time.Minute)
+		store.gone.Store(false)
+		time.Sleep(time.Minute)
+		c.await(t, id, "completed")
+		ends := 0
+		for _, e := range sink.taken() {
+			if e.Type == audit.TaskEnded {
+				ends++
+			}
+		}
+		if ends != 1 {
+			t.Errorf("%d records of the end", ends)
+		}
+	})
+}
+
+// deserted is a store whose client goes away while it creates a task.
+type deserted struct {
+	task.Store
+	leave func()
+	made  chan task.Record
+}
+
+func (d deserted) Create(ctx context.Context, r task.Record, l task.Limits) error {
+	d.leave()
+	synctest.Wait() // until the server knows
+	d.made <- r
+	// A database can commit although it reports the end of the context.
+	return errors.Join(ctx.Err(), d.Store.Create(context.Background(), r, l))
+}
+
+func TestClientThatVanishesLeavesNoTask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, sink := newJob(), &keeper{}
+		ctx, cancel := context.WithCancel(t.Context())
+		store := deserted{task.NewMemory(), cancel, make(chan task.Record, 1)}
+		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + tasksMeta +
+			`,"name":"slow"}}`
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream", "Mcp-Method": "tools/call",
+			"Authorization": "Bearer ada/ide/Member", "Mcp-Name": "slow",
+			"Mcp-Protocol-Version": "2026-07-28"} {
+			req.Header.Set(name, value)
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+			t.Fatal(res.Status)
+		}
+		time.Sleep(15 * time.Second)
+		made := <-store.made
+		if r, err := store.Get(t.Context(), made.Owner, made.ID); !errors.Is(err,
+			task.ErrUnknown) && (err != nil || r.Run != "" || time.Now().Before(r.Expires)) {
+			t.Errorf("it takes a place: %+v, %v", r, err)
+		}
+		events := sink.taken()
+		if len(j.started) > 0 || len(events) != 1 || events[0].Failure == "" {
+			t.Errorf("%d runs, %+v", len(j.started), events)
+		}
+	})
+}
+
+// While the host does not respond, nobody knows whether the caller may use the tool of a task. The
+// answer is that for all ids, also for ids of others and for ids that never existed.
+func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, release := newHost(nil), make(chan struct{})
+		h.set("ada", "dcim.view_device")
+		g := toolset.Generated{Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "view",
+				Permission: permission("dcim.view_device")}}},
+			Tools: []toolset.Tool{{Name: "view", Input: anyInput, Task: toolset.TaskRequired,
+				Timeout: time.Minute,
+				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+					<-release
+					return toolset.Structured(map[string]any{}, nil)
+				}}}}
+		url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+			Identity: hosted()}, toolset.NewToolset(g)))
+		c := newTasks(url, "ada_Viewer")
+		id := c.start(t, "view", "").ID
+		h.failing(func(context.Context) error { return errors.New("connection refused") })
+		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+			known := c.task(t, method, id, `,"inputResponses":{}`)
+			never := c.task(t, method, "x", `,"inputResponses":{}`)
+			if known.status != http.StatusServiceUnavailable || known.String() != never.String() ||
+				!strings.Contains(known.body, "permissions are not available now: try again later") {
+				t.Errorf("%s: %s\nunknown: %s", method, known, never)
+			}
+		}
+		h.failing(nil)
+		close(release)
+		c.await(t, id, "completed")
+	})
+}
