@@ -188,6 +188,32 @@ func (g *Guard) write(ctx context.Context, e audit.Event) error {
 	case <-ctx.Done():
 		return errAuditBusy
 	}
+	if _, waits := g.Audit.(audit.WaitingSink); waits {
+		return g.waited(ctx, e)
+	}
+	return g.supervised(ctx, e)
+}
+
+// waited calls a sink that only waits.
+func (g *Guard) waited(ctx context.Context, e audit.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // of the error's method
+			err = fmt.Errorf("the audit sink panicked: %v", p)
+		}
+		<-g.recording
+	}()
+	switch err := g.Audit.Record(ctx, e); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errSinkSilent
+	default:
+		return errors.New(err.Error())
+	}
+}
+
+// supervised calls a sink that may not return.
+func (g *Guard) supervised(ctx context.Context, e audit.Event) error {
 	o := worker.Run(g.Pool, worker.Job[error]{Context: ctx, Do: func(ctx context.Context) error {
 		defer func() { <-g.recording }()
 		if err := g.Audit.Record(ctx, e); err != nil {
