@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -74,6 +75,9 @@ func encoded(events []audit.Event) ([]audit.Encoded, error) {
 
 // batch is the maximum number of events in one transaction.
 const batch = 256
+
+// keptBuffer is the size up to which a buffer is used again.
+const keptBuffer = 1 << 20
 
 func newTogether(s *Store) *groupcommit.Group[audit.Encoded] {
 	return groupcommit.New(batch, s.keepEach)
@@ -165,20 +169,16 @@ func (s *Store) keep(ctx context.Context, rows []audit.Encoded) error {
 }
 
 // sqliteInsert returns a function that writes events with statements for several events each. They
-// stay prepared. Their number of events is a power of four, so that there are few of them.
+// stay prepared. Their number of events is a power of two, so that there are few of them.
 func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
 	kept := map[int]*sql.Stmt{}
-	size := func(rows int) int {
-		n := 1
-		for 4*n <= min(rows, batch) {
-			n *= 4
-		}
-		return n
-	}
+	size := func(rows int) int { return 1 << (bits.Len(uint(min(rows, batch))) - 1) }
 	return func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
-		for left := len(rows); left > 0; left -= size(left) { // before the transaction has the only connection
+		// A transaction has the only connection, so it prepares nothing.
+		for left := len(rows); left > 0; left -= size(left) {
 			if n := size(left); kept[n] == nil {
-				insert, err := db.PrepareContext(ctx, insertInto+`VALUES (`+strings.Repeat(`?, ?, ?, ?, ?, ?, ?, ?, ?), (`, n-1)+
+				insert, err := db.PrepareContext(ctx, insertInto+`VALUES (`+
+					strings.Repeat(`?, ?, ?, ?, ?, ?, ?, ?, ?), (`, n-1)+
 					`?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 				if err != nil {
 					return err
@@ -214,10 +214,12 @@ func postgresInsert(d *postgres.Database) func(ctx context.Context, db *sql.DB,
 	const insert = insertInto + `SELECT ` + rowColumns + ` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[],
 			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
 			WITH ORDINALITY AS r (` + rowColumns + `, place) ORDER BY place`
+	var times postgres.Array // one call at a time has them
+	var texts [columns]postgres.Array
 	return func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
-		times, texts := postgres.Times(nil, len(rows)), [columns]postgres.Array{}
-		for i := range texts {
-			texts[i] = postgres.Texts(nil, len(rows))
+		times = postgres.Times(times, len(rows))
+		for i, old := range texts {
+			texts[i] = postgres.Texts(old, len(rows))
 		}
 		for _, r := range rows {
 			times = times.AppendTime(r.Event.Time)
@@ -227,8 +229,11 @@ func postgresInsert(d *postgres.Database) func(ctx context.Context, db *sql.DB,
 			texts[columns-1] = postgres.AppendText(texts[columns-1], r.Text)
 		}
 		arrays := [][]byte{times}
-		for _, column := range texts {
+		for i, column := range texts {
 			arrays = append(arrays, column)
+			if cap(column) > keptBuffer {
+				texts[i] = nil
+			}
 		}
 		return d.Execute(ctx, db, insert, arrays)
 	}

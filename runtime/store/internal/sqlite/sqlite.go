@@ -48,7 +48,9 @@ func At(path string) *Database { return &Database{path: path} }
 func (d *Database) Open(ctx context.Context) (writes, reads *sql.DB, err error) {
 	waiting := fmt.Sprintf("busy_timeout(%d)", Busy.Milliseconds())
 	// FULL: a commit is on the disk, and survives a crash of the machine.
-	writer, err := d.connector(waiting, "foreign_keys(1)", "synchronous(FULL)")
+	// MEMORY: the journal of a statement, for its undo, is in no temporary file.
+	writer, err := d.connector(waiting, "foreign_keys(1)", "synchronous(FULL)",
+		"temp_store(MEMORY)")
 	if err != nil {
 		return nil, nil, err
 	}
