@@ -44,8 +44,9 @@ func (e Errors) Unwrap() []error { return e }
 
 // New makes a group of a function that writes at most so many at once. It is never called twice at
 // the same time, keeps no batch, and may change it. Its error is that of all of them, or [Errors],
-// as it is and not wrapped, one of each. If it panics, that is the error. Its context ends at the last deadline of those whose values are written, if all have one,
-// and with none of them otherwise.
+// as it is and not wrapped, one of each. If it panics, that is the error. Its context ends at the
+// last deadline of those whose values are written, if all have one, and with none of them
+// otherwise.
 func New[T any](most int, write func(ctx context.Context, batch []T) error) *Group[T] {
 	return &Group[T]{write: write, most: most, turn: make(chan struct{}, 1)}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-var odd = []string{"", "a", "tool name", "é", "\u2028\u2029", "<a href=\"x\">&'\\", "\x00\b\f\n\r\t\x1f",
+var odd = []string{"", "a", "tool name", "é", "\u2028\u2029", "<a href=\"x\">&'\\",
+	"\x00\b\f\n\r\t\x1f",
 	"\x7f\u0080", "\xff\xc0bad", "\U0001f600", "/" + strings.Repeat("long ", 300)}
 
 // arbitrary sets each field of a value, so that a field that is new is part of the test.

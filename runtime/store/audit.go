@@ -211,8 +211,9 @@ func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []audit.
 // in the events' order.
 func postgresInsert(d *postgres.Database) func(ctx context.Context, db *sql.DB,
 	rows []audit.Encoded) error {
-	const insert = insertInto + `SELECT ` + rowColumns + ` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[],
-			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+	const insert = insertInto + `SELECT ` + rowColumns + `
+		FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+			$7::text[], $8::text[], $9::text[])
 			WITH ORDINALITY AS r (` + rowColumns + `, place) ORDER BY place`
 	var times postgres.Array // one call at a time has them
 	var texts [columns]postgres.Array
