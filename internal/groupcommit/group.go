@@ -5,14 +5,15 @@ package groupcommit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 )
 
 // Group collects what is to be written while a write is under way, and writes that in one go after
-// it, in the order in which it came. It has no goroutine of its own: one of those that wait writes
-// for all of them.
+// it, in the order in which it came. It has a goroutine while there is something to write.
 type Group[T any] struct {
 	write func(ctx context.Context, batch []T) error
 	most  int
@@ -20,6 +21,10 @@ type Group[T any] struct {
 
 	mu    sync.Mutex
 	queue []*waiting[T]
+	leads bool // there is the goroutine
+
+	batch  []*waiting[T] // for the holder of the turn
+	values []T
 }
 
 type waiting[T any] struct {
@@ -38,15 +43,17 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 func (e Errors) Unwrap() []error { return e }
 
 // New makes a group of a function that writes at most so many at once. It is never called twice at
-// the same time. Its error is that of all of them, or [Errors], as it is and not wrapped, one of
-// each. Its context ends at the last deadline of those whose values are written, if all have one,
-// and with none of them otherwise.
+// the same time, keeps no batch, and may change it. Its error is that of all of them, or [Errors],
+// as it is and not wrapped, one of each. If it panics, that is the error. Its context ends at the
+// last deadline of those whose values are written, if all have one, and with none of them
+// otherwise.
 func New[T any](most int, write func(ctx context.Context, batch []T) error) *Group[T] {
 	return &Group[T]{write: write, most: most, turn: make(chan struct{}, 1)}
 }
 
 // Do writes a value, together with those of others, and returns the write's error. When ctx ends
-// first it returns ctx's, and the value may be written nonetheless.
+// first it returns ctx's, and the value may be written nonetheless. It only waits: the write has
+// another goroutine.
 func (g *Group[T]) Do(ctx context.Context, value T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -54,19 +61,19 @@ func (g *Group[T]) Do(ctx context.Context, value T) error {
 	w := &waiting[T]{ctx, value, make(chan error, 1)}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
+	if !g.leads {
+		g.leads = true
+		go g.lead()
+	}
 	g.mu.Unlock()
-	for {
-		select {
-		case err := <-w.done:
-			return err
-		case g.turn <- struct{}{}:
-			g.lead()
-		case <-ctx.Done():
-			g.mu.Lock()
-			g.queue = slices.DeleteFunc(g.queue, func(other *waiting[T]) bool { return other == w })
-			g.mu.Unlock()
-			return ctx.Err()
-		}
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.queue = slices.DeleteFunc(g.queue, func(other *waiting[T]) bool { return other == w })
+		return ctx.Err()
 	}
 }
 
@@ -85,46 +92,74 @@ func (g *Group[T]) Alone(ctx context.Context, do func() error) error {
 	}
 }
 
-// lead writes those who wait by now, and notifies them before it ends its turn.
+// lead writes until nobody waits.
 func (g *Group[T]) lead() {
+	left := true
+	defer func() {
+		if left { // the write has ended its goroutine
+			go g.lead()
+		}
+	}()
+	for g.more() {
+		runtime.Gosched() // to those who are about to wait
+		g.next()
+	}
+	left = false
+}
+
+// more reports whether somebody waits. If nobody does, the next one starts a goroutine.
+func (g *Group[T]) more() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leads = len(g.queue) > 0
+	return g.leads
+}
+
+// next writes those who wait by now, and notifies them before it ends its turn.
+func (g *Group[T]) next() {
+	g.turn <- struct{}{}
 	defer func() { <-g.turn }()
-	batch := g.take()
-	if len(batch) == 0 {
+	g.take()
+	if len(g.batch) == 0 {
 		return
 	}
-	values := make([]T, len(batch))
-	for i, w := range batch {
-		values[i] = w.value
+	for _, w := range g.batch {
+		g.values = append(g.values, w.value)
 	}
-	ctx, cancel := together(batch)
+	ctx, cancel := together(g.batch)
 	defer cancel()
 	err := errUnfinished
 	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the write panicked: %v", p)
+		}
 		each, apart := err.(Errors)
-		for i, w := range batch {
-			if apart && len(each) == len(batch) {
+		for i, w := range g.batch {
+			if apart && len(each) == len(g.batch) {
 				w.done <- each[i]
 			} else {
 				w.done <- err
 			}
 		}
+		clear(g.batch)
+		clear(g.values)
+		g.batch, g.values = g.batch[:0], g.values[:0]
 	}()
-	err = g.write(ctx, values)
+	err = g.write(ctx, g.values)
 }
 
-// errUnfinished is for the others of a batch whose write panicked.
+// errUnfinished is for a batch whose write ended its goroutine.
 var errUnfinished = errors.New("the write that this was a part of did not come back")
 
-// take removes the first of the queue. A caller that has left gets an error, not the result of a
-// write.
-func (g *Group[T]) take() []*waiting[T] {
+// take moves the first of the queue to the batch. A caller that has left gets an error, not the
+// result of a write.
+func (g *Group[T]) take() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.queue = slices.DeleteFunc(g.queue, func(w *waiting[T]) bool { return w.ctx.Err() != nil })
 	n := min(len(g.queue), g.most)
-	batch := slices.Clone(g.queue[:n])
+	g.batch = append(g.batch, g.queue[:n]...)
 	g.queue = slices.Delete(g.queue, 0, n)
-	return batch
 }
 
 // together is the context of a batch: no caller's end is the others' as well.

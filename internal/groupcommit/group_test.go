@@ -3,6 +3,7 @@ package groupcommit_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -155,42 +156,33 @@ func TestWriteEndsAtTheLastDeadlineAndWithNoCaller(t *testing.T) {
 	})
 }
 
-func TestWriteThatPanicsGivesTheTurnUpAndNotifiesTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		writes, open := 0, make(chan struct{})
-		g := groupcommit.New(2, func(context.Context, []int) error {
-			if writes++; writes == 2 {
-				panic("a bug")
-			}
-			<-open
-			return nil
-		})
-		ended := make(chan string, 4)
-		for range 4 { // the second and the third are of one batch
-			go func() {
-				defer func() {
-					if recover() != nil {
-						ended <- "panicked"
-					}
-				}()
-				if err := g.Do(t.Context(), 0); err != nil {
-					ended <- "failed"
-				} else {
-					ended <- "written"
+func TestWriteThatPanicsOrEndsItsGoroutineIsAnErrorOfItsBatchAlone(t *testing.T) {
+	for _, end := range []func(){func() { panic("a bug") }, runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			writes, open := 0, make(chan struct{})
+			g := groupcommit.New(2, func(context.Context, []int) error {
+				if writes++; writes == 2 {
+					end()
 				}
-			}()
-			synctest.Wait()
-		}
-		close(open)
-		how := map[string]int{}
-		for range 4 {
-			how[<-ended]++
-		}
-		// The leader need not be of the batch: where it is the last one, nobody is left for it.
-		if how["written"]+how["failed"]+how["panicked"] != 4 || how["panicked"] != 1 || how["failed"] == 0 {
-			t.Errorf("%v", how)
-		}
-	})
+				<-open
+				return nil
+			})
+			errs := make([]error, 4)
+			var all sync.WaitGroup
+			for i := range errs { // the second and the third are of one batch
+				all.Go(func() { errs[i] = g.Do(t.Context(), i) })
+				synctest.Wait()
+			}
+			close(open)
+			all.Wait()
+			if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] != nil {
+				t.Errorf("%v", errs)
+			}
+			if err := g.Do(t.Context(), 4); err != nil || writes != 4 {
+				t.Errorf("%v after %d writes", err, writes)
+			}
+		})
+	}
 }
 
 func TestErrorsOfAWriteAreEachOfItsValue(t *testing.T) {

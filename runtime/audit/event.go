@@ -345,6 +345,15 @@ func InOrder(ctx context.Context, sink Sink, events []Event) error {
 	return nil
 }
 
+// WaitingSink is a Sink whose Record does no more than wait for another goroutine: it returns when
+// ctx ends, and does not panic. A server calls it on the goroutine of the request. Calls of all
+// other sinks have goroutines of their own.
+type WaitingSink interface {
+	Sink
+	// OnlyWaits does nothing.
+	OnlyWaits()
+}
+
 // ReadySink is a Sink that reports whether it can record. While it cannot, the server is not ready.
 type ReadySink interface {
 	Sink

@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +37,8 @@ const (
 	mostTogether = 256
 	// mostBytes bounds a record, a write, and the end of a file that is read.
 	mostBytes = 4 << 20
+	// keptBuffer is the size up to which a buffer is used again.
+	keptBuffer = 1 << 20
 )
 
 // Rotating opens a file that takes each event as one line of JSON, and that is set aside when it is
@@ -102,6 +103,7 @@ type RotatingFile struct {
 	failed  bool        // the last write, or the last check
 	changed error       // another program changed the file, which takes no more
 	last    []byte      // the last line
+	buffer  []byte      // of the last write, for the next one
 	torn    string
 	ended   bool
 }
@@ -110,7 +112,10 @@ var errEnded = errors.New("audit: the file is closed")
 
 // Record writes one event; see [Rotating].
 func (r *RotatingFile) Record(ctx context.Context, e Event) error {
-	line, err := lineOf(e)
+	line, err := e.Encode(0)
+	if err == nil {
+		err = fits(line)
+	}
 	if err != nil {
 		return err
 	}
@@ -120,14 +125,29 @@ func (r *RotatingFile) Record(ctx context.Context, e Event) error {
 	return nil
 }
 
+// OnlyWaits implements [WaitingSink].
+func (*RotatingFile) OnlyWaits() {}
+
 // RecordBatch writes events in their order with one sync; see [BatchSink].
 func (r *RotatingFile) RecordBatch(ctx context.Context, events []Event) error {
-	lines := make([][]byte, len(events))
-	for i, e := range events {
+	all := make([]Encoded, len(events))
+	for i := range events {
 		var err error
-		if lines[i], err = lineOf(e); err != nil {
+		if all[i].Text, err = events[i].Encode(0); err != nil {
 			return err
 		}
+	}
+	return r.RecordEncoded(ctx, all)
+}
+
+// RecordEncoded implements [EncodedSink], as RecordBatch.
+func (r *RotatingFile) RecordEncoded(ctx context.Context, events []Encoded) error {
+	lines := make([][]byte, len(events))
+	for i, e := range events {
+		if err := fits(e.Text); err != nil {
+			return err
+		}
+		lines[i] = e.Text
 	}
 	if err := r.together.Alone(ctx, func() error { return r.write(lines) }); err != nil {
 		return fmt.Errorf("audit: write the events: %w", err)
@@ -135,15 +155,11 @@ func (r *RotatingFile) RecordBatch(ctx context.Context, events []Event) error {
 	return nil
 }
 
-func lineOf(e Event) ([]byte, error) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("audit: encode the event: %w", err)
-	}
+func fits(line []byte) error {
 	if len(line) >= mostBytes {
-		return nil, fmt.Errorf("audit: the event has %d bytes, more than %d", len(line), mostBytes)
+		return fmt.Errorf("audit: the event has %d bytes, more than %d", len(line), mostBytes)
 	}
-	return append(line, '\n'), nil
+	return nil
 }
 
 // Ready implements [ReadySink]. After a failed write it writes 64 KiB, syncs and removes them.
@@ -204,12 +220,15 @@ func (r *RotatingFile) write(lines [][]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(lines) > 0 {
-		n, bytes := 1, len(lines[0])
-		for n < len(lines) && bytes+len(lines[n]) <= mostBytes {
-			bytes += len(lines[n])
+		n, text := 0, r.buffer[:0]
+		for n < len(lines) && (n == 0 || len(text)+len(lines[n]) < mostBytes) {
+			text = append(append(text, lines[n]...), '\n')
 			n++
 		}
-		err := r.append(slices.Concat(lines[:n]...), lines[n-1])
+		if r.buffer = text; cap(text) > keptBuffer {
+			r.buffer = nil
+		}
+		err := r.append(text, lines[n-1])
 		if r.failed = err != nil; r.failed {
 			return err
 		}
@@ -231,7 +250,7 @@ func (r *RotatingFile) append(text, last []byte) error {
 		r.begun = r.now()
 	}
 	r.size += int64(len(text))
-	r.last = slices.Clone(bytes.TrimSuffix(last, []byte("\n")))
+	r.last = append(r.last[:0], last...)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,9 +83,9 @@ type jsonLines struct {
 }
 
 func (s *jsonLines) Record(ctx context.Context, e Event) error {
-	line, err := json.Marshal(e)
+	line, err := e.Encode(1)
 	if err != nil {
-		return fmt.Errorf("audit: encode the event: %w", err)
+		return err
 	}
 	select {
 	case s.turn <- struct{}{}:

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
+	"math/bits"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
+	"github.com/mcpgen/mcpgen/runtime/store/internal/postgres"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/sqlite"
 )
 
@@ -29,9 +29,9 @@ func (s *Store) SealBy(sealer audit.Sealer) { s.sealer = sealer }
 type sink struct{ *Store }
 
 func (s sink) Record(ctx context.Context, e audit.Event) error {
-	row, err := rowOf(e)
+	text, err := e.Encode(0)
 	if err == nil {
-		err = s.together.Do(ctx, row)
+		err = s.together.Do(ctx, audit.Encoded{Event: &e, Text: text})
 	}
 	if err != nil {
 		return s.engine.explain(ctx, "record an audit event", err)
@@ -39,48 +39,62 @@ func (s sink) Record(ctx context.Context, e audit.Event) error {
 	return nil
 }
 
+// OnlyWaits implements [audit.WaitingSink].
+func (sink) OnlyWaits() {}
+
 // Ready implements [audit.ReadySink].
 func (s sink) Ready(ctx context.Context) error { return s.Ping(ctx) }
 
 func (s sink) RecordBatch(ctx context.Context, events []audit.Event) error {
-	rows := make([]row, len(events))
-	for i, e := range events {
-		var err error
-		if rows[i], err = rowOf(e); err != nil {
-			return s.engine.explain(ctx, "record audit events", err)
-		}
+	rows, err := encoded(events)
+	if err != nil {
+		return s.engine.explain(ctx, "record audit events", err)
 	}
+	return s.RecordEncoded(ctx, rows)
+}
+
+// RecordEncoded implements [audit.EncodedSink].
+func (s sink) RecordEncoded(ctx context.Context, rows []audit.Encoded) error {
 	if err := s.together.Alone(ctx, func() error { return s.keep(ctx, rows) }); err != nil {
 		return s.engine.explain(ctx, "record audit events", err)
 	}
 	return nil
 }
 
+func encoded(events []audit.Event) ([]audit.Encoded, error) {
+	rows := make([]audit.Encoded, len(events))
+	for i := range events {
+		text, err := events[i].Encode(0)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = audit.Encoded{Event: &events[i], Text: text}
+	}
+	return rows, nil
+}
+
 // batch is the maximum number of events in one transaction.
 const batch = 256
 
-func newTogether(s *Store) *groupcommit.Group[row] {
+// keptBuffer is the size up to which a buffer is used again.
+const keptBuffer = 1 << 20
+
+func newTogether(s *Store) *groupcommit.Group[audit.Encoded] {
 	return groupcommit.New(batch, s.keepEach)
 }
 
-// row is an event in the database: the record's text and its search keys. status is the event's
-// Failure, or its Status without one: see [audit.OutcomeWords].
-type row struct {
-	at                                                          time.Time
-	typ, status, request, issuer, principal, client, tool, text string
-}
+// columns are the search keys of an event and its text, in the order of rowColumns after the time.
+const columns = 8
 
-func rowOf(e audit.Event) (row, error) {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return row{}, fmt.Errorf("encode the event: %w", err)
+// keysOf returns the search keys of an event. The status is the event's Failure, or its Status
+// without one: see [audit.OutcomeWords].
+func keysOf(e *audit.Event) [columns - 1]string {
+	keys := [...]string{string(e.Type), cmp.Or(string(e.Failure), string(e.Status)), e.RequestID,
+		e.Issuer, e.Principal, e.Client, e.Tool}
+	for i, key := range keys {
+		keys[i] = findable(key)
 	}
-	return row{
-		e.Time.UTC(), findable(string(e.Type)),
-		findable(cmp.Or(string(e.Failure), string(e.Status))), findable(e.RequestID),
-		findable(e.Issuer), findable(e.Principal),
-		findable(e.Client), findable(e.Tool), string(text),
-	}, nil
+	return keys
 }
 
 // searched is the maximum number of characters of a search key: an index of PostgreSQL holds about
@@ -102,24 +116,28 @@ func findable(text string) string {
 
 const (
 	rowColumns = `at, type, status, request_id, issuer, principal, client, tool, event`
-	insertRow  = `INSERT INTO audit_events (` + rowColumns +
-		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertInto = `INSERT INTO audit_events (` + rowColumns + `) `
+	insertRow  = insertInto + `VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )
 
-func (r row) values(e *engine) []any {
-	return []any{e.moment(r.at), r.typ, r.status, r.request, r.issuer, r.principal, r.client,
-		r.tool, r.text}
+// appendRow appends the parameters of insertRow.
+func appendRow(args []any, e *engine, r audit.Encoded) []any {
+	args = append(args, e.moment(r.Event.Time.UTC()))
+	for _, key := range keysOf(r.Event) {
+		args = append(args, key)
+	}
+	return append(args, string(r.Text))
 }
 
 // keepEach writes events, together if the database accepts them all. An event that it refuses is no
 // error of the others.
-func (s *Store) keepEach(ctx context.Context, rows []row) error {
+func (s *Store) keepEach(ctx context.Context, rows []audit.Encoded) error {
 	err := s.keep(ctx, rows)
 	if len(rows) == 1 || s.engine.fault(err) != fault.Unfit {
 		return err
 	}
 	var errs groupcommit.Errors
-	for _, half := range [][]row{rows[:len(rows)/2], rows[len(rows)/2:]} {
+	for _, half := range [][]audit.Encoded{rows[:len(rows)/2], rows[len(rows)/2:]} {
 		err := s.keepEach(ctx, half)
 		if each, ok := err.(groupcommit.Errors); ok {
 			errs = append(errs, each...)
@@ -131,7 +149,7 @@ func (s *Store) keepEach(ctx context.Context, rows []row) error {
 }
 
 // keep writes events in one transaction, all or none, because each commit costs a disk write.
-func (s *Store) keep(ctx context.Context, rows []row) error {
+func (s *Store) keep(ctx context.Context, rows []audit.Encoded) error {
 	select {
 	case <-s.closing.Done():
 		return ErrClosed
@@ -150,46 +168,74 @@ func (s *Store) keep(ctx context.Context, rows []row) error {
 	return err
 }
 
-// sqliteInsert writes events with one prepared statement.
-func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) error {
-	return func(ctx context.Context, db *sql.DB, rows []row) error {
+// sqliteInsert returns a function that writes events with statements for several events each. They
+// stay prepared. Their number of events is a power of two, so that there are few of them.
+func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
+	kept := map[int]*sql.Stmt{}
+	size := func(rows int) int { return 1 << (bits.Len(uint(min(rows, batch))) - 1) }
+	return func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
+		// A transaction has the only connection, so it prepares nothing.
+		for left := len(rows); left > 0; left -= size(left) {
+			if n := size(left); kept[n] == nil {
+				insert, err := db.PrepareContext(ctx, insertInto+`VALUES (`+
+					strings.Repeat(`?, ?, ?, ?, ?, ?, ?, ?, ?), (`, n-1)+
+					`?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+				if err != nil {
+					return err
+				}
+				kept[n] = insert
+			}
+		}
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() // nothing once it is committed
-		insert, err := tx.PrepareContext(ctx, insertRow)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
-		for _, r := range rows {
-			if _, err := insert.ExecContext(ctx, r.values(e)...); err != nil {
+		var args []any
+		for len(rows) > 0 {
+			n := size(len(rows))
+			args = args[:0]
+			for _, r := range rows[:n] {
+				args = appendRow(args, e, r)
+			}
+			if _, err := tx.StmtContext(ctx, kept[n]).ExecContext(ctx, args...); err != nil {
 				return err
 			}
+			rows = rows[n:]
 		}
 		return e.commit(tx)
 	}
 }
 
-// postgresInsert writes events with one statement of constant text. Ids are in the events' order.
-func postgresInsert(ctx context.Context, db *sql.DB, rows []row) error {
-	columns := make([][]string, 8)
-	times := make([]time.Time, len(rows))
-	for i, r := range rows {
-		times[i] = r.at
-		for k, text := range []string{r.typ, r.status, r.request, r.issuer, r.principal, r.client,
-			r.tool, r.text} {
-			columns[k] = append(columns[k], text)
+// postgresInsert returns a function that writes events with one statement of constant text. Ids are
+// in the events' order.
+func postgresInsert(d *postgres.Database) func(ctx context.Context, db *sql.DB,
+	rows []audit.Encoded) error {
+	const insert = insertInto + `SELECT ` + rowColumns + `
+		FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+			$7::text[], $8::text[], $9::text[])
+			WITH ORDINALITY AS r (` + rowColumns + `, place) ORDER BY place`
+	var times postgres.Array // one call at a time has them
+	var texts [columns]postgres.Array
+	return func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
+		times = postgres.Times(times, len(rows))
+		for i, old := range texts {
+			texts[i] = postgres.Texts(old, len(rows))
 		}
+		for _, r := range rows {
+			times = times.AppendTime(r.Event.Time)
+			for i, key := range keysOf(r.Event) {
+				texts[i] = postgres.AppendText(texts[i], key)
+			}
+			texts[columns-1] = postgres.AppendText(texts[columns-1], r.Text)
+		}
+		arrays := [][]byte{times}
+		for i, column := range texts {
+			arrays = append(arrays, column)
+			if cap(column) > keptBuffer {
+				texts[i] = nil
+			}
+		}
+		return d.Execute(ctx, db, insert, arrays)
 	}
-	args := []any{times}
-	for _, c := range columns {
-		args = append(args, c)
-	}
-	_, err := db.ExecContext(ctx, `INSERT INTO audit_events (`+rowColumns+`)
-		SELECT `+rowColumns+` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[],
-			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
-			WITH ORDINALITY AS r (`+rowColumns+`, place) ORDER BY place`, args...)
-	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/migrate"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/postgres"
@@ -29,7 +30,7 @@ type engine struct {
 	// open opens the pools of a database that has been migrated.
 	open func(ctx context.Context) (writes, reads *sql.DB, err error)
 	// insert inserts audit events in their order, all or none.
-	insert func(ctx context.Context, db *sql.DB, rows []row) error
+	insert func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error
 	// moment converts a time to the engine's format.
 	moment func(time.Time) any
 	fault  func(error) fault.Kind
@@ -106,7 +107,7 @@ func postgresEngine(url string) (*engine, error) {
 			"percent-encoded")
 	}
 	return &engine{changes: postgres.Changing, forUpdate: "FOR UPDATE", migration: db.Migration(),
-		open: db.Open, insert: postgresInsert, moment: func(t time.Time) any { return t },
+		open: db.Open, insert: postgresInsert(db), moment: func(t time.Time) any { return t },
 		fault: postgres.Fault, cured: db.Cured, present: func() error { return nil },
 		space: func() error { return nil }, writable: postgres.Writable, serves: postgres.Serves,
 		hurry: postgres.Hurry, announce: postgres.Announce, listen: db.Listen}, nil

@@ -17,12 +17,9 @@ func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, 
 
 // KeepEach keeps events as those who record them at once have them kept.
 func (s *Store) KeepEach(ctx context.Context, events ...audit.Event) error {
-	rows := make([]row, len(events))
-	for i, e := range events {
-		var err error
-		if rows[i], err = rowOf(e); err != nil {
-			return err
-		}
+	rows, err := encoded(events)
+	if err != nil {
+		return err
 	}
 	return s.keepEach(ctx, rows)
 }

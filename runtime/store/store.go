@@ -38,7 +38,7 @@ type Store struct {
 	// updates are woken when this process publishes an update of a resource.
 	updates followers[chan struct{}]
 	// together writes concurrent events in one transaction.
-	together *groupcommit.Group[row]
+	together *groupcommit.Group[audit.Encoded]
 	sealer   audit.Sealer // nil without a chain of events
 	unsure   atomic.Bool  // the last change or event failed, and none was made since
 	// quiet and pause are the constants of these names. Tests change them.

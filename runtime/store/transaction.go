@@ -170,11 +170,12 @@ func (w written) seal(ctx context.Context, seal func(audit.Event) (audit.Event, 
 
 // commit inserts the event and commits it with the change.
 func (w written) commit(ctx context.Context, event audit.Event) error {
-	row, err := rowOf(event)
+	text, err := event.Encode(0)
 	if err != nil {
 		return err
 	}
-	if _, err := w.ExecContext(ctx, insertRow, row.values(w.engine)...); err != nil {
+	row := appendRow(nil, w.engine, audit.Encoded{Event: &event, Text: text})
+	if _, err := w.ExecContext(ctx, insertRow, row...); err != nil {
 		return err
 	}
 	return w.engine.commit(w.Tx)

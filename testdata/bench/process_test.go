@@ -33,7 +33,9 @@ var profiles = flag.String("profile", "",
 func TestMain(m *testing.M) {
 	if dir, server := os.LookupEnv(serverEnv); server {
 		if dir != "" {
-			runtime.MemProfileRate = 4 << 10
+			if os.Getenv("NOMEM") == "" {
+				runtime.MemProfileRate = 4 << 10
+			}
 		}
 		control := rpc.NewServer()
 		if err := control.RegisterName("Control", &Control{dir: dir}); err != nil {
@@ -58,6 +60,7 @@ type Job struct {
 	Through string // http or stdio
 	Version string // of the protocol
 	Answer  []byte // of the peer bare
+	Place   string // of a trail
 }
 
 // Usage has what a process has used until now.
@@ -78,6 +81,7 @@ type Control struct {
 // Serve starts the server. Over HTTP the reply is its host and port.
 func (c *Control) Serve(job Job, host *string) error {
 	peers := append(peersOf(job.Tools), barePeer(job.Answer))
+	peers = append(peers, trailPeers(job.Place)...)
 	i := slices.IndexFunc(peers, func(p peer) bool { return p.name == job.Peer })
 	if i < 0 {
 		return fmt.Errorf("there is no peer %s", job.Peer)

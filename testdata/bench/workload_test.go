@@ -177,6 +177,7 @@ func barePeer(answer []byte) peer {
 func BenchmarkProcess(b *testing.B) {
 	b.Run("of=call", calls().benchmark)
 	b.Run("of=list", lists().benchmark)
+	b.Run("of=record", benchmarkRecord)
 	b.Run("of=handshake", benchmarkHandshake)
 	b.Run("of=idle", benchmarkIdle)
 	b.Run("of=start", benchmarkStart)

@@ -17,7 +17,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -73,9 +72,11 @@ const sending = 30 * time.Second
 type Chain struct {
 	sink    audit.Sink
 	options Options
-	group   *groupcommit.Group[entry]
+	group   *groupcommit.Group[audit.Encoded]
 
-	at     place // of the last record that is durable; for the holder of the group's turn
+	// for the holder of the group's turn
+	macs   *macs
+	at     place // of the last record that is durable
 	marked int64 // the last checkpoint's seq
 	ended  bool
 
@@ -84,12 +85,6 @@ type Chain struct {
 	closing context.Context
 	close   context.CancelFunc
 	working sync.WaitGroup
-}
-
-// entry is an event with its text, but for its place.
-type entry struct {
-	event audit.Event
-	text  []byte
 }
 
 var replicaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -122,7 +117,8 @@ func New(sink audit.Sink, options Options) (*Chain, error) {
 	options.Every = cmp.Or(options.Every, 1000)
 	options.Interval = cmp.Or(options.Interval, time.Minute)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
-	c := &Chain{sink: sink, options: options, newest: make(chan Checkpoint, 1)}
+	c := &Chain{sink: sink, options: options, macs: newMACs(options.Key),
+		newest: make(chan Checkpoint, 1)}
 	if len(options.Last) > 0 {
 		r, err := read(options.Last)
 		if err != nil {
@@ -155,44 +151,48 @@ func (c *Chain) begin() {
 
 // Record links an event and passes it on. It returns once the sink has the record.
 func (c *Chain) Record(ctx context.Context, event audit.Event) error {
-	e, err := entryOf(event)
+	e, err := encoded(event)
 	if err != nil {
 		return err
 	}
 	return c.group.Do(ctx, e)
 }
 
-func entryOf(event audit.Event) (entry, error) {
+// OnlyWaits implements [audit.WaitingSink].
+func (*Chain) OnlyWaits() {}
+
+// encoded returns an event without a place, and its text with room for one.
+func encoded(event audit.Event) (audit.Encoded, error) {
 	event.Chain = nil
-	text, err := json.Marshal(event)
+	text, err := event.Encode(room)
 	if err != nil {
-		return entry{}, fmt.Errorf("chain: encode the event: %w", err)
+		return audit.Encoded{}, fmt.Errorf("chain: %w", err)
 	}
-	return entry{event, text}, nil
+	return audit.Encoded{Event: &event, Text: text}, nil
 }
 
 // write seals events and passes them on, with a checkpoint when it is time.
-func (c *Chain) write(ctx context.Context, batch []entry) error {
+func (c *Chain) write(ctx context.Context, batch []audit.Encoded) error {
 	at := c.at
-	var events []audit.Event
-	for _, e := range batch {
-		events = append(events, at.seal(c.options.Key, e))
+	for i := range batch {
+		at.seal(c.macs, &batch[i])
 	}
-	return c.hand(ctx, events, at, at.seq-c.marked >= int64(c.options.Every))
+	return c.hand(ctx, batch, at, at.seq-c.marked >= int64(c.options.Every))
 }
 
 // hand passes sealed events on, after which the chain is at another place.
-func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark bool) error {
+func (c *Chain) hand(ctx context.Context, events []audit.Encoded, at place, mark bool) error {
 	if c.ended {
 		return errClosed
 	}
 	if mark {
-		e, err := entryOf(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint,
+		e, err := encoded(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint,
 			Status: audit.Success, Total: int(at.seq + 1)})
 		if err != nil {
 			return err
 		}
-		events = append(events, at.seal(c.options.Key, e))
+		at.seal(c.macs, &e)
+		events = append(events, e)
 	}
 	if err := c.deliver(ctx, events); err != nil {
 		return err
@@ -201,20 +201,27 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 	if mark {
 		c.marked = at.seq
 		c.announce(sealCheckpoint(c.options.Key, Checkpoint{Chain: at.id, Seq: at.seq, MAC: at.mac,
-			Time: events[len(events)-1].Time}))
+			Time: events[len(events)-1].Event.Time}))
 	}
 	return nil
 }
 
 // deliver passes events to the sink. After an error or a panic, it is unknown which are stored.
-func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
+func (c *Chain) deliver(ctx context.Context, events []audit.Encoded) (err error) {
 	err = errPanicked
 	defer func() {
 		if err != nil {
 			c.broken(err)
 		}
 	}()
-	return audit.InOrder(ctx, c.sink, events)
+	if sink, ok := c.sink.(audit.EncodedSink); ok {
+		return sink.RecordEncoded(ctx, events)
+	}
+	plain := make([]audit.Event, len(events))
+	for i, e := range events {
+		plain[i] = *e.Event
+	}
+	return audit.InOrder(ctx, c.sink, plain)
 }
 
 func (c *Chain) broken(err error) {
@@ -255,12 +262,13 @@ func (c *Chain) Seal(ctx context.Context,
 			if sealed {
 				return audit.Event{}, errors.New("chain: events are sealed one at a time")
 			}
-			e, err := entryOf(event)
+			e, err := encoded(event)
 			if err != nil {
 				return audit.Event{}, err
 			}
 			sealed = true
-			return at.seal(c.options.Key, e), nil
+			at.seal(c.macs, &e)
+			return *e.Event, nil
 		})
 		return err
 	})
@@ -276,7 +284,7 @@ func (c *Chain) Vouches(after audit.MAC, text []byte) bool {
 	if err != nil || link == nil || (link.Seq == 1) != (after == audit.MAC{}) {
 		return false
 	}
-	want := macOf(c.options.Key, after, digestOf(text))
+	want := newMACs(c.options.Key).of(after, digestOf(text))
 	return hmac.Equal(want[:], link.MAC[:])
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
@@ -20,30 +21,41 @@ type place struct {
 	previous *audit.Link // for the first record
 }
 
+// room is enough for the text of most places.
+const room = 256
+
 // seal gives an event the next place.
-func (p *place) seal(key []byte, e entry) audit.Event {
+func (p *place) seal(m *macs, e *audit.Encoded) {
 	p.seq++
 	link := &audit.Link{ID: p.id, Seq: p.seq}
 	if p.seq == 1 {
 		link.Previous = p.previous
 	}
-	place, _ := json.Marshal(link) // never fails
-	text := append(e.text[:len(e.text)-1:len(e.text)-1], `,"chain":`...)
-	text = append(text, place[:len(place)-len(`"}`)-hex.EncodedLen(sha256.Size)]...)
-	link.MAC = macOf(key, p.mac, sha256.Sum256(text))
+	text := append(e.Text[:len(e.Text)-1], `,"chain":`...)
+	text = append(link.Append(text), '}')
+	at := len(text) - len(ending) - hex.EncodedLen(sha256.Size)
+	link.MAC = m.of(p.mac, sha256.Sum256(text[:at]))
+	hex.Encode(text[at:], link.MAC[:])
 	p.mac = link.MAC
-	e.event.Chain = link
-	return e.event
+	e.Event.Chain, e.Text = link, text
 }
 
-// macOf is the MAC of a record after another one. The digest is of the record's text before the
-// MAC, the record's place included.
-func macOf(key []byte, previous audit.MAC, digest [sha256.Size]byte) (mac audit.MAC) {
-	h := hmac.New(sha256.New, key)
-	h.Write(previous[:])
-	h.Write(digest[:])
-	h.Sum(mac[:0])
-	return mac
+// macs makes the MACs of one key. It is not safe for concurrent use.
+type macs struct {
+	hash hash.Hash
+	text []byte
+}
+
+func newMACs(key []byte) *macs { return &macs{hash: hmac.New(sha256.New, key)} }
+
+// of is the MAC of a record after another one. The digest is of the record's text before the MAC,
+// the record's place included.
+func (m *macs) of(previous audit.MAC, digest [sha256.Size]byte) audit.MAC {
+	m.hash.Reset()
+	m.text = append(append(m.text[:0], previous[:]...), digest[:]...)
+	m.hash.Write(m.text)
+	m.text = m.hash.Sum(m.text[:0])
+	return audit.MAC(m.text)
 }
 
 // ending is the text of a record after its MAC.

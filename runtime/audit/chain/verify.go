@@ -67,8 +67,9 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 			len(options.Key), MinKey)
 	}
 	v := &verifier{
-		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
-		open: map[string]*open{}, vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{},
+		key: options.Key, macs: newMACs(options.Key), unchained: options.Unchained,
+		chains: map[string]*history{},
+		open:   map[string]*open{}, vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{},
 		since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
 	}
 	for _, p := range options.Since {
@@ -106,6 +107,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 type verifier struct {
 	Report
 	key       []byte
+	macs      *macs
 	unchained bool
 	chains    map[string]*history
 	runs      int              // most of a chain
@@ -362,7 +364,7 @@ func (h *history) follow(r *run, source string) {
 // proven.
 func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte, mac audit.MAC,
 	otherwise Finding, cut []audit.Link, previous *audit.Link) bool {
-	want := macOf(v.key, before, digest)
+	want := v.macs.of(before, digest)
 	if !hmac.Equal(want[:], mac[:]) {
 		h.altered++
 		switch {
@@ -463,7 +465,7 @@ func (v *verifier) begins(h *history, r *run) bool {
 		if i < 0 {
 			return false
 		}
-		if want := macOf(v.key, r.cut[i].MAC, r.digest); !hmac.Equal(want[:], r.firstMAC[:]) {
+		if want := v.macs.of(r.cut[i].MAC, r.digest); !hmac.Equal(want[:], r.firstMAC[:]) {
 			return false
 		}
 		before = r.cut[i].MAC

@@ -181,6 +181,9 @@ func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 
 // write writes an event. It waits at most for Options.AuditTimeout.
 func (g *Guard) write(ctx context.Context, e audit.Event) error {
+	if _, waits := g.Audit.(audit.WaitingSink); waits && ctx.Done() == nil {
+		return g.waited(ctx, e)
+	}
 	ctx, cancel := context.WithTimeout(ctx, g.AuditTimeout)
 	defer cancel()
 	select {
@@ -188,6 +191,66 @@ func (g *Guard) write(ctx context.Context, e audit.Event) error {
 	case <-ctx.Done():
 		return errAuditBusy
 	}
+	return g.supervised(ctx, e)
+}
+
+// waited calls a sink that only waits.
+func (g *Guard) waited(ctx context.Context, e audit.Event) (err error) {
+	now := time.Now()
+	limited := &recordContext{Context: ctx, at: now.Add(g.AuditTimeout), done: make(chan struct{})}
+	g.records.Begin(&limited.limit, limited, now)
+	defer g.records.End(&limited.limit)
+	select {
+	case g.recording <- struct{}{}:
+	case <-limited.done:
+		return errAuditBusy
+	}
+	defer func() {
+		if p := recover(); p != nil { // of the error's method
+			err = fmt.Errorf("the audit sink panicked: %v", p)
+		}
+		<-g.recording
+	}()
+	switch err := g.Audit.Record(limited, e); {
+	case err == nil:
+		return nil
+	case limited.Err() != nil:
+		return errSinkSilent
+	default:
+		return errors.New(err.Error())
+	}
+}
+
+// recordContext is the context of a record: it ends at its deadline alone, by the timer that all
+// records share.
+type recordContext struct {
+	context.Context
+	at    time.Time
+	done  chan struct{}
+	limit worker.Deadline
+}
+
+// Deadline implements [context.Context].
+func (c *recordContext) Deadline() (time.Time, bool) { return c.at, true }
+
+// Done implements [context.Context].
+func (c *recordContext) Done() <-chan struct{} { return c.done }
+
+// Err implements [context.Context].
+func (c *recordContext) Err() error {
+	select {
+	case <-c.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// Reached implements [worker.Waiter].
+func (c *recordContext) Reached() { close(c.done) }
+
+// supervised calls a sink that may not return.
+func (g *Guard) supervised(ctx context.Context, e audit.Event) error {
 	o := worker.Run(g.Pool, worker.Job[error]{Context: ctx, Do: func(ctx context.Context) error {
 		defer func() { <-g.recording }()
 		if err := g.Audit.Record(ctx, e); err != nil {

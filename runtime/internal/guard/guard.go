@@ -88,6 +88,7 @@ type Running struct {
 type Guard struct {
 	Config
 	recording chan struct{} // holds one item for each record that is being written
+	records   *worker.Deadlines
 	sink      sinkState
 	server    json.RawMessage // as results of 2026-07-28 name it
 	discover  json.RawMessage // with its website and icons
@@ -101,7 +102,8 @@ func New(c Config) *Guard {
 	discover, _ := wire.ServerInfo(full) // texts alone
 	server, _ := wire.ServerInfo(
 		&mcp.Implementation{Name: full.Name, Title: full.Title, Version: full.Version})
-	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server,
+	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording),
+		records: worker.NewDeadlines(c.AuditTimeout), server: server,
 		discover: discover}
 	g.runTask = chain(g.taskSteps(), g.invokeTask)
 	return g

@@ -253,12 +253,16 @@ func TestSinksThatMisbehave(t *testing.T) {
 		},
 			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, auditTimeout},
 	} {
-		t.Run(name, func(t *testing.T) {
+		run := func(t *testing.T, waits bool) {
 			synctest.Test(t, func(t *testing.T) {
 				stuck := make(chan struct{})
-				g := newGuard(audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+				record := audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
 					return test.record(ctx, stuck)
-				}))
+				})
+				g := newGuard(record)
+				if waits {
+					g.Audit = waiting{record}
+				}
 				defer g.Pool.Close()
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the record is written although the caller has gone
@@ -278,9 +282,18 @@ func TestSinksThatMisbehave(t *testing.T) {
 					t.Error("the record's place is not released")
 				}
 			})
-		})
+		}
+		t.Run(name, func(t *testing.T) { run(t, false) })
+		if name != "blocks" && name != "ends its goroutine" { // which a waiting sink does not
+			t.Run(name+", and only waits", func(t *testing.T) { run(t, true) })
+		}
 	}
 }
+
+// waiting is a sink that is called on the goroutine of its request.
+type waiting struct{ audit.Sink }
+
+func (waiting) OnlyWaits() {}
 
 type wordless struct{}
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ func kept(these ...block) string {
 	for _, block := range these {
 		for _, t := range block.tables {
 			for _, r := range t.rows {
-				for _, peer := range append(t.columns, t.ratios...) {
+				for _, peer := range slices.Concat(t.columns, t.ratios, t.adds) {
 					fmt.Fprintf(&b, "Benchmark%s/peer=%s-2 \t 100 \t 2000 %s\n", r.key, peer.key, t.units[0])
 				}
 			}
@@ -58,6 +59,10 @@ func TestTablesHaveMediansAndRanges(t *testing.T) {
 	} {
 		text += fmt.Sprintf(call, "mcpgen", run.mcpgen) + fmt.Sprintf(call, "mcp-go", run.mcpgo)
 	}
+	const record = "BenchmarkProcess/of=record/through=http/peer=%s/clients=64-2 100 %d cpu-ns/op\n"
+	for _, run := range []struct{ none, chain int }{{70_000, 120_000}, {170_000, 200_000}} {
+		text += fmt.Sprintf(record, "none", run.none) + fmt.Sprintf(record, "chain", run.chain)
+	}
 	text += "BenchmarkProcess/of=idle/kind=listen/peer=raw-2 1 52000 RSS-B/session 4.000 goroutines/session\n" +
 		"BenchmarkProcess/of=start/tools=10000/peer=mcpgen 1 1193000000 cpu-ns/op\n" +
 		"BenchmarkDecide/of=call/by=role/peer=mcpgen-2 100 47.2 ns/op 0 B/op 0 allocs/op\n" +
@@ -72,6 +77,7 @@ func TestTablesHaveMediansAndRanges(t *testing.T) {
 		"| call, HTTP, 2025-11-25, 64 clients | 80 µs (70 µs to 10 ms) | | | | | | | |\n",
 		"| call, HTTP, 2025-11-25, 64 clients | 95 allocations (95 to 96), 3.00 KB (3.00 to 4.00) |",
 		"| start with 10,000 tools | 1.19 s |",
+		"| 120 µs (70 to 170) | 40 µs (30 to 50) | | | | |\n",
 		"| `subscriptions/listen` | | | | | | 52 KB, 4 goroutines |\n",
 		"| whether a tool may be called, by role | 47 ns, 0 allocations | 0.50 × | | | | |\n",
 		"\nMeasured on A Processor @ 2 GHz, 2 cores, linux/amd64, go1.26.8, 2026-01-02, 3 interleaved runs, load average 1.5.\n",

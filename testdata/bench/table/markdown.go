@@ -28,6 +28,8 @@ type table struct {
 	// of theirs. If inverse is set, they are compared to the first column.
 	ratios  []name
 	inverse bool
+	// adds are the peers of which the first column is subtracted, run by run.
+	adds []name
 }
 
 var requests = []name{
@@ -94,6 +96,15 @@ var blocks = []block{
 			rows:    requests[:4],
 			columns: []name{{"nonblocking", "`nonblocking`"}, mcpgen, {"shape", "in go-sdk's shape"}, adopt},
 			ratios:  []name{{"bare", "`nonblocking` of bare"}, {"mcp-go", "of mcp-go"}},
+		},
+		{
+			head: "CPU time that a record adds", units: []string{"cpu-ns/op"},
+			rows: []name{{"Process/of=record/http/clients=64",
+				"call, HTTP, 2026-07-28, 64 clients"}},
+			columns: []name{{"none", "without a record"}},
+			adds: []name{{"chain", "chain in a file"}, {"postgresql", "PostgreSQL"},
+				{"sqlite", "SQLite"}, {"postgresql-and-intent", "PostgreSQL, with intent"},
+				{"sqlite-and-intent", "SQLite, with intent"}},
 		},
 	}},
 	{"growth", []table{
@@ -200,17 +211,24 @@ func (t table) markdown(found results) string {
 			}
 			rows.WriteString(" |")
 		}
+		for _, peer := range t.adds {
+			values := differences(found.in(r.key, peer.key, t.units[0]), own)
+			if len(values) > 0 {
+				rows.WriteString(" " + spread(values, formats[t.units[0]]))
+			}
+			rows.WriteString(" |")
+		}
 		rows.WriteByte('\n')
 	}
 	if rows.Len() == 0 {
 		return ""
 	}
 	var head strings.Builder
-	for _, c := range slices.Concat(t.columns, t.ratios) {
+	for _, c := range slices.Concat(t.columns, t.ratios, t.adds) {
 		head.WriteString(" " + c.says + " |")
 	}
 	return fmt.Sprintf("| %s |%s\n|---|%s\n%s\n", t.head, &head,
-		strings.Repeat("--:|", len(t.columns)+len(t.ratios)), &rows)
+		strings.Repeat("--:|", len(t.columns)+len(t.ratios)+len(t.adds)), &rows)
 }
 
 // measured reports whether a row has a figure.
@@ -227,6 +245,14 @@ func ratios(a, b []float64, inverse bool) (all []float64) {
 	}
 	for i := range min(len(a), len(b)) {
 		all = append(all, a[i]/b[i])
+	}
+	return all
+}
+
+// differences has a difference for each run, as ratios.
+func differences(a, b []float64) (all []float64) {
+	for i := range min(len(a), len(b)) {
+		all = append(all, a[i]-b[i])
 	}
 	return all
 }

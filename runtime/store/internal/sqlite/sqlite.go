@@ -33,6 +33,9 @@ const (
 	migrating = time.Minute
 	// readers is the number of connections for reads. They share the system's cache of the file.
 	readers = 4
+	// checkpoint is the number of pages in the log after which they are copied to the file. A page
+	// that has changed several times since is copied once.
+	checkpoint = 4000
 )
 
 // Database is the file of a path.
@@ -48,7 +51,9 @@ func At(path string) *Database { return &Database{path: path} }
 func (d *Database) Open(ctx context.Context) (writes, reads *sql.DB, err error) {
 	waiting := fmt.Sprintf("busy_timeout(%d)", Busy.Milliseconds())
 	// FULL: a commit is on the disk, and survives a crash of the machine.
-	writer, err := d.connector(waiting, "foreign_keys(1)", "synchronous(FULL)")
+	// MEMORY: the journal of a statement, for its undo, is in no temporary file.
+	writer, err := d.connector(waiting, "foreign_keys(1)", "synchronous(FULL)",
+		"temp_store(MEMORY)", fmt.Sprintf("wal_autocheckpoint(%d)", checkpoint))
 	if err != nil {
 		return nil, nil, err
 	}
