@@ -230,12 +230,16 @@ func (s *Store) choose(ctx context.Context, db querier, f EventFilter, in *windo
 		}
 		return by, nil, nil // each entry is a result
 	}
+	entries := s.searching / (len(all) + 1)
+	if len(all) < 2 {
+		entries = s.searching / 4 // nearly all are results
+	}
 	if len(all) == 0 {
 		all = []field{{}}
 	}
 	chosen, end := 0, EventPlace{}
 	for i, one := range all {
-		last, short, err := one.nth(ctx, s.engine, db, *in, s.searching/(len(all)+1))
+		last, short, err := one.nth(ctx, s.engine, db, *in, entries)
 		if err != nil {
 			return by, nil, err
 		}

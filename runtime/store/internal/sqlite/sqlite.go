@@ -247,7 +247,9 @@ const between = 250 * time.Millisecond
 // index makes the indexes in a transaction each, so that other processes write between two.
 func index(ctx context.Context, c driver.Conn, version int64) error {
 	return migrate.Each(ctx, version, func(i migrate.Index) error {
-		has := fmt.Sprintf(`SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = '%s'`, i.Name)
+		named := `(SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = '%s')`
+		has := fmt.Sprintf(`SELECT 1 WHERE EXISTS `+named+` AND NOT EXISTS `+named, i.Name,
+			i.Replaces)
 		if done, err := migrate.Exists(ctx, c, has); done || err != nil {
 			return err
 		}
