@@ -37,9 +37,7 @@ func BenchmarkAuditPage(b *testing.B) {
 		for rows := 10_000; rows <= *trailRows; rows *= 10 {
 			db, url := engine(b)
 			s := hasty(b, open(b, url), url)
-			began := time.Now()
 			seed(b, db, rows, trail)
-			b.Logf("%s: %d rows in %s", name, rows, time.Since(began))
 			middle := time.Unix(int64(rows/2), 0)
 			searches := map[string]store.EventFilter{
 				"all":                 {},
