@@ -268,9 +268,11 @@ conformance: npm ## count the checks of the official conformance suite that serv
 bench: ## measure against other servers, in processes of their own, and print the tables (BENCHFLAGS)
 	cd testdata/bench && GOWORK=off $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
-benchscale: ## measure mcpgen on many packages, and what generated code costs (SCALEFLAGS)
+benchscale: ## measure mcpgen on many packages, generated code (SCALEFLAGS) and large audit trails
 	cd testdata/bench && GOWORK=off $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
 	cd testdata/bench && GOWORK=off $(GO) run ./scale $(SCALEFLAGS)
+	cd runtime/store && $(GO) test -run '^$$' -bench '^BenchmarkAuditPage$$' -benchtime 50x . \
+		-trail-rows 1000000
 
 benchreadme: ## write the results of make bench into docs/explanation/performance.md
 	cd testdata/bench && GOWORK=off $(GO) run ./table -from bench.out -page ../../docs/explanation/performance.md
