@@ -270,9 +270,10 @@ bench: ## measure against other servers, in processes of their own, and print th
 
 benchscale: ## measure growth: requests, memory, audit pages, packages, generated code (SCALEFLAGS)
 	cd testdata/bench && GOWORK=off $(GO) run ./table -bench '^BenchmarkGrowth$$' -benchtime 100x -o scale.out
-	$(GO) test -run '^$$' -bench '^BenchmarkTrail$$' -timeout 1h ./runtime/store -args -rows 1000000
 	cd testdata/bench && GOWORK=off $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
 	cd testdata/bench && GOWORK=off $(GO) run ./scale $(SCALEFLAGS)
+	cd runtime/store && $(GO) test -run '^$$' -bench '^BenchmarkAuditPage$$' -benchtime 50x . \
+		-trail-rows 1000000
 
 benchreadme: ## write the results of make bench and benchscale into docs/explanation/performance.md
 	cd testdata/bench && for from in $(wildcard testdata/bench/*.out); do \

@@ -175,6 +175,8 @@ var bounds = []struct {
 			"body of a request to the admin API", "", true},
 		{"runtime/admin/api/internal/input", "maxDepth", "depth of its JSON", "", false},
 		{"runtime/admin/front", "Patience", "time to send such a body", "", false},
+		{"runtime/store", "searching",
+			"index entries that a page of a search of the audit trail reads", "", false},
 		{"runtime/admin/front", "MaxExports", "exports of the audit trail at a time", "", false},
 	}},
 	{"Grants", []limit{

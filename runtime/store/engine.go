@@ -33,7 +33,9 @@ type engine struct {
 	insert func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error
 	// moment converts a time to the engine's format.
 	moment func(time.Time) any
-	fault  func(error) fault.Kind
+	// searching runs do with a pool or a transaction whose plans use the indexes of a search.
+	searching func(ctx context.Context, db querier, do func(querier) error) error
+	fault     func(error) fault.Kind
 	// cured adds a known cure to an error of the engine.
 	cured func(error) error
 	// present returns an error if a commit would be lost at a restart, because a file was deleted.
@@ -92,9 +94,10 @@ func sqliteEngine(path string) (*engine, error) {
 	e := &engine{oneWriter: true, changes: 1, migration: db.Migration(), open: db.Open,
 		moment: func(t time.Time) any { return t.UnixMicro() },
 		fault:  sqlite.Fault, cured: db.Cured, present: db.Present, space: db.Space,
-		writable: func(context.Context, *sql.DB) error { return nil }, // a change shows it
-		serves:   func(context.Context, *sql.DB) error { return nil }, // files have no accounts
-		hurry:    func(context.Context, *sql.Tx) error { return nil }} // its timeout bounds it
+		searching: func(_ context.Context, db querier, do func(querier) error) error { return do(db) },
+		writable:  func(context.Context, *sql.DB) error { return nil }, // a change shows it
+		serves:    func(context.Context, *sql.DB) error { return nil }, // files have no accounts
+		hurry:     func(context.Context, *sql.Tx) error { return nil }} // its timeout bounds it
 	e.insert = sqliteInsert(e)
 	return e, nil
 }
@@ -109,8 +112,28 @@ func postgresEngine(url string) (*engine, error) {
 	return &engine{changes: postgres.Changing, forUpdate: "FOR UPDATE", migration: db.Migration(),
 		open: db.Open, insert: postgresInsert(db), moment: func(t time.Time) any { return t },
 		fault: postgres.Fault, cured: db.Cured, present: func() error { return nil },
-		space: func() error { return nil }, writable: postgres.Writable, serves: postgres.Serves,
+		searching: postgresSearching,
+		space:     func() error { return nil }, writable: postgres.Writable, serves: postgres.Serves,
 		hurry: postgres.Hurry, announce: postgres.Announce, listen: db.Listen}, nil
+}
+
+// postgresSearching keeps plans from a sort of all events of a filter, which PostgreSQL prefers
+// while its statistics are older than the events.
+func postgresSearching(ctx context.Context, db querier, do func(querier) error) error {
+	tx, err := db.(*sql.DB).BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // it only reads
+	rows, err := tx.QueryContext(ctx, `SELECT set_config(name, 'off', true)
+		FROM unnest('{enable_sort,enable_seqscan,enable_bitmapscan}'::text[]) AS name`)
+	if err == nil {
+		err = errors.Join(rows.Close(), rows.Err())
+	}
+	if err != nil {
+		return err
+	}
+	return do(tx)
 }
 
 // migrate migrates to the version that choose returns for the newest one.

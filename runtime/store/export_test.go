@@ -15,6 +15,9 @@ func (s *Store) Hasten(every time.Duration) { s.quiet, s.pause = every, every }
 // Limit makes every limit of how many are kept another one, and that of global catalogs one more.
 func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most, most} }
 
+// ReadAtMost makes a page of a search read so many entries, and an export sort so many ids.
+func (s *Store) ReadAtMost(n int) { s.searching, s.sorting = n, n }
+
 // KeepEach keeps events as those who record them at once have them kept.
 func (s *Store) KeepEach(ctx context.Context, events ...audit.Event) error {
 	rows, err := encoded(events)

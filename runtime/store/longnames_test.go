@@ -43,7 +43,7 @@ func TestEventOfAnyNamesIsKeptWholeAndFound(t *testing.T) {
 			if f == (store.EventFilter{}) {
 				continue // nobody looks by issuer, and a search by status has known words
 			}
-			got := must2(s.SearchEvents(t.Context(), f, store.Page[int64]{}))
+			got := must2(s.SearchEvents(t.Context(), f, store.EventPage{}))
 			if len(got) != 1 || got[0].Client != e.Client || got[0].Principal != e.Principal ||
 				got[0].Tool != e.Tool || got[0].RequestID != e.RequestID {
 				t.Errorf("%d: %.300v", i, got)
@@ -93,7 +93,7 @@ func TestEventThatTheDatabaseDoesNotTakeIsNoErrorOfOthers(t *testing.T) {
 			}
 			var got []string
 			for _, r := range must2(s.SearchEvents(
-				t.Context(), store.EventFilter{RequestID: clients}, store.Page[int64]{})) {
+				t.Context(), store.EventFilter{RequestID: clients}, store.EventPage{})) {
 				got = append([]string{r.Client}, got...)
 			}
 			if !slices.Equal(got, want) {
@@ -107,7 +107,7 @@ func TestEventThatTheDatabaseDoesNotTakeIsNoErrorOfOthers(t *testing.T) {
 			t.Error("kept")
 		}
 		if got := must2(s.SearchEvents(t.Context(), store.EventFilter{Client: "a"},
-			store.Page[int64]{})); fmt.Sprint(len(got)) != "5" {
+			store.EventPage{})); fmt.Sprint(len(got)) != "5" {
 			t.Errorf("%d events of a", len(got))
 		}
 	})

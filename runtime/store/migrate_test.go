@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -97,7 +99,8 @@ var rowsOf = [][][2]string{
 	7: {}, // the column params becomes parameters
 	8: {{`INSERT INTO resource_updates (place, number, uri) VALUES (1, 1, 'team://people/1')`,
 		`SELECT uri FROM resource_updates`}},
-	9: {{`INSERT INTO tasks (id, issuer, subject, client, expires_at, record) VALUES ('t', '', 'bob', '', NOW, '{}')`, `SELECT subject FROM tasks`}},
+	9:  {{`INSERT INTO tasks (id, issuer, subject, client, expires_at, record) VALUES ('t', '', 'bob', '', NOW, '{}')`, `SELECT subject FROM tasks`}},
+	10: {}, // indexes
 }
 
 var newest = int64(len(rowsOf) - 1)
@@ -224,7 +227,7 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 		}
 		db := raw(t, url)
 		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(
-			got, " ") != "0 1 2 3 4 5 6 7 8 9" {
+			got, " ") != "0 1 2 3 4 5 6 7 8 9 10" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {
@@ -641,6 +644,93 @@ func TestInterruptedMigrationOfGrantsLeavesThemAsTheyWere(t *testing.T) {
 		}
 		if err := store.MigrateBy(ctx, url, older, 6); !errors.Is(err, store.ErrNewer) {
 			t.Error(err)
+		}
+	})
+}
+
+// indexesOf are the names of the valid indexes of audit_events, sorted.
+func indexesOf(t *testing.T, db *sql.DB, url string) string {
+	t.Helper()
+	query := `SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+		WHERE indrelid = 'audit_events'::regclass AND indisvalid AND NOT indisprimary ORDER BY 1`
+	if isSQLite(url) {
+		query = `SELECT name FROM sqlite_schema WHERE type = 'index'
+			AND tbl_name = 'audit_events' ORDER BY 1`
+	}
+	return strings.Join(column(t, db, query), " ")
+}
+
+// TestServersRecordEventsWhileIndexesAreMade has servers of the version before record while
+// several processes migrate.
+func TestServersRecordEventsWhileIndexesAreMade(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		must(0, store.Migrate(t.Context(), url, 9))
+		many(t, url, 20_000)
+		ended, source := make(chan struct{}), url
+		if isSQLite(url) {
+			source += "?_pragma=busy_timeout(5000)" // as the store's own connections have it
+		}
+		db := raw(t, source)
+		now := map[bool]string{true: "1", false: "now()"}[isSQLite(url)]
+		var servers, processes sync.WaitGroup
+		var recorded atomic.Int64
+		for range 2 {
+			servers.Go(func() {
+				for {
+					if _, err := db.Exec(`INSERT INTO audit_events (at, type, status, request_id,
+						issuer, principal, event) VALUES (` + now + `, 't', 'ok', 'r', '', 'bob',
+						'{}')`); err != nil {
+						t.Error(err)
+						return
+					}
+					recorded.Add(1)
+					select {
+					case <-ended:
+						return
+					default:
+					}
+				}
+			})
+		}
+		for range 3 {
+			processes.Go(func() {
+				if s, err := store.Open(t.Context(), url); err != nil {
+					t.Error(err)
+				} else if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		processes.Wait()
+		close(ended)
+		servers.Wait()
+		if got := column(t, db, `SELECT count(*) FROM audit_events`); got[0] != fmt.Sprint(
+			20_000+recorded.Load()) {
+			t.Errorf("%s events, %d recorded", got, recorded.Load())
+		}
+		if got := indexesOf(t, db, url); strings.Count(got, "audit_events_by_") != 7 ||
+			strings.Count(got, " ") != 6 {
+			t.Error(got)
+		}
+	})
+}
+
+// TestIndexThatWasInterruptedIsMadeAgain when the next process opens the database.
+func TestIndexThatWasInterruptedIsMadeAgain(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		must(0, open(t, url).Close())
+		db := raw(t, url)
+		want, whole := indexesOf(t, db, url), schema(t, db, url)
+		must(db.Exec(`CREATE INDEX audit_events_tool ON audit_events (tool)`))
+		must(db.Exec(`CREATE INDEX audit_events_type ON audit_events (type)`))
+		must(db.Exec(`DROP INDEX audit_events_by_type`))
+		if !isSQLite(url) { // an interrupted build leaves this
+			must(db.Exec(`UPDATE pg_index SET indisvalid = false
+				WHERE indexrelid = 'audit_events_by_client'::regclass`))
+		}
+		must(0, open(t, url).Close())
+		if got := indexesOf(t, db, url); got != want || schema(t, db, url) != whole {
+			t.Errorf("%s, want %s", got, want)
 		}
 	})
 }

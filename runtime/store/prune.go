@@ -48,10 +48,10 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep younger events: %w",
 			before.UTC().Format(time.RFC3339), ErrInvalid))
 	}
+	// Events that are recorded meanwhile are not deleted.
 	var upto, cut int64
-	err = stmt(`SELECT coalesce((SELECT min(id) - 1 FROM audit_events WHERE at >= ?), `+
-		`(SELECT max(id) FROM audit_events), 0), coalesce((SELECT max(upto) FROM audit_cuts), 0)`,
-		s.engine.moment(before.UTC())).row(ctx, s.reads).Scan(&upto, &cut)
+	err = stmt(`SELECT coalesce((SELECT max(id) FROM audit_events), 0), `+
+		`coalesce((SELECT max(upto) FROM audit_cuts), 0)`).row(ctx, s.reads).Scan(&upto, &cut)
 	if err != nil {
 		return 0, s.engine.explain(ctx, doing, err)
 	}
@@ -64,7 +64,7 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 		if deleted += n; err != nil {
 			return deleted, s.engine.explain(ctx, doing, err)
 		}
-		next, last, err := s.step(ctx, proof, cut, upto)
+		next, last, err := s.step(ctx, proof, cut, upto, before)
 		switch {
 		case known(err):
 			return deleted, fmt.Errorf("store: %s: %w", doing, err)
@@ -101,8 +101,9 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 // transactions.
 func (s *Store) deleteUpto(ctx context.Context, cut int64) (deleted int64, err error) {
 	for {
-		n, err := stmt(`DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events `+
-			`WHERE id <= ? ORDER BY id LIMIT ?)`, cut, pruned).exec(ctx, s.writes)
+		n, err := stmt(`DELETE FROM audit_events WHERE id <= (SELECT coalesce(max(id), 0) FROM `+
+			`(SELECT id FROM audit_events WHERE id <= ? ORDER BY id LIMIT ?) AS oldest)`, cut,
+			pruned).exec(ctx, s.writes)
 		deleted += n
 		if err != nil || n < pruned {
 			return deleted, err
@@ -110,19 +111,24 @@ func (s *Store) deleteUpto(ctx context.Context, cut int64) (deleted int64, err e
 	}
 }
 
-// step reads the oldest records after a cut. It returns the id of the newest of them, or the cut
+// step reads the oldest records after a cut, up to the first one that is not older than before. It
+// returns the id of the newest of them, or the cut
 // without records. links has the last record of each of their chains, and the links of earlier
 // cuts.
-func (s *Store) step(ctx context.Context, p *proof, cut, upto int64) (
+func (s *Store) step(ctx context.Context, p *proof, cut, upto int64, before time.Time) (
 	next int64, links []audit.Link, err error) {
-	rows, err := all(ctx, s.reads, stmt(`SELECT id, event FROM audit_events WHERE id > ? `+
-		`AND id <= ? ORDER BY id LIMIT ?`, cut, upto, pruned), readKept)
+	rows, err := all(ctx, s.reads, stmt(`SELECT id, event, at < ? FROM audit_events WHERE id > ? `+
+		`AND id <= ? ORDER BY id LIMIT ?`, s.engine.moment(before.UTC()), cut, upto, pruned),
+		func(row scanner) (k kept, err error) { return k, row.Scan(&k.id, &k.text, &k.old) })
 	if err != nil {
 		return 0, nil, err
 	}
 	next = cut
 	last := newest{}
 	for _, r := range rows {
+		if !r.old {
+			break
+		}
 		link, cuts, err := p.placeOf(ctx, r.id, r.text)
 		if err != nil {
 			return 0, nil, err
@@ -144,6 +150,7 @@ func (s *Store) step(ctx context.Context, p *proof, cut, upto int64) (
 type kept struct {
 	id   int64
 	text string
+	old  bool // set by step
 }
 
 func readKept(row scanner) (k kept, err error) { return k, row.Scan(&k.id, &k.text) }

@@ -68,6 +68,9 @@ func TestRoleThatLacksARightIsReportedAtTheStartAndTheCureIsRight(t *testing.T) 
 	}
 	must(db.Exec(cure))
 	must(s.CreateOrg(t.Context(), "acme", ada))
+	// Without an index, which it may not make, it only searches slowly.
+	must(db.Exec("DROP INDEX s1.audit_events_by_tool"))
+	must2(open(t, reader).SearchEvents(t.Context(), store.EventFilter{Tool: "x"}, store.EventPage{}))
 }
 
 // TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the

@@ -44,6 +44,8 @@ type Store struct {
 	// quiet and pause are the constants of these names. Tests change them.
 	quiet, pause time.Duration
 	limits       limits
+	searching    int // like quiet
+	sorting      int // like quiet
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -75,7 +77,8 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, quiet: quiet, pause: pause, limits: usual}
+	s := &Store{engine: e, quiet: quiet, pause: pause, limits: usual,
+		searching: searching, sorting: sorting}
 	s.writes, s.reads, err = e.open(ctx)
 	if err != nil {
 		return nil, err

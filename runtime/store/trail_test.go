@@ -27,6 +27,24 @@ func keep(t testing.TB, sink audit.Sink, events ...audit.Event) {
 	}
 }
 
+// searched is all that a search finds, page by page.
+func searched(t testing.TB, s *store.Store, f store.EventFilter, limit int) (
+	all []store.Recorded) {
+	t.Helper()
+	for page := (store.EventPage{Limit: limit}); ; {
+		found, next, err := s.SearchEvents(t.Context(), f, page)
+		if err != nil || len(found) > limit {
+			t.Fatalf("%d events on a page of %d, %v", len(found), limit, err)
+		}
+		if all = append(all, found...); next == (store.EventPlace{}) {
+			return all
+		}
+		if page.After = next; next != must(store.ParseEventPlace(next.String())) {
+			t.Fatalf("%+v is not read back", next)
+		}
+	}
+}
+
 func begin(t testing.TB, s *store.Store, replica string) *chain.Chain {
 	t.Helper()
 	last := must(s.LastEvent(context.Background(), replica))
@@ -84,10 +102,7 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 			"none": {store.EventFilter{Principal: "eve"}, ""},
 		} {
 			var got []string
-			events := walk(t, func(after int64) ([]store.Recorded, bool, error) {
-				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after,
-					Limit: 2})
-			}, func(r store.Recorded) int64 { return r.ID })
+			events := searched(t, s, test.f, 2)
 			for _, r := range events {
 				got = append(got, fmt.Sprint(int(r.Time.Sub(longAgo)/time.Minute)))
 			}
@@ -132,10 +147,7 @@ func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
 				"1 intent"},
 		} {
 			var got []string
-			for _, r := range walk(t, func(after int64) ([]store.Recorded, bool, error) {
-				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after,
-					Limit: 2})
-			}, func(r store.Recorded) int64 { return r.ID }) {
+			for _, r := range searched(t, s, test.f, 2) {
 				got = append(got, r.RequestID+" "+string(r.Status))
 			}
 			if strings.Join(got, ", ") != test.want {
@@ -381,7 +393,7 @@ func TestEventsOfAnEarlierVersionAreFoundByClientAndTool(t *testing.T) {
 		s := open(t, url)
 		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"},
 			{Client: "web", Tool: "write"}, {Client: long, Tool: long}} {
-			got, _, err := s.SearchEvents(t.Context(), f, store.Page[int64]{})
+			got, _, err := s.SearchEvents(t.Context(), f, store.EventPage{})
 			if err != nil || len(got) != 1 || got[0].Client != f.Client || got[0].Tool != f.Tool {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -38,10 +38,14 @@ func paged[S, T any](r *request, found []S, more bool, show func(S) T,
 		out.Body.Items = append(out.Body.Items, show(one))
 	}
 	if more && len(found) > 0 {
-		out.Body.Next = cursor(found[len(found)-1])
-		out.Link = r.next(out.Body.Next)
+		out.follow(r, cursor(found[len(found)-1]))
 	}
 	return out
+}
+
+// follow sets where the next page begins.
+func (out *pageOutput[T]) follow(r *request, cursor string) {
+	out.Body.Next, out.Link = cursor, r.next(cursor)
 }
 
 // next is the Link of the page after a cursor (RFC 8288).
@@ -56,6 +60,7 @@ func (r *request) next(cursor string) string {
 const (
 	byID       = 'i'
 	byName     = 'n'
+	byPlace    = 'e' // an event, by time and id
 	byShelf    = 's' // a catalog that the caller may request
 	byDeclared = 'd' // a catalog of code's, which come before those of the store
 )
@@ -84,6 +89,19 @@ func keyOf(after string, kinds ...byte) (kind byte, key string, err error) {
 func (p Paging) ids() (store.Page[int64], error) {
 	_, key, err := keyOf(p.After, byID)
 	return store.Page[int64]{After: ids.Of(key), Limit: p.Limit}, err
+}
+
+// events is the page of a search of the audit trail.
+func (p Paging) events() (store.EventPage, error) {
+	_, key, err := keyOf(p.After, byPlace)
+	if err != nil {
+		return store.EventPage{}, err
+	}
+	after, err := store.ParseEventPlace(key)
+	if err != nil {
+		err = errCursor
+	}
+	return store.EventPage{After: after, Limit: p.Limit}, err
 }
 
 // names is the page of a list in the order of names.

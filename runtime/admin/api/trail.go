@@ -89,11 +89,13 @@ func (a *API) trail() {
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events",
 		"List audit events, newest first")
-	op.Description = "The trail also records each read. The intent of a call is omitted if its " +
-		"outcome is included, unless request_id is set."
+	op.Description = "The order is by time. A page by several filters reads a limited number of " +
+		"events: it may have few events or none, although more follow. Continue until next is " +
+		"missing. The trail also records each read. The intent of a call is omitted if its outcome " +
+		"is included, unless request_id is set."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record],
 		error) {
-		page, err := i.ids()
+		page, err := i.events()
 		if err != nil {
 			return nil, err
 		}
@@ -104,10 +106,12 @@ func (a *API) trail() {
 		if err != nil {
 			return nil, err
 		}
-		all, more, err := a.store.SearchEvents(ctx, chosen, page)
-		return paged(r, all, more, recordOf, func(e store.Recorded) string {
-			return cursorOf(byID, ids.Text(e.ID))
-		}), err
+		all, next, err := a.store.SearchEvents(ctx, chosen, page)
+		out := paged(r, all, false, recordOf, nil)
+		if next != (store.EventPlace{}) {
+			out.follow(r, cursorOf(byPlace, next.String()))
+		}
+		return out, err
 	})
 
 	a.export()

@@ -105,6 +105,32 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 	})
 }
 
+// TestPageWithoutAnEventHasACursorIfTheSearchIsNotAtItsEnd: by two filters whose events are many,
+// and none has both.
+func TestPageWithoutAnEventHasACursorIfTheSearchIsNotAtItsEnd(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	events := make([]audit.Event, 10_000)
+	for i := range events {
+		events[i] = audit.Event{Time: longAgo, Type: audit.ToolCalled, Status: audit.Success,
+			Principal: []string{"ada", "bob"}[i%2], Client: []string{"cli", "web"}[i%2]}
+	}
+	must(0, audit.InOrder(t.Context(), w.Audit(), events))
+	pages, next := 0, "?principal=ada&client=web"
+	for after := ""; ; pages++ {
+		got := decoded[api.Page[api.Record]](w, w.send("root", "GET", auditEvents+next+after, ""))
+		if len(got.Items) > 0 || pages > 10 {
+			t.Fatalf("%+v", got)
+		}
+		if got.Next == "" {
+			break
+		}
+		after = "&after=" + got.Next
+	}
+	if pages == 0 {
+		t.Error("one page reads the whole trail")
+	}
+}
+
 func TestFilterOfEarlierVersionsNamesTheCurrentOne(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	for query, cure := range map[string]string{

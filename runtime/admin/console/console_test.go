@@ -38,7 +38,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func must2[T any](v T, _ bool, err error) T { return must(v, err) }
+func must2[T, U any](v T, _ U, err error) T { return must(v, err) }
 
 const issuer = "https://id.example"
 

@@ -467,7 +467,7 @@ func TestGrantsOfADatabase(t *testing.T) {
 				}
 			}
 			var done []string
-			for _, e := range must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "ada", Type: audit.Changed}, store.Page[int64]{})) {
+			for _, e := range must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "ada", Type: audit.Changed}, store.EventPage{})) {
 				if done = append(done, e.Action); e.Issuer != issuer || e.Role != "Admin" || len(e.Arguments) == 0 {
 					t.Errorf("%+v", e)
 				}

@@ -535,7 +535,7 @@ func (w *world) called(text string) *odd {
 	}
 	must(0, w.store.Audit().Record(ctx, e))
 	event := must2(w.store.SearchEvents(ctx, store.EventFilter{RequestID: text},
-		store.Page[int64]{Limit: 1}))[0]
+		store.EventPage{Limit: 1}))[0]
 	q := url.QueryEscape(text)
 	catalogAt, orgAt, teamAt, memberAt := fmt.Sprintf("/console/catalogs/%d", c.ID),
 		fmt.Sprintf("/console/orgs/%d", o.org.ID), fmt.Sprintf("/console/teams/%d", team.ID),

@@ -85,7 +85,7 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 		Arguments: []audit.Argument{{Name: "path"}},
 		Grants:    []audit.Use{{Argument: "path"}}}))
 	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{},
-		store.Page[int64]{Limit: 1}))[0]
+		store.EventPage{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
 		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"},
 		{"token-admin", "/console/requests/" + requested.ID}, {"token-admin", "/console/requests/" +

@@ -99,28 +99,46 @@ func (v *visit) showTrail() error {
 	if err := v.reads(wholeTrail, s); err != nil {
 		return err
 	}
-	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"),
-		Limit: pageSize})
+	found, next, err := v.found(f)
 	if err != nil {
 		return err
 	}
 	ended := map[string]bool{} // requests whose intent is found with its outcome
 	for _, e := range found {
 		ended[e.RequestID] = ended[e.RequestID] || e.Intended
+	}
+	for _, e := range found {
 		t.Events = append(t.Events, eventRow{e, ended[e.RequestID]})
 	}
-	if more {
+	if next != (store.EventPlace{}) {
 		q := s.query()
-		q.Set("after", strconv.FormatInt(found[len(found)-1].ID, 10))
+		q.Set("after", next.String())
 		t.Next = withQuery(pathAudit, q)
 	}
 	return v.show("audit", page{Title: "Audit", Here: "audit", Data: t})
 }
 
+// emptyPages is the maximum number of pages without an event that a visit passes over.
+const emptyPages = 5
+
+// found reads a page of a search. A malformed place is the start, as in other lists.
+func (v *visit) found(f store.EventFilter) (found []store.Recorded, next store.EventPlace,
+	err error) {
+	next, _ = store.ParseEventPlace(v.r.URL.Query().Get("after"))
+	for range emptyPages {
+		found, next, err = v.store.SearchEvents(v.ctx, f, store.EventPage{After: next,
+			Limit: pageSize})
+		if err != nil || len(found) > 0 || next == (store.EventPlace{}) {
+			break
+		}
+	}
+	return found, next, err
+}
+
 // eventRow is an event in a list.
 type eventRow struct {
 	store.Recorded
-	ended bool // its outcome is in the list, before it
+	ended bool // its outcome is in the list
 }
 
 // Path is the page of the event.

@@ -116,7 +116,7 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 		Chain:     &audit.Link{ID: "replica.1", Seq: 17, MAC: mac},
 	}))
 	e := must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R1"},
-		store.Page[int64]{}))[0]
+		store.EventPage{}))[0]
 	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
 		"2026-05-04 12:00:00.000 UTC", "tool_called", "vera", "desk", "Viewer", `read\u202efile`,
 		"2 of 3", "1.25 ms", "T1", "number 17 of replica.1", `href="/console/audit?request=R1"`)
@@ -126,7 +126,7 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 		RequestID: "R2", Status: audit.Failed, Failure: audit.Denied, Action: "authenticate",
 		Object: "192.0.2.1", Total: 7}))
 	e = must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R2"},
-		store.Page[int64]{}))[0]
+		store.EventPage{}))[0]
 	body = page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
 		">failed<", ">denied<", "192.0.2.1", "Failures", ">7<")
 	if strings.Contains(body, "0 of 7") {
@@ -171,7 +171,7 @@ func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
 	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?request=1"), http.StatusOK))[1:],
 		[]string{at + "pay-1|success|", at + "pay-1|intent|"})
 	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"},
-		store.Page[int64]{}))
+		store.EventPage{}))
 	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK,
 		"This is an intent", "the call is still running",
 		`href="/console/audit?request=2"`, "all of them")
@@ -200,6 +200,33 @@ func TestTrailGoesOnOnTheNextPage(t *testing.T) {
 	}
 	if seen != 250 {
 		t.Errorf("%d events", seen)
+	}
+}
+
+// TestSearchThatFindsNothingInItsPartGoesOnWithALink: by two filters whose events are many, and
+// none has both.
+func TestSearchThatFindsNothingInItsPartGoesOnWithALink(t *testing.T) {
+	w := onSQLite(t)
+	events := make([]audit.Event, 16_000) // more than a visit reads
+	for i := range events {
+		events[i] = audit.Event{Time: noon, Type: audit.ToolCalled, Status: audit.Success,
+			Principal: []string{"vera", "paul"}[i%2], Client: []string{"desk", "other"}[i%2]}
+	}
+	for part := range slices.Chunk(events, 2000) {
+		must(0, audit.InOrder(t.Context(), w.store.Audit(), part))
+	}
+	at, pages, body := "/console/audit?principal=vera&client=other", 0, ""
+	for ; at != ""; pages++ {
+		body = page(t, w.get("token-admin", at), http.StatusOK)
+		_, next, _ := strings.Cut(body, `<p class="more"><a href="`)
+		next, _, _ = strings.Cut(next, `"`)
+		at = html.UnescapeString(next)
+		if at != "" && !strings.Contains(body, "No event of the searched part matches.") {
+			t.Fatal(body)
+		}
+	}
+	if pages < 2 || !strings.Contains(body, "No event matches.") {
+		t.Errorf("%d pages, the last of which is %s", pages, body)
 	}
 }
 

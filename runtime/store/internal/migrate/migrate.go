@@ -30,6 +30,9 @@ type Migration struct {
 	// Verify returns an error for broken references before the commit. Nil if the database checks
 	// them itself.
 	Verify func(context.Context, driver.Conn) error
+	// Index makes the indexes of a version after its commit, while other processes write. It changes
+	// nothing if they exist, and goes on where another call was interrupted.
+	Index func(ctx context.Context, c driver.Conn, version int64) error
 	// Forbidden reports an error of missing privileges. Nil for databases without accounts.
 	Forbidden func(error) bool
 	// Cured adds the cure to an error of a migration. Nil without known cures.
@@ -48,7 +51,8 @@ func (m Migration) To(ctx context.Context, choose func(newest int64) (int64, err
 	if err := m.Begin(ctx, c); err != nil {
 		return explain(ctx, "begin the migration", err)
 	}
-	if err := m.within(ctx, c, choose); err != nil {
+	version, err := m.within(ctx, c, choose)
+	if err != nil {
 		// Roll back even after the context has ended. If this fails, the engine has rolled back, or
 		// does when the connection is closed.
 		Execute(context.WithoutCancel(ctx), c, "ROLLBACK")
@@ -60,11 +64,15 @@ func (m Migration) To(ctx context.Context, choose func(newest int64) (int64, err
 	if err := Execute(ctx, c, "COMMIT"); err != nil {
 		return explain(ctx, "commit the migration", err)
 	}
+	// Indexes change no answer. So a role that only serves starts without them.
+	if err := m.Index(ctx, c, version); err != nil && !m.forbidden(err) {
+		return explain(ctx, "make the indexes of the audit trail", err)
+	}
 	return nil
 }
 
 func (m Migration) within(ctx context.Context, c driver.Conn,
-	choose func(newest int64) (int64, error)) error {
+	choose func(newest int64) (int64, error)) (version int64, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	db := sql.OpenDB(&held{Conn: c, failed: func(err error) {
@@ -77,42 +85,42 @@ func (m Migration) within(ctx context.Context, c driver.Conn,
 	provider, err := goose.NewProvider(m.Dialect, db, m.Files, goose.WithTableName(Table),
 		goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := move(ctx, provider, choose); err != nil {
+	if version, err = move(ctx, provider, choose); err != nil {
 		if cause := context.Cause(ctx); m.forbidden(cause) {
-			return cause
+			return 0, cause
 		}
-		return err
+		return 0, err
 	}
 	if m.Verify != nil {
-		return m.Verify(ctx, c)
+		err = m.Verify(ctx, c)
 	}
-	return nil
+	return version, err
 }
 
 func (m Migration) forbidden(err error) bool { return m.Forbidden != nil && m.Forbidden(err) }
 
 func move(ctx context.Context, provider *goose.Provider,
-	choose func(newest int64) (int64, error)) error {
+	choose func(newest int64) (int64, error)) (version int64, err error) {
 	known := provider.ListSources()
 	newest := known[len(known)-1].Version
-	version, err := choose(newest)
+	version, err = choose(newest)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	at, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	switch {
 	case at > newest:
-		return fmt.Errorf("%w: it is at version %d and this program supports %d; start the newer "+
+		return 0, fmt.Errorf("%w: it is at version %d and this program supports %d; start the newer "+
 			"program, or migrate back with it first", ErrNewer, at, newest)
 	case at < version:
 		_, err = provider.UpTo(ctx, version)
 	case at > version:
 		_, err = provider.DownTo(ctx, version)
 	}
-	return err
+	return version, err
 }

@@ -67,7 +67,7 @@ func (d *Database) Open(context.Context) (writes, reads *sql.DB, err error) {
 func (d *Database) Migration() migrate.Migration {
 	files, _ := fs.Sub(migrations, "migrations") // an error is of an invalid name only
 	return migrate.Migration{
-		Dialect: goose.DialectPostgres, Files: files, Begin: d.begin,
+		Dialect: goose.DialectPostgres, Files: files, Begin: d.begin, Index: index,
 		Connect: func(ctx context.Context) (driver.Conn, error) {
 			c, err := stdlib.GetConnector(*d.config).Connect(ctx)
 			if err != nil {
@@ -107,6 +107,65 @@ func (d *Database) begin(ctx context.Context, c driver.Conn) error {
 	if err := migrate.Execute(ctx, c, `SELECT pg_advisory_xact_lock(`+
 		`hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
 		return fmt.Errorf("wait for the migration lock: %w", err)
+	}
+	return nil
+}
+
+// indexLock is held while a process makes indexes.
+const indexLock = `(hashtextextended('mcpgen indexes ' || current_schema(), 0))`
+
+// index makes the indexes concurrently (PostgreSQL documentation, "CREATE INDEX"). A concurrent
+// build waits for each transaction that is open, so a process that waits for its turn has none
+// open.
+func index(ctx context.Context, c driver.Conn, version int64) error {
+	var locked bool
+	err := migrate.Each(ctx, version, func(i migrate.Index) error {
+		has := `SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('` + i.Name +
+			`') AND indisvalid`
+		old := `SELECT 1 WHERE to_regclass('` + i.Replaces + `') IS NOT NULL`
+		for {
+			done, err := migrate.Exists(ctx, c, has)
+			if err != nil {
+				return err
+			}
+			left, err := migrate.Exists(ctx, c, old)
+			switch {
+			case err != nil:
+				return err
+			case done && !left:
+				return nil
+			case locked: // checked since the lock was taken
+				return replace(ctx, c, i, done)
+			}
+			got, err := migrate.Text(ctx, c, "SELECT pg_try_advisory_lock"+indexLock)
+			if err != nil {
+				return err
+			}
+			if locked = got == "true"; locked {
+				continue
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	return err // the lock ends with the connection
+}
+
+// replace makes an index and drops the one that it replaces.
+func replace(ctx context.Context, c driver.Conn, i migrate.Index, done bool) error {
+	var statements []string
+	if !done { // an interrupted build leaves an invalid index
+		statements = []string{"DROP INDEX CONCURRENTLY IF EXISTS " + i.Name,
+			i.Create("CONCURRENTLY", "at, id")}
+	}
+	for _, statement := range append(statements,
+		"DROP INDEX CONCURRENTLY IF EXISTS "+i.Replaces) {
+		if err := migrate.Execute(ctx, c, statement); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ func (d *Database) Migration() migrate.Migration {
 	files, _ := fs.Sub(migrations, "migrations") // an error is of an invalid name only
 	return migrate.Migration{
 		Dialect: goose.DialectSQLite3, Files: files, Connect: d.connect, Verify: verify,
+		Index: index,
 		Begin: func(ctx context.Context, c driver.Conn) error {
 			if err := useWAL(ctx, c); err != nil { // outside of a transaction only
 				return err
@@ -242,6 +243,39 @@ func patiently(ctx context.Context, do func() error) error {
 			return fmt.Errorf("wait for the migration lock: %w (%v)", ctx.Err(), err)
 		}
 	}
+}
+
+// between is the pause after an index. A writer that waits for the lock looks for it each 0.1
+// seconds (SQLite source, sqliteDefaultBusyCallback).
+const between = 250 * time.Millisecond
+
+// index makes the indexes in a transaction each, so that other processes write between two.
+func index(ctx context.Context, c driver.Conn, version int64) error {
+	return migrate.Each(ctx, version, func(i migrate.Index) error {
+		named := `(SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = '%s')`
+		has := fmt.Sprintf(`SELECT 1 WHERE EXISTS `+named+` AND NOT EXISTS `+named, i.Name,
+			i.Replaces)
+		if done, err := migrate.Exists(ctx, c, has); done || err != nil {
+			return err
+		}
+		for _, statement := range []string{"BEGIN IMMEDIATE",
+			i.Create("IF NOT EXISTS", "at"), "DROP INDEX IF EXISTS " + i.Replaces, "COMMIT"} {
+			err := patiently(ctx, func() error { return migrate.Execute(ctx, c, statement) })
+			if err != nil {
+				migrate.Execute(context.WithoutCancel(ctx), c, "ROLLBACK")
+				return err
+			}
+		}
+		filled, err := migrate.Exists(ctx, c, "SELECT 1 FROM audit_events")
+		if !filled || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(between):
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	})
 }
 
 // verify returns an error for broken references, because foreign keys are off on the connection.
