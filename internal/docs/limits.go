@@ -93,6 +93,8 @@ var bounds = []struct {
 			"longest time until a new key is found", "", false},
 		{"runtime/identity/oidc", "MaxCache", "highest value of `Introspection.Cache`", "", false},
 		{"runtime/identity/oidc", "maxKeys", "keys of one issuer", "", false},
+		{"runtime/identity/oidc", "maxUnknown",
+			"tokens with unknown keys of one issuer that wait for a fetch; then 503", "", false},
 		{"runtime/identity/oidc", "maxResponseBytes", "a response of a provider", "", true},
 		{"runtime/identity/oidc", "maxQueries", "introspections at a time", "", false},
 		{"runtime/identity/oidc", "maxCached", "introspections that are kept", "", false},
