@@ -65,6 +65,8 @@ var bounds = []struct {
 		{"runtime/internal/discovery", "MaxSubscriptions",
 			"resources that a session subscribes to, and URIs that are read of one " +
 				"`subscriptions/listen` request", "", false},
+		{"runtime", "maxUnpublished",
+			"updates of resources that wait for the database; more are one update of all", "", false},
 		{"runtime/store", "MaxUpdates", "updates of resources that a store keeps", "", false},
 	}},
 	{"Identity", []limit{
