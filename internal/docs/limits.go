@@ -31,6 +31,11 @@ var bounds = []struct {
 			"time to send a body, and to read 64 KiB of a response", "", false},
 		{"runtime/internal/transport", "maxUnread",
 			"responses that one user leaves unread for a second; then 429", "", true},
+		{"runtime/internal/transport", "maxRefused",
+			"refused bodies above 16 KiB of one caller or address at once; then they are not read, and " +
+				"a caller gets 429", "", true},
+		{"runtime/internal/transport", "refusedRate",
+			"such bodies a second after that", "", true},
 		{"runtime", "DefaultSessionTimeout",
 			"time without a request after which a session ends", "SessionTimeout", false},
 		{"runtime", "DefaultKeepAlive",

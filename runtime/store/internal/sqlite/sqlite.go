@@ -187,9 +187,9 @@ func fileCure(path string) string {
 	return "its directory must be writable for the server's user: " + dir
 }
 
-// Cured adds the cure to an error of SQLite (its documentation, "Result and Error Codes"). If a file
-// of the open database is not at its path, that is the error, whatever the code: a new connection
-// to a missing file gets one of many codes.
+// Cured adds the cure to an error of SQLite (its documentation, "Result and Error Codes"). If a
+// file of the open database is not at its path, that is the error, whatever the code: a new
+// connection to a missing file gets one of many codes.
 func (d *Database) Cured(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -209,8 +209,8 @@ func (d *Database) Cured(err error) error {
 		cure = "%s, the files beside it with -wal and -shm after its name, and their directory must " +
 			"be writable for the server's user, on a file system that is not mounted read-only"
 	case sqlite3.SQLITE_IOERR:
-		cure = "the system failed to read or write %s or a file beside it with -wal or -shm after its " +
-			"name: check the disk; if one of them was deleted or cut, stop all servers of the database " +
+		cure = "the system cannot read or write %s or the files beside it with -wal and -shm after its " +
+			"name: check the disk. If one of them was deleted or cut, stop all servers of the database " +
 			"and start them again"
 	case sqlite3.SQLITE_FULL:
 		cure = "make room on the disk of %s"
