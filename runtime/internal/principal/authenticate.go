@@ -99,7 +99,18 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	} else {
 		id.Principal.Role = a.Table.HighestOf(id.Principal.Role)
 	}
+	if report, ok := r.Context().Value(authenticatedKey{}).(func()); ok {
+		report()
+	}
 	return id, nil
+}
+
+type authenticatedKey struct{}
+
+// OnAuthenticated returns a context with a func that is called for each authenticated request with
+// that context.
+func OnAuthenticated(ctx context.Context, report func()) context.Context {
+	return context.WithValue(ctx, authenticatedKey{}, report)
 }
 
 func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
