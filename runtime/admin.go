@@ -43,7 +43,7 @@ const (
 type Refusal struct {
 	Status     int    // 401, 403, 429 or 503
 	Challenge  string // for WWW-Authenticate, with 401 and 429
-	RetryAfter int    // for Retry-After in seconds, with 429
+	RetryAfter int    // for Retry-After in seconds, with 429 and 503
 	Reason     string // for the client
 }
 

@@ -80,3 +80,6 @@ func (s *Server) StartLine() string {
 	line := strings.TrimSuffix(text.String(), "\n")
 	return strings.Replace(line, `level=INFO msg="MCP server"`, "INFO MCP server", 1)
 }
+
+// Strangers sets the number of connections without an authenticated request.
+func Strangers(most int) ListenOption { return func(c *listenConfig) { c.strangers = most } }

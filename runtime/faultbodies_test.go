@@ -176,9 +176,8 @@ var metaUses = []struct{ method, name, params string }{
 func TestMetaIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, offering(func(context.Context) {}))
-	url := serve(t, s)
 	for _, era := range eras {
-		c := newRaw(t, url, tokens["Member"], era)
+		c := newRaw(t, serve(t, s), tokens["Member"], era) // a handler counts refused bodies
 		p := newPipe(t, s, principalOf("Member"), era)
 		for shape := range metaShapes {
 			for _, use := range metaUses {
@@ -274,8 +273,8 @@ func sessionOn(t *testing.T, handler http.Handler, token, era string) *raw {
 func TestLargeMetaIsNotDecoded(t *testing.T) {
 	s := newServer(t, runtime.Options{}, offering(func(context.Context) {}))
 	shutDown(t, s)
-	handler := s.Handler()
 	for _, era := range eras {
+		handler := s.Handler() // which counts refused bodies
 		c := sessionOn(t, handler, tokens["Member"], era)
 		for _, use := range metaUses[:2] {
 			cost := func(size int) float64 {

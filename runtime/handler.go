@@ -73,6 +73,9 @@ func (s *Server) Handler() http.Handler {
 		if handler == nil {
 			handler = http.NotFoundHandler()
 		}
+		if handler != endpoint {
+			handler = endpoint.Beside(handler)
+		}
 		handler.ServeHTTP(w, r)
 	})
 }

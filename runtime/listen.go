@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,10 +14,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/descriptors"
 	"github.com/mcpgen/mcpgen/runtime/internal/keypair"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 )
 
 // A ListenOption is a setting of [ListenAndServe] and [Serve].
@@ -27,6 +31,7 @@ type listenConfig struct {
 	beside            map[string]http.Handler
 	grace             time.Duration
 	listening         func(url string)
+	strangers         int // connections without an authenticated request
 }
 
 // TLSFiles serves HTTPS with a certificate and its key, both in PEM. The server reads the files
@@ -70,8 +75,10 @@ func OnListen(f func(url string)) ListenOption {
 // At the second signal it closes all connections and returns an error at once.
 //
 // Headers of a request may take 10 seconds, and a connection without a request is closed after two
-// minutes. There is no timeout for responses, which may be streams: see [Server.Handler]. What
-// handlers use, such as a database, is closed by the caller after ListenAndServe has returned.
+// minutes. Connections that have carried no authenticated request have half of the file descriptors
+// of the process on Unix: one more closes the oldest of them. There is no timeout for responses,
+// which may be streams: see [Server.Handler]. What handlers use, such as a database, is closed by
+// the caller after ListenAndServe has returned.
 func ListenAndServe(ctx context.Context, addr string, s *Server, opts ...ListenOption) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -83,7 +90,7 @@ func ListenAndServe(ctx context.Context, addr string, s *Server, opts ...ListenO
 // Serve is [ListenAndServe] for a listener that exists already. It closes the listener.
 func Serve(ctx context.Context, listener net.Listener, s *Server, opts ...ListenOption) error {
 	defer listener.Close()
-	c := listenConfig{grace: 20 * time.Second}
+	c := listenConfig{grace: 20 * time.Second, strangers: descriptors.Limit() / 2}
 	for _, set := range opts {
 		set(&c)
 	}
@@ -127,6 +134,7 @@ func (c *listenConfig) webServer(s *Server) (_ *http.Server, err error) {
 	web := &http.Server{Handler: s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(webLog{s.opts.Logger}, "", 0)}
+	limitStrangers(web, c.strangers, s.opts.Logger)
 	if len(c.beside) > 0 {
 		mux := http.NewServeMux()
 		defer func() {
@@ -199,5 +207,70 @@ func (c *listenConfig) shutdown(ctx context.Context, s *Server, web *http.Server
 					fmt.Errorf("the shutdown did not complete: the process received a second %s", sig))
 			}
 		}
+	}
+}
+
+// strangers are the open connections that have carried no authenticated request. They have a
+// number of file descriptors: one more connection closes the oldest of them, whatever it does. So
+// a flood of connections leaves descriptors for authenticated callers, and each new connection has
+// time to authenticate.
+type strangers struct {
+	most int
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	order  list.List // of net.Conn, the oldest first
+	at     map[net.Conn]*list.Element
+	logged time.Time
+}
+
+// limitStrangers bounds the connections of a server; 0 is no bound.
+func limitStrangers(web *http.Server, most int, log *slog.Logger) {
+	if most <= 0 {
+		return
+	}
+	s := &strangers{most: most, log: log, at: map[net.Conn]*list.Element{}}
+	web.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		s.add(c)
+		return principal.OnAuthenticated(ctx, sync.OnceFunc(func() { s.remove(c) }))
+	}
+	web.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed || state == http.StateHijacked {
+			s.remove(c)
+		}
+	}
+}
+
+func (s *strangers) add(c net.Conn) {
+	s.mu.Lock()
+	s.at[c] = s.order.PushBack(c)
+	var oldest net.Conn
+	report := false
+	if s.order.Len() > s.most {
+		oldest = s.order.Remove(s.order.Front()).(net.Conn)
+		delete(s.at, oldest)
+		if report = time.Since(s.logged) > time.Minute; report {
+			s.logged = time.Now()
+		}
+	}
+	s.mu.Unlock()
+	if secure, ok := oldest.(*tls.Conn); ok {
+		oldest = secure.NetConn() // whose Close waits for nobody
+	}
+	if oldest != nil {
+		_ = oldest.Close() // its goroutine ends
+	}
+	if report {
+		s.log.Warn("too many connections without an authenticated request: the oldest are closed",
+			"most", s.most)
+	}
+}
+
+func (s *strangers) remove(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.at[c]; e != nil {
+		s.order.Remove(e)
+		delete(s.at, c)
 	}
 }

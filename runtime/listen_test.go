@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"os/signal"
@@ -335,5 +336,96 @@ func TestCertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A flood of connections without a valid credential, whatever they send, closes the oldest of them,
+// and no connection of an authenticated caller. A new caller is admitted during the flood.
+func TestConnectionsWithoutAnAuthenticatedRequestHaveAShare(t *testing.T) {
+	t.Parallel()
+	const most = 4
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	certText, keyText := certificate(t, 1)
+	for name, text := range map[string][]byte{cert: certText, key: keyText} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for scheme, opts := range map[string][]runtime.ListenOption{
+		"http": nil, "https": {runtime.TLSFiles(cert, key)},
+	} {
+		var log lines
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelWarn)}, newHeld().tools())
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		url, ended := serving(t, ctx, s, append(opts, runtime.Strangers(most))...)
+		address := strings.TrimPrefix(url, "http://")
+		// reused is whether a call has used a connection of an earlier one.
+		call := func(client *http.Client, token string) (status int, reused bool) {
+			t.Helper()
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+				GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+"://"+address+"/mcp",
+				strings.NewReader(handshake))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"},
+				"Authorization": {"Bearer " + token}}
+			response, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+			return response.StatusCode, reused
+		}
+		client := func() *http.Client {
+			own := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			t.Cleanup(own.CloseIdleConnections)
+			return &http.Client{Transport: own, Timeout: time.Minute}
+		}
+		known := client()
+		if status, _ := call(known, tokens["Member"]); status != http.StatusOK {
+			t.Fatal(scheme, status)
+		}
+		var flood []net.Conn
+		for i := range 5 * most {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			sent := []string{"", "POST /mcp HTTP/1.1\r\nHost: x\r\n",
+				"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n"}[i%3]
+			if scheme == "https" {
+				sent = "" // no handshake
+			}
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Fatal(err)
+			}
+			flood = append(flood, conn)
+			if i%most != 0 {
+				continue
+			}
+			if status, _ := call(client(), tokens["Admin"]); status != http.StatusOK {
+				t.Errorf("%s: a new caller gets %d", scheme, status)
+			}
+		}
+		for _, conn := range flood[:len(flood)-most] {
+			_, _ = io.Copy(io.Discard, conn) // until the server has closed it
+		}
+		if status, reused := call(known, tokens["Member"]); status != http.StatusOK || !reused {
+			t.Errorf("%s: the authenticated caller gets %d, on its connection: %t", scheme, status,
+				reused)
+		}
+		if got := strings.Count(log.String(), "connections without an authenticated request"); got != 1 {
+			t.Errorf("%s: %d lines in the log:\n%s", scheme, got, log.String())
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

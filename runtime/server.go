@@ -59,6 +59,7 @@ type Server struct {
 	lists         *discovery.Lists
 	changes       *discovery.ListChanged // nil if lists do not change
 	updates       *discovery.Updates     // nil if no resource has updates
+	unpublished   unpublished
 	instructions  *discovery.Instructions
 	guard         *guard.Guard
 	sessions      *session.Server
@@ -465,6 +466,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+	s.logUnpublished()
 	s.close()
 	if err != nil {
 		select {

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
@@ -11,7 +13,8 @@ import (
 // ResourceUpdates passes updates of resources between the replicas of a server. A *store.Store is
 // one.
 type ResourceUpdates interface {
-	// PublishUpdate reports the update of a resource to the followers of all replicas.
+	// PublishUpdate reports the update of a resource to the followers of all replicas. An empty URI
+	// means that any resource may have been updated.
 	PublishUpdate(ctx context.Context, uri string) error
 	// FollowUpdates sends the URIs of updated resources, those of this process included, and closes
 	// the channel when ctx ends. An empty URI means that any resource may have been updated, as
@@ -27,7 +30,9 @@ type ResourceUpdates interface {
 // does not wait for clients; updates of one resource that a client has not been sent yet are one.
 //
 // With Options.ResourceUpdates it notifies the clients of all replicas. If that fails, it notifies
-// those of this process, and returns the error.
+// those of this process and returns the error. The server keeps the update, tries each second to
+// publish it, and logs it if the server stops before that. Of more than 1024 updates it keeps only
+// that any resource may have been updated: clients are notified of all their subscriptions.
 func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 	r := s.resources.Find(uri)
 	if uri == "" || r == nil || !r.Subscribe {
@@ -40,10 +45,89 @@ func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 			return nil // followUpdates gets it as well
 		}
 		s.updates.Updated(uri)
-		return fmt.Errorf("ResourceUpdated: other replicas are not notified: %w", err)
+		s.publishLater(uri)
+		return fmt.Errorf("ResourceUpdated: other replicas are notified later: %w", err)
 	}
 	s.updates.Updated(uri)
 	return nil
+}
+
+const (
+	maxUnpublished = 1024        // URIs that are kept one by one
+	publishPause   = time.Second // between two tries
+	publishTimeout = 10 * time.Second
+)
+
+// unpublished are the updates that could not be published. It is safe for concurrent use.
+type unpublished struct {
+	mu         sync.Mutex
+	uris       []string // each once; the empty one is alone
+	publishing bool     // by a goroutine
+}
+
+// add keeps an update and reports whether its caller has to publish.
+func (u *unpublished) add(uri string) (publish bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case slices.Contains(u.uris, uri) || slices.Contains(u.uris, ""):
+	case uri == "" || len(u.uris) == maxUnpublished:
+		u.uris = []string{""}
+	default:
+		u.uris = append(u.uris, uri)
+	}
+	publish, u.publishing = !u.publishing, true
+	return publish
+}
+
+// take removes an update, and ends publishing without one.
+func (u *unpublished) take() (uri string, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.publishing = len(u.uris) > 0; !u.publishing {
+		return "", false
+	}
+	uri, u.uris = u.uris[0], u.uris[1:]
+	return uri, true
+}
+
+// publishLater keeps an update until it is published or the server stops.
+func (s *Server) publishLater(uri string) {
+	if s.unpublished.add(uri) {
+		go s.publishKept()
+	}
+}
+
+func (s *Server) publishKept() {
+	for s.closing.Err() == nil {
+		uri, ok := s.unpublished.take()
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(s.closing, publishTimeout)
+		_, err := principal.Supervise(ctx, s.pool, s.opts.Masker, func() (none struct{}, err error) {
+			return none, s.opts.ResourceUpdates.PublishUpdate(ctx, uri)
+		})
+		cancel()
+		if err == nil {
+			continue
+		}
+		s.unpublished.add(uri)
+		select {
+		case <-s.closing.Done():
+		case <-time.After(publishPause):
+		}
+	}
+}
+
+// logUnpublished logs the loss of updates at the end of the server.
+func (s *Server) logUnpublished() {
+	s.unpublished.mu.Lock()
+	defer s.unpublished.mu.Unlock()
+	if s.unpublished.publishing {
+		s.opts.Logger.Error("updates of resources were not published: the clients of other replicas " +
+			"are not notified of them")
+	}
 }
 
 // followUpdates notifies of the updates that replicas report, until the server stops.

@@ -41,7 +41,8 @@ var ground = []string{
 	"runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode",
 	"runtime/grant", "runtime/identity", "runtime/redact",
 	"runtime/task",
-	"internal/loader", "internal/uritemplate", "internal/editdistance", "internal/structured",
+	"internal/loader", "internal/descriptors", "internal/uritemplate", "internal/editdistance",
+	"internal/structured",
 }
 
 // importsAllowed returns the packages of this module that a package may import, and false if

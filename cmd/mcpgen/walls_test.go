@@ -128,7 +128,8 @@ var mayImport = map[string][]string{
 	// It measures the runtime from outside, by a test alone.
 	"internal/callpath": {},
 	// The cache loader of stores, identities, catalogs and host permissions.
-	"internal/loader": {},
+	"internal/descriptors": {},
+	"internal/loader":      {},
 
 	// The contracts: generated code, observers and sandboxes against the server.
 	"runtime/toolset":   {"runtime/access", "runtime/decode"},

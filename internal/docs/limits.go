@@ -31,6 +31,11 @@ var bounds = []struct {
 			"time to send a body, and to read 64 KiB of a response", "", false},
 		{"runtime/internal/transport", "maxUnread",
 			"responses that one user leaves unread for a second; then 429", "", true},
+		{"runtime/internal/transport", "maxRefused",
+			"refused bodies above 16 KiB of one caller or address at once; then they are not read, and " +
+				"a caller gets 429", "", true},
+		{"runtime/internal/transport", "refusedRate",
+			"such bodies a second after that", "", true},
 		{"runtime", "DefaultSessionTimeout",
 			"time without a request after which a session ends", "SessionTimeout", false},
 		{"runtime", "DefaultKeepAlive",
@@ -65,6 +70,8 @@ var bounds = []struct {
 		{"runtime/internal/discovery", "MaxSubscriptions",
 			"resources that a session subscribes to, and URIs that are read of one " +
 				"`subscriptions/listen` request", "", false},
+		{"runtime", "maxUnpublished",
+			"updates of resources that wait for the database; more are one update of all", "", false},
 		{"runtime/store", "MaxUpdates", "updates of resources that a store keeps", "", false},
 	}},
 	{"Identity", []limit{
@@ -93,6 +100,8 @@ var bounds = []struct {
 			"longest time until a new key is found", "", false},
 		{"runtime/identity/oidc", "MaxCache", "highest value of `Introspection.Cache`", "", false},
 		{"runtime/identity/oidc", "maxKeys", "keys of one issuer", "", false},
+		{"runtime/identity/oidc", "maxUnknown",
+			"tokens with unknown keys of one issuer that wait for a fetch; then 503", "", false},
 		{"runtime/identity/oidc", "maxResponseBytes", "a response of a provider", "", true},
 		{"runtime/identity/oidc", "maxQueries", "introspections at a time", "", false},
 		{"runtime/identity/oidc", "maxCached", "introspections that are kept", "", false},

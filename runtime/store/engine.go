@@ -168,7 +168,7 @@ func (e *engine) explain(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}
 	cured := e.cured(err)
-	if e.fault(err) == fault.Unwritable {
+	if e.fault(cured) == fault.Unwritable {
 		cured = unwritableError{cured}
 	}
 	return fmt.Errorf("store: %s: %w", doing, cured)

@@ -23,7 +23,7 @@ const (
 const updatesChannel = `'mcpgen_updates_' || md5(current_schema())`
 
 // PublishUpdate reports the update of a resource to every [Store.FollowUpdates] of the database. It
-// is part of runtime.ResourceUpdates.
+// is part of runtime.ResourceUpdates, and so is the meaning of an empty URI.
 func (s *Store) PublishUpdate(ctx context.Context, uri string) error {
 	const action = "publish the update of a resource"
 	select {

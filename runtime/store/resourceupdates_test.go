@@ -3,9 +3,11 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -39,7 +41,7 @@ func TestUpdatesReachEveryFollowerOfADatabaseInOrder(t *testing.T) {
 		one, other := open(t, url), open(t, url)
 		followers := []<-chan string{followUpdates(t, one), followUpdates(t, one),
 			followUpdates(t, other)}
-		want := []string{"team://people/1", "it's \"quoted\"", "team://people/2"}
+		want := []string{"team://people/1", "it's \"quoted\"", "", "team://people/2"}
 		for i, uri := range want {
 			from := one
 			if i%2 == 1 {
@@ -102,6 +104,32 @@ func TestFollowerThatMissesUpdatesGetsAnEmptyURI(t *testing.T) {
 			t.Errorf("places %q, want %q", rows, want)
 		}
 	})
+}
+
+// A follower that could not read the database, or not connect to it, gets what was published since.
+func TestFollowerGetsTheUpdatesThatItMissedInAnOutage(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	one, other := open(t, postgresURL(db, db.User)), open(t, postgresURL(db, db.User))
+	other.Hasten(time.Millisecond)
+	updates := followUpdates(t, other)
+	admin := raw(t, strings.Replace(postgresURL(db, db.User), "/"+db.Name+"?", "/postgres?", 1))
+	must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
+	must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`,
+		db.Name))
+	if err := one.PublishUpdate(t.Context(), "a"); err == nil {
+		t.Error("an update is published without a database")
+	}
+	must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS true"))
+	for _, uri := range []string{"a", "b"} {
+		if err := one.PublishUpdate(t.Context(), uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"a", "b"} {
+		if uri := nextUpdate(t, updates); uri != want {
+			t.Errorf("%q, want %q", uri, want)
+		}
+	}
 }
 
 // A follower that reads the database after Close would hold its files open.

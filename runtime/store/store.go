@@ -115,7 +115,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		err = s.probe(ctx)
 	}
 	if err != nil {
-		return s.engine.explain(ctx, "the database is read-only", err)
+		return s.engine.explain(ctx, "the database accepts no changes", err)
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ var (
 	ErrInvalid = errors.New("not valid")
 	// ErrUnwritable reports a database that accepts no changes: its disk is full, it is read-only,
 	// or its file was deleted or moved. [Store.Ping] returns such an error as long as that lasts.
-	ErrUnwritable = errors.New("the database is read-only")
+	ErrUnwritable = errors.New("the database accepts no changes")
 	// ErrNewer reports a database that a newer program has migrated.
 	ErrNewer = migrate.ErrNewer
 	// ErrClosed reports a use of the store after [Store.Close].

@@ -48,7 +48,9 @@ func (early) SafeToRetry() bool  { return true }
 
 func TestOutageReportsWhatHasComeOfARequest(t *testing.T) {
 	const slow, down = "no response in time: try again; ", "the database does not respond: try again; "
-	const full = "the database is read-only: try again later; "
+	const only, full = "the database is read-only: try again later; ",
+		"the disk of the database is full: try again later; "
+	const lost = "the database accepts no changes: try again later; "
 	const none, perhaps = "nothing was changed",
 		"the change may have been made: check before you send it again"
 	ended, cancel := context.WithCancel(t.Context())
@@ -69,14 +71,15 @@ func TestOutageReportsWhatHasComeOfARequest(t *testing.T) {
 		{nil, result(6), false, down + none},
 		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none},
 		{nil, state("53300"), false, down + none},
-		{nil, state("25006"), false, full + none}, {nil, state("53100"), false, full + none},
+		{nil, state("25006"), false, only + none}, {nil, state("53100"), false, full + none},
 		{nil, state("58030"), false, down + perhaps}, {nil, state("55P03"), false, down + none},
 		{nil, state("40001"), false, down + none}, {nil, state("28P01"), false, down + none},
 		{nil, state("3D000"), true, down + none}, {nil, state("4"), false, ""},
-		{nil, result(8 | 1<<8), false, full + none}, {nil, result(13), false, full + none},
+		{nil, result(8 | 1<<8), false, only + none}, {nil, result(13), false, full + none},
 		{nil, result(10 | 4<<8), false, down + perhaps}, {nil, result(10), true, down + none},
-		{nil, result(14), false, down + none}, {nil, store.ErrUnwritable, false, full + perhaps},
-		{nil, store.ErrUnwritable, true, full + none},
+		{nil, result(14), false, down + none}, {nil, store.ErrUnwritable, false, lost + perhaps},
+		{nil, store.ErrUnwritable, true, lost + none}, {nil, result(8 | 4<<8), false, lost + none},
+		{nil, errors.Join(store.ErrUnwritable, result(14)), false, lost + none},
 		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none},
 		{nil, io.ErrUnexpectedEOF, false, down + perhaps},
 		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps},

@@ -36,7 +36,9 @@ func Outage(ctx context.Context, err error, reads bool) string {
 
 const (
 	silent     = "the database does not respond: try again"
-	unwritable = "the database is read-only: try again later"
+	readOnly   = "the database is read-only: try again later"
+	full       = "the disk of the database is full: try again later"
+	unwritable = "the database accepts no changes: try again later" // as without its file
 )
 
 // outage describes the error of a database that is not available, and reports whether the change
@@ -56,6 +58,10 @@ func outage(err error) (text string, undone bool) {
 	case errors.As(err, &state):
 		return postgres(state.SQLState(), undone)
 	case errors.As(err, &result) && sqlite[result.Code()&0xff] != "": // extended codes have more bits
+		// SQLITE_READONLY_DBMOVED, and a file that was deleted, moved or replaced
+		if code := result.Code(); code == 8|4<<8 || code == 14 && errors.Is(err, store.ErrUnwritable) {
+			return unwritable, true
+		}
 		return sqlite[result.Code()&0xff], result.Code()&0xff != 10
 	case errors.Is(err, store.ErrUnwritable):
 		return unwritable, undone
@@ -74,19 +80,21 @@ func outage(err error) (text string, undone bool) {
 // sqlite are the result codes of an SQLite database that is not available. With all of them but
 // SQLITE_IOERR the transaction is rolled back.
 var sqlite = map[int]string{
-	5:  silent,     // SQLITE_BUSY
-	6:  silent,     // SQLITE_LOCKED
-	8:  unwritable, // SQLITE_READONLY
-	10: silent,     // SQLITE_IOERR
-	13: unwritable, // SQLITE_FULL
-	14: silent,     // SQLITE_CANTOPEN
+	5:  silent,   // SQLITE_BUSY
+	6:  silent,   // SQLITE_LOCKED
+	8:  readOnly, // SQLITE_READONLY
+	10: silent,   // SQLITE_IOERR
+	13: full,     // SQLITE_FULL
+	14: silent,   // SQLITE_CANTOPEN
 }
 
 // postgres is outage for an SQLSTATE (PostgreSQL, appendix A).
 func postgres(state string, undone bool) (string, bool) {
 	switch {
-	case state == "25006", state == "53100": // read_only_sql_transaction, disk_full
-		return unwritable, true
+	case state == "25006": // read_only_sql_transaction
+		return readOnly, true
+	case state == "53100": // disk_full
+		return full, true
 	case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "58"), // connection, system
 		strings.HasPrefix(state, "57P"): // a server that starts or ends
 		return silent, undone

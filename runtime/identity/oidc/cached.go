@@ -44,11 +44,11 @@ type cached[T any] struct {
 // held is one state of a cached value.
 type held[T any] struct {
 	value T
-	// when value was loaded, zero for never, and when the last try ended
-	loaded, tried time.Time
-	pause         time.Duration // from tried to the next try, at least
-	failure       error         // of the last try
-	slow          bool          // somebody's patience has ended since a load succeeded
+	// when the load of value began and ended, zero for never, and when the last try ended
+	began, loaded, tried time.Time
+	pause                time.Duration // from tried to the next try, at least
+	failure              error         // of the last try
+	slow                 bool          // somebody's patience has ended since a load succeeded
 }
 
 // get returns what is held, loaded anew where its period is over.
@@ -127,7 +127,10 @@ func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
 	})
 }
 
-func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < h.pause }
+func (c *cached[T]) resting(h held[T]) bool { return h.rest() > 0 }
+
+// rest is how much of the pause is left.
+func (h held[T]) rest() time.Duration { return h.pause - time.Since(h.tried) }
 
 func (c *cached[T]) state() held[T] {
 	c.mu.Lock()
@@ -139,6 +142,7 @@ func (c *cached[T]) state() held[T] {
 func (c *cached[T]) refresh() {
 	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 	defer cancel()
+	began := time.Now()
 	value, err := c.contained(ctx)
 	c.mu.Lock()
 	c.held.pause = min(2*c.held.pause, c.interval)
@@ -147,7 +151,8 @@ func (c *cached[T]) refresh() {
 	}
 	c.held.tried, c.held.failure = time.Now(), err
 	if err == nil {
-		c.held.value, c.held.loaded, c.held.slow = value, c.held.tried, false
+		c.held.value, c.held.slow = value, false
+		c.held.began, c.held.loaded = began, c.held.tried
 	}
 	h := c.held
 	c.mu.Unlock()

@@ -18,3 +18,6 @@ func (s *Source) Remembered() int {
 
 // Questions is how many queries about opaque tokens run or wait for their turn.
 func (s *Source) Questions() int { return s.issuers[0].introspector.cache.Loading() }
+
+// MaxUnknown is how many requests with unknown keys wait at most.
+const MaxUnknown = maxUnknown

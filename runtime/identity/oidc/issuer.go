@@ -24,6 +24,7 @@ type issuer struct {
 	web          fetcher
 	metadata     *cached[metadata]
 	keys         *cached[[]key]
+	unknown      chan struct{} // holds one item for each request that waits for newer keys
 	introspector *introspector // nil where opaque tokens are refused
 }
 
@@ -43,7 +44,8 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 			*d.value = d.zero
 		}
 	}
-	i := &issuer{settings: s, resource: o.Resource, log: o.Logger, web: web}
+	i := &issuer{settings: s, resource: o.Resource, log: o.Logger, web: web,
+		unknown: make(chan struct{}, maxUnknown)}
 	i.metadata = &cached[metadata]{
 		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod,
 		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,

@@ -17,6 +17,8 @@ import (
 const (
 	// maxKeys bounds a key set: a token without a key id is tried with each.
 	maxKeys = 64
+	// maxUnknown bounds the requests of one issuer that wait for an unknown key.
+	maxUnknown = 64
 	// RFC 7518, section 3.3 requires 2048 bits; the time of a check grows with their square.
 	minRSABits, maxRSABits = 2048, 8192
 )

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -180,7 +181,14 @@ func (s *Source) verifyJWT(ctx context.Context, token string,
 	if err != nil {
 		return identity.Identity{}, refuse("it is not a signed token")
 	}
-	verified, err := i.verify(ctx, signed, h)
+	issued, dated, err := date(c, "iat")
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	if issued = issued.Add(s.leeway); !dated {
+		issued = time.Now()
+	}
+	verified, err := i.verify(ctx, signed, h, issued)
 	if err != nil {
 		return identity.Identity{}, err
 	}
@@ -207,15 +215,15 @@ func (s *Source) issuer(url string) *issuer {
 	return nil
 }
 
-// verify returns the payload of a token that one of the issuer's keys has signed. A key that is
-// not known may be a new one: the keys are then fetched again, once.
-func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature,
-	h header) ([]byte, error) {
+// verify returns the payload of a token that one of the issuer's keys has signed. issued is the
+// latest time at which the token may have been issued. A key that is not known may be a new one.
+// So a token is refused only if the keys were fetched after the request arrived. In the pause
+// between two fetches it is also refused if they were fetched after the token was issued.
+func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature, h header,
+	issued time.Time) ([]byte, error) {
+	arrived := time.Now()
 	held, err := i.keys.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for again := false; ; again = true {
+	for ; err == nil; held, err = i.newer(ctx, held) {
 		known := false
 		for _, k := range held.value {
 			if !k.suits(h) {
@@ -226,22 +234,41 @@ func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature,
 				return payload, nil
 			}
 		}
-		if known && h.kid != "" || again {
-			break
+		if known && h.kid != "" || !held.began.Before(arrived) ||
+			issued.Before(held.began) && i.keys.resting(i.keys.state()) {
+			return nil, refuse("no key of %s with the id %s and the algorithm %s verifies its signature",
+				i.settings.URL, quoted(h.kid), h.alg)
 		}
-		newer, err := i.keys.renew(ctx, held)
-		if err != nil {
-			return nil, err
-		}
-		if newer.loaded.Equal(held.loaded) {
-			if newer.failure != nil {
-				return nil, fmt.Errorf("the key of a token is unknown, and fetching the keys failed: %w",
-					newer.failure)
-			}
-			break
-		}
-		held = newer
 	}
-	return nil, refuse("no key of %s with the id %s and the algorithm %s verifies its signature",
-		i.settings.URL, quoted(h.kid), h.alg)
+	return nil, err
+}
+
+// newer returns keys that were fetched after those that are held. It waits for the end of a pause
+// if that is near, since many clients do not try again. The error is not about the token.
+func (i *issuer) newer(ctx context.Context, held held[[]key]) (newer held[[]key], err error) {
+	select {
+	case i.unknown <- struct{}{}:
+		defer func() { <-i.unknown }()
+	default:
+		return held, errors.New("the key of a token is unknown, and too many such tokens are waiting")
+	}
+	rest := i.keys.state().rest()
+	if rest <= patience {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+		}
+		newer, err = i.keys.renew(ctx, held)
+	}
+	switch {
+	case err != nil:
+		return held, err
+	case newer.loaded.After(held.loaded):
+		return newer, nil
+	case i.keys.state().failure != nil:
+		return held, fmt.Errorf("the key of a token is unknown, and fetching the keys failed: %w",
+			i.keys.state().failure)
+	}
+	return held, fmt.Errorf("the key of a token is unknown, and the keys are fetched again only in %s",
+		rest.Round(time.Second))
 }

@@ -20,13 +20,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-const maxLogged = 256 // bytes of a client's text in a log line
+const (
+	maxLogged     = 256 // bytes of a client's text in a log line
+	retryIdentity = 5   // Retry-After in seconds while the identity source cannot decide
+)
 
 // Authenticator verifies the credentials of HTTP requests.
 type Authenticator struct {
 	Config
-	failures *failures
-	missing  *failures // requests without a credential, which are logged only
+	failures    *failures
+	missing     *failures // requests without a credential, which are logged only
+	unavailable *failures // requests that the identity source could not decide, logged only
 }
 
 // Config is what an [Authenticator] needs.
@@ -50,20 +54,22 @@ type Config struct {
 func NewAuthenticator(c Config) *Authenticator {
 	logged := c
 	logged.Audit = nil
-	return &Authenticator{c, newFailures(c, wrong), newFailures(logged, missing)}
+	return &Authenticator{c, newFailures(c, wrong), newFailures(logged, missing),
+		newFailures(logged, undecided)}
 }
 
 // ReportFailures reports the failures that would wait for their turn. A shutdown calls it.
 func (a *Authenticator) ReportFailures() {
 	a.failures.reportAll(0)
 	a.missing.reportAll(0)
+	a.unavailable.reportAll(0)
 }
 
 // Refusal describes in HTTP's terms why a request is refused.
 type Refusal struct {
 	Status     int    // 401, 403, 429 or 503
 	Challenge  string // WWW-Authenticate, with 401 and 429
-	RetryAfter int    // Retry-After in seconds, with 429
+	RetryAfter int    // Retry-After in seconds, with 429 and 503
 	Reason     string // for the client
 }
 
@@ -93,7 +99,18 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	} else {
 		id.Principal.Role = a.Table.HighestOf(id.Principal.Role)
 	}
+	if report, ok := r.Context().Value(authenticatedKey{}).(func()); ok {
+		report()
+	}
 	return id, nil
+}
+
+type authenticatedKey struct{}
+
+// OnAuthenticated returns a context with a func that is called for each authenticated request with
+// that context.
+func OnAuthenticated(ctx context.Context, report func()) context.Context {
+	return context.WithValue(ctx, authenticatedKey{}, report)
 }
 
 func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
@@ -128,7 +145,7 @@ func (a *Authenticator) Refusal(r *http.Request, query string, err error) *Refus
 	count := func(in *failures, attrs ...any) (wait time.Duration) {
 		wait, report := in.add(countedAs(address))
 		if report != nil {
-			a.Log.InfoContext(r.Context(), in.lines.one, append(append(from(), attrs...),
+			a.Log.Log(r.Context(), in.lines.level, in.lines.one, append(append(from(), attrs...),
 				in.lines.number, report.failures, "request_id", report.id)...)
 		}
 		return wait
@@ -140,9 +157,9 @@ func (a *Authenticator) Refusal(r *http.Request, query string, err error) *Refus
 			Reason: "authentication required"}
 	}
 	if !errors.Is(err, identity.ErrInvalidToken) {
-		a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
-			append(from(), "error", err)...)
-		return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
+		count(a.unavailable, "error", err)
+		return &Refusal{Status: http.StatusServiceUnavailable, RetryAfter: retryIdentity,
+			Reason: "identity is not available"}
 	}
 	wait := count(a.failures, "reason", err)
 	refused := &Refusal{Status: http.StatusUnauthorized,

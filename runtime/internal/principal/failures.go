@@ -44,14 +44,20 @@ type failures struct {
 	writing bool
 }
 
-// lines are the texts of log lines for one failure and for several, and the name of their number.
-type lines struct{ one, many, number string }
+// lines are the texts of log lines for one failure and for several, the name of their number, and
+// their level.
+type lines struct {
+	one, many, number string
+	level             slog.Level
+}
 
-// Requests without a credential have a table of their own, so that they push out no failure.
+// Each has a table of its own, so that requests without a credential push out no failure.
 var (
-	wrong   = lines{"credential refused", "credentials refused", "failures"}
+	wrong   = lines{"credential refused", "credentials refused", "failures", slog.LevelInfo}
 	missing = lines{"request without a credential refused",
-		"requests without a credential refused", "requests"}
+		"requests without a credential refused", "requests", slog.LevelInfo}
+	undecided = lines{"the identity source failed; the request is refused",
+		"the identity source failed; requests are refused", "requests", slog.LevelError}
 )
 
 // address is what is known of one address. failures.mu guards it.
@@ -167,7 +173,7 @@ func (f *failures) reportAll(age time.Duration) {
 	})
 	f.mu.Unlock()
 	for _, r := range reports {
-		f.log(slog.LevelInfo, f.lines.many, "remote", r.name,
+		f.log(f.lines.level, f.lines.many, "remote", r.name,
 			f.lines.number, r.failures, "request_id", r.id)
 	}
 }

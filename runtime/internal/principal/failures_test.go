@@ -241,6 +241,34 @@ func TestRequestWithoutACredentialIsNoFailure(t *testing.T) {
 	})
 }
 
+// Anybody can send tokens that the identity source cannot decide, for example with unknown keys.
+func TestRequestsThatIdentityCannotDecideAreLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		g.Identity = identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{}, errors.New("the provider is down")
+		})
+		for range 500 {
+			r := requestFrom(peer)
+			r.Header.Set("Authorization", "Bearer x")
+			_, err := g.Authenticate(r)
+			if got := g.Refusal(r, "", err); got.Status != 503 || got.RetryAfter != retryIdentity ||
+				got.Challenge != "" {
+				t.Fatalf("%+v", got)
+			}
+		}
+		time.Sleep(5 * reportInterval)
+		log := g.log.take()
+		if strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "requests=499") ||
+			!strings.Contains(log, "the provider is down") {
+			t.Errorf("the log:\n%.2000s", log)
+		}
+		if events := g.sink.take(); events != "" {
+			t.Errorf("events %s", events)
+		}
+	})
+}
+
 // Without it, the log would not show a client that never sends its token.
 func TestRequestsWithoutACredentialAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -67,6 +67,7 @@ type Handler struct {
 	// detaches reports that a call may close the stream of its response before its end.
 	detaches bool
 	unread   *unread
+	refusals refusals
 	replies  sync.Map          // the streams of calls that a client may resume, by id
 	reading  *worker.Deadlines // of bodies
 	waiting  *worker.Deadlines // of replies, which become streams
@@ -85,6 +86,7 @@ func NewHandler(c Config) *Handler {
 		reading: worker.NewDeadlines(c.BodyReadTimeout),
 		waiting: worker.NewDeadlines(c.StreamAfter), quiet: worker.NewDeadlines(c.KeepAlive)}
 	h.passes, h.detaches = h.steps(), c.Sessions.Detaches()
+	h.refusals.byUser = map[request.User]*refused{}
 	return h
 }
 
@@ -162,7 +164,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (s *responseWrit
 	}
 	s.ResponseWriter, s.unread, v.w = w, h.unread, s
 	defer func() {
-		if lasts == nil {
+		if h.countRefused(v); lasts == nil {
 			h.leave(s, r, v.body.bounded())
 		}
 	}()

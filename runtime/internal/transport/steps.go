@@ -39,11 +39,11 @@ func (v *visit) refuseWith(status int, err error) bool {
 	return false
 }
 
-// limitRest bounds in time how long net/http reads the rest of a body that was not read.
+// limitRest bounds how long net/http reads the rest of a body that was not read, and at which rate.
 func (h *Handler) limitRest(s *responseWriter, r *http.Request, bounded bool) {
 	if r.Body != nil && r.Body != http.NoBody && !bounded {
 		_ = http.NewResponseController(s.ResponseWriter).
-			SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
+			SetReadDeadline(time.Now().Add(h.restTime(s, r)))
 	}
 }
 
@@ -220,8 +220,18 @@ func (h *Handler) readMessage(v *visit) bool {
 	if !v.modern && one(v.r.Header[request.HeaderSession]) == "" {
 		limit = min(limit, maxHandshakeBytes)
 	}
-	body, err := h.readBody(v, limit)
-	if errors.As(err, new(*http.MaxBytesError)) {
+	wait := h.refusals.wait(v.w.user)
+	if wait > 0 {
+		limit = min(limit, smallBody)
+	}
+	var body []byte
+	var err error = &http.MaxBytesError{Limit: limit}
+	if v.r.ContentLength <= limit {
+		body, err = h.readBody(v, limit)
+	}
+	if tooLarge := errors.As(err, new(*http.MaxBytesError)); tooLarge && wait > 0 {
+		return v.refuseLarge(wait)
+	} else if tooLarge {
 		return v.refuse(http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
 			"the body is larger than %d bytes", limit)
 	} else if err != nil {
@@ -247,6 +257,7 @@ type reading struct {
 	w        http.ResponseWriter
 
 	whole bool // the body was read
+	bytes int64
 
 	mu   sync.Mutex
 	late bool // not changed once over is set
@@ -285,7 +296,7 @@ func (h *Handler) readBody(v *visit, limit int64) ([]byte, error) {
 		v.body.end()
 	}()
 	body, err := bodyOf(v.w, v.r, limit)
-	v.body.whole = err == nil
+	v.body.whole, v.body.bytes = err == nil, int64(len(body))
 	return body, err
 }
 

@@ -3,10 +3,15 @@ package transport
 import (
 	"cmp"
 	"context"
+	"io"
+	"maps"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -187,3 +192,137 @@ func (s *responseWriter) extend(pause time.Duration) {
 }
 
 func (s *responseWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+const (
+	// smallBody is the size up to which a body counts for nothing here. Most are smaller.
+	smallBody = 16 << 10
+	// A caller, or an address without one, has maxRefused bytes of refused large bodies at once
+	// and refusedRate bytes a second after that. Beyond that, its large bodies are not read.
+	maxRefused  = 16 << 20
+	refusedRate = 64 << 10
+	// maxRefusers are counted one by one; others share one count.
+	maxRefusers = 1024
+	// netHTTPRest is how much of a body net/http reads that no handler has read.
+	netHTTPRest = 256 << 10
+)
+
+// refusals counts the bytes of refused bodies by caller.
+type refusals struct {
+	some   atomic.Bool // byUser or others has one
+	mu     sync.Mutex
+	byUser map[request.User]*refused
+	others refused
+}
+
+// refused are bytes that become fewer with time.
+type refused struct {
+	bytes int64
+	at    time.Time
+}
+
+func (r *refused) now(now time.Time) int64 {
+	return max(0, r.bytes-int64(now.Sub(r.at).Seconds()*refusedRate))
+}
+
+// add counts bytes of a caller.
+func (f *refusals) add(user request.User, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.some.Store(true)
+	now := time.Now()
+	r := f.find(user)
+	if r == &f.others && len(f.byUser) == maxRefusers {
+		maps.DeleteFunc(f.byUser, func(_ request.User, r *refused) bool { return r.now(now) == 0 })
+	}
+	if r == &f.others && len(f.byUser) < maxRefusers {
+		r = &refused{}
+		f.byUser[user] = r
+	}
+	r.bytes, r.at = r.now(now)+bytes, now
+}
+
+// wait returns how long a caller has to wait before its next large body, often 0.
+func (f *refusals) wait(user request.User) time.Duration {
+	if !f.some.Load() {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	over := f.find(user).now(time.Now()) - maxRefused
+	return max(0, time.Duration(over+1)*time.Second/refusedRate)
+}
+
+// find returns the count of a caller. f.mu is held.
+func (f *refusals) find(user request.User) *refused {
+	if r := f.byUser[user]; r != nil {
+		return r
+	}
+	return &f.others
+}
+
+// large reports whether a request may have a large body.
+func large(r *http.Request) bool {
+	return r.Body != nil && r.Body != http.NoBody &&
+		(r.ContentLength < 0 || r.ContentLength > smallBody)
+}
+
+// refuseLarge answers a large body of a caller with too many refused ones.
+func (v *visit) refuseLarge(wait time.Duration) bool {
+	v.w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	return v.refuse(http.StatusTooManyRequests, jsonrpc.CodeInvalidRequest,
+		"too many large requests of this caller were refused: correct them, and try again later")
+}
+
+// countRefused counts the body of a refused request, as far as it was read.
+func (h *Handler) countRefused(v *visit) {
+	if v.body.bytes > smallBody && (v.w.refused || v.w.status >= http.StatusBadRequest) {
+		h.refusals.add(v.w.user, v.body.bytes)
+	}
+}
+
+// restTime returns how long net/http may read the rest of a body, which is counted.
+func (h *Handler) restTime(s *responseWriter, r *http.Request) time.Duration {
+	if !large(r) || r.ContentLength >= netHTTPRest { // net/http reads no rest of that size
+		return h.BodyReadTimeout
+	}
+	user := s.user
+	if user == (request.User{}) {
+		user.Issuer = h.Authenticator.Address(r)
+	}
+	if h.refusals.wait(user) > 0 {
+		return 0
+	}
+	rest := r.ContentLength
+	if rest < 0 {
+		rest = netHTTPRest
+	}
+	h.refusals.add(user, rest)
+	return h.BodyReadTimeout
+}
+
+// Beside returns next, which is served beside the endpoint, with the limits of a body that it does
+// not read.
+func (h *Handler) Beside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !large(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		own, body := *r, &watched{ReadCloser: r.Body}
+		own.Body = body
+		defer func() { h.limitRest(&responseWriter{ResponseWriter: w}, r, body.ended) }()
+		next.ServeHTTP(w, &own)
+	})
+}
+
+// watched is a body that notes its end.
+type watched struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err == io.EOF
+	return n, err
+}

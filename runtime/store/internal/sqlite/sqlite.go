@@ -98,7 +98,8 @@ func (d *Database) Space() error { return d.files.space() }
 func (d *Database) connector(pragmas ...string) (driver.Connector, error) {
 	// Every transaction writes, so it takes the lock at its start: to take it later would fail
 	// instead of wait.
-	options := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
+	// Without rw, a connection would create a file that was deleted.
+	options := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}, "mode": {"rw"}}
 	source := url.URL{Scheme: "file", Opaque: url.PathEscape(d.path), RawQuery: options.Encode()}
 	connector, err := sqlite.NewConnector(source.String())
 	if err != nil {
@@ -192,23 +193,44 @@ func fileCure(path string) string {
 	return "its directory must be writable for the server's user: " + dir
 }
 
-// Cured adds the cure to an error of SQLite (its documentation, "Result and Error Codes").
+// Cured adds the cure to an error of SQLite (its documentation, "Result and Error Codes"). If a
+// file of the open database is not at its path, that is the error, whatever the code: a new
+// connection to a missing file gets one of many codes.
 func (d *Database) Cured(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	switch code := e.Code(); {
-	case code&0xff == sqlite3.SQLITE_CANTOPEN, code&0xff == sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("%w; %s, the files beside it with -wal and -shm after its name, and their "+
-			"directory must be writable for the server's user", err, d.path)
-	case code&0xff == sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w; make room on the disk of %s", err, d.path)
-	case code&0xff == sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w; %s is not a database: use another file in the URL, or move this one away",
-			err, d.path)
+	if d.files != nil {
+		if lost := d.files.present(); lost != nil {
+			return fmt.Errorf("%w (%w)", lost, err)
+		}
 	}
-	return err
+	cure := ""
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		if e.Code() == sqlite3.SQLITE_READONLY_DBMOVED {
+			return fmt.Errorf("%w: %w", errMoved, err)
+		}
+		cure = "%s, the files beside it with -wal and -shm after its name, and their directory must " +
+			"be writable for the server's user, on a file system that is not mounted read-only"
+	case sqlite3.SQLITE_IOERR:
+		cure = "the system cannot read or write %s or the files beside it with -wal and -shm after its " +
+			"name: check the disk. If one of them was deleted or cut, stop all servers of the database " +
+			"and start them again"
+	case sqlite3.SQLITE_FULL:
+		cure = "make room on the disk of %s"
+	case sqlite3.SQLITE_CORRUPT:
+		cure = "%s is damaged: restore it from a backup and restart the server"
+	case sqlite3.SQLITE_NOTADB:
+		cure = "%s is not a database: use another file in the URL, or move this one away"
+		if d.files != nil {
+			cure = "%s was overwritten: restore it from a backup and restart the server"
+		}
+	default:
+		return err
+	}
+	return fmt.Errorf("%w; "+cure, err, d.path)
 }
 
 // useWAL sets the journal mode, which stays with the file.
