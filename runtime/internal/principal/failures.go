@@ -135,7 +135,7 @@ func (f *failures) report(a *address, now time.Time, age time.Duration) *report 
 		}
 		return nil
 	}
-	r := &report{a.name, request.NewID(), a.unreported}
+	r := &report{a.name, request.NewID(now), a.unreported}
 	a.reported, a.id, a.unreported = now, r.id, 0
 	if f.Audit == nil {
 		return r

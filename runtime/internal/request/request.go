@@ -203,17 +203,24 @@ func ClientOf(p *access.Principal) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
-// NewID returns a random id of a request: 26 lower-case letters and digits, of 128 bits, which is
-// no secret. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
-func NewID() string {
-	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+// NewID returns the id of a request at a time: 26 lower-case letters and digits, which are no
+// secret. The first nine are the time in milliseconds, in the order of texts, and the others have 85
+// random bits. So requests of one time are neighbours in the index of a database, which then writes
+// few pages. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+func NewID(now time.Time) string {
+	const letters, times = "234567abcdefghijklmnopqrstuvwxyz", 9
 	var id [26]byte
-	for half := range 2 {
-		bits := rand.Uint64()
-		for i := range 13 {
-			id[13*half+i] = letters[bits&31]
-			bits >>= 5
+	bits := uint64(now.UnixMilli())
+	for i := times - 1; i >= 0; i-- {
+		id[i] = letters[bits&31]
+		bits >>= 5
+	}
+	for i := times; i < len(id); i++ {
+		if (i-times)%12 == 0 {
+			bits = rand.Uint64()
 		}
+		id[i] = letters[bits&31]
+		bits >>= 5
 	}
 	return string(id[:])
 }
@@ -226,7 +233,8 @@ func New(id identity.Identity) *Info {
 }
 
 func (i *Info) identify(id identity.Identity) {
-	i.ID, i.Started = NewID(), time.Now()
+	i.Started = time.Now()
+	i.ID = NewID(i.Started)
 	i.Principal, i.ClientItself, i.Expires = id.Principal, id.ClientItself, id.Expires
 }
 
