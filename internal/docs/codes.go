@@ -35,6 +35,7 @@ var ownCodes = []struct{ name, meaning string }{
 	{"codeForbidden", "a prompt or resource that is refused and not concealed, or a caller without " +
 		"a user of the host"},
 	{"codeTooManyListeners", "too many `subscriptions/listen` requests"},
+	{"codeUnavailable", "tasks, catalogs or permissions that cannot be read now: try again later"},
 }
 
 func errorCodes(root string) (string, error) {
