@@ -104,9 +104,9 @@ const searching = 4_000
 // SearchEvents returns a page of the events of a filter, newest first by time, and the place after
 // which the next page begins. That place is zero if no event follows.
 //
-// A page by two or more fields of the filter reads a limited number of events. It may have fewer
-// events than its limit, and even none, although more follow: continue until the place is zero. A
-// page by one field, in any range of time, ends early only among intents.
+// A page reads a limited number of events. It may have fewer events than its limit, and even none,
+// although more follow: continue until the place is zero. By one field or none, a page has fewer
+// only if it leaves out intents, or if it searches for them.
 //
 // An intent is left out if the store has its outcome, unless the filter names the request. So
 // each call appears once: with its outcome, or with an intent that has none.

@@ -89,8 +89,8 @@ func (a *API) trail() {
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events",
 		"List audit events, newest first")
-	op.Description = "The order is by time. A page by several filters reads a limited number of " +
-		"events: it may have few events or none, although more follow. Continue until next is " +
+	op.Description = "The order is by time. A page reads a limited number of events: it may have " +
+		"fewer events than limit, or none, although more follow. Continue until next is " +
 		"missing. The trail also records each read. The intent of a call is omitted if its outcome " +
 		"is included, unless request_id is set."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record],
