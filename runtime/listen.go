@@ -75,10 +75,10 @@ func OnListen(f func(url string)) ListenOption {
 // At the second signal it closes all connections and returns an error at once.
 //
 // Headers of a request may take 10 seconds, and a connection without a request is closed after two
-// minutes. Connections that have carried no authenticated request have half of the file descriptors
-// of the process on Unix: one more closes the oldest of them. There is no timeout for responses,
-// which may be streams: see [Server.Handler]. What handlers use, such as a database, is closed by
-// the caller after ListenAndServe has returned.
+// minutes. On Unix, connections that have carried no authenticated request have half of the file
+// descriptors of the process. For one more, the server closes the oldest of them. There is no
+// timeout for responses, which may be streams: see [Server.Handler]. What handlers use, such as a
+// database, is closed by the caller after ListenAndServe has returned.
 func ListenAndServe(ctx context.Context, addr string, s *Server, opts ...ListenOption) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -210,8 +210,8 @@ func (c *listenConfig) shutdown(ctx context.Context, s *Server, web *http.Server
 	}
 }
 
-// strangers are the open connections that have carried no authenticated request. They have a
-// number of file descriptors: one more connection closes the oldest of them, whatever it does. So
+// strangers are the open connections that have carried no authenticated request. Their number is
+// bounded: one more connection closes the oldest of them, also during a request. So
 // a flood of connections leaves descriptors for authenticated callers, and each new connection has
 // time to authenticate.
 type strangers struct {

@@ -133,8 +133,8 @@ type Options struct {
 	// stream, and subscriptions/listen requests. Permissions that CapabilityTTL keeps count here.
 	// Zero is DefaultCapabilityRecheck.
 	CapabilityRecheck time.Duration
-	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps, together in
-	// 64 MiB. Zero is DefaultMaxCapabilities.
+	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps. Together
+	// they have at most 64 MiB of memory. Zero is DefaultMaxCapabilities.
 	MaxCapabilities int
 	// ServiceUsers are the host's users of OAuth clients whose principals name none. It needs
 	// PermissionAware. Empty maps no client.
@@ -204,8 +204,8 @@ type Options struct {
 	// Tasks keeps the tasks of tools with task in their //mcp:tool: calls that go on after their
 	// request, for clients of MCP 2026-07-28. With a database (Store.Tasks of package store), all
 	// replicas serve a task, and a task of a dead replica fails. Runs outlive an outage of the
-	// database, and their results wait for it. Nil keeps tasks in memory: they end with the process,
-	// and replicas need requests routed by the Mcp-Name header.
+	// database, and their results wait for it. Nil keeps tasks in memory: they end with the
+	// process, and replicas need requests routed by the Mcp-Name header.
 	Tasks task.Store
 	// TaskTTL is how long a task is kept beyond the time limit of its handler, from its creation
 	// on. Clients read results until then. Zero is DefaultTaskTTL.

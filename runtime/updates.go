@@ -31,8 +31,8 @@ type ResourceUpdates interface {
 //
 // With Options.ResourceUpdates it notifies the clients of all replicas. If that fails, it notifies
 // those of this process and returns the error. The server keeps the update, tries each second to
-// publish it, and logs it if the server stops before that. Of more than 1024 updates it keeps only
-// that any resource may have been updated: clients are notified of all their subscriptions.
+// publish it, and logs the loss if the server stops before that. More than 1024 updates become one
+// update of all resources: clients are then notified of all their subscriptions.
 func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 	r := s.resources.Find(uri)
 	if uri == "" || r == nil || !r.Subscribe {

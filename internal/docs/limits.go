@@ -117,8 +117,8 @@ var bounds = []struct {
 		{"runtime", "DefaultMaxCapabilities",
 			"principals whose permissions are kept", "MaxCapabilities", false},
 		{"runtime/internal/principal", "MaxBytes",
-			"memory of the permissions that are kept; the one that was not used for longest leaves", "",
-			true},
+			"memory of the permissions that are kept; then the least recently used are removed",
+			"", true},
 		{"runtime/internal/principal", "maxQueries", "queries of the host at a time", "", false},
 		{"runtime/capability/static", "maxBytes", "a file of package static", "", true},
 	}},
@@ -128,8 +128,7 @@ var bounds = []struct {
 		{"runtime/internal/invoke", "quick",
 			"a handler with `nonblocking`, before the log has a warning", "", false},
 		{"runtime/internal/discovery", "maxNarrowed",
-			"memory of tools that are kept as they are listed to callers who may send some values of an " +
-				"argument", "", true},
+			"memory of kept tools that have only the values which their callers may send", "", true},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},
 		{"runtime/internal/notify", "maxAdvice", "`runtime.Advise` of one call", "", false},
 		{"runtime/internal/session", "maxRounds", "runs of one message whose handler asks, in versions " +
