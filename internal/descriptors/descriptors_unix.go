@@ -5,7 +5,7 @@ package descriptors
 
 import "syscall"
 
-// Limit returns how many file descriptors the process may have, or 0 if that is not known.
+// Limit returns how many file descriptors the process may have, or 0 if the limit is not known.
 func Limit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

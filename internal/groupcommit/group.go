@@ -43,10 +43,10 @@ func (e Errors) Error() string { return errors.Join(e...).Error() }
 func (e Errors) Unwrap() []error { return e }
 
 // New makes a group of a function that writes at most so many at once. It is never called twice at
-// the same time, keeps no batch, and may change it. Its error is that of all of them, or [Errors],
-// as it is and not wrapped, one of each. If it panics, that is the error. Its context ends at the
-// last deadline of those whose values are written, if all have one, and with none of them
-// otherwise.
+// the same time, keeps no batch, and may change it. Its error holds for all values, unless it is
+// [Errors], not wrapped, with an error for each value. A panic is an error for all. Its context
+// ends at the last deadline of the contexts of the values. It has no deadline if one of them has
+// none.
 func New[T any](most int, write func(ctx context.Context, batch []T) error) *Group[T] {
 	return &Group[T]{write: write, most: most, turn: make(chan struct{}, 1)}
 }

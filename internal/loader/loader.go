@@ -40,8 +40,8 @@ type Config[I, V any] struct {
 	// Size bounds the sum of the costs of the entries that are kept, not of running loads. The
 	// least recently used entry leaves first.
 	Size int
-	// Cost returns the cost of an entry, at least 1; the value of an error is zero. nil is 1 for
-	// each.
+	// Cost returns the cost of an entry, at least 1. An entry of an error has the zero value. With
+	// nil, each entry costs 1.
 	Cost func(I, V) int
 	// Timeout bounds a load, and the wait for one; 0 is none. A load that does not stop in time
 	// keeps its goroutine, and counts for MaxLoads until it returns.

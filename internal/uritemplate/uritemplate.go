@@ -50,7 +50,7 @@ type Error struct{ Message, Cure string }
 
 func (e *Error) Error() string { return e.Message + ": " + e.Cure }
 
-// Begin returns the literal text before the first variable, with which every URI that matches begins.
+// Begin returns the literal text before the first variable. Every URI that matches begins with it.
 func (t Template) Begin() string { return t.scanner.begin }
 
 // Parse reads a template. It must begin with a scheme, and the text outside of braces must be

@@ -38,11 +38,12 @@ type permitSet struct {
 	rules int
 	some  []uint64
 	all   []uint64
-	// usable are held as the rule needs it, and rules that require none.
+	// usable has the rules whose permission the caller holds as the rule needs it, and the rules
+	// that require no permission.
 	usable []uint64
-	// seen are the tools at one level of an aware table, the last one that was read: callers with
-	// equal permits have the same one as a rule. An atomic.Pointer would be compiled anew in every
-	// package with generated code, which reaches it from its table.
+	// seen has the tools of the level of an aware table that was read last: callers with equal
+	// permits usually have the same level. Every package with generated code would compile an
+	// atomic.Pointer again, because it reaches the type from its table.
 	seen atomic.Value // a *seen
 }
 
@@ -104,7 +105,8 @@ func (p *Permits) Equal(q *Permits) bool {
 	}
 	for i := range p.kinds {
 		a, b := p.kinds[i], q.kinds[i]
-		if a != b && (a == nil || b == nil || !slices.Equal(a.some, b.some) || !slices.Equal(a.all, b.all)) {
+		if a != b && (a == nil || b == nil || !slices.Equal(a.some, b.some) ||
+			!slices.Equal(a.all, b.all)) {
 			return false
 		}
 	}

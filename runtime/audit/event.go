@@ -347,8 +347,8 @@ func InOrder(ctx context.Context, sink Sink, events []Event) error {
 
 // WaitingSink is a Sink whose Record does no more than wait for another goroutine: it returns when
 // ctx ends, and does not panic. A server calls it on the goroutine of the request. Calls of all
-// other sinks have goroutines of their own. OnlyWaits is promoted: a sink that embeds a WaitingSink,
-// and has a Record of its own, must keep the promise too.
+// other sinks have goroutines of their own. A sink that embeds a WaitingSink is one as well, also
+// with a Record of its own, which must then have these properties.
 type WaitingSink interface {
 	Sink
 	// OnlyWaits does nothing.

@@ -81,9 +81,10 @@ type list[T any] struct {
 
 	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
 	// list has values with rules.
-	narrow   func(*T, []access.Choice) *T
-	values   *names                                     // with rules
-	narrowed *loader.Loader[narrowing[T], *listItem[T]] // items for callers who may send some values
+	narrow func(*T, []access.Choice) *T
+	values *names // with rules
+	// narrowed has the items for callers who may send some values.
+	narrowed *loader.Loader[narrowing[T], *listItem[T]]
 }
 
 // listItem is an item and its JSON, which is nil for an item that cannot be encoded. The zero value

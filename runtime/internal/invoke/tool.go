@@ -150,8 +150,8 @@ func setTimeout(limit *time.Duration, nonBlocking bool) error {
 		*limit, DefaultTimeout)
 }
 
-// BindValues prepares a tool for the rules of its values, which have to be about all values of an
-// enum of the input schema, so that no value is without one.
+// BindValues prepares a tool for the rules of its values. Each value of an enum of the input schema
+// needs a rule.
 func (t *Tool) BindValues(of []access.Rule) error {
 	rules := map[string][]string{}
 	for _, rule := range of {

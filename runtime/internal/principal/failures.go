@@ -51,7 +51,7 @@ type lines struct {
 	level             slog.Level
 }
 
-// Each has a table of its own, so that requests without a credential push out no failure.
+// Each has a table of its own, so that requests without a credential replace no failure.
 var (
 	wrong   = lines{"credential refused", "credentials refused", "failures", slog.LevelInfo}
 	missing = lines{"request without a credential refused",

@@ -37,7 +37,7 @@ func (h *Host) newCache() *loader.Loader[access.Principal, *permissions] {
 	c := loader.Config[access.Principal, *permissions]{
 		Key: keyOf, Load: h.load, Size: MaxBytes, Timeout: h.Timeout, MaxLoads: maxQueries,
 		Fresh: h.TTL == 0, Loaded: h.Loaded,
-		// So many at least that there are no more than Max.
+		// The least cost keeps the number of entries within Max.
 		Cost: func(p access.Principal, held *permissions) int {
 			return max(MaxBytes/h.Max, h.size(p, held))
 		},

@@ -204,9 +204,9 @@ func ClientOf(p *access.Principal) isolate.Client {
 }
 
 // NewID returns the id of a request at a time: 26 lower-case letters and digits, which are no
-// secret. The first nine are the time in milliseconds, in the order of texts, and the others have 85
-// random bits. So requests of one time are neighbours in the index of a database, which then writes
-// few pages. Upper case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+// secret. The first nine are the time in milliseconds, so that ids sort by time. The others have
+// 85 random bits. New ids are then close together in the index of a database, which writes few
+// pages. In upper case, some ids would begin like a credential (AKIA, ATBB), and logs mask those.
 func NewID(now time.Time) string {
 	const letters, times = "234567abcdefghijklmnopqrstuvwxyz", 9
 	var id [26]byte

@@ -168,8 +168,8 @@ func (r *Run) Claim(ctx context.Context, recording time.Duration) (own bool, _ e
 	return own && err == nil, err
 }
 
-// change changes the task. A store that is gone may return until the task's time to live is over,
-// or ctx ends.
+// change changes the task. While the store is gone it tries again, until the task's time to live is
+// over or ctx ends.
 func (r *Run) change(ctx context.Context, change func(*task.Record) error) (task.Record, error) {
 	end := time.Now().Add(lease)
 	if r.task.Expires.After(end) {

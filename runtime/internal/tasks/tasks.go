@@ -102,8 +102,8 @@ func New(ctx context.Context, c Config) *Registry {
 	return r
 }
 
-// wakeRuns lets the runs read their tasks that something else has changed: with one query for all
-// of them. Each change that a run has to know changes when its task is due.
+// wakeRuns lets each run read its task if something else has changed it. One query for all runs
+// finds these tasks: each change that a run has to know also changes when the task is due.
 func (r *Registry) wakeRuns(ctx context.Context) {
 	r.mu.Lock()
 	runs := slices.Collect(maps.Values(r.runs))
@@ -120,7 +120,7 @@ func (r *Registry) wakeRuns(ctx context.Context) {
 		return // the runs go on: see health
 	}
 	for i, run := range runs {
-		// A run that has just written the task, or is writing it, finds changes by that.
+		// A run that has just written the task, or is writing it, has read the changes with that.
 		if at := due[ids[i]].UnixMicro(); at != seen[i] && seen[i] != 0 && run.seen.Load() == seen[i] {
 			select {
 			case run.changed <- struct{}{}:

@@ -300,8 +300,8 @@ func (h *Handler) restTime(s *responseWriter, r *http.Request) time.Duration {
 	return h.BodyReadTimeout
 }
 
-// Beside returns next, which is served beside the endpoint, with the limits of a body that it does
-// not read.
+// Beside returns a handler that serves next beside the endpoint, and limits how net/http reads the
+// body that next has not read.
 func (h *Handler) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !large(r) {

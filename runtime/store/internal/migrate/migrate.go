@@ -30,8 +30,8 @@ type Migration struct {
 	// Verify returns an error for broken references before the commit. Nil if the database checks
 	// them itself.
 	Verify func(context.Context, driver.Conn) error
-	// Index makes the indexes of a version after its commit, while other processes write. It changes
-	// nothing if they exist, and goes on where another call was interrupted.
+	// Index makes the indexes of a version after its commit, while other processes write. It
+	// changes nothing if they exist, and continues an interrupted call.
 	Index func(ctx context.Context, c driver.Conn, version int64) error
 	// Forbidden reports an error of missing privileges. Nil for databases without accounts.
 	Forbidden func(error) bool

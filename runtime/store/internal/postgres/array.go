@@ -43,11 +43,11 @@ func (a Array) AppendTime(t time.Time) Array {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(a, 8), uint64(micros))
 }
 
-// attempts is how often a statement is tried on connections that had ended before it was sent.
+// attempts is how often a statement is tried if its connection ended before the statement was sent.
 const attempts = 3
 
 // Execute executes a statement with arrays as its parameters. It prepares the statement once on
-// each connection, unless default_query_exec_mode in the URL is against it.
+// each connection, unless default_query_exec_mode in the URL excludes that.
 func (d *Database) Execute(ctx context.Context, db *sql.DB, statement string,
 	arrays [][]byte) (err error) {
 	for range attempts {
