@@ -182,3 +182,65 @@ func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
 		c.await(t, id, "completed")
 	})
 }
+
+// unchanging is a store whose database accepts no changes from a moment on.
+type unchanging struct {
+	task.Store
+	full atomic.Bool
+}
+
+func (u *unchanging) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if u.full.Load() {
+		return task.Record{}, errors.New("disk full")
+	}
+	return u.Store.Change(ctx, o, id, change)
+}
+
+// An answer that waits for the store waits longer than permissions count: its run reads them again.
+func TestRunAfterAnOutageHasThePermissionsOfItsTime(t *testing.T) {
+	t.Parallel()
+	for revoked, want := range map[bool]string{false: "completed", true: "failed"} {
+		synctest.Test(t, func(t *testing.T) {
+			h, store := newHost(nil), &unchanging{Store: task.NewMemory()}
+			h.set("ada", "dcim.view_device")
+			var answered atomic.Int32
+			g := toolset.Generated{Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
+				Table: access.Table{Rules: []access.Rule{{Tool: "view",
+					Permission: permission("dcim.view_device")}}},
+				Tools: []toolset.Tool{{Name: "view", Input: anyInput, Task: toolset.TaskRequired,
+					Timeout: time.Minute, Elicits: true,
+					Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+						if _, err := runtime.Elicit[nameForm](ctx, "who", "Your name?"); err != nil {
+							return toolset.Result{}, err
+						}
+						answered.Add(1)
+						return toolset.Structured(map[string]any{}, nil)
+					}}}}
+			url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+				Identity: hosted(), Tasks: store}, toolset.NewToolset(g)))
+			c := newTasks(url, "ada_Viewer")
+			id := c.start(t, "view", "").ID
+			asked := c.await(t, id, "input_required")
+			store.full.Store(true)
+			for key := range asked.Requests {
+				got := c.task(t, "tasks/update", id, `,"inputResponses":{"`+key+
+					`":{"action":"accept","content":{"name":"ada"}}}`)
+				if got.status != http.StatusServiceUnavailable {
+					t.Fatal(got)
+				}
+			}
+			if revoked {
+				h.set("ada", "dcim.view_site")
+			}
+			time.Sleep(5 * time.Minute)
+			store.full.Store(false)
+			time.Sleep(time.Minute)
+			h.set("ada", "dcim.view_device") // to read the task
+			c.await(t, id, want)
+			if ran := answered.Load() > 0; ran == revoked {
+				t.Errorf("revoked %t: the handler went on: %t", revoked, ran)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -490,11 +491,13 @@ func (g *Guard) updateTask(ctx context.Context, m *Message, _ Next) (Answer, err
 }
 
 // answerTask keeps answers. The last one starts the next run, which can be after the response: see
-// [tasks.Registry.Answer].
+// [tasks.Registry.Answer]. The permissions that the message has read do not count for such a run,
+// and its credential waits no longer than it is valid.
 func (g *Guard) answerTask(ctx context.Context, m *Message, found task.Record,
 	answers map[string]json.RawMessage) error {
 	run := &taskRun{info: m.Info.ForTask(nil), params: &mcp.CallToolParamsRaw{Meta: m.Meta}}
 	var failed error
+	var late atomic.Bool
 	err := g.Tasks.Answer(ctx, found, answers, callerOf(m.Principal), m.Expires,
 		func(answered *task.Record) {
 			if answered == nil {
@@ -507,11 +510,17 @@ func (g *Guard) answerTask(ctx context.Context, m *Message, found task.Record,
 				g.Tasks.Drop(ctx, *answered)
 				return
 			}
+			if late.Load() {
+				run.info.Permissions.Spend()
+			}
 			run.record, run.params.Name = *answered, answered.Tool
 			run.params.Arguments, run.params.RequestState = answered.Arguments, answered.State
 			g.start(ctx, run)
 		})
 	if err != nil { // failed may be set later
+		if late.Store(true); !m.Expires.IsZero() && run.info.Credential != nil {
+			time.AfterFunc(time.Until(m.Expires), run.info.Credential.End)
+		}
 		return err
 	}
 	return failed

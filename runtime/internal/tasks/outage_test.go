@@ -604,3 +604,30 @@ func TestStoreThatPanicsEndsNoProcess(t *testing.T) {
 type panics struct{ slog.Handler }
 
 func (panics) Handle(context.Context, slog.Record) error { panic("the log handler") }
+
+// A user cannot take the place of the changes of others, which are made again.
+func TestChangesOfAUserThatAreMadeAgainAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a, _, _ := onFaulty(t)
+		eve := task.Owner{Subject: "eve", Client: "ide"}
+		a.Limits.User = 5
+		_, made, err := a.Create(t.Context(), task.Record{Owner: eve}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.fault.Store(down)
+		for range 50 {
+			_, _, _ = a.Create(t.Context(), task.Record{Owner: ada}, time.Hour)
+		}
+		if err := a.Cancel(t.Context(), made); !errors.Is(err, errDown) {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		s.fault.Store(healthy)
+		time.Sleep(renewal)
+		now, err := s.Store.Get(t.Context(), eve, made.ID)
+		if err != nil || now.Status != task.Cancelled {
+			t.Errorf("the cancelled task is %s, %v", now.Status, err)
+		}
+	})
+}

@@ -72,14 +72,14 @@ type Registry struct {
 	closing context.Context
 	store   health
 	mu      sync.Mutex
-	runs    map[string]*Run     // that work in this process, by the task's ID
-	again   map[string]struct{} // the IDs of tasks with a change that is made again
+	runs    map[string]*Run       // that work in this process, by the task's ID
+	again   map[string]task.Owner // of tasks with a change that is made again, by their IDs
 }
 
 // New returns a registry that looks after its store until ctx ends.
 func New(ctx context.Context, c Config) *Registry {
 	now := time.Now()
-	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]struct{}{},
+	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]task.Owner{},
 		store: health{since: now}}
 	go func() {
 		looked, cleaned := now, now
@@ -302,14 +302,22 @@ func (r *Registry) get(ctx context.Context, o task.Owner, id string) (_ task.Rec
 
 // repeat makes a change of a task again until the store has confirmed it, or the task's time to
 // live is over, or the server stops. do reports whether nothing is left to do. One change of each
-// task is made again, and as many as there may be tasks; repeat reports false for more.
+// task is made again, and as many, also of one user, as there may be tasks; repeat reports false
+// for more.
 func (r *Registry) repeat(t task.Record, do func(ctx context.Context, last bool) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.again[t.ID]; ok || len(r.again) >= max(r.Limits.Total, 1) {
+	own := 0
+	for _, o := range r.again {
+		if o.Issuer == t.Owner.Issuer && o.Subject == t.Owner.Subject {
+			own++
+		}
+	}
+	if _, ok := r.again[t.ID]; ok || len(r.again) >= max(r.Limits.Total, 1) ||
+		own >= max(r.Limits.User, 1) {
 		return false
 	}
-	r.again[t.ID] = struct{}{}
+	r.again[t.ID] = t.Owner
 	go func() {
 		defer func() {
 			_ = recover() // of the program's log handler

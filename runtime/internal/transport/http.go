@@ -86,7 +86,6 @@ func NewHandler(c Config) *Handler {
 		reading: worker.NewDeadlines(c.BodyReadTimeout),
 		waiting: worker.NewDeadlines(c.StreamAfter), quiet: worker.NewDeadlines(c.KeepAlive)}
 	h.passes, h.detaches = h.steps(), c.Sessions.Detaches()
-	h.refusals.byUser = map[request.User]*refused{}
 	return h
 }
 

@@ -220,7 +220,7 @@ func (h *Handler) readMessage(v *visit) bool {
 	if !v.modern && one(v.r.Header[request.HeaderSession]) == "" {
 		limit = min(limit, maxHandshakeBytes)
 	}
-	wait := h.refusals.wait(v.w.user)
+	wait := h.refusals.of(v.w.user).wait(v.w.user)
 	if wait > 0 {
 		limit = min(limit, smallBody)
 	}

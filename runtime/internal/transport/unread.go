@@ -206,8 +206,19 @@ const (
 	netHTTPRest = 256 << 10
 )
 
-// refusals counts the bytes of refused bodies by caller.
-type refusals struct {
+// refusals counts the bytes of refused bodies. Addresses have a table of their own: whoever has
+// many of them cannot fill that of the callers.
+type refusals struct{ callers, addresses counts }
+
+func (f *refusals) of(user request.User) *counts {
+	if user.Subject == "" {
+		return &f.addresses
+	}
+	return &f.callers
+}
+
+// counts are those of one table.
+type counts struct {
 	some   atomic.Bool // byUser or others has one
 	mu     sync.Mutex
 	byUser map[request.User]*refused
@@ -225,7 +236,7 @@ func (r *refused) now(now time.Time) int64 {
 }
 
 // add counts bytes of a caller.
-func (f *refusals) add(user request.User, bytes int64) {
+func (f *counts) add(user request.User, bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.some.Store(true)
@@ -235,6 +246,9 @@ func (f *refusals) add(user request.User, bytes int64) {
 		maps.DeleteFunc(f.byUser, func(_ request.User, r *refused) bool { return r.now(now) == 0 })
 	}
 	if r == &f.others && len(f.byUser) < maxRefusers {
+		if f.byUser == nil {
+			f.byUser = map[request.User]*refused{}
+		}
 		r = &refused{}
 		f.byUser[user] = r
 	}
@@ -242,7 +256,7 @@ func (f *refusals) add(user request.User, bytes int64) {
 }
 
 // wait returns how long a caller has to wait before its next large body, often 0.
-func (f *refusals) wait(user request.User) time.Duration {
+func (f *counts) wait(user request.User) time.Duration {
 	if !f.some.Load() {
 		return 0
 	}
@@ -253,7 +267,7 @@ func (f *refusals) wait(user request.User) time.Duration {
 }
 
 // find returns the count of a caller. f.mu is held.
-func (f *refusals) find(user request.User) *refused {
+func (f *counts) find(user request.User) *refused {
 	if r := f.byUser[user]; r != nil {
 		return r
 	}
@@ -273,10 +287,12 @@ func (v *visit) refuseLarge(wait time.Duration) bool {
 		"too many large requests of this caller were refused: correct them, and try again later")
 }
 
-// countRefused counts the body of a refused request, as far as it was read.
+// countRefused counts the body of a refused request, as far as it was read. A failure of the server
+// is no refusal.
 func (h *Handler) countRefused(v *visit) {
-	if v.body.bytes > smallBody && (v.w.refused || v.w.status >= http.StatusBadRequest) {
-		h.refusals.add(v.w.user, v.body.bytes)
+	refused := v.w.refused || v.w.status >= 400 && v.w.status < 500
+	if v.body.bytes > smallBody && refused {
+		h.refusals.of(v.w.user).add(v.w.user, v.body.bytes)
 	}
 }
 
@@ -289,14 +305,14 @@ func (h *Handler) restTime(s *responseWriter, r *http.Request) time.Duration {
 	if user == (request.User{}) {
 		user.Issuer = h.Authenticator.Address(r)
 	}
-	if h.refusals.wait(user) > 0 {
+	if h.refusals.of(user).wait(user) > 0 {
 		return 0
 	}
 	rest := r.ContentLength
 	if rest < 0 {
 		rest = netHTTPRest
 	}
-	h.refusals.add(user, rest)
+	h.refusals.of(user).add(user, rest)
 	return h.BodyReadTimeout
 }
 
