@@ -206,8 +206,8 @@ const (
 	netHTTPRest = 256 << 10
 )
 
-// refusals counts the bytes of refused bodies. Addresses have a table of their own: whoever has
-// many of them cannot fill that of the callers.
+// refusals counts the bytes of refused bodies. Addresses have a table of their own: a sender
+// with many of them cannot fill that of the callers.
 type refusals struct{ callers, addresses counts }
 
 func (f *refusals) of(user request.User) *counts {
