@@ -277,6 +277,35 @@ func TestTaskOfADeadReplicaEndsOnceAfterAnOutage(t *testing.T) {
 	})
 }
 
+// refusing is a store that refuses each change of one task.
+type refusing struct {
+	task.Store
+	id string
+}
+
+func (r *refusing) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if id == r.id {
+		return task.Record{}, errors.New("this row is damaged")
+	}
+	return r.Store.Change(ctx, o, id, change)
+}
+
+// One task that the store cannot change, such as a damaged row, is no outage.
+func TestTaskThatCannotBeChangedKeepsNoOtherFromItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &refusing{Store: task.NewMemory()}
+		r, dead := replica(t, s)
+		_, damaged := create(t, r, time.Time{})
+		s.id = damaged.ID
+		id, _ := create(t, r, time.Time{})
+		time.Sleep(4 * lease)
+		if got := find(t, r, id); got.Status != task.Failed || dead.Load() != 1 {
+			t.Errorf("%s, %d ends", got.Status, dead.Load())
+		}
+	})
+}
+
 // A replica that has just started does not know whether the others could reach the store.
 func TestReplicaThatStartsAfterAnOutageEndsNoRunThatIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
