@@ -82,24 +82,31 @@ func New(ctx context.Context, c Config) *Registry {
 	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]struct{}{},
 		store: health{since: now}}
 	go func() {
-		looked, cleaned := now, now
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(PollInterval):
+		for wait(ctx, PollInterval) {
+			r.wakeRuns(ctx)
+		}
+	}()
+	go func() { // it may take long, and the runs have to know the state of the store
+		for cleaned := now; wait(ctx, renewal); {
+			looked := time.Now()
+			clean := looked.Sub(cleaned) >= cleaning
+			if clean {
+				cleaned = looked
 			}
-			if r.wakeRuns(ctx); time.Since(looked) >= renewal {
-				looked = time.Now()
-				clean := looked.Sub(cleaned) >= cleaning
-				if clean {
-					cleaned = looked
-				}
-				r.clean(ctx, looked, clean)
-			}
+			r.clean(ctx, looked, clean)
 		}
 	}()
 	return r
+}
+
+// wait waits for a time, and reports whether ctx has not ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // wakeRuns lets the runs read their tasks that something else has changed: with one query for all
@@ -340,12 +347,7 @@ func (r *Registry) repeat(t task.Record, do func(ctx context.Context, last bool)
 // runs finds out when it is back.
 func (r *Registry) pause(ctx context.Context) {
 	for range renewal / PollInterval {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(PollInterval):
-		}
-		if r.store.up() {
+		if !wait(ctx, PollInterval) || r.store.up() {
 			return
 		}
 	}
