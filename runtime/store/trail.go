@@ -91,6 +91,12 @@ var (
 	latest   = EventPlace{Time: time.Date(10_001, 1, 1, 0, 0, 0, 0, time.UTC)}
 )
 
+// within returns the nearest place from earliest to latest.
+func within(p EventPlace) EventPlace {
+	return slices.MinFunc([]EventPlace{latest,
+		slices.MaxFunc([]EventPlace{earliest, p}, EventPlace.compare)}, EventPlace.compare)
+}
+
 // EventPage selects a part of a search.
 type EventPage struct {
 	After EventPlace // the place that the page before has returned; zero for the first page
@@ -169,11 +175,11 @@ type window struct {
 
 func (f EventFilter) window() window {
 	in := window{from: earliest, until: latest}
-	if from := (EventPlace{Time: f.From}); !f.From.IsZero() && in.from.before(from) {
-		in.from = from
+	if !f.From.IsZero() {
+		in.from = within(EventPlace{Time: f.From})
 	}
-	if until := (EventPlace{Time: f.Until}); !f.Until.IsZero() && until.before(in.until) {
-		in.until = until
+	if !f.Until.IsZero() {
+		in.until = within(EventPlace{Time: f.Until})
 	}
 	return in
 }

@@ -400,3 +400,23 @@ func TestEventsOfAnEarlierVersionAreFoundByClientAndTool(t *testing.T) {
 		}
 	})
 }
+
+// A search from or until a time that no event can have, or that an engine cannot store, is one from
+// or until the end of all times.
+func TestSearchTakesEachTime(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		keep(t, s.Audit(), audit.Event{Time: longAgo})
+		for _, far := range []time.Time{time.Unix(1<<61, 0),
+			time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+			before := time.Unix(-far.Unix(), 0)
+			for f, want := range map[store.EventFilter]int{
+				{From: far}: 0, {Until: far}: 1, {From: before}: 1, {Until: before}: 0,
+			} {
+				found, _, err := s.SearchEvents(t.Context(), f, store.EventPage{})
+				if err != nil || len(found) != want {
+					t.Errorf("%+v: %d events, want %d, %v", f, len(found), want, err)
+				}
+			}
+		}
+	})
+}

@@ -277,6 +277,62 @@ func TestTaskOfADeadReplicaEndsOnceAfterAnOutage(t *testing.T) {
 	})
 }
 
+// refusing is a store that refuses each change of one task.
+type refusing struct {
+	task.Store
+	id string
+}
+
+func (r *refusing) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if id == r.id {
+		return task.Record{}, errors.New("this row is damaged")
+	}
+	return r.Store.Change(ctx, o, id, change)
+}
+
+// One task that the store cannot change, such as a damaged row, is no outage.
+func TestTaskThatCannotBeChangedKeepsNoOtherFromItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &refusing{Store: task.NewMemory()}
+		r, dead := replica(t, s)
+		_, damaged := create(t, r, time.Time{})
+		s.id = damaged.ID
+		id, _ := create(t, r, time.Time{})
+		time.Sleep(4 * lease)
+		if got := find(t, r, id); got.Status != task.Failed || dead.Load() != 1 {
+			t.Errorf("%s, %d ends", got.Status, dead.Load())
+		}
+	})
+}
+
+// slow is a store whose purge does not return before its context ends.
+type slow struct{ *faulty }
+
+func (slow) Purge(ctx context.Context, _ time.Time) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The run renews its lease as soon as the store is back, whatever else waits for the store.
+func TestPurgeThatHangsKeepsNoRunFromItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slow{&faulty{Store: task.NewMemory()}}
+		r, _ := replica(t, s)
+		_, made := create(t, r, time.Time{})
+		run, _ := r.Start(t.Context(), made, always)
+		defer run.Release()
+		time.Sleep(cleaning - renewal)
+		s.fault.Store(down)
+		time.Sleep(renewal + 2*PollInterval) // it purges
+		s.fault.Store(healthy)
+		time.Sleep(lease - renewal)
+		if got, err := s.Get(t.Context(), ada, made.ID); err != nil || !time.Now().Before(got.Lease) {
+			t.Errorf("%v, the lease ended at %s, it is %s", err, got.Lease, time.Now())
+		}
+	})
+}
+
 // A replica that has just started does not know whether the others could reach the store.
 func TestReplicaThatStartsAfterAnOutageEndsNoRunThatIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

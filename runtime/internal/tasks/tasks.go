@@ -82,24 +82,31 @@ func New(ctx context.Context, c Config) *Registry {
 	r := &Registry{Config: c, closing: ctx, runs: map[string]*Run{}, again: map[string]task.Owner{},
 		store: health{since: now}}
 	go func() {
-		looked, cleaned := now, now
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(PollInterval):
+		for wait(ctx, PollInterval) {
+			r.wakeRuns(ctx)
+		}
+	}()
+	go func() { // it may take long, and the runs have to know the state of the store
+		for cleaned := now; wait(ctx, renewal); {
+			looked := time.Now()
+			clean := looked.Sub(cleaned) >= cleaning
+			if clean {
+				cleaned = looked
 			}
-			if r.wakeRuns(ctx); time.Since(looked) >= renewal {
-				looked = time.Now()
-				clean := looked.Sub(cleaned) >= cleaning
-				if clean {
-					cleaned = looked
-				}
-				r.clean(ctx, looked, clean)
-			}
+			r.clean(ctx, looked, clean)
 		}
 	}()
 	return r
+}
+
+// wait waits for a time, and reports whether ctx has not ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // wakeRuns lets each run read its task if something else has changed it. One query for all runs
@@ -140,8 +147,13 @@ func (r *Registry) due(ctx context.Context, ids []string) (_ map[string]time.Tim
 // clean ends lost tasks, and deletes expired ones too if purge is set.
 func (r *Registry) clean(ctx context.Context, now time.Time, purge bool) {
 	defer func() { _ = recover() }() // of the program's log handler
-	err := r.endLost(ctx, now)
-	if r.store.note(err); purge {
+	some, err := r.endLost(ctx, now)
+	if some {
+		r.store.note(nil) // a task that cannot be changed is no outage
+	} else {
+		r.store.note(err)
+	}
+	if purge {
 		err = errors.Join(err, r.purge(ctx, now))
 	}
 	if err != nil && purge && ctx.Err() == nil { // a failure lasts, and one line a minute is enough
@@ -150,30 +162,35 @@ func (r *Registry) clean(ctx context.Context, now time.Time, purge bool) {
 	}
 }
 
-// endLost ends the tasks that nothing else ends. The rest of very many is left to the next time.
-func (r *Registry) endLost(ctx context.Context, now time.Time) (err error) {
+// endLost ends the tasks that nothing else ends. The rest of very many is left to the next time. It
+// reports whether the store has accepted a change of the last ones.
+func (r *Registry) endLost(ctx context.Context, now time.Time) (accepted bool, err error) {
 	defer contain(&err)
 	for range 64 {
 		lost, err := r.lost(ctx, now)
 		if err != nil || len(lost) == 0 {
-			return err
+			return false, err
 		}
 		settled := r.store.settled()
+		accepted = false
 		var failed []error
 		for _, t := range lost {
-			if err := r.endDue(ctx, t, settled, now); err != nil && !errors.Is(err, task.ErrUnknown) {
+			switch err := r.endDue(ctx, t, settled, now); {
+			case err == nil:
+				accepted = true
+			case !errors.Is(err, task.ErrUnknown): // otherwise another replica has deleted it
 				failed = append(failed, err) // the other tasks end
-			} // or another replica has deleted it
+			}
 		}
 		if failed == nil && settled {
 			continue
 		}
-		if failed == nil {
+		if accepted && !settled {
 			r.store.noteWrite()
 		}
-		return errors.Join(failed...)
+		return accepted, errors.Join(failed...)
 	}
-	return nil
+	return accepted, nil
 }
 
 func (r *Registry) lost(ctx context.Context, now time.Time) ([]task.Record, error) {
@@ -338,12 +355,7 @@ func (r *Registry) repeat(t task.Record, do func(ctx context.Context, last bool)
 // runs finds out when it is back.
 func (r *Registry) pause(ctx context.Context) {
 	for range renewal / PollInterval {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(PollInterval):
-		}
-		if r.store.up() {
+		if !wait(ctx, PollInterval) || r.store.up() {
 			return
 		}
 	}
