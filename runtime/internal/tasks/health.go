@@ -40,8 +40,8 @@ func (h *health) up() bool {
 	return !h.since.IsZero()
 }
 
-// settled reports whether the store has responded for more than the time of a lease and has accepted
-// a recent change. That change is old enough that each living run has renewed its lease since.
+// settled reports whether the store has responded for more than the time of a lease and accepted a
+// recent change. That change is old enough that each living run has renewed its lease since.
 func (h *health) settled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -680,7 +680,7 @@ func TestChangesOfAUserThatAreMadeAgainAreBounded(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		s.fault.Store(healthy)
-		time.Sleep(renewal)
+		time.Sleep(2 * renewal)
 		now, err := s.Store.Get(t.Context(), eve, made.ID)
 		if err != nil || now.Status != task.Cancelled {
 			t.Errorf("the cancelled task is %s, %v", now.Status, err)
