@@ -163,7 +163,8 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (s *responseWrit
 	}
 	s.ResponseWriter, s.unread, v.w = w, h.unread, s
 	defer func() {
-		if h.countRefused(v); lasts == nil {
+		if lasts == nil { // otherwise it is no refusal, and others write its response
+			h.countRefused(v)
 			h.leave(s, r, v.body.bounded())
 		}
 	}()

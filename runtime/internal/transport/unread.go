@@ -290,8 +290,7 @@ func (v *visit) refuseLarge(wait time.Duration) bool {
 // countRefused counts the body of a refused request, as far as it was read. A failure of the server
 // is no refusal.
 func (h *Handler) countRefused(v *visit) {
-	refused := v.w.refused || v.w.status >= 400 && v.w.status < 500
-	if v.body.bytes > smallBody && refused {
+	if v.body.bytes > smallBody && (v.w.refused || v.w.status >= 400 && v.w.status < 500) {
 		h.refusals.of(v.w.user).add(v.w.user, v.body.bytes)
 	}
 }
