@@ -137,14 +137,6 @@ func (l *list[T]) add(name string, item *T) {
 	}
 }
 
-// byName returns an item, nil if there is none.
-func (l *list[T]) byName(name string) *T {
-	if i, ok := l.names.at[name]; ok {
-		return l.items[i].item
-	}
-	return nil
-}
-
 // view is the list of a caller.
 type view[T any] struct {
 	*list[T]
