@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -398,7 +399,8 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	return runtime.Options{
 		Identity:        identity.Bearer(s.verify, identity.NamesUsers()),
 		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask,
-		Observer: observer,
+		Observer:       observer,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug),
 			slog.NewJSONHandler(s.at("log as JSON"), debug))),
 		Audit: audit.Multi(audit.SinkFunc(s.record),

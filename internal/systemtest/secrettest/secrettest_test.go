@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -264,9 +265,13 @@ func (s *scene) listen(c connection, level string) {
 	c.ask("logging/setLevel", `"level":"`+level+`"`)
 }
 
-// outside has all fail that a server asks, and the checks of HTTP refuse.
+// outside has all fail that a server asks, and the checks of HTTP refuse. Each request has an
+// address of its own, since a log line reports the failures of an address once a minute.
 func (s *scene) outside(url string) {
+	address := netip.MustParseAddr("192.0.2.1")
 	ask := func(token, params string, header http.Header) {
+		address = address.Next()
+		header.Set("X-Forwarded-For", address.String())
 		c := &overHTTP{scene: s, url: url, token: token, era: "2026-07-28", where: "refusals",
 			level: "debug", header: header}
 		c.ask("tools/list", params)
