@@ -1,0 +1,375 @@
+package noninterference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// A plan describes two servers and the caller whose traffic is compared.
+type plan struct {
+	Roles             []string
+	Denial            access.Denial
+	Era               string
+	Stdio, Adopted    bool
+	Aware             bool // permissions of a host are enforced
+	TTL               bool // and kept
+	PageSize          int
+	ReadOnly, Strict  bool
+	Lenient, Records  bool
+	Instructed, Value bool
+
+	Caller principal
+	Items  []item
+}
+
+// A principal is a caller. Its token is its subject. An anonymous one has none.
+type principal struct {
+	Subject string
+	Role    int // position in the hierarchy from 1 on, or 0
+	Scopes  []string
+	Permits []string // permissions of the host
+}
+
+func (p principal) anonymous() bool { return p.Subject == "" }
+
+// other is a caller with every permission.
+func (p plan) other() principal {
+	return principal{Subject: "other", Role: len(p.Roles),
+		Scopes: append([]string{secretScope}, scopes...), Permits: append([]string{secretPermit}, permits...)}
+}
+
+// An item is one name of a server. A hidden one has a form for each of the servers, and nil is none.
+type item struct {
+	Kind   access.Kind
+	Name   string // or URI, or template
+	Hidden bool
+	Forms  [2]*form
+}
+
+// A form is what a server serves under a name.
+type form struct {
+	Rule        access.Rule
+	Description string
+	Schema      int // of schemas
+	Behaviour   string
+	Task        toolset.Task
+	ReadOnly    bool
+	Alias, Rich bool // rich forms have a title, icons, _meta and annotations
+	Output      bool
+	Catalog     bool
+	Value       *access.Rule // the rule of the value "purge" of the argument "verb", or nil
+	Lacks       bool         // it has no value "purge"
+}
+
+var (
+	scopes  = []string{"a:read", "a:write"}
+	permits = []string{"dcim.view_device", "dcim.change_device"}
+	schemas = []string{
+		`{"type":"object"}`,
+		`{"type":"object","properties":{"at":{"type":"string","x-mcp-header":"At"}}}`,
+		`{"type":"object","properties":{"at":{"type":"string","default":"x","examples":["y"]}},` +
+			`"additionalProperties":false}`,
+		`{"type":"object","properties":{"at":{"type":"integer","enum":[1,2,3]}},"required":["at"]}`,
+	}
+	behaviours = []string{"text", "fail", "panic", "ask", "log", "progress", "wait", "sleep", "long"}
+	eras       = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
+	names      = map[access.Kind][]string{
+		access.Tools:   {"get_a", "get_b", "get_c", "get_d"},
+		access.Prompts: {"ask_a", "ask_b", "ask_c"},
+		access.Resources: {"doc://a", "doc://b", "rows://a/{id}", "rows://b/{id}",
+			"rows://{table}/c/{id}"},
+	}
+)
+
+// A permission and a scope that the caller never has.
+const (
+	secretScope  = "secret:open"
+	secretPermit = "secret.view_vault"
+)
+
+// uri returns the URI of a resource, or one that matches a template.
+func uri(name string) string {
+	return strings.NewReplacer("{id}", "7", "{table}", "t").Replace(name)
+}
+
+func pick[T any](t *rapid.T, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(t, label)
+}
+
+func flip(t *rapid.T, label string) bool { return rapid.Bool().Draw(t, label) }
+
+// permission is the one of the host that has a name such as "dcim.view_device".
+func permission(name string) access.Permission {
+	app, rest, _ := strings.Cut(name, ".")
+	action, object, _ := strings.Cut(rest, "_")
+	return access.Permission{App: app, Action: action, Object: object}
+}
+
+func drawPlan(t *rapid.T) plan {
+	p := plan{
+		Roles:    access.DefaultRoles()[:rapid.IntRange(1, 4).Draw(t, "roles")],
+		Denial:   pick(t, "denial", access.Conceal, access.Forbid, access.Challenge),
+		Era:      pick(t, "era", eras...),
+		Stdio:    flip(t, "stdio"),
+		Adopted:  flip(t, "adopted"),
+		Aware:    flip(t, "aware"),
+		PageSize: pick(t, "page size", 1000, 1, 2),
+		ReadOnly: rapid.IntRange(0, 7).Draw(t, "read only") == 7,
+		Strict:   flip(t, "strict"), Lenient: flip(t, "lenient"), Records: flip(t, "records"),
+		Instructed: flip(t, "instructed"), Value: flip(t, "value"),
+	}
+	p.TTL = p.Aware && flip(t, "ttl")
+	if p.Adopted { // go-sdk's tools have no permissions
+		p.Aware, p.TTL = false, false
+	}
+	if !flip(t, "anonymous") {
+		p.Caller = principal{Subject: "vera", Role: rapid.IntRange(0, len(p.Roles)).Draw(t, "role")}
+		for _, s := range scopes {
+			if flip(t, s) {
+				p.Caller.Scopes = append(p.Caller.Scopes, s)
+			}
+		}
+		for _, s := range permits {
+			if flip(t, s) {
+				p.Caller.Permits = append(p.Caller.Permits, s)
+			}
+		}
+	}
+	for _, kind := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+		for _, name := range names[kind] {
+			switch pick(t, name, "absent", "hidden", "shown") {
+			case "hidden":
+				i := item{Kind: kind, Name: name, Hidden: true}
+				which := pick(t, "servers", 1, 2, 3)
+				for w := range i.Forms {
+					if which&(w+1) != 0 {
+						i.Forms[w] = p.drawForm(t, i)
+					}
+				}
+				p.Items = append(p.Items, i)
+			case "shown":
+				i := item{Kind: kind, Name: name}
+				f := p.drawForm(t, i)
+				i.Forms = [2]*form{f, f}
+				if f.Value != nil && flip(t, "hidden value") {
+					lacks := *f
+					lacks.Lacks = true
+					i.Forms[1] = &lacks
+				}
+				p.Items = append(p.Items, i)
+			}
+		}
+	}
+	return p
+}
+
+func (p plan) drawForm(t *rapid.T, i item) *form {
+	f := &form{Description: pick(t, "description", "", "It gets.", strings.Repeat("Long. ", 50)),
+		Behaviour: pick(t, "behaviour", behaviours...), Rich: flip(t, "rich"),
+		ReadOnly: flip(t, "readonly")}
+	if i.Kind == access.Tools {
+		f.Schema = rapid.IntRange(0, len(schemas)-1).Draw(t, "schema")
+		f.Task = pick(t, "task", "", toolset.TaskOptional, toolset.TaskRequired)
+		f.Alias, f.Output, f.Catalog = flip(t, "alias"), flip(t, "output"), flip(t, "in catalog")
+	}
+	if i.Hidden {
+		f.Rule = p.drawHiding(t, f)
+	} else {
+		f.Rule = p.drawRule(t)
+		if i.Kind == access.Tools && !f.Rule.Public && !p.Adopted && flip(t, "value rule") {
+			f.Value = p.stricter(f.Rule)
+		}
+	}
+	switch i.Kind {
+	case access.Tools:
+		f.Rule.Tool = i.Name
+	case access.Prompts:
+		f.Rule.Prompt = i.Name
+	case access.Resources:
+		f.Rule.Resource = i.Name
+	}
+	if f.Value != nil {
+		f.Value.Tool, f.Value.Argument, f.Value.Value = i.Name, "verb", "purge"
+	}
+	return f
+}
+
+// drawRule draws any rule. The caller may be admitted or not: both servers have the item.
+func (p plan) drawRule(t *rapid.T) access.Rule {
+	var r access.Rule
+	if flip(t, "public") {
+		return access.Rule{Public: true}
+	}
+	r.Denial = pick(t, "denial", access.DenialDefault, access.Conceal, access.Forbid,
+		access.Challenge)
+	r.Authenticated = true
+	if n := rapid.IntRange(0, len(p.Roles)).Draw(t, "minrole"); n > 0 {
+		r.Authenticated, r.MinRole = false, access.Role(n)
+	}
+	if flip(t, "scoped") {
+		r.Authenticated, r.Scopes = false, []string{pick(t, "scope", scopes...)}
+	}
+	if r.Denial == access.Challenge && r.Scopes == nil {
+		r.Denial = access.Conceal
+	}
+	if p.Aware {
+		r.Permission = access.NoPermission()
+		if flip(t, "permission") {
+			r.Permission = permission(pick(t, "permission of the host", permits...))
+		}
+	}
+	return r
+}
+
+// drawHiding draws a rule that conceals from the caller, whatever happens.
+func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
+	r := p.drawRule(t)
+	r.Public = false
+	ways := []string{"scope"}
+	if p.Caller.Role < len(p.Roles) {
+		ways = append(ways, "role")
+	}
+	if p.Aware {
+		ways = append(ways, "permission")
+		if r.Permission == (access.Permission{}) {
+			r.Permission = access.NoPermission()
+		}
+	}
+	if p.Caller.anonymous() {
+		ways = append(ways, "identity")
+	}
+	way := pick(t, "way", ways...)
+	// A caller who lacks scopes alone is listed a challenged item.
+	switch p.denial(r) {
+	case access.Forbid:
+		r.Denial = access.Conceal
+	case access.Challenge:
+		if way == "scope" || way == "identity" {
+			r.Denial = access.Conceal
+		}
+	}
+	switch way {
+	case "scope":
+		r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
+	case "role":
+		r.Authenticated = false
+		r.MinRole = access.Role(rapid.IntRange(p.Caller.Role+1, len(p.Roles)).Draw(t, "above"))
+	case "permission":
+		r.Permission = permission(secretPermit)
+	case "identity":
+		r.Authenticated = r.MinRole == 0 && len(r.Scopes) == 0
+	}
+	return r
+}
+
+func (p plan) denial(r access.Rule) access.Denial {
+	if r.Denial == access.DenialDefault {
+		return p.Denial
+	}
+	return r.Denial
+}
+
+// stricter is the rule of a value that the caller may not send.
+func (p plan) stricter(r access.Rule) *access.Rule {
+	r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
+	r.Denial = access.DenialDefault
+	return &r
+}
+
+// admits reports whether a rule admits a principal, as its parts state.
+func (p plan) admits(r access.Rule, to principal) bool {
+	if r.Public {
+		return true
+	}
+	for _, s := range r.Scopes {
+		if !slices.Contains(to.Scopes, s) {
+			return false
+		}
+	}
+	if p.Aware && r.Permission != access.NoPermission() &&
+		!slices.Contains(to.Permits, r.Permission.String()) {
+		return false
+	}
+	return !to.anonymous() && int(r.MinRole) <= to.Role
+}
+
+// secret reports whether an item is concealed from a principal in both servers.
+func (p plan) secret(i item, from principal) bool {
+	if i.Hidden {
+		return true
+	}
+	f := i.Forms[0]
+	return !p.admits(f.Rule, from) && p.denial(f.Rule) == access.Conceal
+}
+
+// String writes the plan as the section "server" of a scenario.
+func (p plan) String() string {
+	var b strings.Builder
+	transport := map[bool]string{false: "http", true: "stdio"}[p.Stdio]
+	fmt.Fprintf(&b, "versions: %s\ntransports: %s\nroles: %s\n", p.Era, transport,
+		strings.Join(p.Roles, " < "))
+	fmt.Fprintf(&b, "Denial: %s\nPageSize: %d\n", p.Denial, p.PageSize)
+	for _, option := range []struct {
+		name string
+		set  bool
+	}{{"Adopt", p.Adopted}, {"PermissionAware", p.Aware}, {"CapabilityTTL", p.TTL},
+		{"ReadOnly", p.ReadOnly}, {"CatalogStrict", p.Strict}, {"LenientArguments", p.Lenient},
+		{"Audit", p.Records}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value}} {
+		if option.set {
+			fmt.Fprintf(&b, "%s: true\n", option.name)
+		}
+	}
+	caller := "anonymous"
+	if !p.Caller.anonymous() {
+		caller = fmt.Sprintf("role %d, scopes %q, permissions %q", p.Caller.Role, p.Caller.Scopes,
+			p.Caller.Permits)
+	}
+	fmt.Fprintf(&b, "caller: %s\n", caller)
+	for _, i := range p.Items {
+		switch f := i.Forms; {
+		case !i.Hidden && f[0] == f[1]:
+			fmt.Fprintf(&b, "%s %s: %s\n", i.Kind, i.Name, f[0])
+		default:
+			for w := range f {
+				if f[w] != nil {
+					fmt.Fprintf(&b, "[server %d] %s %s: %s\n", w+1, i.Kind, i.Name, f[w])
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+// String writes a form as a directive, and what else it has.
+func (f *form) String() string {
+	var parts []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	r := f.Rule
+	add(r.Public, "public")
+	add(r.Authenticated, "authenticated")
+	add(r.MinRole > 0, "minrole=%d", r.MinRole)
+	add(r.Scopes != nil, "scopes=%s", strings.Join(r.Scopes, ","))
+	add(r.Permission != access.Permission{}, "action=%s", r.Permission)
+	add(r.Denial != 0, "denial=%s", r.Denial)
+	add(f.Value != nil && !f.Lacks, "verb=purge scopes=%s", secretScope)
+	add(f.Lacks, "(without verb=purge)")
+	add(f.Task != "", "task=%s", f.Task)
+	add(f.ReadOnly, "readonly")
+	add(f.Alias, "alias")
+	add(f.Catalog, "catalog")
+	add(f.Rich, "title")
+	add(f.Output, "output")
+	add(f.Schema > 0, "schema=%d", f.Schema)
+	add(f.Description != "", "%.9q", f.Description)
+	return strings.Join(append(parts, f.Behaviour), " ")
+}

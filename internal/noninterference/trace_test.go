@@ -1,0 +1,467 @@
+package noninterference
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+)
+
+// A trace runs steps against both servers of a plan.
+type trace struct {
+	plan   plan
+	caller principal // as it is now
+	worlds [2]*world
+	steps  []string
+	id     int
+	sent   int // messages of the caller
+}
+
+// clients of each world
+const (
+	theOther = iota
+	theCaller
+	another // connection of the caller
+)
+
+// both does a step in both servers, and compares what the caller has received then.
+func (tr *trace) both(t *rapid.T, step string, do func(*world)) {
+	tr.one(t, 3, step, do)
+}
+
+// one does a step in the servers of a set.
+func (tr *trace) one(t *rapid.T, which int, step string, do func(*world)) {
+	switch which {
+	case 1, 2:
+		step = fmt.Sprintf("[server %d] %s", which, step)
+	}
+	tr.steps = append(tr.steps, step)
+	var got [2]string
+	for i, w := range tr.worlds {
+		if which&(i+1) != 0 {
+			do(w)
+			synctest.Wait()
+		}
+	}
+	tr.compare(t, &got)
+}
+
+func (tr *trace) compare(t *rapid.T, got *[2]string) {
+	for i, w := range tr.worlds {
+		_ = w.clients[theOther].take()
+		for _, c := range w.clients[theCaller:] {
+			got[i] += c.take()
+		}
+	}
+	if got[0] != got[1] {
+		t.Fatalf("%s", tr.scenario(got))
+	}
+	if os.Getenv("SHOW") != "" {
+		fmt.Println(">", tr.steps[len(tr.steps)-1])
+		fmt.Println(got[0])
+	}
+}
+
+// scenario describes a difference.
+func (tr *trace) scenario(got *[2]string) string {
+	return fmt.Sprintf("The caller can tell the servers apart.\n\n-- server --\n%s-- steps --\n%s\n"+
+		"-- server 1 --\n%s\n-- server 2 --\n%s", tr.plan, strings.Join(tr.steps, "\n"), got[0], got[1])
+}
+
+// begin connects the clients.
+func (tr *trace) begin(t *rapid.T) {
+	p := tr.plan
+	tr.caller = p.Caller
+	tr.both(t, "connect", func(w *world) {
+		w.connect("other", p.Era, false)
+		w.connect(p.Caller.Subject, p.Era, p.Stdio)
+		w.connect(p.Caller.Subject, p.Era, false)
+	})
+	if p.Era == eras[2] {
+		return
+	}
+	for _, who := range []int{theOther, theCaller, another} {
+		m := message{http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{` +
+			`"protocolVersion":"` + p.Era + `","capabilities":{"elicitation":{}},` +
+			`"clientInfo":{"name":"c","version":"1"}}}`, nil}
+		tr.both(t, fmt.Sprint(who, "> initialize"), func(w *world) { w.clients[who].send(m) })
+		m = message{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			tr.header("notifications/initialized", "")}
+		tr.both(t, fmt.Sprint(who, "> initialized"), func(w *world) { w.clients[who].send(m) })
+	}
+}
+
+func (tr *trace) header(method, name string) map[string]string {
+	h := map[string]string{"Mcp-Protocol-Version": tr.plan.Era}
+	if tr.plan.Era == eras[2] && method != "" {
+		h["Mcp-Method"] = method
+		if name != "" {
+			h["Mcp-Name"] = name
+		}
+	}
+	return h
+}
+
+// request makes the message of a method.
+func (tr *trace) request(t *rapid.T, method, name, params string) message {
+	tr.id++
+	id := fmt.Sprintf(`"id":%d,`, tr.id)
+	if strings.HasPrefix(method, "notifications/") {
+		id = ""
+	}
+	meta := ""
+	if tr.plan.Era == eras[2] {
+		able := pick(t, "capabilities", `{"elicitation":{}}`, `{}`,
+			`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
+		meta = `"io.modelcontextprotocol/protocolVersion":"` + tr.plan.Era + `",` +
+			`"io.modelcontextprotocol/clientCapabilities":` + able + `,`
+		if flip(t, "log") {
+			meta += `"io.modelcontextprotocol/logLevel":"debug",`
+		}
+	}
+	if flip(t, "progress token") {
+		meta += `"progressToken":"p",`
+	}
+	if method == "tools/list" {
+		if c := pick(t, "catalog", "", "stored", "declared", "unknown"); c != "" {
+			meta += `"dev.mcpgen/catalog":"` + c + `",`
+		}
+	}
+	members := ""
+	if meta != "" {
+		members = `"_meta":{` + strings.TrimSuffix(meta, ",") + `}`
+	}
+	if params != "" && members != "" {
+		members += ","
+	}
+	return message{http.MethodPost, `{"jsonrpc":"2.0",` + id + `"method":"` + method +
+		`","params":{` + members + params + `}}`, tr.header(method, name)}
+}
+
+// ask sends a message of the caller.
+func (tr *trace) ask(t *rapid.T, m message) {
+	who := theCaller
+	if rapid.IntRange(0, 9).Draw(t, "connection") == 9 {
+		who = another
+	}
+	if !tr.plan.Stdio || who == another {
+		switch rapid.IntRange(0, 19).Draw(t, "header") {
+		case 19:
+			delete(m.header, "Mcp-Name")
+		case 18:
+			m.header["Mcp-Name"] = "get_a"
+		case 17:
+			m.header["Mcp-Param-At"] = "x"
+		}
+	}
+	tr.sent++
+	tr.both(t, fmt.Sprint(map[int]string{theCaller: "caller> ", another: "caller@2> "}[who], m),
+		func(w *world) { w.clients[who].send(m) })
+}
+
+func (tr *trace) name(t *rapid.T, kind access.Kind) string {
+	name := pick(t, "name", append([]string{"base", "none"}, names[kind]...)...)
+	if kind == access.Resources {
+		if name == "base" {
+			return pick(t, "base", "base://1", "adopted://base")
+		}
+		return uri(name)
+	}
+	if kind == access.Tools && rapid.IntRange(0, 5).Draw(t, "alias") == 5 {
+		name += "_old"
+	}
+	return name
+}
+
+// asks are the messages of a caller.
+func (tr *trace) asks() map[string]func(*rapid.T) {
+	ask := func(t *rapid.T, method, name, params string) {
+		tr.ask(t, tr.request(t, method, name, params))
+	}
+	call := func(t *rapid.T) {
+		name := tr.name(t, access.Tools)
+		rest := pick(t, "arguments", "", `,"arguments":{}`, `,"arguments":{"at":"x"}`,
+			`,"arguments":{"at":7}`, `,"arguments":{"verb":"purge"}`, `,"arguments":{"verb":"list"}`,
+			`,"arguments":{"verb":"none"}`, `,"arguments":[]`,
+			`,"arguments":{},"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}},`+
+				`"requestState":"<state>"`,
+			`,"arguments":{},"inputResponses":{},"requestState":"<other state>"`)
+		ask(t, "tools/call", name, `"name":"`+name+`"`+rest)
+	}
+	return map[string]func(*rapid.T){
+		"call": call, "call again": call,
+		"get": func(t *rapid.T) {
+			name := tr.name(t, access.Prompts)
+			ask(t, "prompts/get", name, `"name":"`+name+`"`+
+				pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`))
+		},
+		"read": func(t *rapid.T) {
+			name := tr.name(t, access.Resources)
+			ask(t, "resources/read", name, `"uri":"`+name+`"`)
+		},
+		"complete": func(t *rapid.T) {
+			ref := `"type":"ref/prompt","name":"` + tr.name(t, access.Prompts) + `"`
+			if flip(t, "of a resource") {
+				ref = `"type":"ref/resource","uri":"` +
+					pick(t, "template", append([]string{"base://{id}"}, names[access.Resources]...)...) + `"`
+			}
+			ask(t, "completion/complete", "", `"ref":{`+ref+`},"argument":{"name":"`+
+				pick(t, "argument", "id", "table", "to")+`","value":"1"}`)
+		},
+		"list": func(t *rapid.T) {
+			ask(t, pick(t, "method", "tools/list", "prompts/list", "resources/list",
+				"resources/templates/list"), "", pick(t, "cursor", "", `"cursor":"<cursor>"`))
+		},
+		"subscribe": func(t *rapid.T) {
+			name := tr.name(t, access.Resources)
+			if tr.plan.Era == eras[2] {
+				ask(t, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
+					`"promptsListChanged":true,"resourcesListChanged":true,`+
+					`"resourceSubscriptions":["base://1","`+name+`"],"taskIds":["<task>"]}`)
+				return
+			}
+			ask(t, pick(t, "method", "resources/subscribe", "resources/unsubscribe"), "",
+				`"uri":"`+name+`"`)
+		},
+		"task": func(t *rapid.T) {
+			id := pick(t, "task", "<task>", "<other task>")
+			ask(t, pick(t, "method", "tasks/get", "tasks/cancel", "tasks/update"), id,
+				`"taskId":"`+id+`","inputResponses":{"1.who":{"action":"accept","content":`+
+					`{"name":"Ada"}}}`)
+		},
+		"other method": func(t *rapid.T) {
+			method := pick(t, "method", "ping", "server/discover", "notifications/cancelled",
+				"notifications/progress", "notifications/roots/list_changed", "logging/setLevel",
+				"Tools/call", "tools/call ", "initialize", "roots/list", "elicitation/create")
+			params := map[string]string{
+				"notifications/cancelled": fmt.Sprintf(`"requestId":%d`,
+					max(0, tr.id-rapid.IntRange(0, 2).Draw(t, "cancelled"))),
+				"notifications/progress": `"progressToken":"p","progress":1`,
+				"logging/setLevel":       `"level":"debug"`,
+				"Tools/call":             `"name":"get_a"`,
+				"initialize": `"protocolVersion":"` + tr.plan.Era +
+					`","capabilities":{},"clientInfo":{"name":"c","version":"1"}`,
+			}[method]
+			ask(t, method, "", params)
+		},
+		"answer": func(t *rapid.T) {
+			tr.ask(t, message{http.MethodPost, `{"jsonrpc":"2.0","id":<question>,"result":` +
+				pick(t, "answer", `{"action":"accept","content":{"name":"Ada"}}`,
+					`{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`) + `}`,
+				tr.header("", "")})
+		},
+		"malformed": func(t *rapid.T) {
+			name := tr.name(t, access.Tools)
+			m := tr.request(t, "tools/call", name, `"name":"`+name+`"`)
+			m.body = pick(t, "malformed", m.body[:len(m.body)-1], "["+m.body+"]", "",
+				strings.Replace(m.body, `"name"`, `"name":"base","name"`, 1),
+				strings.Replace(m.body, `"name"`, `"Name"`, 1),
+				strings.Replace(m.body, `"name":"`+name+`"`, `"name":7`, 1),
+				strings.Replace(m.body, `"method"`, `"method":"ping","Method"`, 1),
+				strings.Replace(m.body, `"params"`, `"params":{},"x"`, 1),
+				m.body+m.body, "\ufeff"+m.body, strings.Replace(m.body, "2.0", "1.0", 1))
+			if strings.Contains(m.body, "\n") {
+				m.body = ""
+			}
+			tr.ask(t, m)
+		},
+		"open stream": func(t *rapid.T) {
+			h := tr.header("", "")
+			h["Last-Event-Id"] = pick(t, "last event", "", "<event>", "<other event>")
+			h["Mcp-Session-Id"] = pick(t, "session", "<session>", "<other session>")
+			verb := http.MethodGet
+			if rapid.IntRange(0, 9).Draw(t, "delete") == 9 {
+				verb = http.MethodDelete
+			}
+			tr.ask(t, message{verb, "", h})
+		},
+		"drop": func(t *rapid.T) {
+			if tr.plan.Stdio {
+				t.Skip("one stream")
+			}
+			c := tr.worlds[0].clients[theCaller]
+			if len(c.streams) == 0 {
+				t.Skip("no stream")
+			}
+			at := len(c.streams) - 1 - rapid.IntRange(0, min(3, len(c.streams)-1)).Draw(t, "stream")
+			tr.both(t, fmt.Sprint("drop stream ", at), func(w *world) {
+				w.clients[theCaller].streams[at].cancel()
+			})
+		},
+	}
+}
+
+// which draws the servers in which an event about an item happens.
+func (tr *trace) which(t *rapid.T, kind access.Kind, name string) int {
+	for _, i := range tr.plan.Items {
+		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, tr.caller) {
+			return 3
+		}
+	}
+	return pick(t, "servers", 1, 2, 3)
+}
+
+// item draws an item of a kind.
+func (tr *trace) item(t *rapid.T, kind access.Kind) (name string, which int) {
+	name = pick(t, "item", names[kind]...)
+	return name, tr.which(t, kind, name)
+}
+
+// events are what happens outside.
+func (tr *trace) events() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"update": func(t *rapid.T) {
+			name, which := tr.item(t, access.Resources)
+			if strings.HasPrefix(name, "rows://") {
+				// A URI may match several templates.
+				for _, other := range names[access.Resources][2:] {
+					if uri(other) == uri(name) {
+						which = max(which, tr.which(t, access.Resources, other))
+					}
+				}
+			}
+			if flip(t, "base") {
+				name, which = "base://1", 3
+			}
+			tr.one(t, which, "update "+uri(name), func(w *world) {
+				_ = w.server.ResourceUpdated(w.clients[theOther].ctx, uri(name)) // may be unknown
+			})
+		},
+		"other calls": func(t *rapid.T) {
+			name, which := tr.item(t, access.Tools)
+			m := tr.request(t, "tools/call", name, `"name":"`+name+`","arguments":{"at":"x"}`)
+			tr.one(t, which, fmt.Sprint("other> ", m), func(w *world) { w.clients[theOther].send(m) })
+		},
+		"other subscribes": func(t *rapid.T) {
+			name, which := tr.item(t, access.Resources)
+			m := tr.request(t, "resources/subscribe", "", `"uri":"`+uri(name)+`"`)
+			tr.one(t, which, fmt.Sprint("other> ", m), func(w *world) { w.clients[theOther].send(m) })
+		},
+		"switch": func(t *rapid.T) {
+			name, which := tr.item(t, access.Tools)
+			off := flip(t, "off")
+			tr.one(t, which, fmt.Sprintf("switch off %s: %v", name, off), func(w *world) {
+				w.change(catalog.Change{Tools: true}, func() { w.off[name] = off })
+			})
+		},
+		"catalog": func(t *rapid.T) {
+			name, which := tr.item(t, access.Tools)
+			tr.one(t, which, "add to the catalog "+name, func(w *world) {
+				w.change(catalog.Change{Catalogs: true}, func() {
+					w.catalogs["stored"] = append(w.catalogs["stored"], name)
+				})
+			})
+		},
+		"lower": func(t *rapid.T) {
+			if tr.plan.Caller.anonymous() || tr.plan.Stdio || tr.caller.Role == 0 {
+				t.Skip("no role")
+			}
+			tr.caller.Role--
+			tr.both(t, "the caller's role is lowered", func(w *world) {
+				w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
+			})
+		},
+		"permission": func(t *rapid.T) {
+			if !tr.plan.Aware {
+				t.Skip("no host")
+			}
+			which, token := 3, tr.plan.Caller.Subject
+			if token == "" || flip(t, "of the other") {
+				which, token = pick(t, "servers", 1, 2, 3), "other"
+			}
+			name, has := pick(t, "permission", permits...), flip(t, "has")
+			tr.one(t, which, fmt.Sprintf("permission %s of %s: %v", name, token, has), func(w *world) {
+				w.change(catalog.Change{}, func() {
+					u := w.users[token]
+					u.Permits = without(u.Permits, name)
+					if has {
+						u.Permits = append(u.Permits, name)
+					}
+					w.users[token] = u
+				})
+				w.server.InvalidateCapabilities(nil)
+			})
+			if token != "other" {
+				tr.caller = tr.worlds[0].users[token]
+			}
+		},
+		"time": func(t *rapid.T) {
+			d := pick(t, "time", time.Second, 5*time.Second, time.Minute, 31*time.Minute)
+			tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
+				if w.which == 1 {
+					time.Sleep(d)
+				}
+			})
+		},
+		"proceed": func(t *rapid.T) { tr.both(t, "waiting calls go on", (*world).proceed) },
+	}
+}
+
+func without(all []string, name string) (left []string) {
+	for _, a := range all {
+		if a != name {
+			left = append(left, a)
+		}
+	}
+	return left
+}
+
+// counts of a run
+var traces, messages atomic.Int64
+
+// inBubble runs a function in a bubble of its own, and passes its panic on.
+func inBubble(t *testing.T, do func(*testing.T)) {
+	var failure any
+	synctest.Test(t, func(t *testing.T) {
+		defer func() { failure = recover() }()
+		do(t)
+	})
+	if failure != nil {
+		panic(failure)
+	}
+}
+
+// TestHiddenItemsDoNotInterfere is the property of the package.
+func TestHiddenItemsDoNotInterfere(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := drawPlan(rt)
+		inBubble(t, func(t *testing.T) {
+			tr := &trace{plan: p}
+			defer tr.end()
+			for i := range tr.worlds {
+				tr.worlds[i] = newWorld(t, p, i)
+			}
+			tr.begin(rt)
+			actions := tr.asks()
+			for name, event := range tr.events() {
+				actions[name] = event
+			}
+			rt.Repeat(actions)
+			traces.Add(1)
+			messages.Add(int64(tr.sent))
+		})
+	})
+	t.Logf("%d traces, %d messages", traces.Load(), messages.Load())
+}
+
+// end closes the clients and the servers.
+func (tr *trace) end() {
+	for _, w := range tr.worlds {
+		if w == nil {
+			continue
+		}
+		for _, c := range w.clients {
+			c.close()
+		}
+		_ = w.server.Shutdown(w.clients[theOther].ctx) // the deadline has passed
+	}
+}

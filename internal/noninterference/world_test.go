@@ -1,0 +1,414 @@
+package noninterference
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// A world is one of the two servers, with the things outside it.
+type world struct {
+	plan    plan
+	which   int // 0 or 1
+	server  *runtime.Server
+	url     string
+	adopt   *mcp.Server // nil, or the adopted server
+	clients []*client
+
+	mu       sync.Mutex
+	users    map[string]principal // by token
+	off      map[string]bool      // tools that are switched off
+	catalogs map[string][]string  // tools by name
+	changes  []chan catalog.Change
+	waiting  chan struct{} // closed when calls of the behaviour "wait" may end
+}
+
+func newWorld(t *testing.T, p plan, which int) *world {
+	w := &world{plan: p, which: which, off: map[string]bool{}, waiting: make(chan struct{}),
+		users:    map[string]principal{"other": p.other()},
+		catalogs: map[string][]string{"stored": nil}}
+	if !p.Caller.anonymous() {
+		w.users[p.Caller.Subject] = p.Caller
+	}
+	for _, i := range p.Items {
+		if f := i.Forms[which]; f != nil && f.Catalog {
+			w.catalogs["stored"] = append(w.catalogs["stored"], i.Name)
+		}
+	}
+	var err error
+	if p.Adopted {
+		w.adopt = mcp.NewServer(&mcp.Implementation{Name: "adopted", Version: "1"}, &mcp.ServerOptions{
+			SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil }})
+		rules := w.fill(w.adopt)
+		w.server, err = runtime.Adopt(w.adopt, w.options(), rules, w.toolset())
+	} else {
+		w.server, err = runtime.New(w.options(), w.toolset())
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, p)
+	}
+	w.url = memnet.Start(t, &http.Server{Handler: w.server.Handler()}) + runtime.PathMCP
+	return w
+}
+
+func (w *world) options() runtime.Options {
+	p := w.plan
+	o := runtime.Options{
+		Anonymous: true, Denial: p.Denial, PageSize: p.PageSize, ReadOnly: p.ReadOnly,
+		Identity: identity.Bearer(w.verify, identity.NamesUsers()), Catalogs: w,
+		CatalogStrict: p.Strict, LenientArguments: p.Lenient,
+		StateKey: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler),
+	}
+	if p.Records {
+		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error { return nil })
+	}
+	if p.Aware {
+		o.PermissionAware, o.Capabilities = true, w
+	}
+	if p.TTL {
+		o.CapabilityTTL = time.Hour
+	}
+	if p.Instructed {
+		o.InstructionsFor = func(_ access.Principal, tools []string) string {
+			return "Use `" + strings.Join(tools, "`, `") + "`."
+		}
+	}
+	return o
+}
+
+// principalOf returns the caller of a token as it is now.
+func (w *world) principalOf(token string) (access.Principal, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u, known := w.users[token]
+	p := access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Scopes: u.Scopes}
+	if u.Role > 0 {
+		p.Role = w.plan.Roles[u.Role-1]
+	}
+	return p, known
+}
+
+func (w *world) verify(_ context.Context, token string) (identity.Identity, error) {
+	p, known := w.principalOf(token)
+	if !known {
+		return identity.Identity{}, identity.ErrInvalidToken
+	}
+	id := identity.Identity{Principal: p, Scheme: "Bearer"}
+	if w.plan.Value {
+		id.Value = identity.NewValue(token, "value-of-"+token)
+	}
+	return id, nil
+}
+
+// Resolve implements capability.Source.
+func (w *world) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
+	return capability.User{Name: p.User}, nil
+}
+
+// Capabilities implements capability.Source.
+func (w *world) Capabilities(_ context.Context, p access.Principal) (capability.Set, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var set capability.Set
+	u, known := w.users[p.User]
+	if !known {
+		return set, capability.ErrNoUser
+	}
+	for _, name := range u.Permits {
+		set.Add(name)
+	}
+	return set, nil
+}
+
+// MapAction implements capability.Source.
+func (*world) MapAction(permission string) (string, error) { return permission, nil }
+
+// Catalog implements catalog.Source.
+func (w *world) Catalog(_ context.Context, _ access.Principal, ref catalog.Ref) (catalog.Found,
+	error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tools, known := w.catalogs[ref.Name]
+	if !known {
+		return catalog.Found{}, catalog.ErrUnknown
+	}
+	return catalog.Found{ID: ref.Name, Name: ref.Name, Tools: slices.Sorted(slices.Values(tools))},
+		nil
+}
+
+// ToolsOff implements catalog.Source.
+func (w *world) ToolsOff(context.Context) (off []string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, is := range w.off {
+		if is {
+			off = append(off, name)
+		}
+	}
+	return off, nil
+}
+
+// Changes implements catalog.Source.
+func (w *world) Changes(ctx context.Context) <-chan catalog.Change {
+	changes := make(chan catalog.Change, 100)
+	changes <- catalog.Change{Tools: true, Catalogs: true}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := len(w.changes)
+	w.changes = append(w.changes, changes)
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		close(w.changes[at])
+		w.changes[at] = nil
+	})
+	return changes
+}
+
+// change edits the things outside, and reports that.
+func (w *world) change(c catalog.Change, edit func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	edit()
+	for _, changes := range w.changes {
+		if changes != nil && c != (catalog.Change{}) {
+			changes <- c
+		}
+	}
+}
+
+// proceed lets the calls end that wait.
+func (w *world) proceed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.waiting)
+	w.waiting = make(chan struct{})
+}
+
+// behave is every handler. It returns a text.
+func (w *world) behave(ctx context.Context, name, behaviour string) (string, error) {
+	switch behaviour {
+	case "fail":
+		return "", errors.New(name + " fails")
+	case "panic":
+		panic(name)
+	case "ask":
+		answer, err := runtime.Elicit[struct {
+			Name string `json:"name"`
+		}](ctx, "who", "Who needs "+name+"?")
+		return answer.Name, err
+	case "log":
+		runtime.Logger(ctx).WarnContext(ctx, name+" runs")
+	case "progress":
+		runtime.Progress(ctx).Report(1, 2, name)
+	case "wait":
+		w.mu.Lock()
+		waiting := w.waiting
+		w.mu.Unlock()
+		select {
+		case <-waiting:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	case "sleep":
+		time.Sleep(3 * time.Second)
+	case "long":
+		return strings.Repeat(name, 3000), nil
+	}
+	return name + " is done", nil
+}
+
+// base has one item of each kind that everybody may use, so that both servers declare the same MCP
+// capabilities.
+var base = []item{
+	{Kind: access.Tools, Name: "base", Forms: both(form{Rule: access.Rule{Tool: "base", Public: true},
+		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true})},
+	{Kind: access.Prompts, Name: "base", Forms: both(form{
+		Rule: access.Rule{Prompt: "base", Public: true}, Behaviour: "text"})},
+	{Kind: access.Resources, Name: "base://{id}", Forms: both(form{
+		Rule: access.Rule{Resource: "base://{id}", Public: true}, Behaviour: "log"})},
+}
+
+func both(f form) [2]*form { return [2]*form{&f, &f} }
+
+// own reports whether the adopted server has an item.
+func (p plan) own(i item) bool { return p.Adopted && (i.Hidden || len(i.Forms[0].Description)%2 == 1) }
+
+// toolset has the items that no adopted server has.
+func (w *world) toolset() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/world",
+		Server: toolset.ServerInfo{Name: "world", Version: "1"},
+		Table:  access.Table{Roles: w.plan.Roles}}
+	for _, i := range append(slices.Clone(base), w.plan.Items...) {
+		if f := i.Forms[w.which]; f != nil && !w.plan.own(i) {
+			w.add(&g, i, f)
+		}
+	}
+	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int {
+		return cmp.Compare(a.Resource, b.Resource)
+	})
+	slices.SortFunc(g.Resources, func(a, b toolset.Resource) int { return cmp.Compare(a.URI, b.URI) })
+	return toolset.NewToolset(g)
+}
+
+func (w *world) add(g *toolset.Generated, i item, f *form) {
+	complete := func(ctx context.Context, begun string) ([]string, error) {
+		return []string{begun + i.Name, runtime.CompletionArguments(ctx)["id"]}, nil
+	}
+	asks := f.Behaviour == "ask"
+	switch i.Kind {
+	case access.Tools:
+		g.Table.Rules = append(g.Table.Rules, f.Rule)
+		t := toolset.Tool{Name: i.Name, Description: f.Description, Input: schemas[f.Schema],
+			Task: f.Task, Elicits: asks, Returns: toolset.Text,
+			Annotations: toolset.Annotations{ReadOnlyHint: f.ReadOnly},
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				text, err := w.behave(ctx, i.Name, f.Behaviour)
+				return toolset.Result{Out: text, HasOut: true}, err
+			}}
+		if f.Output {
+			t.Returns, t.Output = toolset.Object, `{"type":"object"}`
+			t.Call = func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				text, err := w.behave(ctx, i.Name, f.Behaviour)
+				return toolset.Structured(map[string]string{"text": text}, err)
+			}
+		}
+		if f.Alias {
+			t.Aliases = []string{i.Name + "_old"}
+		}
+		if f.Catalog {
+			t.Catalogs = []string{"declared"}
+		}
+		if f.Rich {
+			t.Title, t.Meta = "A title of "+i.Name, `{"a":1}`
+			t.Icons = []toolset.Icon{{Source: "https://example.com/" + i.Name}}
+		}
+		if f.Value != nil {
+			w.addValues(g, &t, f)
+		}
+		g.Tools = append(g.Tools, t)
+	case access.Prompts:
+		g.Table.Prompts = append(g.Table.Prompts, f.Rule)
+		g.Prompts = append(g.Prompts, toolset.Prompt{Name: i.Name, Description: f.Description,
+			Elicits:   asks,
+			Arguments: []toolset.Argument{{Name: "id", Complete: complete}, {Name: "to"}},
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText(w.behave(ctx, i.Name, f.Behaviour))
+			}})
+	case access.Resources:
+		g.Table.Resources = append(g.Table.Resources, f.Rule)
+		r := toolset.Resource{URI: i.Name, Name: i.Name, Description: f.Description, Elicits: asks,
+			Subscribe: true,
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText(w.behave(ctx, i.Name, f.Behaviour))
+			}}
+		for _, variable := range []string{"table", "id"} {
+			if strings.Contains(i.Name, "{"+variable+"}") {
+				r.Variables = append(r.Variables, toolset.Variable{Name: variable, Complete: complete})
+			}
+		}
+		g.Resources = append(g.Resources, r)
+	}
+}
+
+// addValues gives a tool the argument "verb", whose value "purge" has a rule of its own.
+func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
+	verbs := []string{"list", "purge"}
+	if f.Lacks {
+		verbs = verbs[:1]
+	}
+	list := f.Rule
+	list.Argument, list.Value, list.Denial = "verb", "list", access.DenialDefault
+	g.Table.Values = append(g.Table.Values, list)
+	if !f.Lacks {
+		g.Table.Values = append(g.Table.Values, *f.Value)
+	}
+	enum, _ := json.Marshal(verbs) // of texts
+	t.Input = `{"type":"object","properties":{"verb":{"type":"string","enum":` + string(enum) +
+		`}},"required":["verb"],"additionalProperties":false}`
+	call := t.Call
+	t.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+		_, err := decode.ArgumentsOf(c.Arguments, c.Choices(), func(r *decode.Reader, verb *string) {
+			for o := r.Object(1, "verb"); o.Next(); {
+				decode.String(r, verb).OneOf(verbs...)
+			}
+		})
+		if err != nil {
+			return toolset.Result{}, err
+		}
+		return call(ctx, c)
+	}
+}
+
+// fill gives an adopted server its items, and returns their rules.
+func (w *world) fill(s *mcp.Server) map[string]access.Rule {
+	rules := map[string]access.Rule{}
+	s.AddResource(&mcp.Resource{URI: "adopted://base", Name: "base"}, w.read("base", "text"))
+	rules["resource base"] = access.Rule{Resource: "adopted://base", Public: true}
+	for _, i := range w.plan.Items {
+		f := i.Forms[w.which]
+		if f == nil || !w.plan.own(i) {
+			continue
+		}
+		rules[fmt.Sprint(i.Kind, " ", i.Name)] = f.Rule
+		switch i.Kind {
+		case access.Tools:
+			delete(rules, "tool "+i.Name)
+			rules[i.Name] = f.Rule
+			s.AddTool(&mcp.Tool{Name: i.Name, Description: f.Description,
+				InputSchema: json.RawMessage(schemas[f.Schema]),
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: f.ReadOnly}},
+				func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					text, err := w.behave(ctx, i.Name, f.Behaviour)
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
+				})
+		case access.Prompts:
+			s.AddPrompt(&mcp.Prompt{Name: i.Name, Description: f.Description,
+				Arguments: []*mcp.PromptArgument{{Name: "id"}}},
+				func(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+					text, err := w.behave(ctx, i.Name, f.Behaviour)
+					return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+						{Role: "user", Content: &mcp.TextContent{Text: text}}}}, err
+				})
+		case access.Resources:
+			if strings.Contains(i.Name, "{") {
+				s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: i.Name, Name: i.Name,
+					Description: f.Description}, w.read(i.Name, f.Behaviour))
+			} else {
+				s.AddResource(&mcp.Resource{URI: i.Name, Name: i.Name, Description: f.Description},
+					w.read(i.Name, f.Behaviour))
+			}
+		}
+	}
+	return rules
+}
+
+func (w *world) read(name, behaviour string) mcp.ResourceHandler {
+	return func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		text, err := w.behave(ctx, name, behaviour)
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI,
+			Text: text}}}, err
+	}
+}
