@@ -66,8 +66,13 @@ func (w *world) connect(token, era string, stdio bool) *client {
 			}
 		})
 		out := c.open()
-		p, _ := w.principalOf(token)                                 // the zero principal is an anonymous caller
-		c.ended.Go(func() { _ = w.server.RunIO(c.ctx, in, out, p) }) // ends with the input
+		p, _ := w.principalOf(token) // the zero principal is an anonymous caller
+		c.ended.Go(func() {
+			defer in.Close()
+			if err := w.server.RunIO(c.ctx, in, out, p); err != nil {
+				fmt.Fprintln(out, "stdio ends:", err)
+			}
+		})
 	}
 	return c
 }
@@ -109,6 +114,9 @@ func (c *client) take() string {
 	var all strings.Builder
 	for i, s := range c.streams {
 		if text := s.take(); text != "" {
+			if c.in != nil {
+				text = changesInOrder(text)
+			}
 			fmt.Fprintf(&all, "stream %d:\n%s\n", i, text)
 		}
 	}
@@ -129,6 +137,24 @@ func (c *client) take() string {
 		text = strings.ReplaceAll(text, value, name)
 	}
 	return text
+}
+
+// changesInOrder sorts the notifications of changes that follow one another. Several listens of one
+// stdio have goroutines of their own.
+func changesInOrder(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	change := func(line string) bool {
+		return strings.Contains(line, "/list_changed\"") || strings.Contains(line, "/updated\"")
+	}
+	for i := 0; i < len(lines); i++ {
+		end := i
+		for end < len(lines) && change(lines[end]) {
+			end++
+		}
+		slices.Sort(lines[i:end])
+		i = max(i, end-1)
+	}
+	return strings.Join(lines, "")
 }
 
 // missing are the values in place of those that the server has not made.

@@ -1,6 +1,7 @@
 package noninterference
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -45,6 +46,7 @@ func (tr *trace) one(t *rapid.T, which int, step string, do func(*world)) {
 		step = fmt.Sprintf("[server %d] %s", which, step)
 	}
 	tr.steps = append(tr.steps, step)
+	time.Sleep(time.Microsecond) // timers of two steps never end at the same time
 	var got [2]string
 	for i, w := range tr.worlds {
 		if which&(i+1) != 0 {
@@ -395,14 +397,15 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 			}
 		},
 		"time": func(t *rapid.T) {
-			d := pick(t, "time", time.Second, 5*time.Second, time.Minute, 31*time.Minute)
+			d := pick(t, "time", time.Second, 5*time.Second, time.Minute,
+				31*time.Minute) + 1
 			tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
 				if w.which == 1 {
 					time.Sleep(d)
 				}
 			})
 		},
-		"proceed": func(t *rapid.T) { tr.both(t, "waiting calls go on", (*world).proceed) },
+		"proceed": func(t *rapid.T) { tr.both(t, "the oldest waiting call goes on", (*world).proceed) },
 	}
 }
 
@@ -462,6 +465,9 @@ func (tr *trace) end() {
 		for _, c := range w.clients {
 			c.close()
 		}
-		_ = w.server.Shutdown(w.clients[theOther].ctx) // the deadline has passed
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		_ = w.server.Shutdown(ctx) // tasks may run on until the deadline
+		cancel()
 	}
+	time.Sleep(time.Minute) // until the last handlers have ended
 }

@@ -41,11 +41,11 @@ type world struct {
 	off      map[string]bool      // tools that are switched off
 	catalogs map[string][]string  // tools by name
 	changes  []chan catalog.Change
-	waiting  chan struct{} // closed when calls of the behaviour "wait" may end
+	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
 }
 
 func newWorld(t *testing.T, p plan, which int) *world {
-	w := &world{plan: p, which: which, off: map[string]bool{}, waiting: make(chan struct{}),
+	w := &world{plan: p, which: which, off: map[string]bool{},
 		users:    map[string]principal{"other": p.other()},
 		catalogs: map[string][]string{"stored": nil}}
 	if !p.Caller.anonymous() {
@@ -79,6 +79,9 @@ func (w *world) options() runtime.Options {
 		Anonymous: true, Denial: p.Denial, PageSize: p.PageSize, ReadOnly: p.ReadOnly,
 		Identity: identity.Bearer(w.verify, identity.NamesUsers()), Catalogs: w,
 		CatalogStrict: p.Strict, LenientArguments: p.Lenient,
+		// No two timers end at the same time: their order would be a matter of chance.
+		SessionTimeout: 29*time.Minute + 7, KeepAlive: 17*time.Second + 11,
+		CapabilityRecheck: 61*time.Second + 13, TaskTTL: 31*time.Minute + 3,
 		StateKey: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler),
 	}
 	if p.Records {
@@ -199,12 +202,14 @@ func (w *world) change(c catalog.Change, edit func()) {
 	}
 }
 
-// proceed lets the calls end that wait.
+// proceed lets the oldest call end that waits.
 func (w *world) proceed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	close(w.waiting)
-	w.waiting = make(chan struct{})
+	if len(w.waiting) > 0 {
+		close(w.waiting[0])
+		w.waiting = w.waiting[1:]
+	}
 }
 
 // behave is every handler. It returns a text.
@@ -224,16 +229,19 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 	case "progress":
 		runtime.Progress(ctx).Report(1, 2, name)
 	case "wait":
-		w.mu.Lock()
-		waiting := w.waiting
-		w.mu.Unlock()
+		waiting := make(chan struct{})
+		if p, _ := runtime.Caller(ctx); p.Subject != "other" {
+			w.mu.Lock()
+			w.waiting = append(w.waiting, waiting)
+			w.mu.Unlock()
+		}
 		select {
 		case <-waiting:
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	case "sleep":
-		time.Sleep(3 * time.Second)
+		time.Sleep(3*time.Second + 5)
 	case "long":
 		return strings.Repeat(name, 3000), nil
 	}
