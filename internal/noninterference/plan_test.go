@@ -82,8 +82,8 @@ var (
 	names      = map[access.Kind][]string{
 		access.Tools:   {"get_a", "get_b", "get_c", "get_d"},
 		access.Prompts: {"ask_a", "ask_b", "ask_c"},
-		access.Resources: {"doc://a", "doc://b", "rows://a/{id}", "rows://b/{id}",
-			"rows://{table}/c/{id}"},
+		access.Resources: {"doc://7", "doc://b", "doc://{id}", "rows://a/{id}", "rows://b/{id}",
+			"rows://{table}/{id}"},
 	}
 )
 
@@ -95,7 +95,7 @@ const (
 
 // uri returns the URI of a resource, or one that matches a template.
 func uri(name string) string {
-	return strings.NewReplacer("{id}", "7", "{table}", "t").Replace(name)
+	return strings.NewReplacer("{id}", "7", "{table}", "a").Replace(name)
 }
 
 func pick[T any](t *rapid.T, label string, from ...T) T {

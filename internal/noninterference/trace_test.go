@@ -3,6 +3,7 @@ package noninterference
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
@@ -65,7 +67,7 @@ func (tr *trace) compare(t *rapid.T, got *[2]string) {
 		}
 	}
 	if got[0] != got[1] {
-		t.Fatalf("%s", tr.scenario(got))
+		panic(difference(tr.scenario(got)))
 	}
 	if os.Getenv("SHOW") != "" {
 		fmt.Println(">", tr.steps[len(tr.steps)-1])
@@ -95,12 +97,49 @@ func (tr *trace) begin(t *rapid.T) {
 		m := message{http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{` +
 			`"protocolVersion":"` + p.Era + `","capabilities":{"elicitation":{}},` +
 			`"clientInfo":{"name":"c","version":"1"}}}`, nil}
-		tr.both(t, fmt.Sprint(who, "> initialize"), func(w *world) { w.clients[who].send(m) })
+		tr.both(t, speaker[who]+"initialize", func(w *world) { w.clients[who].send(m) })
 		m = message{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 			tr.header("notifications/initialized", "")}
-		tr.both(t, fmt.Sprint(who, "> initialized"), func(w *world) { w.clients[who].send(m) })
+		tr.both(t, speaker[who]+"initialized", func(w *world) { w.clients[who].send(m) })
 	}
 }
+
+// opening draws the beginning of a trace, which reaches a deep state: open streams with
+// subscriptions, a task, a question and a page.
+func (tr *trace) opening(t *rapid.T) {
+	p := tr.plan
+	send := func(who int, method, name, params string) {
+		m := tr.message(method, name, tr.meta(`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
+			params)
+		tr.sent++
+		tr.both(t, fmt.Sprint(speaker[who], m), func(w *world) { w.clients[who].send(m) })
+	}
+	if flip(t, "begin with a stream") {
+		var uris []string
+		for _, name := range names[access.Resources] {
+			uris = append(uris, `"`+uri(name)+`"`)
+		}
+		if p.Era == eras[2] {
+			send(theCaller, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
+				`"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[`+
+				strings.Join(uris, ",")+`]}`)
+		} else {
+			for _, uri := range uris {
+				send(theCaller, "resources/subscribe", "", `"uri":`+uri)
+			}
+			m := message{http.MethodGet, "", tr.header("", "")}
+			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+		}
+	}
+	if flip(t, "begin with a task") {
+		send(theCaller, "tools/call", "base", `"name":"base"`)
+	}
+	if flip(t, "begin with a page") {
+		send(theCaller, "tools/list", "", "")
+	}
+}
+
+var speaker = map[int]string{theOther: "other> ", theCaller: "caller> ", another: "caller@2> "}
 
 func (tr *trace) header(method, name string) map[string]string {
 	h := map[string]string{"Mcp-Protocol-Version": tr.plan.Era}
@@ -113,40 +152,45 @@ func (tr *trace) header(method, name string) map[string]string {
 	return h
 }
 
-// request makes the message of a method.
-func (tr *trace) request(t *rapid.T, method, name, params string) message {
+// meta returns the members of _meta that a version needs.
+func (tr *trace) meta(capabilities string) []string {
+	if tr.plan.Era != eras[2] {
+		return nil
+	}
+	return []string{`"io.modelcontextprotocol/protocolVersion":"` + tr.plan.Era + `"`,
+		`"io.modelcontextprotocol/clientCapabilities":` + capabilities}
+}
+
+// message makes the message of a method.
+func (tr *trace) message(method, name string, meta []string, params string) message {
 	tr.id++
 	id := fmt.Sprintf(`"id":%d,`, tr.id)
 	if strings.HasPrefix(method, "notifications/") {
 		id = ""
 	}
-	meta := ""
-	if tr.plan.Era == eras[2] {
-		able := pick(t, "capabilities", `{"elicitation":{}}`, `{}`,
-			`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
-		meta = `"io.modelcontextprotocol/protocolVersion":"` + tr.plan.Era + `",` +
-			`"io.modelcontextprotocol/clientCapabilities":` + able + `,`
-		if flip(t, "log") {
-			meta += `"io.modelcontextprotocol/logLevel":"debug",`
-		}
+	if len(meta) > 0 {
+		params = strings.TrimSuffix(`"_meta":{`+strings.Join(meta, ",")+`},`+params, ",")
+	}
+	return message{http.MethodPost, `{"jsonrpc":"2.0",` + id + `"method":"` + method +
+		`","params":{` + params + `}}`, tr.header(method, name)}
+}
+
+// request draws the message of a method.
+func (tr *trace) request(t *rapid.T, method, name, params string) message {
+	meta := tr.meta(pick(t, "capabilities", `{"elicitation":{}}`, `{}`,
+		`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`))
+	if len(meta) > 0 && flip(t, "log") {
+		meta = append(meta, `"io.modelcontextprotocol/logLevel":"debug"`)
 	}
 	if flip(t, "progress token") {
-		meta += `"progressToken":"p",`
+		meta = append(meta, `"progressToken":"p"`)
 	}
 	if method == "tools/list" {
 		if c := pick(t, "catalog", "", "stored", "declared", "unknown"); c != "" {
-			meta += `"dev.mcpgen/catalog":"` + c + `",`
+			meta = append(meta, `"`+runtime.MetaCatalog+`":"`+c+`"`)
 		}
 	}
-	members := ""
-	if meta != "" {
-		members = `"_meta":{` + strings.TrimSuffix(meta, ",") + `}`
-	}
-	if params != "" && members != "" {
-		members += ","
-	}
-	return message{http.MethodPost, `{"jsonrpc":"2.0",` + id + `"method":"` + method +
-		`","params":{` + members + params + `}}`, tr.header(method, name)}
+	return tr.message(method, name, meta, params)
 }
 
 // ask sends a message of the caller.
@@ -166,7 +210,7 @@ func (tr *trace) ask(t *rapid.T, m message) {
 		}
 	}
 	tr.sent++
-	tr.both(t, fmt.Sprint(map[int]string{theCaller: "caller> ", another: "caller@2> "}[who], m),
+	tr.both(t, fmt.Sprint(speaker[who], m),
 		func(w *world) { w.clients[who].send(m) })
 }
 
@@ -323,12 +367,10 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"update": func(t *rapid.T) {
 			name, which := tr.item(t, access.Resources)
-			if strings.HasPrefix(name, "rows://") {
-				// A URI may match several templates.
-				for _, other := range names[access.Resources][2:] {
-					if uri(other) == uri(name) {
-						which = max(which, tr.which(t, access.Resources, other))
-					}
+			for _, i := range tr.plan.Items { // a URI may match several
+				if i.Kind == access.Resources && uri(i.Name) == uri(name) &&
+					!tr.plan.secret(i, tr.caller) {
+					which = 3
 				}
 			}
 			if flip(t, "base") {
@@ -421,39 +463,49 @@ func without(all []string, name string) (left []string) {
 // counts of a run
 var traces, messages atomic.Int64
 
-// inBubble runs a function in a bubble of its own, and passes its panic on.
-func inBubble(t *testing.T, do func(*testing.T)) {
-	var failure any
+// A difference is the scenario of one.
+type difference string
+
+// inBubble runs a function in a bubble of its own, and returns its panic.
+func inBubble(t *testing.T, do func(*testing.T)) (panicked any) {
 	synctest.Test(t, func(t *testing.T) {
-		defer func() { failure = recover() }()
+		defer func() { panicked = recover() }()
 		do(t)
 	})
-	if failure != nil {
-		panic(failure)
-	}
+	return panicked
 }
 
 // TestHiddenItemsDoNotInterfere is the property of the package.
 func TestHiddenItemsDoNotInterfere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
-		inBubble(t, func(t *testing.T) {
-			tr := &trace{plan: p}
-			defer tr.end()
-			for i := range tr.worlds {
-				tr.worlds[i] = newWorld(t, p, i)
-			}
-			tr.begin(rt)
-			actions := tr.asks()
-			for name, event := range tr.events() {
-				actions[name] = event
-			}
-			rt.Repeat(actions)
-			traces.Add(1)
-			messages.Add(int64(tr.sent))
-		})
+		switch failure := inBubble(t, func(t *testing.T) { run(t, rt, p) }).(type) {
+		case nil:
+		case difference:
+			rt.Fatal(string(failure))
+		default:
+			panic(failure) // among them those of rapid
+		}
 	})
 	t.Logf("%d traces, %d messages", traces.Load(), messages.Load())
+}
+
+// run draws and runs a trace of a plan.
+func run(t *testing.T, rt *rapid.T, p plan) {
+	tr := &trace{plan: p}
+	defer tr.end()
+	for i := range tr.worlds {
+		if tr.worlds[i] = newWorld(t, p, i); tr.worlds[i] == nil {
+			rt.Skip("overlapping templates")
+		}
+	}
+	tr.begin(rt)
+	tr.opening(rt)
+	actions := tr.asks()
+	maps.Copy(actions, tr.events())
+	rt.Repeat(actions)
+	traces.Add(1)
+	messages.Add(int64(tr.sent))
 }
 
 // end closes the clients and the servers.
