@@ -39,8 +39,9 @@ import (
 //   - A resource or template that is added later, and answers a URI in place of another, needs a
 //     rule of its own.
 //   - If a URI matches several resources, an exact one comes first, then a template of a toolset,
-//     then the first of the server's own templates in the order of their text, as in go-sdk. A
-//     template matches no URI of more than 8000 bytes.
+//     then the first of the server's own templates in the order of their text, as in go-sdk. They
+//     need equal rules: a hidden one would conceal the others. A template matches no URI of more
+//     than 8000 bytes.
 //
 // Your program keeps control of the server, so there are limits:
 //
@@ -91,6 +92,9 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 		return nil, startError{err}
 	}
 	if err := own.resolve(c.resources); err != nil {
+		return nil, startError{err}
+	}
+	if err := c.resources.CheckOverlaps(c.table); err != nil {
 		return nil, startError{err}
 	}
 	own.info.Version = cmp.Or(own.info.Version, versionOf(debug.ReadBuildInfo()))

@@ -121,7 +121,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		errs = append(errs, c.tools[name].BindValues(values[name]),
 			c.tools[name].BindLenient(opts.LenientArguments))
 	}
-	return c, errors.Join(append(errs, invoke.CheckOverlaps(c.served, table))...)
+	return c, errors.Join(append(errs, c.resources.CheckOverlaps(table))...)
 }
 
 // add adds what one package serves, and reports what is wrong with it.

@@ -286,7 +286,7 @@ func (s *Server) buildHost() (err error) {
 		opts.Readiness[hostCheck] = s.host.Ready
 	}
 	if _, maps := opts.Capabilities.(capability.VerbMapper); maps {
-		return invoke.CheckOverlaps(s.served, s.table) // equal permissions may differ now
+		return s.resources.CheckOverlaps(s.table) // equal permissions may differ now
 	}
 	return nil
 }

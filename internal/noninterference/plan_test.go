@@ -2,6 +2,7 @@ package noninterference
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -97,6 +98,14 @@ const (
 func uri(name string) string {
 	return strings.NewReplacer("{id}", "7", "{table}", "a").Replace(name)
 }
+
+// matches reports whether a URI means a resource or a template.
+func matches(template, uri string) bool {
+	pattern := variable.ReplaceAllString(template, "[^/]+")
+	return regexp.MustCompile("^" + pattern + "$").MatchString(uri)
+}
+
+var variable = regexp.MustCompile(`{\w+}`)
 
 func pick[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)

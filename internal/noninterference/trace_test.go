@@ -368,7 +368,7 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 		"update": func(t *rapid.T) {
 			name, which := tr.item(t, access.Resources)
 			for _, i := range tr.plan.Items { // a URI may match several
-				if i.Kind == access.Resources && uri(i.Name) == uri(name) &&
+				if i.Kind == access.Resources && matches(i.Name, uri(name)) &&
 					!tr.plan.secret(i, tr.caller) {
 					which = 3
 				}

@@ -50,9 +50,6 @@ type Error struct{ Message, Cure string }
 
 func (e *Error) Error() string { return e.Message + ": " + e.Cure }
 
-// Begin returns the literal text before the first variable. Every URI that matches begins with it.
-func (t Template) Begin() string { return t.scanner.begin }
-
 // Parse reads a template. It must begin with a scheme, and the text outside of braces must be
 // characters of a URI. Between two variables is literal text: without it the end of the first would
 // be ambiguous.

@@ -174,6 +174,10 @@ func (c *Catalogs) find(ctx context.Context, p access.Principal,
 		})
 	}
 	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
+	if declared && !c.Policy.ListAll { // one whose tools are all hidden is hidden too
+		listed := c.Policy.Listed(p, access.Tools)
+		declared = slices.ContainsFunc(own.Tools, listed.Contains)
+	}
 	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
 		return own, nil // the catalog of code wins: it was reviewed with the code
 	}

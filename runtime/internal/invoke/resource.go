@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,35 +68,75 @@ func NewAdoptedResource(uri string, pattern *regexp.Regexp) *Resource {
 		Resource: toolset.Resource{URI: uri}, Exact: pattern == nil, Adopted: true, match: match}
 }
 
-// CheckOverlaps refuses resources of toolsets that one URI may mean and that have different rules:
-// the order of their text would decide on access.
-func CheckOverlaps(served []*Resource, table access.Table) error {
+// Resources are the resources of a server. A URI means the resource with exactly that URI, or the
+// first template that matches: those of toolsets before adopted ones, each in the order of text.
+type Resources struct {
+	named     map[string]*Resource // by URI or template
+	templates []*Resource
+}
+
+// CheckOverlaps refuses resources that one URI may mean and that have different rules: the order of
+// their text would decide on access, and a hidden one would conceal one that the caller may read.
+func (rs *Resources) CheckOverlaps(table access.Table) error {
 	var errs []error
 	rules := table.Of(access.Resources)
-	sorted := slices.SortedFunc(slices.Values(served), func(a, b *Resource) int {
-		return cmp.Or(cmp.Compare(a.template.Begin(), b.template.Begin()), cmp.Compare(a.URI, b.URI))
+	sorted := slices.SortedFunc(maps.Values(rs.named), func(a, b *Resource) int {
+		return cmp.Or(cmp.Compare(a.begin(), b.begin()), cmp.Compare(a.URI, b.URI))
 	})
 	for i, a := range sorted {
-		ruleA, _ := rules.Tool(a.URI)
 		for _, b := range sorted[i+1:] {
-			if !strings.HasPrefix(b.template.Begin(), a.template.Begin()) {
+			if !strings.HasPrefix(b.begin(), a.begin()) {
 				break // nor does that of a later one begin so
 			}
-			ruleB, _ := rules.Tool(b.URI)
-			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
+			first, second := a, b
+			if b.before(a) {
+				first, second = b, a
+			}
+			one, _ := rules.Tool(first.URI)
+			other, ruled := rules.Tool(second.URI) // without a rule it is nobody's
+			if ruled && !one.Same(other) && a.overlaps(b) {
 				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different access: "+
-					"give both equal rules, or change one uri=", a.URI, b.URI))
+					"give both equal rules, or change the URI of one", a.URI, b.URI))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Resources are the resources of a server. A URI means the resource with exactly that URI, or the
-// first template that matches: those of toolsets before adopted ones, each in the order of text.
-type Resources struct {
-	named     map[string]*Resource // by URI or template
-	templates []*Resource
+// begin returns the literal text before the first variable.
+func (r *Resource) begin() string {
+	if r.Exact {
+		return r.URI
+	}
+	begin, _, _ := strings.Cut(r.URI, "{")
+	return begin
+}
+
+// before reports whether a URI that both match means r.
+func (r *Resource) before(other *Resource) bool {
+	return r.Exact || !other.Exact && cmp.Compare(r.rank(), other.rank()) < 0
+}
+
+// rank orders templates: those of toolsets, and then those of adopted servers.
+func (r *Resource) rank() string { return fmt.Sprint(r.Adopted, r.URI) } // false before true
+
+// overlaps reports whether one URI may mean both resources. Of a template of an adopted server it
+// compares the literal text at both ends alone, so that it may report two without a common URI.
+func (r *Resource) overlaps(other *Resource) bool {
+	end := func(uri string) string { return uri[strings.LastIndexByte(uri, '}')+1:] }
+	switch a, b := r, other; {
+	case a.Exact && b.Exact:
+		return false
+	case a.Exact:
+		return b.match(a.URI)
+	case b.Exact:
+		return a.match(b.URI)
+	case !a.Adopted && !b.Adopted:
+		return uritemplate.Overlap(a.template, b.template)
+	default:
+		return strings.HasPrefix(b.begin(), a.begin()) && (strings.HasSuffix(end(a.URI), end(b.URI)) ||
+			strings.HasSuffix(end(b.URI), end(a.URI)))
+	}
 }
 
 // Add adds a resource.
@@ -107,9 +148,8 @@ func (rs *Resources) Add(r *Resource) {
 	if r.Exact {
 		return
 	}
-	rank := func(r *Resource) string { return fmt.Sprint(r.Adopted, r.URI) } // false before true
-	at, _ := slices.BinarySearchFunc(rs.templates, rank(r), func(other *Resource, r string) int {
-		return cmp.Compare(rank(other), r)
+	at, _ := slices.BinarySearchFunc(rs.templates, r, func(a, b *Resource) int {
+		return cmp.Compare(a.rank(), b.rank())
 	})
 	rs.templates = slices.Insert(rs.templates, at, r)
 }

@@ -262,17 +262,45 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		}
 		return table
 	}
-	served := []*Resource{
-		newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
-			read),
-		newResource(t, toolset.Resource{URI: "x:1"}, read),
-	}
-	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
+	var own Resources
+	own.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
+		read))
+	own.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
 		!strings.Contains(err.Error(), "x:{a} and x:1 match the same URI") {
 		t.Error(err)
 	}
-	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of templates of an adopted server the literal text at both ends counts.
+func TestOverlapsWithAdoptedResources(t *testing.T) {
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+		return toolset.ResourceText("", nil)
+	}
+	own := newResource(t, toolset.Resource{URI: "x:{a}/z", Variables: []toolset.Variable{{Name: "a"}}},
+		read)
+	for uri, overlap := range map[string]bool{"x:1/z": true, "x:1/y": false, "x:{b}/z": true,
+		"x:{b}/y": false, "x:{b}": true, "x:{+b}/y/z": true, "y:{b}/z": false, "{b}": true,
+		"x:{/b*}": true} {
+		var pattern *regexp.Regexp
+		if strings.Contains(uri, "{") {
+			pattern = regexp.MustCompile("^.*$")
+		}
+		var all Resources
+		all.Add(own)
+		all.Add(NewAdoptedResource(uri, pattern))
+		table := access.Table{Roles: []string{"A", "B"}, Resources: []access.Rule{
+			{Resource: "x:{a}/z", MinRole: 1}, {Resource: uri, MinRole: 2}}}
+		if err := all.CheckOverlaps(table); (err != nil) != overlap {
+			t.Errorf("%s: %v", uri, err)
+		}
+		table.Resources[1].MinRole = 1
+		if err := all.CheckOverlaps(table); err != nil {
+			t.Errorf("%s with an equal rule: %v", uri, err)
+		}
 	}
 }
 
