@@ -122,11 +122,12 @@ func permission(name string) access.Permission {
 
 func drawPlan(t *rapid.T) plan {
 	p := plan{
-		Roles:    access.DefaultRoles()[:rapid.IntRange(1, 4).Draw(t, "roles")],
-		Denial:   pick(t, "denial", access.Conceal, access.Forbid, access.Challenge),
+		Roles: access.DefaultRoles()[:rapid.IntRange(1, 4).Draw(t, "roles")],
+		Denial: pick(t, "denial", access.Conceal, access.Conceal, access.Forbid,
+			access.Challenge),
 		Era:      pick(t, "era", eras...),
-		Stdio:    flip(t, "stdio"),
-		Adopted:  flip(t, "adopted"),
+		Stdio:    pick(t, "stdio", false, false, true),
+		Adopted:  pick(t, "adopted", false, false, true),
 		Aware:    flip(t, "aware"),
 		PageSize: pick(t, "page size", 1000, 1, 2),
 		ReadOnly: rapid.IntRange(0, 7).Draw(t, "read only") == 7,
@@ -137,7 +138,7 @@ func drawPlan(t *rapid.T) plan {
 	if p.Adopted { // go-sdk's tools have no permissions
 		p.Aware, p.TTL = false, false
 	}
-	if !flip(t, "anonymous") {
+	if !pick(t, "anonymous", false, false, true) {
 		p.Caller = principal{Subject: "vera", Role: rapid.IntRange(0, len(p.Roles)).Draw(t, "role")}
 		for _, s := range scopes {
 			if flip(t, s) {
@@ -215,10 +216,12 @@ func (p plan) drawRule(t *rapid.T) access.Rule {
 	if flip(t, "public") {
 		return access.Rule{Public: true}
 	}
-	r.Denial = pick(t, "denial", access.DenialDefault, access.Conceal, access.Forbid,
-		access.Challenge)
+	r.Denial = pick(t, "denial", access.DenialDefault, access.DenialDefault, access.Conceal,
+		access.Forbid, access.Challenge)
 	r.Authenticated = true
-	if n := rapid.IntRange(0, len(p.Roles)).Draw(t, "minrole"); n > 0 {
+	// A caller often has just the role that it needs.
+	own := min(p.Caller.Role, len(p.Roles))
+	if n := pick(t, "minrole", 0, own, own, 1, len(p.Roles)); n > 0 {
 		r.Authenticated, r.MinRole = false, access.Role(n)
 	}
 	if flip(t, "scoped") {

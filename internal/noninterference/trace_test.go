@@ -362,24 +362,39 @@ func (tr *trace) item(t *rapid.T, kind access.Kind) (name string, which int) {
 	return name, tr.which(t, kind, name)
 }
 
+// lost are the resources that the caller could read, and may not read any more.
+func (tr *trace) lost() (names []string) {
+	for _, i := range tr.plan.Items {
+		if i.Kind == access.Resources && tr.plan.secret(i, tr.caller) &&
+			!tr.plan.secret(i, tr.plan.Caller) {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
 // events are what happens outside.
 func (tr *trace) events() map[string]func(*rapid.T) {
+	update := func(t *rapid.T) {
+		name, which := tr.item(t, access.Resources)
+		if lost := tr.lost(); len(lost) > 0 && flip(t, "lost") {
+			name, which = pick(t, "item", lost...), pick(t, "servers", 1, 2, 3)
+		}
+		for _, i := range tr.plan.Items { // a URI may match several
+			if i.Kind == access.Resources && matches(i.Name, uri(name)) &&
+				!tr.plan.secret(i, tr.caller) {
+				which = 3
+			}
+		}
+		if rapid.IntRange(0, 4).Draw(t, "base") == 4 {
+			name, which = "base://1", 3
+		}
+		tr.one(t, which, "update "+uri(name), func(w *world) {
+			_ = w.server.ResourceUpdated(w.clients[theOther].ctx, uri(name)) // may be unknown
+		})
+	}
 	return map[string]func(*rapid.T){
-		"update": func(t *rapid.T) {
-			name, which := tr.item(t, access.Resources)
-			for _, i := range tr.plan.Items { // a URI may match several
-				if i.Kind == access.Resources && matches(i.Name, uri(name)) &&
-					!tr.plan.secret(i, tr.caller) {
-					which = 3
-				}
-			}
-			if flip(t, "base") {
-				name, which = "base://1", 3
-			}
-			tr.one(t, which, "update "+uri(name), func(w *world) {
-				_ = w.server.ResourceUpdated(w.clients[theOther].ctx, uri(name)) // may be unknown
-			})
-		},
+		"update": update, "update again": update,
 		"other calls": func(t *rapid.T) {
 			name, which := tr.item(t, access.Tools)
 			m := tr.request(t, "tools/call", name, `"name":"`+name+`","arguments":{"at":"x"}`)
@@ -413,6 +428,7 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 			tr.both(t, "the caller's role is lowered", func(w *world) {
 				w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
 			})
+			tr.wait(t, 2*time.Minute) // open streams are authenticated again
 		},
 		"permission": func(t *rapid.T) {
 			if !tr.plan.Aware {
@@ -440,15 +456,19 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 		},
 		"time": func(t *rapid.T) {
 			d := pick(t, "time", time.Second, 5*time.Second, time.Minute,
-				31*time.Minute) + 1
-			tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
-				if w.which == 1 {
-					time.Sleep(d)
-				}
-			})
+				31*time.Minute)
+			tr.wait(t, d)
 		},
 		"proceed": func(t *rapid.T) { tr.both(t, "the oldest waiting call goes on", (*world).proceed) },
 	}
+}
+
+func (tr *trace) wait(t *rapid.T, d time.Duration) {
+	tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
+		if w.which == 1 {
+			time.Sleep(d + 1)
+		}
+	})
 }
 
 func without(all []string, name string) (left []string) {
