@@ -4,25 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const (
-	modulePath = "github.com/mcpgen/mcpgen"
-	tracePath  = "internal/callpath/trace"
-	served     = "examples/quickstart"
-)
+const served = "examples/quickstart"
 
 // measured reports whether the functions of a package count. The packages request and
 // worker do not count: all others use their values and goroutines, and they are no steps of the
@@ -50,91 +41,20 @@ func record(t *testing.T, root string) map[string][][]entry {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{
-		filepath.Join(root, served, "main.go"):     testdata(t, "serve/main.go"),
-		filepath.Join(root, tracePath, "trace.go"): testdata(t, "trace/trace.go"),
+		filepath.Join(root, served, "main.go"): testdata(t, "serve/main.go"),
 	}
-	for _, pkg := range packagesOf(t, root) {
-		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			// Files of other packages are read as well, so that a cached test result counts
-			// only as long as none of them has changed.
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !measured(pkg) || strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			instrumented, err := instrument(path.Join(pkg, filepath.Base(file)), source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			copied := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
-			if err := os.WriteFile(copied, instrumented, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			replace[file] = copied
-		}
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
+	overlay, err := Overlay(root, dir, slices.DeleteFunc(packagesOf(t, root),
+		func(pkg string) bool { return !measured(pkg) }), replace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "serve")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	program := filepath.Join(dir, "serve")
 	output(t, root, "go", "build", "-overlay", overlay, "-o", program, "./"+served)
 	var traces map[string][][]entry
 	if err := json.Unmarshal(output(t, root, program), &traces); err != nil {
 		t.Fatal(err)
 	}
 	return traces
-}
-
-// instrument adds one call of package trace to the start of every function of a file, function
-// literals included. Lines keep their numbers. name is the file's path from the module's root.
-func instrument(name string, source []byte) ([]byte, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	var bodies []token.Pos
-	ast.Inspect(file, func(n ast.Node) bool {
-		var body *ast.BlockStmt
-		switch f := n.(type) {
-		case *ast.FuncDecl:
-			body = f.Body
-		case *ast.FuncLit:
-			body = f.Body
-		}
-		if body != nil {
-			bodies = append(bodies, body.Lbrace)
-		}
-		return true
-	})
-	if len(bodies) == 0 {
-		return source, nil
-	}
-	slices.Sort(bodies)
-	var out bytes.Buffer
-	copied := 0
-	insert := func(after token.Pos, format string, args ...any) {
-		offset := files.Position(after).Offset
-		out.Write(source[copied:offset])
-		fmt.Fprintf(&out, format, args...)
-		copied = offset
-	}
-	insert(file.Name.End(), "; import callpathTrace %q", modulePath+"/"+tracePath)
-	for _, brace := range bodies {
-		insert(brace+1, "callpathTrace.Enter(%q, %d);", name, files.Position(brace).Line)
-	}
-	out.Write(source[copied:])
-	return out.Bytes(), nil
 }
 
 // packagesOf returns the module's packages that the server links, as paths from the module's root.

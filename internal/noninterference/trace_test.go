@@ -1,7 +1,6 @@
 package noninterference
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,8 +18,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
-// A trace runs steps against both servers of a plan.
-type trace struct {
+// A trial runs steps against both servers of a plan.
+type trial struct {
 	plan   plan
 	caller principal // as it is now
 	worlds [2]*world
@@ -37,12 +36,12 @@ const (
 )
 
 // both does a step in both servers, and compares what the caller has received then.
-func (tr *trace) both(t *rapid.T, step string, do func(*world)) {
+func (tr *trial) both(t *rapid.T, step string, do func(*world)) {
 	tr.one(t, 3, step, do)
 }
 
 // one does a step in the servers of a set.
-func (tr *trace) one(t *rapid.T, which int, step string, do func(*world)) {
+func (tr *trial) one(t *rapid.T, which int, step string, do func(*world)) {
 	switch which {
 	case 1, 2:
 		step = fmt.Sprintf("[server %d] %s", which, step)
@@ -59,7 +58,7 @@ func (tr *trace) one(t *rapid.T, which int, step string, do func(*world)) {
 	tr.compare(t, &got)
 }
 
-func (tr *trace) compare(t *rapid.T, got *[2]string) {
+func (tr *trial) compare(t *rapid.T, got *[2]string) {
 	for i, w := range tr.worlds {
 		_ = w.clients[theOther].take()
 		for _, c := range w.clients[theCaller:] {
@@ -76,13 +75,13 @@ func (tr *trace) compare(t *rapid.T, got *[2]string) {
 }
 
 // scenario describes a difference.
-func (tr *trace) scenario(got *[2]string) string {
+func (tr *trial) scenario(got *[2]string) string {
 	return fmt.Sprintf("The caller can tell the servers apart.\n\n-- server --\n%s-- steps --\n%s\n"+
 		"-- server 1 --\n%s\n-- server 2 --\n%s", tr.plan, strings.Join(tr.steps, "\n"), got[0], got[1])
 }
 
 // begin connects the clients.
-func (tr *trace) begin(t *rapid.T) {
+func (tr *trial) begin(t *rapid.T) {
 	p := tr.plan
 	tr.caller = p.Caller
 	tr.both(t, "connect", func(w *world) {
@@ -94,9 +93,7 @@ func (tr *trace) begin(t *rapid.T) {
 		return
 	}
 	for _, who := range []int{theOther, theCaller, another} {
-		m := message{http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{` +
-			`"protocolVersion":"` + p.Era + `","capabilities":{"elicitation":{}},` +
-			`"clientInfo":{"name":"c","version":"1"}}}`, nil}
+		m := message{http.MethodPost, tr.initialize(), nil}
 		tr.both(t, speaker[who]+"initialize", func(w *world) { w.clients[who].send(m) })
 		m = message{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 			tr.header("notifications/initialized", "")}
@@ -104,9 +101,15 @@ func (tr *trace) begin(t *rapid.T) {
 	}
 }
 
+func (tr *trial) initialize() string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` +
+		tr.plan.Era + `","capabilities":{"elicitation":{}},` +
+		`"clientInfo":{"name":"c","version":"1"}}}`
+}
+
 // opening draws the beginning of a trace, which reaches a deep state: open streams with
 // subscriptions, a task, a question and a page.
-func (tr *trace) opening(t *rapid.T) {
+func (tr *trial) opening(t *rapid.T) {
 	p := tr.plan
 	send := func(who int, method, name, params string) {
 		m := tr.message(method, name, tr.meta(`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
@@ -141,7 +144,7 @@ func (tr *trace) opening(t *rapid.T) {
 
 var speaker = map[int]string{theOther: "other> ", theCaller: "caller> ", another: "caller@2> "}
 
-func (tr *trace) header(method, name string) map[string]string {
+func (tr *trial) header(method, name string) map[string]string {
 	h := map[string]string{"Mcp-Protocol-Version": tr.plan.Era}
 	if tr.plan.Era == eras[2] && method != "" {
 		h["Mcp-Method"] = method
@@ -153,7 +156,7 @@ func (tr *trace) header(method, name string) map[string]string {
 }
 
 // meta returns the members of _meta that a version needs.
-func (tr *trace) meta(capabilities string) []string {
+func (tr *trial) meta(capabilities string) []string {
 	if tr.plan.Era != eras[2] {
 		return nil
 	}
@@ -162,7 +165,7 @@ func (tr *trace) meta(capabilities string) []string {
 }
 
 // message makes the message of a method.
-func (tr *trace) message(method, name string, meta []string, params string) message {
+func (tr *trial) message(method, name string, meta []string, params string) message {
 	tr.id++
 	id := fmt.Sprintf(`"id":%d,`, tr.id)
 	if strings.HasPrefix(method, "notifications/") {
@@ -176,7 +179,7 @@ func (tr *trace) message(method, name string, meta []string, params string) mess
 }
 
 // request draws the message of a method.
-func (tr *trace) request(t *rapid.T, method, name, params string) message {
+func (tr *trial) request(t *rapid.T, method, name, params string) message {
 	meta := tr.meta(pick(t, "capabilities", `{"elicitation":{}}`, `{}`,
 		`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`))
 	if len(meta) > 0 && flip(t, "log") {
@@ -194,7 +197,7 @@ func (tr *trace) request(t *rapid.T, method, name, params string) message {
 }
 
 // ask sends a message of the caller.
-func (tr *trace) ask(t *rapid.T, m message) {
+func (tr *trial) ask(t *rapid.T, m message) {
 	who := theCaller
 	if rapid.IntRange(0, 9).Draw(t, "connection") == 9 {
 		who = another
@@ -214,7 +217,7 @@ func (tr *trace) ask(t *rapid.T, m message) {
 		func(w *world) { w.clients[who].send(m) })
 }
 
-func (tr *trace) name(t *rapid.T, kind access.Kind) string {
+func (tr *trial) name(t *rapid.T, kind access.Kind) string {
 	name := pick(t, "name", append([]string{"base", "none"}, names[kind]...)...)
 	if kind == access.Resources {
 		if name == "base" {
@@ -229,7 +232,7 @@ func (tr *trace) name(t *rapid.T, kind access.Kind) string {
 }
 
 // asks are the messages of a caller.
-func (tr *trace) asks() map[string]func(*rapid.T) {
+func (tr *trial) asks() map[string]func(*rapid.T) {
 	ask := func(t *rapid.T, method, name, params string) {
 		tr.ask(t, tr.request(t, method, name, params))
 	}
@@ -347,7 +350,7 @@ func (tr *trace) asks() map[string]func(*rapid.T) {
 }
 
 // which draws the servers in which an event about an item happens.
-func (tr *trace) which(t *rapid.T, kind access.Kind, name string) int {
+func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
 	for _, i := range tr.plan.Items {
 		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, tr.caller) {
 			return 3
@@ -357,13 +360,13 @@ func (tr *trace) which(t *rapid.T, kind access.Kind, name string) int {
 }
 
 // item draws an item of a kind.
-func (tr *trace) item(t *rapid.T, kind access.Kind) (name string, which int) {
+func (tr *trial) item(t *rapid.T, kind access.Kind) (name string, which int) {
 	name = pick(t, "item", names[kind]...)
 	return name, tr.which(t, kind, name)
 }
 
 // lost are the resources that the caller could read, and may not read any more.
-func (tr *trace) lost() (names []string) {
+func (tr *trial) lost() (names []string) {
 	for _, i := range tr.plan.Items {
 		if i.Kind == access.Resources && tr.plan.secret(i, tr.caller) &&
 			!tr.plan.secret(i, tr.plan.Caller) {
@@ -374,7 +377,7 @@ func (tr *trace) lost() (names []string) {
 }
 
 // events are what happens outside.
-func (tr *trace) events() map[string]func(*rapid.T) {
+func (tr *trial) events() map[string]func(*rapid.T) {
 	update := func(t *rapid.T) {
 		name, which := tr.item(t, access.Resources)
 		if lost := tr.lost(); len(lost) > 0 && flip(t, "lost") {
@@ -463,7 +466,7 @@ func (tr *trace) events() map[string]func(*rapid.T) {
 	}
 }
 
-func (tr *trace) wait(t *rapid.T, d time.Duration) {
+func (tr *trial) wait(t *rapid.T, d time.Duration) {
 	tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
 		if w.which == 1 {
 			time.Sleep(d + 1)
@@ -495,8 +498,8 @@ func inBubble(t *testing.T, do func(*testing.T)) (panicked any) {
 	return panicked
 }
 
-// TestHiddenItemsDoNotInterfere is the property of the package.
-func TestHiddenItemsDoNotInterfere(t *testing.T) {
+// property checks plans, each in a bubble of its own.
+func property(t *testing.T, run func(*testing.T, *rapid.T, plan)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
 		switch failure := inBubble(t, func(t *testing.T) { run(t, rt, p) }).(type) {
@@ -507,12 +510,17 @@ func TestHiddenItemsDoNotInterfere(t *testing.T) {
 			panic(failure) // among them those of rapid
 		}
 	})
+}
+
+// TestHiddenItemsDoNotInterfere compares all that a caller receives of two servers.
+func TestHiddenItemsDoNotInterfere(t *testing.T) {
+	property(t, run)
 	t.Logf("%d traces, %d messages", traces.Load(), messages.Load())
 }
 
 // run draws and runs a trace of a plan.
 func run(t *testing.T, rt *rapid.T, p plan) {
-	tr := &trace{plan: p}
+	tr := &trial{plan: p}
 	defer tr.end()
 	for i := range tr.worlds {
 		if tr.worlds[i] = newWorld(t, p, i); tr.worlds[i] == nil {
@@ -529,17 +537,10 @@ func run(t *testing.T, rt *rapid.T, p plan) {
 }
 
 // end closes the clients and the servers.
-func (tr *trace) end() {
+func (tr *trial) end() {
 	for _, w := range tr.worlds {
-		if w == nil {
-			continue
+		if w != nil {
+			w.end()
 		}
-		for _, c := range w.clients {
-			c.close()
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		_ = w.server.Shutdown(ctx) // tasks may run on until the deadline
-		cancel()
 	}
-	time.Sleep(time.Minute) // until the last handlers have ended
 }

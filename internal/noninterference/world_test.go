@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type world struct {
 	adopt   *mcp.Server // nil, or the adopted server
 	clients []*client
 
+	queries  atomic.Int32 // of the host and of the catalogs
 	mu       sync.Mutex
 	users    map[string]principal // by token
 	off      map[string]bool      // tools that are switched off
@@ -130,11 +132,13 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 
 // Resolve implements capability.Source.
 func (w *world) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
+	w.queries.Add(1)
 	return capability.User{Name: p.User}, nil
 }
 
 // Capabilities implements capability.Source.
 func (w *world) Capabilities(_ context.Context, p access.Principal) (capability.Set, error) {
+	w.queries.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var set capability.Set
@@ -154,6 +158,7 @@ func (*world) MapAction(permission string) (string, error) { return permission, 
 // Catalog implements catalog.Source.
 func (w *world) Catalog(_ context.Context, _ access.Principal, ref catalog.Ref) (catalog.Found,
 	error) {
+	w.queries.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	tools, known := w.catalogs[ref.Name]
@@ -422,4 +427,15 @@ func (w *world) read(name, behaviour string) mcp.ResourceHandler {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI,
 			Text: text}}}, err
 	}
+}
+
+// end closes the clients and the server, and waits for the last handlers.
+func (w *world) end() {
+	for _, c := range w.clients {
+		c.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = w.server.Shutdown(ctx) // tasks may run on until the deadline
+	time.Sleep(time.Minute)
 }

@@ -1,0 +1,248 @@
+package noninterference
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/internal/callpath"
+	"github.com/mcpgen/mcpgen/internal/callpath/trace"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// work is what the product does for one message, until every goroutine waits.
+type work struct {
+	functions int // entered; 0 unless the runtime is instrumented
+	mallocs   int
+	queries   int // of the host and of the source of catalogs
+}
+
+func (w work) String() string {
+	return fmt.Sprintf("%d functions, %d allocations, %d queries", w.functions, w.mallocs, w.queries)
+}
+
+const runs = 21 // of each message of a pair, whose medians count
+
+// A pair has two messages, which differ in a name: a hidden one, and an unknown one as long.
+type pair struct {
+	name     string
+	messages [2]message
+}
+
+// pairs are those of the hidden items of a server.
+func (w *world) pairs() (all []pair) {
+	p := w.plan
+	tr := &trial{plan: p}
+	add := func(what, method, hidden, unknown, params string) {
+		of := pair{name: what + ", " + method}
+		for i, name := range []string{hidden, unknown} {
+			meta := tr.meta(`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
+			if what == "catalog" {
+				meta = append(meta, `"`+runtime.MetaCatalog+`":"`+name+`"`)
+			}
+			tr.id = 6
+			of.messages[i] = tr.message(method, name, meta, strings.ReplaceAll(params, "NAME", name))
+		}
+		all = append(all, of)
+	}
+	subscribing := "resources/subscribe"
+	subscription := `"uri":"NAME"`
+	if p.Era == eras[2] {
+		subscribing, subscription = "subscriptions/listen",
+			`"notifications":{"resourceSubscriptions":["NAME"]}`
+	}
+	for _, i := range p.Items {
+		f := i.Forms[w.which]
+		if f == nil || !i.Hidden {
+			continue
+		}
+		what := i.Kind.String()
+		if p.own(i) {
+			what += " of an adopted server"
+		}
+		// The first letter differs: a template matches neither.
+		unknown := "x" + i.Name[1:]
+		switch i.Kind {
+		case access.Tools:
+			for _, arguments := range []string{`{}`, `{"at":"x"}`, `[]`} {
+				add(what+" "+arguments, "tools/call", i.Name, unknown, `"name":"NAME","arguments":`+
+					arguments)
+			}
+			if f.Alias {
+				add("alias", "tools/call", i.Name+"_old", unknown+"_old", `"name":"NAME"`)
+			}
+		case access.Prompts:
+			add(what, "prompts/get", i.Name, unknown, `"name":"NAME","arguments":{"id":"x"}`)
+			add(what, "completion/complete", i.Name, unknown,
+				`"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"id","value":"1"}`)
+		case access.Resources:
+			add(what, "resources/read", uri(i.Name), uri(unknown), `"uri":"NAME"`)
+			add(what, subscribing, uri(i.Name), uri(unknown), subscription)
+			add(what, "completion/complete", i.Name, unknown,
+				`"ref":{"type":"ref/resource","uri":"NAME"},"argument":{"name":"id","value":"1"}`)
+		}
+	}
+	if task := w.clients[theOther].last["task"]; task != "" {
+		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+			add("task", method, task, missing["task"], `"taskId":"NAME","inputResponses":{}`)
+		}
+	}
+	return all
+}
+
+// serve sends a message of the caller without a connection, and ends the request once every
+// goroutine waits.
+func (w *world) serve(m message, session string) (*httptest.ResponseRecorder, work) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := httptest.NewRequestWithContext(ctx, m.verb, "http://localhost"+runtime.PathMCP,
+		strings.NewReader(m.body))
+	r.RemoteAddr = "127.0.0.1:1"
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for name, value := range m.header {
+		r.Header.Set(name, value)
+	}
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	if token := w.plan.Caller.Subject; token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res := httptest.NewRecorder()
+	trace.Take()
+	w.queries.Store(0)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	go w.server.Handler().ServeHTTP(res, r)
+	synctest.Wait()
+	goruntime.ReadMemStats(&after)
+	done := work{trace.Len(), int(after.Mallocs - before.Mallocs), int(w.queries.Load())}
+	cancel()
+	synctest.Wait()
+	return res, done
+}
+
+// measure returns the medians of the work for both messages of a pair.
+func (w *world) measure(of pair, session string) (medians [2]work) {
+	var all [2][]work
+	for run := range runs + 2 {
+		for side := range 2 {
+			// Each comes first as often as the other.
+			if run%2 == 1 {
+				side = 1 - side
+			}
+			if _, done := w.serve(of.messages[side], session); run > 1 { // pools are full
+				all[side] = append(all[side], done)
+			}
+		}
+	}
+	for side, of := range all {
+		median := func(of []work, figure func(work) int) int {
+			return figure(slices.SortedFunc(slices.Values(of), func(a, b work) int {
+				return cmp.Compare(figure(a), figure(b))
+			})[runs/2])
+		}
+		medians[side] = work{median(of, func(w work) int { return w.functions }),
+			median(of, func(w work) int { return w.mallocs }),
+			median(of, func(w work) int { return w.queries })}
+	}
+	return medians
+}
+
+// exceptions are the pairs whose work differs, by the beginning of their names, with the reason.
+// The page about performance has their sizes.
+var exceptions = map[string]string{}
+
+// TestHiddenAndUnknownDoEqualWork compares the work for a hidden name and for an unknown one.
+func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	pairs, functions := 0, 0
+	property(t, func(t *testing.T, rt *rapid.T, p plan) {
+		p.Stdio = false
+		w := newWorld(t, p, 0)
+		if w == nil {
+			rt.Skip("overlapping templates")
+		}
+		defer w.end()
+		w.connect("other", p.Era, false)
+		tr := &trial{plan: p}
+		session := ""
+		if p.Era == eras[2] {
+			w.clients[theOther].send(tr.message("tools/call", "base",
+				tr.meta(`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
+				`"name":"base"`))
+			synctest.Wait()
+			w.clients[theOther].take()
+		} else {
+			res, _ := w.serve(message{http.MethodPost, tr.initialize(), nil}, "")
+			session = res.Header().Get("Mcp-Session-Id")
+		}
+		for _, of := range w.pairs() {
+			medians := w.measure(of, session)
+			pairs++
+			functions += medians[0].functions
+			excepted := false
+			for name := range exceptions {
+				excepted = excepted || strings.HasPrefix(of.name, name)
+			}
+			if medians[0] != medians[1] && !excepted {
+				panic(difference(fmt.Sprintf("%s\n%s\n%s\nhidden: %v\nunknown: %v", p, of.name,
+					of.messages[0], medians[0], medians[1])))
+			}
+		}
+	})
+	t.Logf("%d pairs, %d functions", pairs, functions)
+}
+
+// instrumentedPackages are those whose functions count: all that the kernel calls.
+var instrumentedPackages = []string{"runtime", "runtime/access", "runtime/audit", "runtime/decode",
+	"runtime/identity", "runtime/redact", "runtime/internal/*", "internal/loader",
+	"internal/uritemplate"}
+
+// The same in a build that counts the functions which the runtime enters.
+func TestInstrumentedWorkIsEqual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the runtime with counters")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []string
+	for _, pattern := range instrumentedPackages {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range found {
+			packages = append(packages, strings.TrimPrefix(dir, root+"/"))
+		}
+	}
+	dir := t.TempDir()
+	overlay, err := callpath.Overlay(root, dir, packages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "noninterference.test")
+	for _, command := range [][]string{{"go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "."},
+		{binary, "-test.v", "-test.run", "^TestHiddenAndUnknownDoEqualWork$", "-rapid.nofailfile"}} {
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
+		t.Logf("%s", out)
+	}
+}
