@@ -352,8 +352,11 @@ func BenchmarkText(b *testing.B) {
 	s := strings.Repeat("the call was refused, since the role Viewer does not reach get_device. ",
 		15)
 	token := strings.Repeat("eyJhbGciOiJSUzI1NiJ9.", 40)
-	for name, m := range map[string]redact.Masker{"without texts": {},
-		"with a token": {Texts: func() []string { return []string{token} }}} {
+	for name, m := range map[string]redact.Masker{
+		"without texts":     {},
+		"with a token":      {Texts: func() []string { return []string{token} }},
+		"with a passphrase": {Texts: func() []string { return []string{"correct horse+battery/staple"} }},
+	} {
 		for _, size := range []int{20, len(s)} {
 			b.Run(fmt.Sprintf("%s, %d bytes", name, size), func(b *testing.B) {
 				b.SetBytes(int64(size))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -42,8 +41,17 @@ const (
 	lastForm = asURLBase64After2
 )
 
-// unreserved are the characters that all forms up to asLowerPath leave as they are.
-var unreserved = set(func(c byte) bool { return letter[c] || c == '.' || c == '~' })
+// The characters that JSON and Go leave as they are, those that URLs leave as they are (RFC 3986,
+// section 2.3), and those that [url.PathEscape] leaves as they are.
+var (
+	quotable = set(func(c byte) bool {
+		return ' ' <= c && c < 0x7f && strings.IndexByte("\"\\<>&", c) < 0
+	})
+	unreserved = set(func(c byte) bool { return letter[c] || c == '.' || c == '~' })
+	pathSafe   = set(func(c byte) bool {
+		return unreserved[c] || strings.IndexByte("$&+=:@", c) >= 0
+	})
+)
 
 // base64Letters are the characters of both alphabets of base64.
 var base64Letters = set(func(c byte) bool { return letter[c] || c == '+' || c == '/' })
@@ -55,11 +63,16 @@ func places(s, text string) (found []span) {
 		return nil
 	}
 	head := text[:min(len(text), headText)]
-	escapes := runEnd(head, 0, &unreserved) < len(head)
+	asIs := plain // the last of the first forms that begin as the plain text does
+	if runEnd(head, 0, &unreserved) == len(head) {
+		asIs = asLowerPath
+	} else if runEnd(head, 0, &quotable) == len(head) {
+		asIs = asGo
+	}
 	var buffer [96]byte
 	begins := false
 	for f := plain; f <= lastForm; f++ {
-		if f == plain || f > asLowerPath || escapes { // or it begins as the plain text does
+		if f == plain || f > asIs {
 			begin := f.append(buffer[:0], head)
 			begins = strings.Contains(s, string(begin[:min(len(begin), minCut)]))
 		}
@@ -126,18 +139,15 @@ func (f form) append(b []byte, text string) []byte {
 	case asGo:
 		quoted := strconv.Quote(text)
 		return append(b, quoted[1:len(quoted)-1]...)
-	case asQuery:
-		return append(b, url.QueryEscape(text)...)
-	case asPath:
-		return append(b, url.PathEscape(text)...)
-	case asLowerQuery:
-		return append(b, lowerEscapes(url.QueryEscape(text))...)
-	case asLowerPath:
-		return append(b, lowerEscapes(url.PathEscape(text))...)
-	case asLowerHex:
-		return appendHex(b, "0123456789abcdef", text)
-	case asUpperHex:
-		return appendHex(b, "0123456789ABCDEF", text)
+	case asQuery, asLowerQuery:
+		return appendURL(b, f == asLowerQuery, &unreserved, text)
+	case asPath, asLowerPath:
+		return appendURL(b, f == asLowerPath, &pathSafe, text)
+	case asLowerHex, asUpperHex:
+		for i := range len(text) {
+			b = appendHex(b, f == asLowerHex, text[i])
+		}
+		return b
 	case asBase64, asBase64After1, asBase64After2:
 		return appendBase64(b, base64.RawStdEncoding, f.lead(), text)
 	case asURLBase64, asURLBase64After1, asURLBase64After2:
@@ -146,22 +156,27 @@ func (f form) append(b []byte, text string) []byte {
 	return append(b, text...)
 }
 
-// lowerEscapes returns a text whose percent-encoding has hexadecimal digits in lower case.
-func lowerEscapes(text string) string {
-	lower := []byte(text)
-	for i := range lower {
-		if i >= 1 && text[i-1] == '%' || i >= 2 && text[i-2] == '%' {
-			lower[i] = text[i] | ' ' // a digit, or a letter in upper case
+// appendURL appends a text as [url.QueryEscape] and [url.PathEscape] escape it.
+func appendURL(b []byte, lower bool, keeps *[256]bool, text string) []byte {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case keeps[c]:
+			b = append(b, c)
+		case c == ' ' && !keeps['+']: // in a query
+			b = append(b, '+')
+		default:
+			b = appendHex(append(b, '%'), lower, c)
 		}
 	}
-	return string(lower)
+	return b
 }
 
-func appendHex(b []byte, digits, text string) []byte {
-	for i := range len(text) {
-		b = append(b, digits[text[i]>>4], digits[text[i]&0xf])
+func appendHex(b []byte, lower bool, c byte) []byte {
+	digits := "0123456789ABCDEF"
+	if lower {
+		digits = "0123456789abcdef"
 	}
-	return b
+	return append(b, digits[c>>4], digits[c&0xf])
 }
 
 // appendBase64 appends the characters that encode a text alone, behind lead bytes of others.
