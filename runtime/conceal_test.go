@@ -67,7 +67,10 @@ func adoptedWith(t testing.TB, options runtime.Options) *runtime.Server {
 				`"region":{"type":"string","x-mcp-header":"Region"},"id":{"type":"string"}},` +
 				`"required":["region"]}`)}, answers)
 	}
-	options.Logger, options.Identity = cmp.Or(options.Logger, quiet()), users()
+	options.Logger = cmp.Or(options.Logger, quiet())
+	if options.Identity == nil {
+		options.Identity = users()
+	}
 	s, err := runtime.Adopt(own, options, map[string]access.Rule{"shown": {Authenticated: true},
 		"promote": {MinRole: admin}})
 	if err != nil {

@@ -1,9 +1,6 @@
 package access
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Axis is the part of a rule that decided.
 type Axis string
@@ -54,38 +51,70 @@ func (d Decision) Missing() string {
 	if d.Allowed || d.Axis == AxisUnknown {
 		return ""
 	}
+	var buffer [256]byte
+	return string(d.appendMissing(buffer[:0])) // one allocation, however much is missing
+}
+
+func (d Decision) appendMissing(b []byte) []byte {
 	if d.Axis == AxisValues {
-		return "needs more for each value of its argument " + d.argument
+		return append(append(b, "needs more for each value of its argument "...), d.argument...)
 	}
-	if d.Axis == AxisRole && !d.scoped && !d.stranger && !d.permission && !d.bounded {
-		return "needs role " + d.role // in one piece: a hidden tool takes as long as an unknown one
-	}
-	var needs []string
 	if d.login {
-		needs = append(needs, "an authenticated caller")
+		b = append(need(b), "an authenticated caller"...)
 	}
 	if d.role != "" {
-		needs = append(needs, "role "+d.role)
+		b = append(append(need(b), "role "...), d.role...)
 	}
-	switch scopes := d.scopes(); len(scopes) {
-	case 0:
-	case 1:
-		needs = append(needs, "scope "+scopes[0])
-	default:
-		needs = append(needs, "scopes "+strings.Join(scopes, ", "))
-	}
+	b = d.appendScopes(b)
 	switch {
-	case d.bounded:
-		needs = append(needs, "permission "+d.rule.Permission.String()+" without constraints")
 	case d.permission:
-		needs = append(needs, "permission "+d.rule.Permission.String())
+		b = d.rule.Permission.append(append(need(b), "permission "...))
+		if d.bounded {
+			b = append(b, " without constraints"...)
+		}
 	case d.stranger:
-		needs = append(needs, "a user of the host")
+		b = append(need(b), "a user of the host"...)
 	}
-	if len(needs) == 0 {
-		return "admits no caller"
+	if len(b) == 0 {
+		return append(b, "admits no caller"...)
 	}
-	return "needs " + strings.Join(needs, " and ")
+	return b
+}
+
+// need begins the next of the things that a caller lacks.
+func need(b []byte) []byte {
+	if len(b) == 0 {
+		return append(b, "needs "...)
+	}
+	return append(b, " and "...)
+}
+
+// appendScopes appends the scopes that the rule requires and the caller lacks.
+func (d Decision) appendScopes(b []byte) []byte {
+	if d.rule == nil {
+		return b
+	}
+	n := 0
+	for _, scope := range d.rule.Scopes {
+		if d.lacks(scope) {
+			n++
+		}
+	}
+	if n == 0 {
+		return b
+	}
+	b = append(need(b), "scope"...)
+	separator := " "
+	if n > 1 {
+		separator = "s "
+	}
+	for _, scope := range d.rule.Scopes {
+		if d.lacks(scope) {
+			b = append(append(b, separator...), scope...)
+			separator = ", "
+		}
+	}
+	return b
 }
 
 // LacksScopesOnly reports whether the call is refused for missing scopes and for nothing else, so
@@ -106,17 +135,9 @@ func (d Decision) ScopesThatWouldDo() []string {
 	return slices.Compact(all)
 }
 
-// scopes returns the scopes that the rule requires and the caller lacks.
-func (d Decision) scopes() (missing []string) {
-	if !d.scoped {
-		return nil
-	}
-	for _, scope := range d.rule.Scopes {
-		if d.login || !holds(d.held, scope) {
-			missing = append(missing, scope)
-		}
-	}
-	return missing
+// lacks reports whether the caller lacks a scope of the rule.
+func (d Decision) lacks(scope string) bool {
+	return d.scoped && (d.login || !holds(d.held, scope))
 }
 
 // holds reports whether a caller has a scope. No caller has the empty scope.

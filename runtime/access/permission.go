@@ -21,13 +21,22 @@ func NoPermission() Permission { return Permission{Action: "none"} }
 // <app>.<action>_<object>, without an object <app>.<action>, without an app <action>. It is "none"
 // for NoPermission and empty for the zero Permission.
 func (p Permission) String() string {
-	switch {
-	case p.App == "" && p.Object == "":
+	if p.App == "" && p.Object == "" {
 		return p.Action
-	case p.Object == "":
-		return p.App + "." + p.Action
 	}
-	return p.App + "." + p.Action + "_" + p.Object
+	var buffer [64]byte
+	return string(p.append(buffer[:0]))
+}
+
+func (p Permission) append(b []byte) []byte {
+	if p.App != "" || p.Object != "" {
+		b = append(append(b, p.App...), '.')
+	}
+	b = append(b, p.Action...)
+	if p.Object != "" {
+		b = append(append(b, '_'), p.Object...)
+	}
+	return b
 }
 
 // Required reports whether the rule needs a permission of the host.

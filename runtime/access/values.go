@@ -93,10 +93,12 @@ func (d *Decision) within(tool *Decision) bool {
 		d.stranger && !tool.stranger, d.permission && !tool.permission, d.bounded && !tool.bounded:
 		return false
 	}
-	known := tool.scopes()
-	return !slices.ContainsFunc(d.scopes(), func(scope string) bool {
-		return !slices.Contains(known, scope)
-	})
+	for _, scope := range d.rule.Scopes {
+		if d.lacks(scope) && !(tool.lacks(scope) && slices.Contains(tool.rule.Scopes, scope)) {
+			return false
+		}
+	}
+	return true
 }
 
 // decideValues denies a tool that is allowed, or lacks scopes alone, if one of its arguments has

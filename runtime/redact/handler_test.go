@@ -351,9 +351,20 @@ func BenchmarkHandler(b *testing.B) {
 func BenchmarkText(b *testing.B) {
 	s := strings.Repeat("the call was refused, since the role Viewer does not reach get_device. ",
 		15)
-	b.SetBytes(int64(len(s)))
-	b.ReportAllocs()
-	for b.Loop() {
-		redact.Text(s)
+	token := strings.Repeat("eyJhbGciOiJSUzI1NiJ9.", 40)
+	for name, m := range map[string]redact.Masker{
+		"without texts":     {},
+		"with a token":      {Texts: func() []string { return []string{token} }},
+		"with a passphrase": {Texts: func() []string { return []string{"correct horse+battery/staple"} }},
+	} {
+		for _, size := range []int{20, len(s)} {
+			b.Run(fmt.Sprintf("%s, %d bytes", name, size), func(b *testing.B) {
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					m.Text(s[:size])
+				}
+			})
+		}
 	}
 }

@@ -60,8 +60,9 @@ type Masker struct {
 	// text without its PEM blocks, and unmask nothing. Nil adds none.
 	Values []*regexp.Regexp
 	// Texts returns further secret texts. They are masked as they are, as JSON, Go and URLs escape
-	// them, and as the end of a text that was cut. It is called for each text, concurrently. Texts
-	// of fewer than 4 bytes are ignored. Nil adds none.
+	// them, in hexadecimal, in base64 and base64url together with other bytes, and as the end of a
+	// text that was cut. It is called for each text, concurrently. Texts of fewer than 4 bytes are
+	// ignored. Nil adds none.
 	Texts func() []string
 }
 

@@ -2,8 +2,6 @@ package redact
 
 import (
 	"cmp"
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,41 +33,6 @@ func (m Masker) further(s string) (found []span) {
 			// Existing masks may match as well, and stay.
 			if at[0] < at[1] && !strings.Contains(Mask, s[at[0]:at[1]]) {
 				found = append(found, span{at[0], at[1], Mask})
-			}
-		}
-	}
-	return found
-}
-
-const (
-	minText = 4 // bytes of the shortest of Masker.Texts that counts
-	minCut  = 8 // bytes of one at the end of a text that was cut
-)
-
-// places returns the occurrences of a text in s, plain or escaped.
-func places(s, text string) (found []span) {
-	if len(text) < minText {
-		return nil
-	}
-	inJSON, _ := json.Marshal(text) // of a string
-	inGo := strconv.Quote(text)
-	forms := []string{text, string(inJSON[1 : len(inJSON)-1]), inGo[1 : len(inGo)-1],
-		url.QueryEscape(text), url.PathEscape(text)}
-	slices.Sort(forms)
-	for _, form := range slices.Compact(forms) {
-		from := 0
-		for {
-			i := strings.Index(s[from:], form)
-			if i < 0 {
-				break
-			}
-			found = append(found, span{from + i, from + i + len(form), Mask})
-			from += i + len(form)
-		}
-		for n := min(len(form)-1, len(s)-from); n >= minCut; n-- {
-			if strings.HasSuffix(s, form[:n]) {
-				found = append(found, span{len(s) - n, len(s), Mask})
-				break
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,6 +89,11 @@ var leaks = map[string]func(ctx context.Context, text string) (toolset.Result, e
 	"url": func(_ context.Context, text string) (toolset.Result, error) {
 		return toolset.Done(fmt.Errorf("GET https://api.example/%s?of=%s: %q", url.PathEscape(text),
 			url.QueryEscape(text), text))
+	},
+	"encoded": func(_ context.Context, text string) (toolset.Result, error) {
+		basic := base64.StdEncoding.EncodeToString([]byte("ada:" + text))
+		return toolset.Done(fmt.Errorf("%x %X %s %s", text, text, basic,
+			base64.RawURLEncoding.EncodeToString([]byte(text+"."))))
 	},
 	"panic": func(_ context.Context, text string) (toolset.Result, error) { panic(text) },
 	"panic error": func(_ context.Context, text string) (toolset.Result, error) {

@@ -118,7 +118,7 @@ func (h *Held) Mask(m redact.Masker) redact.Masker {
 func (h *Held) secrets() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.texts)
+	return slices.Clip(h.texts) // items are added only
 }
 
 type key struct{}

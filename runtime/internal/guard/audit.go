@@ -333,13 +333,9 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 		"principal", m.Principal.Subject, "user", m.Principal.User, m.IDs())
 }
 
-// logDenied logs what was denied. An unknown URI may contain values and is not logged. The line has
-// a text in its place, so that it takes as long as the line about a hidden resource.
+// logDenied logs what was denied. An unknown URI may contain values and is not logged.
 func (g *Guard) logDenied(ctx context.Context, m *Message) {
-	e, missing := m.event, m.event.Missing
-	if e.Tool+e.Prompt+e.Resource == "" {
-		missing = cmp.Or(missing, "it does not exist")
-	}
+	e := m.event
 	message, about := "call refused", []slog.Attr{slog.String("tool", e.Tool)}
 	if e.Type != audit.ToolCalled {
 		message = "request refused"
@@ -348,7 +344,7 @@ func (g *Guard) logDenied(ctx context.Context, m *Message) {
 	}
 	g.Log.LogAttrs(ctx, slog.LevelInfo, message, append(about,
 		slog.String("principal", m.Principal.Subject), slog.String("role", m.Principal.Role),
-		slog.String("axis", e.Axis), slog.String("missing", missing), m.IDs())...)
+		slog.String("axis", e.Axis), slog.String("missing", e.Missing), m.IDs())...)
 }
 
 var failureLevels = map[audit.Failure]slog.Level{
@@ -362,7 +358,8 @@ func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	e := m.event
 	level, logged := failureLevels[e.Failure]
 	failure := cmp.Or(m.failure, err)
-	misfit := e.Failure == audit.Invalid || errors.As(failure, new(*decode.Error))
+	// In this order: a denied value is like one that does not exist.
+	misfit := errors.As(failure, new(*decode.Error)) || e.Failure == audit.Invalid
 	if misfit {
 		level = slog.LevelDebug
 	}

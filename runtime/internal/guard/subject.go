@@ -98,13 +98,16 @@ func (g *Guard) resourceSubject(e *audit.Event, uri string) subject {
 	return s
 }
 
-// recordDecision notes a decision in the event. An unknown name may be a misplaced token.
+// recordDecision notes a decision in the event. The name of a refused tool or prompt may be a
+// misplaced token: it is masked, whether it exists or not.
 func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
-	e, name := m.event, redact.Shorten[string]
-	if d.Axis == access.AxisUnknown {
-		name = g.maskOf(m).TextWithin
+	e := m.event
+	if !d.Allowed {
+		mask := g.maskOf(m)
+		e.Tool, e.Prompt = mask.TextWithin(e.Tool, 128), mask.TextWithin(e.Prompt, 128)
 	}
-	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
+	e.Tool, e.Prompt = redact.Shorten(e.Tool, 128), redact.Shorten(e.Prompt, 128)
+	e.Resource = redact.Shorten(e.Resource, 256) // as its author wrote it
 	e.Arguments = g.argumentsOf(m, s, d.Allowed)
 	if e.Axis = string(d.Axis); d.Allowed {
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -236,7 +237,7 @@ func (c *call) refuseValue(r *Report) {
 	refused := c.choices.Refused[max(at, 0)]
 	rule := access.Rule{Tool: c.name, Argument: refused.Property, Value: refused.Value}
 	d := c.Policy.Table.Of(access.Values).Decide(*c.caller, rule.Name())
-	missing := fmt.Sprintf("%s=%s %s", refused.Property, refused.Value, d.Missing())
+	missing := refused.Property + "=" + refused.Value + " " + principal.Missing(nil, d)
 	if refused.Known {
 		r.Failure, r.Axis, r.Missing = audit.Denied, string(access.AxisValues), missing
 	}

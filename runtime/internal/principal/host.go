@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -207,10 +208,15 @@ func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) Vie
 	return View{Principal: p, Why: "the host is not available: " + err.Error()}
 }
 
-// Missing returns what a caller lacks, for the audit and the log.
+// Missing returns what a refused caller lacks, for the audit and the log; "" for an allowed one.
+// A name that does not exist costs the allocation of a hidden one.
 func Missing(held *request.Permissions, d access.Decision) string {
-	if held != nil && held.Unavailable && !d.Allowed && d.Axis != access.AxisUnknown {
-		return d.Missing() + "; the host's permissions could not be read"
+	missing := d.Missing()
+	if d.Axis == access.AxisUnknown {
+		missing = strings.Clone("it does not exist")
 	}
-	return d.Missing()
+	if held != nil && held.Unavailable && !d.Allowed {
+		return missing + "; the host's permissions could not be read"
+	}
+	return missing
 }
