@@ -243,7 +243,7 @@ func TestStreamsThatHaveEnded(t *testing.T) {
 	h.quiet = worker.NewDeadlines(time.Nanosecond)
 	s, _ := h.table.New(request.Owner{})
 	h.table.Add(s, newStandalone(h, s))
-	h.Events.Open(s.ID(), "x", request.User{})
+	h.Events.Open(s.ID(), "x", request.User{}, nil)
 	for range 3 {
 		h.Events.Append(s.ID(), "x", []byte("{}"))
 	}
@@ -281,17 +281,17 @@ func TestPlainGETBeginsTheStreamAnew(t *testing.T) {
 		h.table.Add(s, o)
 		first, second := &client{header: http.Header{}}, &client{header: http.Header{}}
 		if test.connected {
-			if o.take(first, 0) != nil {
+			if o.take(first, 0, nil) != nil {
 				t.Error("an event that was never sent is resumed")
 			}
-			o.take(first, -1)
+			o.take(first, -1, nil)
 			if sessions, _ := h.Events.Size(); sessions != 0 {
 				t.Error("a stream without events is kept")
 			}
 			o.leave(first)
 		}
 		_ = o.Event([]byte("early"))
-		o.take(second, -1)
+		o.take(second, -1, nil)
 		_ = o.Event([]byte("late"))
 		var sent []string
 		for _, e := range second.events {
