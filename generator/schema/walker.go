@@ -32,6 +32,7 @@ type Walker struct {
 	named        map[string]*types.TypeName // by path and name
 	inst         map[string]*types.Named    // by Go type text
 	enums        map[*types.TypeName][]*types.Const
+	met          map[*types.TypeName]bool // see Met
 	held         map[string][]types.Type  // by the key of the type; see holds
 	declared     map[string][]Tag         // by path and name; see Declare
 	integers     map[*types.TypeName]bool // integer types that are enums; see enumerate
@@ -46,8 +47,8 @@ func New(in *types.Package, src Source) *Walker {
 		in: in.Path(), src: src,
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
-		enums: map[*types.TypeName][]*types.Const{},
-		held:  map[string][]types.Type{}, declared: map[string][]Tag{},
+		enums: map[*types.TypeName][]*types.Const{}, met: map[*types.TypeName]bool{},
+		held: map[string][]types.Type{}, declared: map[string][]Tag{},
 		integers: map[*types.TypeName]bool{},
 	}
 }
@@ -231,14 +232,23 @@ func (w *Walker) enum(t types.Type) []*types.Const {
 	if !ok || basic.Kind() != types.String && !w.integers[n.Obj()] {
 		return nil
 	}
-	if list, ok := w.enums[n.Obj()]; ok {
-		return list
+	list, known := w.enums[n.Obj()]
+	if !known {
+		if list = w.src.Enum(n.Obj()); len(list) > 0 {
+			w.enums[n.Obj()] = list
+		}
 	}
-	list := w.src.Enum(n.Obj())
 	if len(list) > 0 {
-		w.enums[n.Obj()] = list
+		w.met[n.Obj()] = true
 	}
 	return list
+}
+
+// Met returns the enums of the walks since the last call of Met, by package path and type name.
+func (w *Walker) Met() []*types.TypeName {
+	met := w.met
+	w.met = map[*types.TypeName]bool{}
+	return slices.SortedFunc(maps.Keys(met), byName)
 }
 
 // Describe names the JSON type of a schema for a message.
