@@ -339,17 +339,17 @@ func (s *scanner) enumOf(
 	return bad(fix, "%s has no argument %s", name, at.Text)
 }
 
-// shown is a handler with the enums of its schemas.
+// shown is a handler with the named string types of its schemas.
 type shown struct {
 	decl  *annotated.Decl
 	tool  model.Tool
-	enums []*types.TypeName
+	types []*types.TypeName
 }
 
-// shows notes a handler whose schemas have enums.
+// shows notes a handler whose schemas have named string types.
 func (s *scanner) shows(d *annotated.Decl, t model.Tool) {
-	if enums := s.walker.Met(); len(enums) > 0 {
-		s.shown = append(s.shown, shown{d, t, enums})
+	if met := s.walker.Met(); len(met) > 0 {
+		s.shown = append(s.shown, shown{d, t, met})
 	}
 }
 
@@ -363,18 +363,22 @@ func (s *scanner) secrets() {
 				func(o model.Value) bool { return o.Argument == v.Argument && o.Value == v.Text })
 		})
 	})
-	all := slices.Clone(own)
+	var imported []secrets.Value
 	if slices.ContainsFunc(s.shown, func(h shown) bool {
-		return slices.ContainsFunc(h.enums, func(t *types.TypeName) bool { return t.Pkg() != s.pkg.Types })
+		return slices.ContainsFunc(h.types, func(t *types.TypeName) bool {
+			return t.Pkg() != s.pkg.Types && s.prog.Local(t.Pkg())
+		})
 	}) {
 		for _, pkg := range s.prog.Imports(s.pkg)[1:] {
-			decls, _ := annotated.Read(s.prog, pkg, &diag.List{})
-			all = append(all, secrets.Of(decls, s.walker)...)
+			imported = append(imported, secrets.In(s.prog, pkg, s.walker)...)
 		}
 	}
+	all := slices.Concat(own, imported)
 	known := func(v secrets.Value) bool {
-		return v.Type.Pkg() == s.pkg.Types || slices.ContainsFunc(all[len(own):],
-			func(o secrets.Value) bool { return secrets.Same(o.Type, v.Type) && o.Text == v.Text })
+		return v.Type.Pkg() == s.pkg.Types || !s.prog.Local(v.Type.Pkg()) ||
+			slices.ContainsFunc(imported, func(o secrets.Value) bool {
+				return secrets.Same(o.Type, v.Type) && o.Text == v.Text
+			})
 	}
 	for _, v := range own {
 		if !known(v) {
@@ -396,7 +400,7 @@ func (s *scanner) secrets() {
 		}
 		all = others
 		for _, h := range s.shown {
-			if slices.ContainsFunc(h.enums, func(t *types.TypeName) bool {
+			if slices.ContainsFunc(h.types, func(t *types.TypeName) bool {
 				return secrets.Same(t, rules[0].Type)
 			}) {
 				s.showsValue(h, rules)
@@ -421,7 +425,8 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 		})
 	}
 	report := func(where, cure string) {
-		s.out.Add(diag.ShownValue, t.Pos, cure+fmt.Sprintf(", or give %s the rule %s", h.decl, v.Written()),
+		cure += fmt.Sprintf(", or give %s the rule %s", h.decl, v.Written())
+		s.out.Add(diag.ShownValue, t.Pos, cure,
 			"%s shows the value %q of %s, which has the rule %s at %s, to callers below it: in %s",
 			h.decl, v.Text, v.Type.Name(), v.Written(), v.Handler, where)
 	}

@@ -148,7 +148,7 @@ type scanner struct {
 	// a //mcp:worker could not be read: which type lacks one is not known
 	unmade     bool
 	funcBodies *grantuse.Funcs // once a permission on a file needs them
-	shown      []shown         // the handlers whose schemas have enums
+	shown      []shown         // the handlers whose schemas have named string types
 	roleType   *types.TypeName
 	roleVals   []*types.Const
 }

@@ -232,19 +232,26 @@ func (w *Walker) enum(t types.Type) []*types.Const {
 	if !ok || basic.Kind() != types.String && !w.integers[n.Obj()] {
 		return nil
 	}
-	list, known := w.enums[n.Obj()]
-	if !known {
-		if list = w.src.Enum(n.Obj()); len(list) > 0 {
-			w.enums[n.Obj()] = list
-		}
+	if list, ok := w.enums[n.Obj()]; ok {
+		return list
 	}
+	list := w.src.Enum(n.Obj())
 	if len(list) > 0 {
-		w.met[n.Obj()] = true
+		w.enums[n.Obj()] = list
 	}
 	return list
 }
 
-// Met returns the enums of the walks since the last call of Met, by package path and type name.
+// meetText notes a named string type for Met.
+func (w *Walker) meetText(n *types.Named) {
+	basic, ok := n.Underlying().(*types.Basic)
+	if ok && basic.Info()&types.IsString != 0 && n.Obj().Pkg() != nil {
+		w.met[n.Obj()] = true
+	}
+}
+
+// Met returns the named string types of the walks since the last call of Met, by package path and
+// name.
 func (w *Walker) Met() []*types.TypeName {
 	met := w.met
 	w.met = map[*types.TypeName]bool{}

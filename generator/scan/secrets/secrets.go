@@ -4,12 +4,15 @@ package secrets
 
 import (
 	"encoding/json"
+	"go/ast"
 	"go/types"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/naming"
 	"github.com/mcpgen/mcpgen/generator/scan/annotated"
@@ -39,6 +42,22 @@ func (v Value) Written() string {
 		keys = append(keys, "authenticated")
 	}
 	return strings.Join(keys, " ")
+}
+
+// In returns the values with rules of a package that is not scanned.
+func In(prog *load.Program, pkg *load.Package, w *schema.Walker) []Value {
+	ruled := slices.ContainsFunc(pkg.Files, func(f *load.File) bool {
+		return slices.ContainsFunc(f.Syntax.Comments, func(group *ast.CommentGroup) bool {
+			return slices.ContainsFunc(group.List, func(c *ast.Comment) bool {
+				return strings.HasPrefix(c.Text, "//mcp:rule")
+			})
+		})
+	})
+	if !ruled {
+		return nil
+	}
+	decls, _ := annotated.Read(prog, pkg, &diag.List{}) // its findings are those of its own run
+	return Of(decls, w)
 }
 
 // Of returns the values with rules of the declarations of a package, if their argument has a named
@@ -135,7 +154,8 @@ type finder struct {
 }
 
 // schemasByName are the keywords of a schema whose members have schemas under names of their own.
-var schemasByName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+var schemasByName = []string{"properties", "patternProperties", "$defs", "definitions",
+	"dependentSchemas"}
 
 func (f *finder) schema(node any, at string) {
 	switch node := node.(type) {
