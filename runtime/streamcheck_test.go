@@ -387,3 +387,31 @@ func TestReplayOfACallIsDecidedAgain(t *testing.T) {
 		}
 	})
 }
+
+// A client that has left its stream is authenticated no more: nothing keeps its credential.
+func TestCredentialOfAStreamIsGoneWithTheStream(t *testing.T) {
+	t.Parallel()
+	for _, era := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			source := newChanging("Admin")
+			s := newServer(t, runtime.Options{Identity: source.source()}, updating())
+			c := newRaw(t, serve(t, s), presented, era)
+			w, seen := opened(t, c, "lib://hall"), 0
+			w.updates(&seen)
+			for range 3 {
+				before := source.asked.Load()
+				time.Sleep(runtime.DefaultCapabilityRecheck)
+				if w.updates(&seen); source.asked.Load() != before+1 {
+					t.Errorf("%s: an open stream has %d checks in a minute", era, source.asked.Load()-before)
+				}
+			}
+			w.drop()
+			synctest.Wait()
+			before := source.asked.Load()
+			time.Sleep(time.Hour)
+			if got := source.asked.Load(); got != before {
+				t.Errorf("%s: %d checks of a stream that has ended", era, got-before)
+			}
+		})
+	}
+}
