@@ -57,8 +57,8 @@ func (c *changing) source() identity.Source {
 
 const presented = "hunter2-hunter2"
 
-// opened subscribes to resources, and opens the stream of the session, or a listen request.
-func opened(t *testing.T, c *raw, uris ...string) *timedResponse {
+// openStream subscribes to resources, and opens the stream of the session, or a listen request.
+func openStream(t *testing.T, c *raw, uris ...string) *timedResponse {
 	t.Helper()
 	if c.era == "2026-07-28" {
 		return c.watchInBubble(t, http.MethodPost, c.request("subscriptions/listen",
@@ -76,8 +76,8 @@ func opened(t *testing.T, c *raw, uris ...string) *timedResponse {
 
 var updatedURI = regexp.MustCompile(`resources/updated".*"uri":"([^"]*)"`)
 
-// updates returns the URIs of updates since the last time, after all that is under way.
-func (w *timedResponse) updates(seen *int) (uris []string) {
+// urisSince returns the URIs of updates since the last time, after all that is under way.
+func (w *timedResponse) urisSince(seen *int) (uris []string) {
 	time.Sleep(time.Second)
 	synctest.Wait()
 	events, _ := w.events()
@@ -110,16 +110,16 @@ func TestOpenStreamsAreDecidedByThePresentCaller(t *testing.T) {
 					set(&o)
 					s := newServer(t, o, updating())
 					c := newRaw(t, serve(t, s), presented, era)
-					w := opened(t, c, "lib://hall", "lib://safe")
+					w := openStream(t, c, "lib://hall", "lib://safe")
 					seen := 0
-					w.updates(&seen)
+					w.urisSince(&seen)
 					check := func(after string, wanted ...string) {
 						t.Helper()
 						time.Sleep(runtime.DefaultCapabilityRecheck)
-						w.updates(&seen)
+						w.urisSince(&seen)
 						update(t, s, "lib://safe")
 						update(t, s, "lib://hall")
-						got := w.updates(&seen)
+						got := w.urisSince(&seen)
 						if slices.Sort(got); !slices.Equal(got, wanted) {
 							t.Errorf("%s: %q, want %q", after, got, wanted)
 						}
@@ -136,7 +136,7 @@ func TestOpenStreamsAreDecidedByThePresentCaller(t *testing.T) {
 					}
 					source.role("Member")
 					time.Sleep(runtime.DefaultCapabilityRecheck)
-					if got := w.updates(&seen); !slices.Equal(got, []string{"lib://hall"}) {
+					if got := w.urisSince(&seen); !slices.Equal(got, []string{"lib://hall"}) {
 						t.Errorf("after the outage, with a lower role: %q", got)
 					}
 					check("after the outage", "lib://hall")
@@ -173,13 +173,13 @@ func TestStreamEndsWithItsOwner(t *testing.T) {
 				source := newChanging("Admin")
 				s := newServer(t, runtime.Options{Identity: source.source()}, updating())
 				c := newRaw(t, serve(t, s), presented, era)
-				w := opened(t, c, "lib://hall")
+				w := openStream(t, c, "lib://hall")
 				seen := 0
-				w.updates(&seen)
+				w.urisSince(&seen)
 				source.now.Store(&identity.Identity{Principal: p})
 				time.Sleep(runtime.DefaultCapabilityRecheck)
 				update(t, s, "lib://hall")
-				if got := w.updates(&seen); got != nil || !w.ended {
+				if got := w.urisSince(&seen); got != nil || !w.ended {
 					t.Errorf("%s, %v: %q, ended %v", era, p, got, w.ended)
 				}
 			})
@@ -194,13 +194,13 @@ func TestStreamIsThatOfTheCallerWhoOpensIt(t *testing.T) {
 		source := newChanging("Admin")
 		s := newServer(t, runtime.Options{Identity: source.source()}, updating())
 		c := newRaw(t, serve(t, s), presented, "2025-11-25")
-		opened(t, c, "lib://safe", "lib://hall").drop()
+		openStream(t, c, "lib://safe", "lib://hall").drop()
 		source.role("Member")
 		w, seen := c.watchInBubble(t, http.MethodGet, "", nil), 0
-		w.updates(&seen)
+		w.urisSince(&seen)
 		update(t, s, "lib://safe")
 		update(t, s, "lib://hall")
-		if got := w.updates(&seen); !slices.Equal(got, []string{"lib://hall"}) {
+		if got := w.urisSince(&seen); !slices.Equal(got, []string{"lib://hall"}) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -220,14 +220,14 @@ func TestCheckWithoutAChangeLeavesTheLastCaller(t *testing.T) {
 				return identity.Identity{Principal: access.Principal{Subject: "ada", Role: token}}, nil
 			})}, updating())
 		c := newRaw(t, serve(t, s), "Member", "2025-11-25")
-		w, seen := opened(t, c, "lib://hall"), 0
-		w.updates(&seen)
+		w, seen := openStream(t, c, "lib://hall"), 0
+		w.urisSince(&seen)
 		c.token = "Admin"
 		c.ask(t, "resources/subscribe", `"uri":"lib://safe"`, nil)
 		for range 2 {
 			time.Sleep(2 * runtime.DefaultCapabilityRecheck)
 			update(t, s, "lib://safe")
-			if got := w.updates(&seen); !slices.Equal(got, []string{"lib://safe"}) {
+			if got := w.urisSince(&seen); !slices.Equal(got, []string{"lib://safe"}) {
 				t.Errorf("%q", got)
 			}
 			away.Store(true)
@@ -280,9 +280,9 @@ func TestReplayIsDecidedAgain(t *testing.T) {
 		source := newChanging("Admin")
 		s := newServer(t, runtime.Options{Identity: source.source()}, updating())
 		c := newRaw(t, serve(t, s), presented, "2025-11-25")
-		w, seen := opened(t, c, "lib://hall", "lib://safe", "lib://shelf"), 0
+		w, seen := openStream(t, c, "lib://hall", "lib://safe", "lib://shelf"), 0
 		update(t, s, "lib://hall")
-		w.updates(&seen)
+		w.urisSince(&seen)
 		first, _ := w.events()
 		w.drop()
 		for _, uri := range []string{"lib://safe", "lib://shelf", "lib://safe", "lib://hall"} {
@@ -396,12 +396,12 @@ func TestCredentialOfAStreamIsGoneWithTheStream(t *testing.T) {
 			source := newChanging("Admin")
 			s := newServer(t, runtime.Options{Identity: source.source()}, updating())
 			c := newRaw(t, serve(t, s), presented, era)
-			w, seen := opened(t, c, "lib://hall"), 0
-			w.updates(&seen)
+			w, seen := openStream(t, c, "lib://hall"), 0
+			w.urisSince(&seen)
 			for range 3 {
 				before := source.asked.Load()
 				time.Sleep(runtime.DefaultCapabilityRecheck)
-				if w.updates(&seen); source.asked.Load() != before+1 {
+				if w.urisSince(&seen); source.asked.Load() != before+1 {
 					t.Errorf("%s: an open stream has %d checks in a minute", era, source.asked.Load()-before)
 				}
 			}

@@ -658,12 +658,13 @@ func Order(ctx context.Context, id string) (Receipt, error) {
 	{
 		Code:  ShownValue,
 		Title: "value with a rule that is shown elsewhere",
-		Cause: "A //mcp:rule gives a value of an argument a rule, and the type of the argument is used " +
-			"in another place that callers below the rule see: in another tool, prompt or resource " +
-			"template, deeper in the input, or in a result. The place has the value in an enum, a " +
-			"default, an example or a constant, or in quotes in a description or a title. The server " +
-			"leaves the value out only of the argument itself, and of the results of its tool. If several " +
-			"tools have rules for the value, callers who meet one of them may see it.\n\n" +
+		Cause: "A //mcp:rule gives a value of an argument a rule. The type of the argument is used in " +
+			"another place, which callers below the rule see. Such a place is another tool, a prompt, a " +
+			"resource template, a nested part of the input, or a result. It has the value in an enum, " +
+			"a default, an example or a constant, or in quotes in a description or a title. The server " +
+			"leaves the value out of the argument itself and of the results of its tool, and of nothing " +
+			"else. If several tools have rules for the value, callers who meet one of them may see " +
+			"it.\n\n" +
 			"The rules of a type are those of the package that declares it, and of packages that import " +
 			"this one. So a package gives a rule to a value of another package's type only if that " +
 			"package has a rule for the value too.",

@@ -117,8 +117,8 @@ func (n *narrower) property(name string, schema []byte) []byte {
 	return n.object(keywords)
 }
 
-// output removes the hidden values from the schema of a result: from its enums of the same type, and
-// its examples, defaults and constants.
+// output removes the hidden values from the schema of a result: from its enums of the same type,
+// and its examples, defaults and constants.
 func (n *narrower) output(schema []byte) []byte {
 	if decode.Value(schema).Type() != "object" {
 		return schema
