@@ -131,7 +131,8 @@ type Options struct {
 	// CapabilityRecheck is how often the server reads the permissions of clients that wait for
 	// notifications, and sends list_changed if their lists have changed. These are sessions with a
 	// stream, and subscriptions/listen requests. Permissions that CapabilityTTL keeps count here.
-	// Zero is DefaultCapabilityRecheck.
+	// Over HTTP, the server also authenticates the request of the stream again: Identity may return
+	// another role, or refuse the credential. Zero is DefaultCapabilityRecheck.
 	CapabilityRecheck time.Duration
 	// MaxCapabilities is the number of principals whose permissions CapabilityTTL keeps. Together
 	// they have at most 64 MiB of memory. Zero is DefaultMaxCapabilities.

@@ -434,9 +434,10 @@ func (s *Server) buildTransport() {
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
 		SessionTimeout: opts.SessionTimeout, KeepAlive: opts.KeepAlive, StdioValue: opts.StdioValue,
-		Limits: session.Limits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready:  transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
-		Guard:  s.guard, Facts: s.facts, Events: resume.NewStore()}
+		Recheck: opts.CapabilityRecheck,
+		Limits:  session.Limits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
+		Ready:   transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
+		Guard:   s.guard, Facts: s.facts, Events: resume.NewStore()}
 }
 
 // startError is why a server does not start. Each line of its text begins with its origin.

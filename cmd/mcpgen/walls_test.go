@@ -91,6 +91,8 @@ var mayImport = map[string][]string{
 	"generator/scan/faults":   {"generator/diag", "generator/model", "generator/schema"},
 	"generator/scan/grantuse": {"generator/load"},
 	"generator/scan/loguse":   {"generator/load", "generator/model"},
+	"generator/scan/secrets": {"generator/diag", "generator/directive", "generator/load",
+		"generator/model", "generator/naming", "generator/scan/annotated", "generator/schema"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},

@@ -60,6 +60,7 @@ const (
 	NoToken            Code = "MCP049"
 	ProviderSchema     Code = "MCP050"
 	CannotAsk          Code = "MCP051"
+	ShownValue         Code = "MCP052"
 )
 
 // Explanation explains one code.

@@ -655,4 +655,27 @@ func Order(ctx context.Context, id string) (Receipt, error) {
 		Cure: "Write elicits in the //mcp:tool, //mcp:prompt or //mcp:resource. With isolate=process, " +
 			"remove the call, or isolate=process.",
 	},
+	{
+		Code:  ShownValue,
+		Title: "value with a rule that is shown elsewhere",
+		Cause: "A //mcp:rule gives a value of an argument a rule. The type of the argument is used in " +
+			"another place, which callers below the rule see. Such a place is another tool, a prompt, a " +
+			"resource template, a nested part of the input, or a result. It has the value in an enum, " +
+			"a default, an example or a constant, or in quotes in a description or a title. The server " +
+			"leaves the value out of the argument itself and of the results of its tool, and of nothing " +
+			"else. If several tools have rules for the value, callers who meet one of them may see " +
+			"it.\n\n" +
+			"The rules of a type are those of the package that declares it, and of packages that import " +
+			"this one. So a package gives a rule to a value of another package's type only if that " +
+			"package has a rule for the value too.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:rule verb=purge minrole=Admin
+func Manage(ctx context.Context, verb Verb) error
+
+//mcp:tool minrole=Viewer
+func Plan(ctx context.Context, verbs []Verb) (string, error)`,
+		Cure: "Write the same //mcp:rule on the other tool, if its argument has the type. Otherwise use " +
+			"a type of its own without the value there, or give the other tool, prompt or resource a " +
+			"rule as strict. Remove the value from texts.",
+	},
 }

@@ -131,7 +131,7 @@ func (p *Program) readModule(pkg *Package) {
 }
 
 // readImported reads the files of a package whose types come from export data. Its Info has the
-// constants that the export data has.
+// constants, types, funcs and methods that the export data has.
 func (p *Program) readImported(root *Package, of *types.Package) {
 	pkg := &Package{
 		Path: of.Path(), Name: of.Name(), Module: root.Module, Local: true, Types: of,
@@ -155,9 +155,49 @@ func (p *Program) readImported(root *Package, of *types.Package) {
 				pkg.Info.Defs[id] = c
 			}
 		}
+		pkg.defineFuncs(file.Syntax)
 	}
 	if len(pkg.Files) > 0 {
 		p.sources[of.Path()] = pkg
 		root.meta.Imports[of.Path()] = pkg.meta
+	}
+}
+
+// defineFuncs defines the funcs, methods and types of a file whose package comes from export data.
+func (pkg *Package) defineFuncs(file *ast.File) {
+	method := func(of string, id *ast.Ident) {
+		if t, ok := pkg.Types.Scope().Lookup(of).(*types.TypeName); ok {
+			found, _, _ := types.LookupFieldOrMethod(t.Type(), true, pkg.Types, id.Name)
+			if fn, ok := found.(*types.Func); ok {
+				pkg.Info.Defs[id] = fn
+			}
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if of := receiverName(d); of != "" {
+				method(of, d.Name)
+			} else if fn, ok := pkg.Types.Scope().Lookup(d.Name.Name).(*types.Func); ok {
+				pkg.Info.Defs[d.Name] = fn
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				t, ok := spec.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				if name := pkg.Types.Scope().Lookup(t.Name.Name); name != nil {
+					pkg.Info.Defs[t.Name] = name
+				}
+				if i, ok := t.Type.(*ast.InterfaceType); ok {
+					for _, m := range i.Methods.List {
+						for _, id := range m.Names {
+							method(t.Name.Name, id)
+						}
+					}
+				}
+			}
+		}
 	}
 }

@@ -2,16 +2,21 @@ package scan
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/naming"
 	"github.com/mcpgen/mcpgen/generator/scan/annotated"
+	"github.com/mcpgen/mcpgen/generator/scan/secrets"
 )
 
 // verbs maps CRUD verbs to Django's four actions. An adapter may map them otherwise
@@ -332,4 +337,147 @@ func (s *scanner) enumOf(
 			at.Text[:i])
 	}
 	return bad(fix, "%s has no argument %s", name, at.Text)
+}
+
+// shown is a handler with the named string types of its schemas.
+type shown struct {
+	decl  *annotated.Decl
+	tool  model.Tool
+	types []*types.TypeName
+}
+
+// shows notes a handler whose schemas have named string types.
+func (s *scanner) shows(d *annotated.Decl, t model.Tool) {
+	if met := s.walker.Met(); len(met) > 0 {
+		s.shown = append(s.shown, shown{d, t, met})
+	}
+}
+
+// secrets reports each handler that shows a value with a rule to callers below the rule. A rule is
+// at an argument, and its value is one of a type: the rules of this package count, and those of the
+// packages that it imports, which declare its types.
+func (s *scanner) secrets() {
+	own := slices.DeleteFunc(secrets.Of(s.decls, s.walker), func(v secrets.Value) bool {
+		return !slices.ContainsFunc(s.service.Tools, func(t model.Tool) bool { // it has a finding
+			return t.Handler.String() == v.Handler && slices.ContainsFunc(t.Ruled(),
+				func(o model.Value) bool { return o.Argument == v.Argument && o.Value == v.Text })
+		})
+	})
+	var imported []secrets.Value
+	if slices.ContainsFunc(s.shown, func(h shown) bool {
+		return slices.ContainsFunc(h.types, func(t *types.TypeName) bool {
+			return t.Pkg() != s.pkg.Types && s.prog.Local(t.Pkg())
+		})
+	}) {
+		for _, pkg := range s.prog.Imports(s.pkg)[1:] {
+			imported = append(imported, secrets.In(s.prog, pkg, s.walker)...)
+		}
+	}
+	all := slices.Concat(own, imported)
+	known := func(v secrets.Value) bool {
+		return v.Type.Pkg() == s.pkg.Types || !s.prog.Local(v.Type.Pkg()) ||
+			slices.ContainsFunc(imported, func(o secrets.Value) bool {
+				return secrets.Same(o.Type, v.Type) && o.Text == v.Text
+			})
+	}
+	for _, v := range own {
+		if !known(v) {
+			at := v.Directive.Subject
+			s.report(diag.ShownValue, at.Pos, at.End, "declare the type in this package, or write the "+
+				"rule on a tool of the package of the type too",
+				"the value %q of %s has a rule, but its type %s is of package %s, which may show it",
+				v.Text, v.Argument, v.Type.Name(), v.Type.Pkg().Path())
+		}
+	}
+	for len(all) > 0 {
+		var rules, others []secrets.Value // the rules of the first value, in several tools
+		for _, v := range all {
+			if v.Text == all[0].Text && secrets.Same(v.Type, all[0].Type) {
+				rules = append(rules, v)
+			} else {
+				others = append(others, v)
+			}
+		}
+		all = others
+		for _, h := range s.shown {
+			if slices.ContainsFunc(h.types, func(t *types.TypeName) bool {
+				return secrets.Same(t, rules[0].Type)
+			}) {
+				s.showsValue(h, rules)
+			}
+		}
+	}
+}
+
+// showsValue reports a handler that shows a value to callers who meet none of its rules.
+func (s *scanner) showsValue(h shown, rules []secrets.Value) {
+	t, v := h.tool, rules[0]
+	covers := func(a model.Access) bool {
+		return slices.ContainsFunc(rules, func(v secrets.Value) bool { return s.covers(a, v.Need) })
+	}
+	if covers(t.Access) {
+		return
+	}
+	narrowed := func(argument string) bool { // the server leaves the value out for such callers
+		return slices.ContainsFunc(t.Values, func(o model.Value) bool {
+			return (o.Argument == argument || argument == "") && o.Value == v.Text &&
+				covers(o.Access)
+		})
+	}
+	report := func(where, cure string) {
+		cure += fmt.Sprintf(", or give %s the rule %s", h.decl, v.Written())
+		s.out.Add(diag.ShownValue, t.Pos, cure,
+			"%s shows the value %q of %s, which has the rule %s at %s, to callers below it: in %s",
+			h.decl, v.Text, v.Type.Name(), v.Written(), v.Handler, where)
+	}
+	const another, reword = "use a type without the value", "remove the value from the text"
+	for _, p := range secrets.Places(documentOf(t.Input.Written, t.Input.Schema), v.Text) {
+		where := "its input at " + p.Pointer
+		switch argument := p.Argument; {
+		case p.Text:
+			report(where, reword)
+			return
+		case argument == "" || h.decl.Find("tool") == nil:
+			report(where, another)
+			return
+		case !narrowed(argument):
+			report(where, fmt.Sprintf("write //mcp:rule %s=%s %s", argument, v.Text, v.Written()))
+			return
+		}
+	}
+	for _, p := range secrets.Places(documentOf(t.Output.Written, t.Output.Schema), v.Text) {
+		if where := "its result at " + p.Pointer; p.Text {
+			report(where, reword)
+			return
+		} else if !narrowed("") {
+			report(where, another)
+			return
+		}
+	}
+	for _, text := range [...][2]string{{"its title", t.Title}, {"its title", t.AnnotationTitle},
+		{"its description", t.Description}, {"its _meta", t.Meta}} {
+		if secrets.Mentions(text[1], v.Text) {
+			report(text[0], reword)
+			return
+		}
+	}
+}
+
+// covers reports whether a rule needs all that the rule of a value needs.
+func (s *scanner) covers(a, need model.Access) bool {
+	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Permission != ""
+	rank := s.rank(need.MinRole)
+	return !a.Public && known && (need.MinRole == "" || rank > 0 && s.rank(a.MinRole) >= rank) &&
+		!slices.ContainsFunc(need.Scopes, func(scope string) bool {
+			return !slices.Contains(a.Scopes, scope)
+		})
+}
+
+// documentOf returns the JSON of a schema: the one by hand, if there is one.
+func documentOf(written string, schema *jsonschema.Schema) []byte {
+	if written != "" || schema == nil {
+		return []byte(written)
+	}
+	text, _ := json.Marshal(schema) // a schema always encodes
+	return text
 }

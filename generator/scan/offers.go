@@ -39,6 +39,7 @@ func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
 		s.input(d, &p.Tool, in)
 		p.Arguments, ok = s.arguments(d, p.Input.Schema, "string")
 	}
+	s.shows(d, p.Tool)
 	if written.Broken {
 		return
 	}
@@ -61,6 +62,7 @@ func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
 		s.input(d, &r.Tool, in)
 		r.Variables, ok = s.arguments(d, r.Input.Schema, "string", "integer", "boolean")
 	}
+	s.shows(d, r.Tool)
 	if written.Broken {
 		return
 	}

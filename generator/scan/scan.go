@@ -148,6 +148,7 @@ type scanner struct {
 	// a //mcp:worker could not be read: which type lacks one is not known
 	unmade     bool
 	funcBodies *grantuse.Funcs // once a permission on a file needs them
+	shown      []shown         // the handlers whose schemas have named string types
 	roleType   *types.TypeName
 	roleVals   []*types.Const
 }
@@ -172,6 +173,7 @@ func (s *scanner) scan() {
 	s.readDefaults()
 	s.types()
 	s.tools()
+	s.secrets()
 	s.enums()
 	s.strays()
 	s.unused()

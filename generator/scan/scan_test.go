@@ -189,3 +189,28 @@ func Run(ctx context.Context) error { return nil }
 		t.Errorf("got %v, want %v", findings, want)
 	}
 }
+
+// The rules of a type count if its package is imported, and is not scanned itself.
+func TestRulesOfATypeOfAnImportedPackageCount(t *testing.T) {
+	archive, err := txtar.ParseFile("../check/testdata/codes/MCP052-packages.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []txtar.File
+	for _, f := range archive.Files {
+		if f.Name != "want" {
+			files = append(files, txtar.File{Name: "mcp052-packages/" + f.Name, Data: f.Data})
+		}
+	}
+	of := func(patterns ...string) (found []string) {
+		_, findings := scan.Services(loadtest.Load(t, files, patterns...))
+		for _, d := range findings {
+			found = append(found, string(d.Code)+" "+d.Message)
+		}
+		return found
+	}
+	alone, all := of("./mcp052-packages/plans"), of()
+	if len(alone) == 0 || !slices.Equal(alone, all) {
+		t.Errorf("alone: %q, together: %q", alone, all)
+	}
+}

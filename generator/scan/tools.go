@@ -195,6 +195,7 @@ func (s *scanner) tool(d *annotated.Decl, written *directive.Directive) {
 	s.signature(d, &t)
 	s.allows(d, &t)
 	s.values(d, &t)
+	s.shows(d, t)
 	s.capable(d, &t)
 	s.isolated(d, &t)
 	s.onlyComputes(d, &t)

@@ -106,6 +106,7 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 	}
 	if n, ok := key.(*types.Named); ok {
 		p.w.meet(n)
+		p.w.meetText(n)
 	}
 	switch {
 	case p.textKey(key):

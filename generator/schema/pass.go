@@ -197,6 +197,9 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 			"use a pointer: an element cannot be absent")
 		return &jsonschema.Schema{}
 	}
+	if isNamed {
+		p.w.meetText(n)
+	}
 	at = p.within(t, at)
 	if s := p.declared(t, at); s != nil {
 		return s

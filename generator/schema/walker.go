@@ -32,6 +32,7 @@ type Walker struct {
 	named        map[string]*types.TypeName // by path and name
 	inst         map[string]*types.Named    // by Go type text
 	enums        map[*types.TypeName][]*types.Const
+	met          map[*types.TypeName]bool // see Met
 	held         map[string][]types.Type  // by the key of the type; see holds
 	declared     map[string][]Tag         // by path and name; see Declare
 	integers     map[*types.TypeName]bool // integer types that are enums; see enumerate
@@ -46,8 +47,8 @@ func New(in *types.Package, src Source) *Walker {
 		in: in.Path(), src: src,
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
-		enums: map[*types.TypeName][]*types.Const{},
-		held:  map[string][]types.Type{}, declared: map[string][]Tag{},
+		enums: map[*types.TypeName][]*types.Const{}, met: map[*types.TypeName]bool{},
+		held: map[string][]types.Type{}, declared: map[string][]Tag{},
 		integers: map[*types.TypeName]bool{},
 	}
 }
@@ -239,6 +240,22 @@ func (w *Walker) enum(t types.Type) []*types.Const {
 		w.enums[n.Obj()] = list
 	}
 	return list
+}
+
+// meetText notes a named string type for Met.
+func (w *Walker) meetText(n *types.Named) {
+	basic, ok := n.Underlying().(*types.Basic)
+	if ok && basic.Info()&types.IsString != 0 && n.Obj().Pkg() != nil {
+		w.met[n.Obj()] = true
+	}
+}
+
+// Met returns the named string types of the walks since the last call of Met, by package path and
+// name.
+func (w *Walker) Met() []*types.TypeName {
+	met := w.met
+	w.met = map[*types.TypeName]bool{}
+	return slices.SortedFunc(maps.Keys(met), byName)
 }
 
 // Describe names the JSON type of a schema for a message.

@@ -112,11 +112,18 @@ import (
 	"example.com/scratch/color"
 )
 
-//mcp:tool minrole=Viewer
-//mcp:rule color=red minrole=Member
-func Buy(ctx context.Context, color color.Color) error { return nil }
+type Tone string
+
+const (
+	Red  Tone = "red"
+	Blue Tone = "blue"
+)
 
 //mcp:tool minrole=Viewer
+//mcp:rule color=red minrole=Member
+func Buy(ctx context.Context, color Tone) error { return nil }
+
+//mcp:tool minrole=Member
 //mcp:rule color=green minrole=Member
 func Sell(ctx context.Context, color color.Color) error { return nil }
 
@@ -149,8 +156,8 @@ var _ = findings
 	}
 	slices.Sort(got)
 	want := []string{
-		`shop.go:14: MCP008: "green" is not a value of the argument color of Sell`,
 		`shop.go:1: color.go:11: MCP015: Paint.Mix: func() has no JSON representation`,
+		`shop.go:21: MCP008: "green" is not a value of the argument color of Sell`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -91,7 +91,7 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 	if !seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
 		s.wake() // also for changes after the end of the last credential, which were not sent
 	}
-	s.caller, s.expires = info.Principal, info.Expires
+	s.asCaller.observe(info)
 	return nil
 }
 
@@ -160,14 +160,14 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	for _, s := range l.clients {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
-			(p.Permits == nil || sameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
+			(p.Permits == nil || SameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
 			s.wake()
 		}
 	}
 }
 
-// sameCaller reports whether two principals are equal, apart from what the host lets them do.
-func sameCaller(a, b access.Principal) bool {
+// SameCaller reports whether two principals are equal, apart from what the host lets them do.
+func SameCaller(a, b access.Principal) bool {
 	return a.Compare(b) == 0 && slices.Equal(a.Groups, b.Groups) &&
 		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams)
 }
@@ -281,6 +281,15 @@ func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id an
 	s.wake() // for changes since the request
 }
 
+// Observe notes the present caller of a listen request, whose credential was verified again; nil
+// while the identity source cannot decide.
+func (s *Subscription) Observe(info *request.Info) {
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	s.asCaller.observe(info)
+	s.wake()
+}
+
 func (s *Subscription) notify() {
 	state, now, changed, ok := s.current()
 	if !ok {
@@ -330,7 +339,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	l.mu.Lock()
 	state = s.subscriptionState
 	l.mu.Unlock()
-	if state.expired() {
+	if state.silent() {
 		return state, now, changed, false // Observe checks again with the next credential
 	}
 	p := state.caller
@@ -353,7 +362,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if sameCaller(s.caller, state.caller) {
+	if SameCaller(s.caller, state.caller) {
 		s.caller.Permits = p.Permits
 	}
 	return state, l.Lists.digests(p, f.In), changed, true

@@ -277,7 +277,11 @@ func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
 	return entries
 }
 
-type digests [3]digest // of everything that a caller sees, by kind
+// digests are those of everything that a caller sees, by kind.
+type digests [3]digest
+
+// Seen returns the digests of everything that a caller sees, to compare.
+func (l *Lists) Seen(p access.Principal) any { return l.digests(p, nil) }
 
 func (l *Lists) digests(p access.Principal, in *access.Set) digests {
 	return digests{l.tools.visible(p, in, nil).digest(), l.prompts.visible(p, nil, nil).digest(),

@@ -84,8 +84,19 @@ func (s *subscriber) next() bool {
 type asCaller struct {
 	caller  access.Principal // with the last known Permits
 	expires time.Time        // of the caller's credential
+	held    bool             // the identity source cannot decide about a listen request
 }
 
 func (c *asCaller) expired() bool {
 	return !c.expires.IsZero() && !time.Now().Before(c.expires)
+}
+
+// silent reports whether nothing is sent at present.
+func (c *asCaller) silent() bool { return c.held || c.expired() }
+
+// observe notes the caller of a message, or nil while the identity source cannot decide.
+func (c *asCaller) observe(info *request.Info) {
+	if c.held = info == nil; !c.held {
+		c.caller, c.expires = info.Principal, info.Expires
+	}
 }

@@ -80,9 +80,18 @@ func (u *Updates) Observe(info *request.Info) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if s := u.sessions[info.Session]; s != nil {
-		s.caller, s.expires = info.Principal, info.Expires
+		s.observe(info)
 		s.notifyWaiting()
 	}
+}
+
+// Observe notes the present caller of a listen request, whose credential was verified again; nil
+// while the identity source cannot decide.
+func (s *Subscriber) Observe(info *request.Info) {
+	s.updates.mu.Lock()
+	defer s.updates.mu.Unlock()
+	s.observe(info)
+	s.notifyWaiting()
 }
 
 // Subscribe subscribes the session of a message to a URI, whose resource has this name in the
@@ -219,7 +228,7 @@ func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
 
 func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
 	s := &Subscriber{updates: u, rules: map[string]string{},
-		asCaller: asCaller{info.Principal, info.Expires}}
+		asCaller: asCaller{caller: info.Principal, expires: info.Expires}}
 	s.subscriber = newSubscriber(ctx, info.Session, u.Log, s.notify)
 	return s
 }
@@ -271,7 +280,7 @@ func (s *Subscriber) notify() {
 	for s.ctx.Err() == nil {
 		u.mu.Lock()
 		batch, caller := s.waiting, s.caller
-		if len(batch) == 0 || s.expired() { // Observe sends what is held
+		if len(batch) == 0 || s.silent() { // Observe sends what is held
 			u.mu.Unlock()
 			return
 		}
@@ -322,10 +331,10 @@ func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
 	u := s.updates
 	u.mu.Lock()
-	rule, id, last, expired := s.rules[uri], s.id, s.caller, s.expired()
+	rule, id, last, silent := s.rules[uri], s.id, s.caller, s.silent()
 	u.mu.Unlock()
 	switch {
-	case !sameCaller(caller, last), expired:
+	case !SameCaller(caller, last), silent:
 		return false
 	case rule == "" || !u.Policy.Decide(present, false, access.Resources, rule).Allowed:
 		return true

@@ -35,7 +35,8 @@ func narrow(t *mcp.Tool, choices []access.Choice) *mcp.Tool {
 // mcpgen generates for fewer values.
 type narrower struct {
 	choices  map[string][]string // the values by argument
-	hidden   []string            // the values of the enums that are not among them
+	known    []string            // the values of the enums
+	hidden   []string            // those of them that are not among the choices
 	order    []string            // all properties
 	required map[string]bool     // those that must be there
 	failed   bool
@@ -96,7 +97,10 @@ func (n *narrower) property(name string, schema []byte) []byte {
 		case "enum", "examples":
 			n.read(m.value, &list)
 			for _, value := range list {
-				if m.name == "enum" && !slices.Contains(values, value) {
+				if m.name != "enum" {
+					continue
+				}
+				if n.known = append(n.known, value); !slices.Contains(values, value) {
 					n.hidden = append(n.hidden, value)
 				}
 			}
@@ -113,33 +117,73 @@ func (n *narrower) property(name string, schema []byte) []byte {
 	return n.object(keywords)
 }
 
-// output removes the examples with hidden values from the schema of a result.
+// output removes the hidden values from the schema of a result: from its enums of the same type,
+// and its examples, defaults and constants.
 func (n *narrower) output(schema []byte) []byte {
-	switch decode.Value(schema).Type() {
-	case "object":
-		members := n.members(schema)
-		for i, m := range members {
-			if m.name == "examples" && decode.Value(m.value).Type() == "array" {
-				var examples []json.RawMessage
-				n.read(m.value, &examples)
-				members[i].value = n.write(slices.DeleteFunc(examples, n.hasHidden))
-			} else {
-				members[i].value = n.output(m.value)
+	if decode.Value(schema).Type() != "object" {
+		return schema
+	}
+	members := n.members(schema)
+	for i, m := range members {
+		switch kind := decode.Value(m.value).Type(); {
+		case slices.Contains(namesOfSchemas, m.name) && kind == "object":
+			members[i].value = n.each(m.value)
+		case m.name == "examples" && kind == "array":
+			var examples []json.RawMessage
+			n.read(m.value, &examples)
+			members[i].value = n.write(slices.DeleteFunc(examples, n.hasHidden))
+		case m.name == "enum" && kind == "array":
+			members[i].value = n.enum(m.value)
+		case m.name == "default" || m.name == "const":
+			if n.hasHidden(m.value) {
+				members[i].value = nil
+			}
+		case kind == "object":
+			members[i].value = n.output(m.value)
+		case kind == "array":
+			var items []json.RawMessage
+			n.read(m.value, &items)
+			for j := range items {
+				items[j] = n.output(items[j])
+			}
+			if len(items) > 0 {
+				members[i].value = n.write(items)
 			}
 		}
-		return n.object(members)
-	case "array":
-		var items []json.RawMessage
-		n.read(schema, &items)
-		for i := range items {
-			items[i] = n.output(items[i])
-		}
-		return n.write(items)
 	}
-	return schema
+	return n.object(members)
 }
 
-// hasHidden reports whether an example is or contains a hidden value.
+// namesOfSchemas are the keywords whose members have schemas under names of their own.
+var namesOfSchemas = []string{"properties", "patternProperties", "$defs", "definitions",
+	"dependentSchemas"}
+
+// each narrows the schemas of an object of schemas.
+func (n *narrower) each(object []byte) []byte {
+	members := n.members(object)
+	for i, m := range members {
+		members[i].value = n.output(m.value)
+	}
+	return n.object(members)
+}
+
+// enum removes the hidden values from an enum of the same type: one that has no other values than
+// an argument with choices.
+func (n *narrower) enum(list []byte) []byte {
+	var values []json.RawMessage
+	n.read(list, &values)
+	text := func(value json.RawMessage) string { return string(decode.Value(value).Text()) }
+	for _, value := range values {
+		if decode.Value(value).Type() != "string" || !slices.Contains(n.known, text(value)) {
+			return list
+		}
+	}
+	return n.write(slices.DeleteFunc(values, func(value json.RawMessage) bool {
+		return slices.Contains(n.hidden, text(value))
+	}))
+}
+
+// hasHidden reports whether an example is or contains a hidden value, or has a member of its name.
 func (n *narrower) hasHidden(example json.RawMessage) bool {
 	v := decode.Value(example)
 	if v.Type() == "string" {
@@ -150,8 +194,8 @@ func (n *narrower) hasHidden(example json.RawMessage) bool {
 			return true
 		}
 	}
-	for _, value := range v.Members() {
-		if n.hasHidden(json.RawMessage(value)) {
+	for name, value := range v.Members() {
+		if slices.Contains(n.hidden, string(name)) || n.hasHidden(json.RawMessage(value)) {
 			return true
 		}
 	}

@@ -81,6 +81,21 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 	}
 }
 
+// An enum with values that the argument lacks is of another type. A property may have the name of a
+// keyword.
+func TestSchemasOfOtherTypesStay(t *testing.T) {
+	const output = `{"type":"object","properties":{"state":{"type":"string",` +
+		`"enum":["active","delete"]},"default":{"type":"string"},"enum":{"type":"integer","enum":[1]},` +
+		`"const":{"required":["delete"]}},"required":[]}`
+	tool := &mcp.Tool{InputSchema: json.RawMessage(`{"properties":{"action":{"type":"string",` +
+		`"enum":["list","delete"]}},"type":"object","required":["action"]}`),
+		OutputSchema: json.RawMessage(output)}
+	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	if got == nil || string(got.OutputSchema.(json.RawMessage)) != output {
+		t.Errorf("%s", got.OutputSchema)
+	}
+}
+
 func TestSchemasOfNoVersionNameAHiddenValue(t *testing.T) {
 	for _, output := range []string{
 		`{"type":"string","examples":["list","delete"]}`,
@@ -90,6 +105,12 @@ func TestSchemasOfNoVersionNameAHiddenValue(t *testing.T) {
 		`{"anyOf":[{"type":"object","properties":{"a":{"examples":["delete"]}}},{"type":"null"}]}`,
 		`{"type":"array","items":{"type":"string"},"examples":[["list","delete"]]}`,
 		`{"type":"object","examples":[{"did":["list",{"a":"\u0064elete"}]}]}`,
+		`{"type":"string","enum":["list","delete"]}`,
+		`{"type":"string","enum":["\u0064elete"],"default":"delete"}`,
+		`{"type":"array","items":{"type":"string","enum":["list","delete"],"const":"delete"}}`,
+		`{"type":"object","properties":{"default":{"enum":["delete","list"]},"enum":{"const":"delete"}}}`,
+		`{"type":"object","additionalProperties":{"default":["list","delete"]},` +
+			`"propertyNames":{"enum":["list","delete"]},"examples":[{"delete":1}],"default":{"delete":2}}`,
 	} {
 		for _, sessions := range []bool{false, true} {
 			tool := withOutput(&mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{` +

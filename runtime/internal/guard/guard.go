@@ -245,12 +245,17 @@ func (g *Guard) resolve(next Next) Next {
 // subscribe notes the newest caller of a session.
 func (g *Guard) subscribe(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		if g.Changes != nil {
-			g.Changes.Observe(m.Info)
-		}
-		if g.Updates != nil {
-			g.Updates.Observe(m.Info)
-		}
+		g.Observe(m.Info)
 		return next(ctx, m)
+	}
+}
+
+// Observe notes the newest caller of a session.
+func (g *Guard) Observe(info *request.Info) {
+	if g.Changes != nil {
+		g.Changes.Observe(info)
+	}
+	if g.Updates != nil {
+		g.Updates.Observe(info)
 	}
 }

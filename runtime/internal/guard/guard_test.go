@@ -41,6 +41,9 @@ func (c *conn) Release()                         { c.released++ }
 func (*conn) Challenge(string) bool              { return false }
 func (*conn) Challenges() bool                   { return false }
 func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
+func (*conn) Watch(func(request.Standing, *request.Info)) (stop func()) {
+	return func() {}
+}
 
 type backend = Next
 

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -113,7 +114,56 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris, rules)
 		defer m.Finally(leave)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer m.Finally(cancel)
+	defer m.Finally(m.watch(cancel))
 	return next(ctx, m)
+}
+
+// watch applies each decision of the identity source about the credential of a listen request to
+// its subscriptions. cancel ends the request.
+func (m *Message) watch(cancel func()) (stop func()) {
+	lists, resources := m.Subscription, m.Resources
+	return m.Conn.Watch(func(s request.Standing, now *request.Info) {
+		m.Stand(s)
+		if s == request.Withdrawn {
+			cancel()
+			return
+		}
+		if lists != nil {
+			lists.Observe(now)
+		}
+		if resources != nil {
+			resources.Observe(now)
+		}
+	})
+}
+
+// MaySend reports whether an event that was kept for the stream of a session may be sent to its
+// caller now. An update of a resource is decided again; no other event has the name of an item.
+func (g *Guard) MaySend(info *request.Info, event []byte) bool {
+	var n struct {
+		Method string
+		Params struct{ URI string }
+	}
+	if json.Unmarshal(event, &n) != nil || n.Method != "notifications/resources/updated" {
+		return true
+	}
+	r := g.Resources.Find(n.Params.URI)
+	return r != nil && g.Policy.Decide(info.Principal, false, access.Resources, r.URI).Allowed
+}
+
+// Replays returns a func that decides whether the events of a message may be sent to a later
+// caller: one who may use the same item, and for a message without an item, one who is listed the
+// same items. The func keeps nothing else of the message.
+func (g *Guard) Replays(info *request.Info) func(*request.Info) bool {
+	if of := info.Target; of.Name != "" {
+		return func(now *request.Info) bool {
+			return g.Policy.Decide(now.Principal, false, of.Kind, of.Name).Allowed
+		}
+	}
+	seen := g.Lists.Seen(info.Principal)
+	return func(now *request.Info) bool { return g.Lists.Seen(now.Principal) == seen }
 }
 
 // subscribable returns the URIs that a caller may read and subscribe to, each once, with the names

@@ -55,7 +55,22 @@ type Info struct {
 
 	// Unsolicited are answers that came with the first call of a tool that takes such.
 	Unsolicited mcp.InputResponseMap
+
+	standing atomic.Uint32 // of the credential of a message that lasts
 }
+
+// Standing is the last decision of the identity source about the credential of an open stream.
+type Standing uint32
+
+// The credential of a message is valid until the identity source decides otherwise.
+const (
+	Valid     Standing = iota
+	Undecided          // the source cannot decide: nothing is sent
+	Withdrawn          // the credential has ended
+)
+
+// Stand notes the standing of the credential of the message.
+func (i *Info) Stand(s Standing) { i.standing.Store(uint32(s)) }
 
 // Server holds the facts about the server that a message reached.
 type Server struct {
@@ -150,6 +165,10 @@ type Conn interface {
 	Challenge(authenticate string) bool
 	// Reserve acquires a slot for a stream, or returns status 429 (user's limit) or 503 (server's).
 	Reserve(User) (release func(), status int)
+	// Watch authenticates the request of a stream again at each interval, until stop, and calls the
+	// func with each change. The facts are those of the caller, if the credential is Valid, and else
+	// nil. A transport without credentials never calls the func.
+	Watch(func(Standing, *Info)) (stop func())
 }
 
 // InSession sets what the session of the message knows.
@@ -261,7 +280,13 @@ func RunsHandler(method string) bool {
 func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
 
 // Expired reports whether the credential has ended since it was verified.
-func (i *Info) Expired() bool { return !i.Expires.IsZero() && !time.Now().Before(i.Expires) }
+func (i *Info) Expired() bool {
+	return !i.Expires.IsZero() && !time.Now().Before(i.Expires) ||
+		Standing(i.standing.Load()) == Withdrawn
+}
+
+// Silent reports whether nothing may be sent to the client at present.
+func (i *Info) Silent() bool { return i.Expired() || Standing(i.standing.Load()) == Undecided }
 
 // HasSessions reports whether the message is of a protocol version before 2026-07-28.
 func (i *Info) HasSessions() bool { return i.Version < Stateless }

@@ -5,6 +5,7 @@ package resume
 
 import (
 	"container/list"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,7 @@ type stream struct {
 	bytes  int
 	begun  bool // the standalone stream has had a connection
 	used   time.Time
+	may    func(*request.Info) bool // see [Store.Open]
 
 	inStore, inSession *list.Element
 }
@@ -65,8 +67,10 @@ func NewStore() *Store {
 }
 
 // Open begins a stream of a session, which belongs to a user; the empty id is the standalone
-// stream.
-func (s *Store) Open(sessionID, streamID string, user request.User) {
+// stream. may decides for each caller who resumes the stream; nil is for the standalone stream,
+// whose events are decided one by one.
+func (s *Store) Open(sessionID, streamID string, user request.User,
+	may func(*request.Info) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.sessions[sessionID]
@@ -81,7 +85,7 @@ func (s *Store) Open(sessionID, streamID string, user request.User) {
 	if streamID != "" {
 		st = &stream{}
 	}
-	st.of, st.id, st.used = of, streamID, time.Now()
+	st.of, st.id, st.used, st.may = of, streamID, time.Now(), may
 	st.inStore = s.byUse.PushBack(st)
 	if streamID != "" {
 		if of.streams == nil {
@@ -133,6 +137,27 @@ func (s *Store) After(sessionID, streamID string, index int) ([][]byte, bool) {
 		return nil, false
 	}
 	return append([][]byte(nil), st.events[index+1-st.first:]...), true
+}
+
+// May reports whether a caller may get the events of a stream. That of a stream that is not kept is
+// true, since it has none.
+func (s *Store) May(sessionID, streamID string, caller *request.Info) bool {
+	s.mu.Lock()
+	st := s.find(sessionID, streamID)
+	s.mu.Unlock()
+	return st == nil || st.may == nil || st.may(caller)
+}
+
+// Since returns the kept events of a stream from an index on, and the index of the first of them.
+func (s *Store) Since(sessionID, streamID string, index int) (events [][]byte, first int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.find(sessionID, streamID)
+	if st == nil {
+		return nil, index
+	}
+	first = max(index, st.first)
+	return slices.Clone(st.events[min(first-st.first, len(st.events)):]), first
 }
 
 // SessionClosed forgets a session.

@@ -24,7 +24,7 @@ func opened(t *testing.T, session, subject string, streams ...string) *Store {
 func open(t *testing.T, s *Store, session, subject string, streams ...string) {
 	t.Helper()
 	for _, id := range append([]string{""}, streams...) {
-		s.Open(session, id, request.User{Subject: subject})
+		s.Open(session, id, request.User{Subject: subject}, nil)
 	}
 }
 
@@ -225,9 +225,9 @@ func TestStoreIsSafeForConcurrentUse(t *testing.T) {
 			session := fmt.Sprint("s", n%4)
 			for i := range 40 {
 				user := request.User{Subject: fmt.Sprint(n % 4)}
-				s.Open(session, "", user)
+				s.Open(session, "", user, nil)
 				id := fmt.Sprint(n, "x", i)
-				s.Open(session, id, user)
+				s.Open(session, id, user, nil)
 				s.Append(session, id, part)
 				s.After(session, id, 0)
 				if i%10 == 9 {

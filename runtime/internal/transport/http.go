@@ -54,6 +54,7 @@ type Config struct {
 	Limits                       session.Limits
 	BodyReadTimeout, StreamAfter time.Duration
 	KeepAlive                    time.Duration // after which a quiet stream gets a comment
+	Recheck                      time.Duration // between two checks of an open stream's credential
 	Events                       *resume.Store // of sessions over HTTP
 	// Catalog is what a message over a stream asks for if it names no catalog.
 	Catalog request.CatalogQuery
@@ -72,6 +73,7 @@ type Handler struct {
 	reading  *worker.Deadlines // of bodies
 	waiting  *worker.Deadlines // of replies, which become streams
 	quiet    *worker.Deadlines // of streams
+	rechecks *worker.Deadlines // of the credentials of streams
 	exposed  sync.Once         // warns once that host names are not checked
 }
 
@@ -84,7 +86,8 @@ func NewHandler(c Config) *Handler {
 	h := &Handler{Config: c, unread: newUnread(c.Active, c.BodyReadTimeout),
 		table:   c.Sessions.NewTable(c.Limits, c.SessionTimeout),
 		reading: worker.NewDeadlines(c.BodyReadTimeout),
-		waiting: worker.NewDeadlines(c.StreamAfter), quiet: worker.NewDeadlines(c.KeepAlive)}
+		waiting: worker.NewDeadlines(c.StreamAfter), quiet: worker.NewDeadlines(c.KeepAlive),
+		rechecks: worker.NewDeadlines(c.Recheck)}
 	h.passes, h.detaches = h.steps(), c.Sessions.Detaches()
 	return h
 }

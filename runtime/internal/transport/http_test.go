@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -243,7 +245,7 @@ func TestStreamsThatHaveEnded(t *testing.T) {
 	h.quiet = worker.NewDeadlines(time.Nanosecond)
 	s, _ := h.table.New(request.Owner{})
 	h.table.Add(s, newStandalone(h, s))
-	h.Events.Open(s.ID(), "x", request.User{})
+	h.Events.Open(s.ID(), "x", request.User{}, nil)
 	for range 3 {
 		h.Events.Append(s.ID(), "x", []byte("{}"))
 	}
@@ -281,17 +283,17 @@ func TestPlainGETBeginsTheStreamAnew(t *testing.T) {
 		h.table.Add(s, o)
 		first, second := &client{header: http.Header{}}, &client{header: http.Header{}}
 		if test.connected {
-			if o.take(first, 0) != nil {
+			if o.take(first, 0, nil) != nil {
 				t.Error("an event that was never sent is resumed")
 			}
-			o.take(first, -1)
+			o.take(first, -1, nil)
 			if sessions, _ := h.Events.Size(); sessions != 0 {
 				t.Error("a stream without events is kept")
 			}
 			o.leave(first)
 		}
 		_ = o.Event([]byte("early"))
-		o.take(second, -1)
+		o.take(second, -1, nil)
 		_ = o.Event([]byte("late"))
 		var sent []string
 		for _, e := range second.events {
@@ -362,4 +364,32 @@ func TestStreamLeavesTheRequestWhoseWriterHasPanicked(t *testing.T) {
 	if got := strings.Join(w.events, ", "); !w.panicked || strings.Contains(got, "late") {
 		t.Error(w.panicked, got)
 	}
+}
+
+// A watcher shows no credential, and keeps no request after its end.
+func TestWatcherKeepsItsRequestUntilTheEnd(t *testing.T) {
+	h := newHandler(&bytes.Buffer{}, nil)
+	defer h.Guard.Pool.Close()
+	h.rechecks = worker.NewDeadlines(time.Hour)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer hunter2")
+	w := &watcher{Handler: h}
+	w.request.Store(r)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
+		if text := fmt.Sprintf(format, w); text != "(masked)" {
+			t.Errorf("%s: %s", format, text)
+		}
+	}
+	kept := weak.Make(r)
+	stop := h.watch(r, request.New(identity.Identity{}), func(request.Standing, *request.Info) {})
+	w, r = nil, nil
+	if runtime.GC(); kept.Value() == nil {
+		t.Error("an open stream has no request")
+	}
+	stop()
+	if runtime.GC(); kept.Value() != nil {
+		t.Error("the request is kept after the end")
+	}
+	runtime.KeepAlive(stop)
+	runtime.KeepAlive(h)
 }

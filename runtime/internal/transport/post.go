@@ -59,6 +59,9 @@ func (noConn) Challenge(string) bool              { return false }
 func (noConn) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
 func (noConn) Event([]byte) error                 { return errOver }
 
+// Watch implements [request.Conn].
+func (noConn) Watch(func(request.Standing, *request.Info)) (stop func()) { return func() {} }
+
 // handshake answers initialize. The session begins with a response that is no error.
 func (h *Handler) handshake(v *visit) {
 	s := h.newSession(v)

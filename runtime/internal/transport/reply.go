@@ -29,6 +29,7 @@ type reply struct {
 	session *session.Session // whose client may resume the stream; nil if it cannot
 	streams bool             // the client takes a stream
 	writer  *responseWriter  // is w, but in tests
+	request *http.Request    // of the message
 	// challenges reports that a refusal can be an HTTP status.
 	challenges bool
 
@@ -36,10 +37,11 @@ type reply struct {
 	w        http.ResponseWriter
 	deadline worker.Deadline // after which the stream begins
 	stream   stream
-	begun    bool          // an event stream has begun
-	over     bool          // nothing more leaves
-	resumes  bool          // the stream has begun, and its client may resume it
-	detached chan struct{} // closed when the handler closes the stream; nil if it cannot
+	begun    bool                     // an event stream has begun
+	over     bool                     // nothing more leaves
+	resumes  bool                     // the stream has begun, and its client may resume it
+	detached chan struct{}            // closed when the handler closes the stream; nil if it cannot
+	may      func(*request.Info) bool // decides who may resume the stream; nil until it has begun
 }
 
 // newReply returns the reply to a request. If the message is decided, and not answered in time, the
@@ -47,7 +49,7 @@ type reply struct {
 func newReply(h *Handler, v *visit) *reply {
 	r := &v.reply
 	r.Handler, r.w, r.info, r.id, r.streams = h, v.w, v.info, v.message.ID, v.stream
-	r.writer = v.w
+	r.writer, r.request = v.w, v.r
 	r.stream = stream{lock: &r.mu, kept: h.Events, quiet: h.quiet}
 	h.waiting.Begin(&r.deadline, r, time.Now())
 	return r
@@ -117,7 +119,7 @@ var (
 func (r *reply) Event(text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over || r.info.Expired() {
+	if r.over || r.info.Silent() {
 		return errOver
 	}
 	if !r.streams {
@@ -142,7 +144,8 @@ func (r *reply) begin() error {
 	r.begun = true
 	if r.session != nil {
 		r.stream.sessionID, r.stream.id, r.resumes = r.session.ID(), rand.Text(), true
-		r.Events.Open(r.session.ID(), r.stream.id, request.UserOf(r.info.Principal))
+		r.may = r.Guard.Replays(r.info)
+		r.Events.Open(r.session.ID(), r.stream.id, request.UserOf(r.info.Principal), r.may)
 		r.replies.Store(r.stream.id, r)
 	}
 	r.stream.connect(r.w)
@@ -152,13 +155,28 @@ func (r *reply) begin() error {
 	return r.stream.flush()
 }
 
-func (r *reply) take(w http.ResponseWriter, index int) (taken <-chan struct{}) {
+// Watch implements [request.Conn].
+func (r *reply) Watch(f func(request.Standing, *request.Info)) (stop func()) {
+	return r.watch(r.request, r.info, f)
+}
+
+func (r *reply) take(w http.ResponseWriter, index int, _ *request.Info) (taken <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resumes {
 		return nil
 	}
-	return r.stream.take(w, index)
+	return r.stream.take(w, index, nil)
+}
+
+func (r *reply) decided(w http.ResponseWriter, now *request.Info) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now != nil && !r.may(now) {
+		return false
+	}
+	r.stream.decided(w, now == nil, nil)
+	return true
 }
 
 func (r *reply) leave(w http.ResponseWriter) {

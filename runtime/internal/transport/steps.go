@@ -101,11 +101,17 @@ func (h *Handler) checkMethod(v *visit) bool {
 		"the method is not one of %s", allowed)
 }
 
-func (h *Handler) authenticate(v *visit) bool {
-	id, err := h.Authenticator.Authenticate(v.r)
+// identify returns the verified caller of a request, or the anonymous one.
+func (h *Handler) identify(r *http.Request) (identity.Identity, error) {
+	id, err := h.Authenticator.Authenticate(r)
 	if h.Anonymous && errors.Is(err, identity.ErrNoCredentials) {
-		id, err = identity.Identity{}, nil
+		return identity.Identity{}, nil
 	}
+	return id, err
+}
+
+func (h *Handler) authenticate(v *visit) bool {
+	id, err := h.identify(v.r)
 	if err != nil {
 		refused := h.Authenticator.Refusal(v.r, v.r.URL.RawQuery, err)
 		if refused.Challenge != "" {

@@ -2,12 +2,20 @@ package transport
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -42,6 +50,8 @@ type connection struct {
 	stream *stream
 	w      http.ResponseWriter
 	quiet  worker.Deadline // after which a comment is sent
+	held   bool            // nothing is written: the caller is not decided; see [stream.decided]
+	from   int             // the index of the first event that was held
 	over   chan struct{}   // closed when another connection takes the stream, or it ends
 }
 
@@ -66,26 +76,50 @@ func (s *stream) send(text []byte) error {
 // take sends the events after an index to a connection, and then every later one until taken is
 // closed: the next connection ends this one. The index -1 of a session's own stream is that of the
 // events before its first connection, from which on the events count anew. It returns nil if the
-// events are not kept.
-func (s *stream) take(w http.ResponseWriter, index int) (taken <-chan struct{}) {
+// events are not kept. may decides which of the missed events are sent; nil is for all.
+func (s *stream) take(w http.ResponseWriter, index int,
+	may func(event []byte) bool) (taken <-chan struct{}) {
 	missed, ok := s.kept.After(s.sessionID, s.id, index)
 	if !ok {
 		return nil
 	}
-	return s.begin(w, missed, index)
+	return s.begin(w, missed, index, may)
 }
 
 // begin connects the stream, and sends the events after an index, which were kept.
-func (s *stream) begin(w http.ResponseWriter, missed [][]byte, index int) (taken <-chan struct{}) {
+func (s *stream) begin(w http.ResponseWriter, missed [][]byte, index int,
+	may func(event []byte) bool) (taken <-chan struct{}) {
 	s.connect(w)
-	for i, data := range missed {
-		_ = s.write(data, index+1+i) // an error shows with the next write
-	}
 	if index < 0 {
 		s.next = len(missed)
 	}
-	_ = s.flush()
+	s.replay(missed, index+1, may)
 	return s.at.over
+}
+
+// replay sends kept events, of which the first has an index. An event keeps its index.
+func (s *stream) replay(events [][]byte, first int, may func(event []byte) bool) {
+	for i, data := range events {
+		if may == nil || may(data) {
+			_ = s.write(data, first+i) // an error shows with the next write
+		}
+	}
+	_ = s.flush()
+}
+
+// decided notes whether the identity source could decide about the caller of a connection. While it
+// cannot, events are kept and not written. The next decision sends them.
+func (s *stream) decided(w http.ResponseWriter, held bool, may func(event []byte) bool) {
+	at := s.at
+	if at == nil || at.w != w || at.held == held {
+		return
+	}
+	if at.held = held; held {
+		at.from = s.next
+		return
+	}
+	events, first := s.kept.Since(s.sessionID, s.id, at.from)
+	s.replay(events, first, may)
 }
 
 // connect writes the header of an event stream to a connection, which takes the stream over.
@@ -123,7 +157,7 @@ func (c *connection) Reached() {
 
 // write writes the event of an index. An empty text names its place alone, as go-sdk does.
 func (s *stream) write(text []byte, index int) error {
-	if s.at == nil {
+	if s.at == nil || s.at.held {
 		return nil
 	}
 	out := make([]byte, 0, len(text)+64)
@@ -176,6 +210,8 @@ func (s *stream) disconnect() {
 	}
 }
 
+const notKept = "the events after Last-Event-ID are not kept any more"
+
 // get answers a GET in a session: the session's stream, or the rest of another stream of which the
 // client has missed events. lasts is not nil for a stream that goes on.
 func (h *Handler) get(v *visit) (lasts func()) {
@@ -193,8 +229,12 @@ func (h *Handler) get(v *visit) (lasts func()) {
 	var from resumable
 	end := func() {}
 	if id == "" {
+		h.Guard.Observe(v.info) // what is sent from now on is decided for this caller
 		end = h.Guard.Changes.Stream(v.session)
 		from = v.session.Out().(*standalone)
+	} else if !h.Events.May(v.session.ID(), id, v.info) {
+		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, notKept)
+		return nil
 	} else if re, _ := h.replies.Load(id); re != nil && re.(*reply).session == v.session {
 		from = re.(*reply)
 	}
@@ -207,17 +247,16 @@ func (h *Handler) get(v *visit) (lasts func()) {
 		}
 	}()
 	if from != nil {
-		if taken := from.take(v.w, index); taken != nil {
-			return follow(v, from, taken, end)
+		if taken := from.take(v.w, index, v.info); taken != nil {
+			return h.follow(v, from, taken, end)
 		}
 	}
 	over := stream{lock: &sync.Mutex{}, kept: h.Events, quiet: h.quiet, sessionID: v.session.ID(),
 		id: id}
 	over.lock.Lock() // no keep-alive is written meanwhile
 	defer over.lock.Unlock()
-	if id == "" || over.take(v.w, index) == nil {
-		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
-			"the events after Last-Event-ID are not kept any more")
+	if id == "" || over.take(v.w, index, nil) == nil {
+		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, notKept)
 	}
 	over.disconnect()
 	return nil
@@ -225,18 +264,30 @@ func (h *Handler) get(v *visit) (lasts func()) {
 
 // resumable is a stream that another connection can take over.
 type resumable interface {
-	// take is [stream.take]. It returns nil too if the stream has ended.
-	take(w http.ResponseWriter, index int) (taken <-chan struct{})
+	// take is [stream.take] for a caller. It returns nil too if the stream has ended.
+	take(w http.ResponseWriter, index int, caller *request.Info) (taken <-chan struct{})
+	// decided is [stream.decided] for the present caller; nil if the source cannot decide. It
+	// reports false if this caller gets no more of the stream.
+	decided(w http.ResponseWriter, now *request.Info) bool
 	// leave lets a connection go that has not been taken over.
 	leave(w http.ResponseWriter)
 }
 
 // follow returns what waits until the credential, the stream or the client of a GET ends, or
-// another connection takes the stream over. It keeps nothing else of the request.
-func follow(v *visit, from resumable, taken <-chan struct{}, end func()) (lasts func()) {
+// another connection takes the stream over. It keeps the request alone, to authenticate it again.
+func (h *Handler) follow(v *visit, from resumable, taken <-chan struct{},
+	end func()) (lasts func()) {
 	w, of, gone, expires := v.w, v.session, v.r.Context().Done(), v.info.Expires
+	withdrawn := make(chan struct{})
+	withdraw := sync.OnceFunc(func() { close(withdrawn) })
+	stop := h.watch(v.r, v.info, func(s request.Standing, now *request.Info) {
+		if s == request.Withdrawn || !from.decided(w, now) {
+			withdraw()
+		}
+	})
 	return func() {
 		defer end()
+		defer stop()
 		var expired <-chan time.Time
 		if !expires.IsZero() {
 			timer := time.NewTimer(time.Until(expires))
@@ -248,6 +299,7 @@ func follow(v *visit, from resumable, taken <-chan struct{}, end func()) (lasts 
 			case <-taken:
 			case <-gone:
 			case <-expired:
+			case <-withdrawn:
 			}
 		}
 		from.leave(w)
@@ -285,7 +337,7 @@ func (o *standalone) open() {
 		return
 	}
 	o.opened = true
-	o.Events.Open(o.session.ID(), "", o.session.User())
+	o.Events.Open(o.session.ID(), "", o.session.User(), nil)
 	if o.begun {
 		_, _ = o.Events.After(o.session.ID(), "", -1) // the connection is known
 	}
@@ -299,18 +351,132 @@ func (o *standalone) Event(text []byte) error {
 	return o.stream.send(text)
 }
 
-func (o *standalone) take(w http.ResponseWriter, index int) (taken <-chan struct{}) {
+func (o *standalone) take(w http.ResponseWriter, index int,
+	caller *request.Info) (taken <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.opened || index >= 0 {
-		return o.stream.take(w, index)
+		return o.stream.take(w, index, o.maySend(caller))
 	}
 	o.begun = true
-	return o.stream.begin(w, nil, -1)
+	return o.stream.begin(w, nil, -1, nil)
+}
+
+func (o *standalone) decided(w http.ResponseWriter, now *request.Info) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stream.decided(w, now == nil, o.maySend(now))
+	return true
+}
+
+// maySend returns the decision on each kept event for a caller.
+func (o *standalone) maySend(caller *request.Info) func(event []byte) bool {
+	return func(event []byte) bool { return o.Guard.MaySend(caller, event) }
 }
 
 func (o *standalone) leave(w http.ResponseWriter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stream.leave(w)
+}
+
+// watcher authenticates the request of an open stream again at each interval. It keeps the request,
+// with its credential, until the stream ends, and shows it in no text.
+type watcher struct {
+	*Handler
+	changed  func(request.Standing, *request.Info)
+	request  atomic.Pointer[http.Request] // nil after the end
+	deadline worker.Deadline              // of the next check
+
+	session request.Session // of the request
+	version string
+
+	// Of the check that runs. There is one at a time.
+	caller   access.Principal // at the last check
+	standing request.Standing
+}
+
+// watch calls a func with each change of the caller of a request, until stop. A change is a message
+// of the session: its caller counts.
+func (h *Handler) watch(r *http.Request, info *request.Info,
+	changed func(request.Standing, *request.Info)) (stop func()) {
+	w := &watcher{Handler: h, changed: changed, session: info.Session, version: info.Version,
+		caller: info.Principal}
+	w.request.Store(r)
+	w.rest()
+	return w.stop
+}
+
+// Format implements [fmt.Formatter]: a text has no credential.
+func (w *watcher) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "(masked)") }
+
+func (w *watcher) stop() {
+	w.request.Store(nil)
+	w.rechecks.End(&w.deadline)
+}
+
+// rest waits for the next check.
+func (w *watcher) rest() {
+	w.rechecks.Begin(&w.deadline, w, time.Now())
+	if w.request.Load() == nil {
+		w.rechecks.End(&w.deadline)
+	}
+}
+
+// Reached implements [worker.Waiter].
+func (w *watcher) Reached() {
+	go func() {
+		if r := w.request.Load(); r != nil {
+			w.check(r)
+			w.rest()
+		}
+	}()
+}
+
+// check authenticates the request, and passes a change on. A check that panics has not decided.
+func (w *watcher) check(r *http.Request) {
+	defer worker.Contain(r.Context(), w.Log, "a check of an open stream panicked")
+	standing, now := request.Undecided, (*request.Info)(nil)
+	defer func() {
+		if w.request.Load() == nil || standing == w.standing && now == nil {
+			return
+		}
+		if w.standing = standing; standing == request.Withdrawn {
+			w.stop()
+		}
+		w.changed(standing, now)
+	}()
+	standing, now = w.decide(r)
+}
+
+// decide returns the present caller of the request. It returns nil if the caller and the standing
+// are those of the last check, or the credential is not valid. A caller of another user or client
+// has no valid credential for the stream.
+func (w *watcher) decide(r *http.Request) (request.Standing, *request.Info) {
+	id, err := w.identify(r)
+	if errors.Is(err, identity.ErrInvalidToken) || errors.Is(err, identity.ErrNoCredentials) {
+		w.Log.InfoContext(r.Context(), "an open stream ends: its credential is not valid any more",
+			"principal", w.caller.Subject, "reason", err)
+		return request.Withdrawn, nil
+	} else if err != nil {
+		w.Authenticator.Refusal(r, "", err) // which logs at most one line a minute
+		return request.Undecided, nil
+	}
+	if id.Principal.User == "" {
+		id.Principal.User = w.caller.User // of the host
+	}
+	same := discovery.SameCaller(id.Principal, w.caller)
+	if same && w.standing == request.Valid {
+		return request.Valid, nil
+	}
+	now := request.NewHTTP(r, id)
+	if w.Host.Attach(r.Context(), now) != nil ||
+		request.OwnerOf(now.Principal) != request.OwnerOf(w.caller) {
+		return request.Withdrawn, nil
+	}
+	if now.Session, now.Version = w.session, w.version; !same {
+		w.caller = now.Principal
+		w.Guard.Observe(now) // otherwise the caller of the last message of the session counts
+	}
+	return request.Valid, now
 }
