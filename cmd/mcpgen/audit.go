@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/internal/escape"
 	"github.com/mcpgen/mcpgen/internal/report"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 )
@@ -78,7 +79,7 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 			for _, f := range trail.Findings {
 				findings.Add(auditFinding(f))
 				if text {
-					fmt.Fprintln(cmd.ErrOrStderr(), f)
+					fmt.Fprintln(cmd.ErrOrStderr(), escape.Text(f.String()))
 				}
 			}
 			if trail.More > 0 {

@@ -22,7 +22,8 @@ var mayImport = map[string][]string{
 	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
 		"generator/emit", "generator/importer", "generator/model", "generator/policydiff",
 		"generator/providers", "generator/starter", "generator/toollist", "generator/vet",
-		"internal/commandline", "internal/report", "internal/verify", "runtime/audit/chain"},
+		"internal/commandline", "internal/escape", "internal/report", "internal/verify",
+		"runtime/audit/chain"},
 	"cmd/mcpgen-openapi": {"cmd/mcpgen-openapi/stubs", "generator/importer",
 		"internal/commandline"},
 	"cmd/mcpgen-openapi/stubs": {"generator/importer"},
@@ -35,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/verify": {"generator/document", "generator/policydiff", "generator/toollist",
 		"internal/report"},
 	// It writes what commands found, and knows no command.
-	"internal/report": {},
+	"internal/report": {"internal/escape"},
 
 	// Generated tests and the generator compute one hash; it imports nothing of either side.
 	"sourcehash": {},
@@ -98,6 +99,8 @@ var mayImport = map[string][]string{
 	"internal/uritemplate": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
+	// All outputs for people escape what hides text.
+	"internal/escape": {},
 	// Both sides suggest names for misspelt ones.
 	"internal/editdistance": {},
 	// Writes that share what makes them durable: files, chains and the store alike.
@@ -140,7 +143,7 @@ var mayImport = map[string][]string{
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
 	"runtime/access":      {},
-	"runtime/audit":       {"internal/groupcommit", "runtime/access"},
+	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":  {"runtime/access"},
 	"runtime/debugtools": {"runtime", "runtime/access", "runtime/decode", "runtime/redact",
@@ -155,7 +158,7 @@ var mayImport = map[string][]string{
 	"runtime/toolclient": {},
 	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
 		"runtime/toolset"},
-	"runtime/redact": {},
+	"runtime/redact": {"internal/escape"},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
 		"runtime/isolate", "runtime/sandbox/internal/...", "runtime/toolset"},
 	"runtime/sandbox/internal/cgroup":   {},
@@ -192,7 +195,8 @@ var mayImport = map[string][]string{
 	"runtime/admin/internal/ids": {},
 	"runtime/admin/internal/trailread": {"runtime", "runtime/admin/front", "runtime/audit",
 		"runtime/store"},
-	"runtime/admin/api": {"runtime", "runtime/access", "runtime/admin/api/internal/ifmatch",
+	"runtime/admin/api": {"internal/escape", "runtime", "runtime/access",
+		"runtime/admin/api/internal/ifmatch",
 		"runtime/admin/api/internal/input", "runtime/admin/api/internal/problem",
 		"runtime/admin/authority", "runtime/admin/front", "runtime/admin/internal/ids",
 		"runtime/admin/internal/trailread", "runtime/audit", "runtime/catalog",
@@ -202,7 +206,7 @@ var mayImport = map[string][]string{
 		"runtime/admin/internal/ids", "runtime/store"},
 	"runtime/admin/api/internal/input": {"runtime/admin/api/internal/problem",
 		"runtime/admin/front", "runtime/admin/internal/ids", "runtime/audit", "runtime/decode"},
-	"runtime/admin/api/internal/problem": {"runtime/admin/front", "runtime/catalog",
+	"runtime/admin/api/internal/problem": {"internal/escape", "runtime/admin/front", "runtime/catalog",
 		"runtime/grant", "runtime/redact", "runtime/store"},
 	"runtime/admin/console": {"runtime", "runtime/access",
 		"runtime/admin/console/internal/asset", "runtime/admin/console/internal/cookie",

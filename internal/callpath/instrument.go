@@ -27,7 +27,7 @@ const (
 // The checkout itself stays as it is, and the build cache keeps the packages, because their paths
 // are the same in every run.
 func Overlay(root, dir string, packages []string, replace map[string]string) (string, error) {
-	replace = maps.Clone(replace)
+	replace = maps.Collect(maps.All(replace)) // not nil
 	for _, pkg := range packages {
 		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 		if err != nil {

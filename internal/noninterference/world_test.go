@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/callpath/trace"
 	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -37,7 +38,8 @@ type world struct {
 	adopt   *mcp.Server // nil, or the adopted server
 	clients []*client
 
-	queries  atomic.Int32 // of the host and of the catalogs
+	queries  atomic.Int32  // of the host and of the catalogs
+	entered  []trace.Entry // functions, by the last message of work
 	mu       sync.Mutex
 	users    map[string]principal // by token
 	off      map[string]bool      // tools that are switched off

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/escape"
 )
 
 // Level is how serious a finding is. The levels are those of SARIF.
@@ -87,7 +89,7 @@ func WriteJSON(w io.Writer, document any) error {
 	if err := encoder.Encode(document); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, escaped(b.String()))
+	_, err := io.WriteString(w, escape.JSON(b.String()))
 	return err
 }
 
@@ -120,8 +122,8 @@ func writeGitHub(w io.Writer, findings []Finding) error {
 		if f.Cure != "" {
 			message += "\nfix: " + f.Cure
 		}
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, controls(escaped(strings.Join(at, ","))),
-			data.Replace(controls(escaped(message)))); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", command, escape.Text(strings.Join(at, ",")),
+			escape.Text(data.Replace(message))); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"net/url"
 	"path"
+	"strings"
 )
 
 // The part of SARIF 2.1.0 that a report has.
@@ -89,3 +90,7 @@ func fileOf(file string) sarifFile {
 	}
 	return sarifFile{URI: (&url.URL{Path: file}).String(), Base: "%SRCROOT%"}
 }
+
+// unlinked parts the brackets of text that SARIF would show as a link, [text](target): section
+// 3.11.6. The names in a message may come from another server.
+func unlinked(text string) string { return strings.ReplaceAll(text, "](", "] (") }

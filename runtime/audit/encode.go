@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/internal/escape"
 )
 
 // Encoded is an event with its text. The text is that of [Event.Encode], so that a sink need not
@@ -28,8 +30,11 @@ type EncodedSink interface {
 // encoders have buffers for texts that grow.
 var encoders = sync.Pool{New: func() any { return new([]byte) }}
 
-// Encode returns the event's JSON text, the same bytes as those of [json.Marshal], with room for
-// so many bytes more.
+// MarshalJSON implements [json.Marshaler]. It returns the text of [Event.Encode].
+func (e Event) MarshalJSON() ([]byte, error) { return e.Encode(0) }
+
+// Encode returns the event's JSON text, with room for so many bytes more. Characters that hide or
+// reorder text, such as bidirectional controls, are escapes in it.
 func (e *Event) Encode(room int) ([]byte, error) {
 	buffer := encoders.Get().(*[]byte)
 	defer encoders.Put(buffer)
@@ -138,7 +143,7 @@ func appendText(b []byte, name, text string) []byte {
 		switch c := text[i]; {
 		case c < ' ', c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
 			escaped, _ := json.Marshal(text) // never fails
-			return append(b, escaped...)
+			return append(b, escape.JSON(string(escaped))...)
 		}
 	}
 	b = append(b, '"')

@@ -230,7 +230,8 @@ type Event struct {
 	// that does not exist. If something else ended an allowed request, it is grant, limit, arguments
 	// or cancelled.
 	Axis string `json:"axis,omitempty"`
-	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit.
+	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit. For a tool,
+	// prompt or resource that does not exist, it is "it does not exist".
 	Missing string `json:"missing,omitempty"`
 
 	// Grants are the grants that allowed the resources of the arguments.

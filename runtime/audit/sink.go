@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
+
+	"github.com/mcpgen/mcpgen/internal/escape"
 )
 
 // Slog writes events to a logger at level info, as the message "audit" with the event's fields.
@@ -25,7 +28,7 @@ func Slog(logger *slog.Logger) Sink {
 		)
 		text := func(key, value string) {
 			if value != "" {
-				attrs = append(attrs, slog.String(key, value))
+				attrs = append(attrs, slog.String(key, escape.Text(value)))
 			}
 		}
 		text("trace_id", e.TraceID)
@@ -39,7 +42,11 @@ func Slog(logger *slog.Logger) Sink {
 		text("action", e.Action)
 		text("object", e.Object)
 		if len(e.Arguments) > 0 {
-			attrs = append(attrs, slog.Any("arguments", e.Arguments))
+			arguments := slices.Clone(e.Arguments)
+			for i := range arguments {
+				arguments[i].Name = escape.Text(arguments[i].Name)
+			}
+			attrs = append(attrs, slog.Any("arguments", arguments))
 		}
 		text("status", string(e.Status))
 		text("failure", string(e.Failure))

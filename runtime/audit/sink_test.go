@@ -388,3 +388,18 @@ func writerThatHangsHoldsOneEventOnly(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
+
+func TestSlogSinkHasEscapesForWhatReordersText(t *testing.T) {
+	const odd = "a\u202eb\u009bc"
+	var out bytes.Buffer
+	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
+	e := audit.Event{Type: audit.ToolCalled, Principal: odd, Tool: odd, Prompt: odd, Missing: odd,
+		Arguments: []audit.Argument{{Name: odd}}}
+	if err := sink.Record(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.ContainsAny(got, odd[1:4]+"\u009b") ||
+		strings.Count(got, `a\\u202eb\\u009bc`) != 5 || e.Arguments[0].Name != odd {
+		t.Error(got)
+	}
+}

@@ -16,8 +16,13 @@ func Handler(next slog.Handler) slog.Handler { return Masker{}.Handler(next) }
 // on unchanged.
 //
 // Values reach next as slog's own kinds, or as the types that [Masker.Any] returns. Errors stay
-// errors, with masked text.
-func (m Masker) Handler(next slog.Handler) slog.Handler { return handler{next: next, m: m} }
+// errors, with masked text. In all texts, characters that hide or reorder text, or that control a
+// terminal, become \u escapes: a client's name must not change how a line is displayed. Line feeds
+// and tabs stay.
+func (m Masker) Handler(next slog.Handler) slog.Handler {
+	m.escapes = true
+	return handler{next: next, m: m}
+}
 
 // WithTexts returns a context whose records [Masker.Handler] masks with further Masker.Texts.
 func WithTexts(ctx context.Context, texts func() []string) context.Context {

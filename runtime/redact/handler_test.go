@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -330,6 +331,25 @@ func TestNoPlantedSecretLeavesALog(t *testing.T) {
 			t.Fatalf("%q leaves in %s", secret, got)
 		}
 	})
+}
+
+// A text of a client cannot change how a line is displayed, wherever in the record it is.
+func TestLinesHaveEscapesForWhatReordersText(t *testing.T) {
+	const odd = "a\u202eb\x1b\u009b\u2029c"
+	var out bytes.Buffer
+	log := slog.New(redact.Handler(slog.NewJSONHandler(&out, nil)))
+	log.With(odd, odd).WithGroup(odd).Info(odd, odd, odd, "error", errors.New(odd),
+		slog.Group(odd, "x", odd), "any", map[string]any{odd: []string{odd}}, "lines", "a\n\tb")
+	got := out.String()
+	if hidden := strings.IndexFunc(got, func(r rune) bool {
+		return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	}); hidden >= 0 {
+		t.Errorf("%q in %s", got[hidden:], got)
+	}
+	const want = `a\\u202eb\\u001b\\u009b\\u2029c`
+	if strings.Count(got, want) != 11 || !strings.Contains(got, `"lines":"a\n\tb"`) {
+		t.Error(got)
+	}
 }
 
 func BenchmarkHandler(b *testing.B) {

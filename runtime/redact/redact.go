@@ -64,6 +64,8 @@ type Masker struct {
 	// text that was cut. It is called for each text, concurrently. Texts of fewer than 4 bytes are
 	// ignored. Nil adds none.
 	Texts func() []string
+
+	escapes bool // of characters that hide or reorder text, for a log
 }
 
 // WithTexts returns a masker that masks further Texts.

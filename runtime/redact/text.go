@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/escape"
 )
 
 // Text masks the secrets in a text. A text without secrets is returned unchanged, and existing
@@ -14,6 +16,9 @@ func (m Masker) Text(s string) string {
 	t.scan()
 	if found := m.further(t.s); len(found) > 0 {
 		t.add(found)
+	}
+	if m.escapes {
+		return escape.Text(t.result())
 	}
 	return t.result()
 }

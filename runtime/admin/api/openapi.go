@@ -1,13 +1,16 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/internal/escape"
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
@@ -42,14 +45,23 @@ func (a *API) config() huma.Config {
 				},
 			},
 		},
-		Formats: map[string]huma.Format{
-			"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat,
-		},
+		Formats:                      map[string]huma.Format{"application/json": escaped, "json": escaped},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true, // a misspelt filter would be none
 		Transformers:                 []huma.Transformer{a.finish},
 	}
 }
+
+// escaped is JSON whose strings have escapes for characters that hide or reorder text.
+var escaped = huma.Format{Unmarshal: huma.DefaultJSONFormat.Unmarshal,
+	Marshal: func(w io.Writer, v any) error {
+		var b bytes.Buffer
+		if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, escape.JSON(b.String()))
+		return err
+	}}
 
 // document writes the document of the registered routes.
 func (a *API) document() error {

@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
@@ -100,6 +102,28 @@ func TestTrailIsSearchedByAllThatTheStoreKnows(t *testing.T) {
 					got.status != 400 {
 					t.Errorf("%s%s: %s", path, query, got)
 				}
+			}
+		}
+	})
+}
+
+// Names of callers cannot change how an export, a page or a problem is displayed.
+func TestTrailHasEscapesForWhatReordersText(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		const odd = "read\u202egpj\u2028\x7f\u009b\U000e0041\x1b"
+		event := calls(1, longAgo)[0]
+		event.Tool, event.Principal, event.Arguments[0].Name = odd, odd, odd
+		w.chained(event)
+		for _, path := range []string{auditEvents, auditExport,
+			auditEvents + "?" + url.QueryEscape(odd) + "=" + url.QueryEscape(odd)} {
+			got := w.send("root", "GET", path, "")
+			if hidden := strings.IndexFunc(got.body, func(r rune) bool {
+				return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+			}); hidden >= 0 {
+				t.Errorf("%s: %q", path, got.body[hidden:])
+			}
+			if want := `read\u202egpj\u2028\u007f\u009b\udb40\udc41\u001b`; !strings.Contains(got.body, want) {
+				t.Errorf("%s: %s", path, got.body)
 			}
 		}
 	})

@@ -102,9 +102,13 @@ func (g *Guard) resourceSubject(e *audit.Event, uri string) subject {
 // misplaced token: it is masked, whether it exists or not.
 func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 	e := m.event
-	if !d.Allowed {
-		mask := g.maskOf(m)
-		e.Tool, e.Prompt = mask.TextWithin(e.Tool, 128), mask.TextWithin(e.Prompt, 128)
+	if !d.Allowed && s.Kind != access.Resources {
+		masked := g.maskOf(m).TextWithin(s.requested, 128)
+		for _, name := range []*string{&e.Tool, &e.Prompt} {
+			if *name == s.requested { // and not an alias
+				*name = masked
+			}
+		}
 	}
 	e.Tool, e.Prompt = redact.Shorten(e.Tool, 128), redact.Shorten(e.Prompt, 128)
 	e.Resource = redact.Shorten(e.Resource, 256) // as its author wrote it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // checkVersion decides whether the message has a session. One whose version is 2026-07-28 names it
@@ -31,7 +32,7 @@ func (h *Handler) checkVersion(v *visit) bool {
 	if m.Version != "" && v.version != m.Version {
 		return mismatch("Mcp-Protocol-Version", "the version in params._meta")
 	}
-	if err := checkModern(*m, h.Guard.Tasks != nil); err != nil {
+	if err := checkModern(*m, h.Guard.Tasks != nil, h.Masker); err != nil {
 		return v.refuseWith(wire.ErrorStatus(err, request.Stateless), err)
 	}
 	if one(v.r.Header["Mcp-Method"]) != m.Method {
@@ -56,12 +57,12 @@ func (v *visit) knownVersion() bool {
 
 // checkModern checks the _meta of a message without a session. tasks reports that the server
 // has tasks: then a client that requests their notifications must know them (SEP-2663).
-func checkModern(m wire.Checked, tasks bool) error {
+func checkModern(m wire.Checked, tasks bool, mask redact.Masker) error {
 	if m.Version == "" {
 		return wire.InvalidParams("missing or invalid params._meta[%q]", mcp.MetaKeyProtocolVersion)
 	}
 	if m.Version != request.Stateless {
-		return wire.UnsupportedVersion(m.Version)
+		return wire.UnsupportedVersion(wire.Echo(mask, m.Version))
 	}
 	if _, declares := m.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); !declares {
 		return wire.InvalidParams("missing or invalid params._meta[%q]",

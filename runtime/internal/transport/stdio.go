@@ -203,7 +203,7 @@ func (l *lines) dispatch(m wire.Checked) {
 	case m.ID.Key == "":
 		modern = false
 	case modern:
-		if err = checkModern(m, l.Guard.Tasks != nil); err == nil && !greeted {
+		if err = checkModern(m, l.Guard.Tasks != nil, l.Masker); err == nil && !greeted {
 			l.modern = true
 		}
 	case handshake && greeted:

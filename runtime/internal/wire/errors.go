@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // These codes are outside of -32768 to -32000, which JSON-RPC reserves for itself and MCP. They are
@@ -21,22 +22,59 @@ const (
 	codeUnavailable      = 503
 )
 
+// maxEcho bounds a text of the client that an error repeats, in bytes.
+const maxEcho = 1 << 10
+
+// Echo returns a text of the client as an error repeats it: masked, and then cut, which "…"
+// shows.
+func Echo(mask redact.Masker, text string) string {
+	shown := mask.TextWithin(text, maxEcho)
+	if len(text) > maxEcho {
+		shown += "…"
+	}
+	return shown
+}
+
+// echo is an error that repeats a text of the client. [MaskError] masks and cuts the text.
+type echo struct {
+	text string
+	of   func(text string) *jsonrpc.Error
+}
+
+func (e echo) masked(mask redact.Masker) *jsonrpc.Error { return e.of(Echo(mask, e.text)) }
+
+// Error implements error. It has the words for a client.
+func (e echo) Error() string { return e.masked(redact.Masker{}).Message }
+
+// Unwrap returns the JSON-RPC error.
+func (e echo) Unwrap() error { return e.masked(redact.Masker{}) }
+
 // UnknownTool is the error for a tool that does not exist and for one that is concealed. It has
 // go-sdk's code and words, so that no server looks different from another. Nothing else makes the
 // response to an unknown tool: SEP-2145, a draft, makes it a result with isError.
-func UnknownTool(name string) error { return InvalidParams("unknown tool %q", name) }
+func UnknownTool(name string) error { return echo{name, unknownTool} }
+
+func unknownTool(name string) *jsonrpc.Error {
+	return newError(jsonrpc.CodeInvalidParams, "unknown tool %q", name)
+}
 
 // UnknownPrompt is UnknownTool for a prompt.
-func UnknownPrompt(name string) error { return InvalidParams("unknown prompt %q", name) }
+func UnknownPrompt(name string) error { return echo{name, unknownPrompt} }
+
+func unknownPrompt(name string) *jsonrpc.Error {
+	return newError(jsonrpc.CodeInvalidParams, "unknown prompt %q", name)
+}
 
 // UnknownResource is UnknownTool for a resource. go-sdk writes the URI with %q, which is not JSON
 // for control characters and ends the session.
-func UnknownResource(uri string) error {
+func UnknownResource(uri string) error { return echo{uri, unknownResource} }
+
+func unknownResource(uri string) *jsonrpc.Error {
 	data, _ := json.Marshal(map[string]string{"uri": uri}) // cannot fail for a string
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
 }
 
-// MethodNotFound has go-sdk's code and words.
+// MethodNotFound has go-sdk's code and words. [CheckMessage] has cut the method.
 func MethodNotFound(method string) error {
 	return newError(jsonrpc.CodeMethodNotFound, "method not found: %q", method)
 }
@@ -85,13 +123,16 @@ func Unavailable(of string) error {
 	return newError(codeUnavailable, "%s are not available now: try again later", of)
 }
 
-func newError(code int64, format string, args ...any) error {
+func newError(code int64, format string, args ...any) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // WireError returns the part of an error that may leave. A JSON-RPC error keeps its code and words.
 // Any other becomes an internal error, because go-sdk would send all its words.
 func WireError(err error) error {
+	if e, ok := err.(echo); ok {
+		return e
+	}
 	var rpc *jsonrpc.Error
 	if errors.As(err, &rpc) && rpc != nil {
 		clean := &jsonrpc.Error{Code: rpc.Code, Message: rpc.Message}

@@ -41,7 +41,9 @@ func TestErrorsThatClientsRead(t *testing.T) {
 		{WireError(&jsonrpc.Error{Code: 7, Message: "b", Data: json.RawMessage(`{}`)}), `{"code":7,"message":"b","data":{}}`},
 		{MaskedError{&jsonrpc.Error{Code: 7, Message: "b"}}.Unwrap(), `{"code":7,"message":"b"}`},
 	} {
-		if got, err := json.Marshal(test.err); err != nil || string(got) != test.want {
+		var rpc *jsonrpc.Error
+		errors.As(test.err, &rpc)
+		if got, err := json.Marshal(rpc); err != nil || string(got) != test.want {
 			t.Errorf("%s %v, want %s", got, err, test.want)
 		}
 	}
@@ -180,5 +182,30 @@ func TestContentsOfFailuresAreMasked(t *testing.T) {
 	}
 	if after, err := json.Marshal(failed); err != nil || string(after) != string(before) {
 		t.Errorf("the result was written to: %s", after)
+	}
+}
+
+// A text of the client is masked before it is cut, at the edge of a character, and the cut is visible.
+func TestEchoIsMaskedAndThenCut(t *testing.T) {
+	const secret = "a-secret-of-the-caller"
+	mask := redact.Masker{Texts: func() []string { return []string{secret} }}
+	for text, want := range map[string]string{
+		"":                               "",
+		strings.Repeat("a", maxEcho):     strings.Repeat("a", maxEcho),
+		strings.Repeat("a", maxEcho+1):   strings.Repeat("a", maxEcho) + "…",
+		strings.Repeat("€", 2*maxEcho):   strings.Repeat("€", maxEcho/3) + "…",
+		"b" + strings.Repeat("a", 9<<20): "b" + strings.Repeat("a", maxEcho-1) + "…",
+		"a " + secret:                    "a " + redact.Mask,
+		strings.Repeat("-", maxEcho-20) + secret + "-": strings.Repeat("-", maxEcho-20) +
+			redact.Mask + "-…",
+		strings.Repeat("-", maxEcho-5) + secret: strings.Repeat("-", maxEcho-5) + redact.Mask[:5] + "…",
+	} {
+		if got := Echo(mask, text); got != want {
+			t.Errorf("%.50s… (%d bytes): %q", text, len(text), got)
+		}
+	}
+	rpc := MaskError(mask, WireError(UnknownTool(secret)))
+	if want := UnknownTool(redact.Mask).Error(); rpc.Error() != want {
+		t.Errorf("%v, want %s", rpc, want)
 	}
 }

@@ -96,6 +96,9 @@ func (e MaskedError) Unwrap() error { return e.RPC }
 // MaskError masks the secrets in the words and the data of a JSON-RPC error. It masks names that
 // the client chose whether they exist or not. Other errors it returns unchanged.
 func MaskError(mask redact.Masker, err error) error {
+	if e, ok := err.(echo); ok {
+		return e.masked(mask)
+	}
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) || rpc == nil {
 		return err

@@ -25,7 +25,7 @@ import (
 
 // Checked is a message that every reader understands alike, decoded once.
 type Checked struct {
-	Method string // without secrets if no such method exists; empty for a response
+	Method string // masked and cut if no such method exists; empty for a response
 	ID     ID     // zero for a notification
 	// Params are those of a method that the server knows, and nil for others. They are a typed nil if
 	// the message has none.
@@ -179,7 +179,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case isKnown && notifies && id.Key != "":
 		return Checked{}, NotRequest("a notification with an id: remove the id").of(id)
 	case !isKnown:
-		c.Method = mask.Text(c.Method)
+		c.Method = Echo(mask, c.Method)
 	}
 	meta, responses := c.plainCall(m.params)
 	if len(meta) > maxMeta {
@@ -199,6 +199,10 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	}
 	if len(problems) == 0 {
 		problems = c.decode(m.params, meta)
+	}
+	if token, _ := c.Meta["progressToken"].(string); len(token) > maxID {
+		return Checked{}, NotRequest(fmt.Sprintf(
+			"params._meta.progressToken has more than %d bytes: send a shorter one", maxID)).of(id)
 	}
 	if len(problems) == 0 && catalogMethods[c.Method] {
 		c.Catalog, problems = catalogInParams(m.params, mask)
@@ -236,8 +240,10 @@ type ID struct {
 	Key string
 }
 
-// maxNumber bounds the characters of an id that is a number, and its exponent.
-const maxNumber = 64
+const (
+	maxNumber = 64      // characters of an id that is a number, and its exponent
+	maxID     = 1 << 10 // bytes of an id or a progress token, which the server repeats
+)
 
 // IDOf returns an id, which is zero for null and for none. It reports a problem, in words for the
 // client, for an id that the server cannot keep: JSON-RPC 2.0 allows fractions, and MCP does not.
@@ -245,6 +251,8 @@ func IDOf(v decode.Value) (id ID, problem string) {
 	switch {
 	case v.Type() == "" || v.Type() == "null":
 		return ID{}, ""
+	case len(v) > maxID:
+		return ID{}, fmt.Sprintf("an id of more than %d bytes: send a shorter one", maxID)
 	case v.Type() == "string":
 		return ID{string(v), strconv.Quote(string(v.Text()))}, ""
 	case v.Type() != "number":

@@ -3,10 +3,12 @@
 package problem
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"github.com/mcpgen/mcpgen/internal/escape"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -143,9 +146,11 @@ func (w Writer) Write(to http.ResponseWriter, p *huma.ErrorModel, id string) {
 	to.Header().Set("Content-Type", "application/problem+json")
 	clean := w.Clean(p, id, to.Header().Set)
 	to.WriteHeader(p.Status)
-	encoder := json.NewEncoder(to)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(clean) // the client may be gone
+	_ = encoder.Encode(clean)                          // texts and numbers
+	_, _ = io.WriteString(to, escape.JSON(b.String())) // the client may be gone
 }
 
 // Clean returns the body of the response, and sets the headers that a status needs. It leaves out
