@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
@@ -26,7 +27,7 @@ import (
 // work is what the product does for one message, until every goroutine waits.
 type work struct {
 	functions int // entered; 0 unless the runtime is instrumented
-	mallocs   int
+	mallocs   int // 0 in an instrumented runtime
 	queries   int // of the host and of the source of catalogs
 }
 
@@ -50,11 +51,15 @@ func (w *world) pairs() (all []pair) {
 		of := pair{name: what + ", " + method}
 		for i, name := range []string{hidden, unknown} {
 			meta := tr.meta(`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
-			if what == "catalog" {
-				meta = append(meta, `"`+runtime.MetaCatalog+`":"`+name+`"`)
+			params := strings.ReplaceAll(params, "NAME", name)
+			if method == "tools/list" {
+				meta, params = append(meta, params), ""
+			}
+			if m := named.FindStringSubmatch(params); m != nil {
+				name = m[1]
 			}
 			tr.id = 6
-			of.messages[i] = tr.message(method, name, meta, strings.ReplaceAll(params, "NAME", name))
+			of.messages[i] = tr.message(method, name, meta, params)
 		}
 		all = append(all, of)
 	}
@@ -64,9 +69,15 @@ func (w *world) pairs() (all []pair) {
 		subscribing, subscription = "subscriptions/listen",
 			`"notifications":{"resourceSubscriptions":["NAME"]}`
 	}
+	declared := false // a catalog has a tool that is listed
 	for _, i := range p.Items {
 		f := i.Forms[w.which]
 		if f == nil || !i.Hidden {
+			declared = declared || f != nil && f.Catalog
+			if f != nil && f.Value != nil && !f.Lacks {
+				add("value of "+i.Name, "tools/call", "purge", "purse",
+					`"name":"`+i.Name+`","arguments":{"verb":"NAME"}`)
+			}
 			continue
 		}
 		what := i.Kind.String()
@@ -99,6 +110,9 @@ func (w *world) pairs() (all []pair) {
 				`"ref":{"type":"ref/resource","uri":"NAME"},"argument":{"name":"id","value":"1"}`)
 		}
 	}
+	if !declared {
+		add("catalog", "tools/list", "declared", "declarel", `"`+runtime.MetaCatalog+`":"NAME"`)
+	}
 	if task := w.clients[theOther].last["task"]; task != "" {
 		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
 			add("task", method, task, missing["task"], `"taskId":"NAME","inputResponses":{}`)
@@ -106,6 +120,9 @@ func (w *world) pairs() (all []pair) {
 	}
 	return all
 }
+
+// named is the name of a tool or prompt in params.
+var named = regexp.MustCompile(`^"name":"([^"]+)"`)
 
 // serve sends a message of the caller without a connection, and ends the request once every
 // goroutine waits.
@@ -133,8 +150,13 @@ func (w *world) serve(m message, session string) (*httptest.ResponseRecorder, wo
 	go w.server.Handler().ServeHTTP(res, r)
 	synctest.Wait()
 	goruntime.ReadMemStats(&after)
+	// In an instrumented build, the record of functions allocates too.
+	counted := trace.Len() > 0
 	entered := slices.DeleteFunc(trace.Take(), excepted)
 	done := work{len(entered), int(after.Mallocs - before.Mallocs), int(w.queries.Load())}
+	if counted {
+		done.mallocs = 0
+	}
 	cancel()
 	synctest.Wait()
 	w.entered = entered
