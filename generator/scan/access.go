@@ -441,7 +441,7 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 			report(where, another)
 			return
 		case !narrowed(argument):
-			report(where, fmt.Sprintf("write //mcp:rule %s=%s %s", argument, v.Text, v.Written()))
+			report(where, fmt.Sprintf("write //mcp:rule %s=%s %s", argument, v.Word(), v.Written()))
 			return
 		}
 	}

@@ -61,6 +61,11 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // Identify is called from many goroutines at once. The context of its request ends when the server
 // no longer waits. It must not read the body.
 //
+// Identify is called again with the request of a stream that is open, at each
+// runtime.Options.CapabilityRecheck. ErrInvalidToken ends the stream. Another role, or other
+// scopes, count from then on. While the source returns any other error, nothing is sent. A
+// credential that is valid for one request alone ends each stream at the first check.
+//
 // The other interfaces of this package are optional: runtime.New checks whether a source has their
 // methods too.
 type Source interface {

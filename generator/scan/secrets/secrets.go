@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
@@ -58,6 +59,14 @@ func In(prog *load.Program, pkg *load.Package, w *schema.Walker) []Value {
 	}
 	decls, _ := annotated.Read(prog, pkg, &diag.List{}) // its findings are those of its own run
 	return Of(decls, w)
+}
+
+// Word is the value as a directive has it: in quotes if it is not one word.
+func (v Value) Word() string {
+	if v.Text == "" || strings.ContainsAny(v.Text, " \t,=\"`{}") {
+		return strconv.Quote(v.Text)
+	}
+	return v.Text
 }
 
 // Of returns the values with rules of the declarations of a package, if their argument has a named

@@ -2,10 +2,12 @@ package discovery
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"pgregory.net/rapid"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
@@ -122,4 +124,75 @@ func TestSchemasOfNoVersionNameAHiddenValue(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A result is listed as if its types had no hidden value, wherever a schema has the values.
+func TestNarrowedResultIsThatOfASmallerType(t *testing.T) {
+	all := []string{"list", "add", "delete", "purge"}
+	const input = `{"properties":{"action":{"type":"string","enum":["list","add","delete","purge"]}},` +
+		`"type":"object","required":["action"]}`
+	type object = map[string]any
+	var schema func(t *rapid.T, depth int) (whole, small any)
+	rapid.Check(t, func(t *rapid.T) {
+		shown := rapid.SliceOfDistinct(rapid.SampledFrom(all), rapid.ID).Draw(t, "shown")
+		kept := func(of []string) (list []any) {
+			for _, v := range of {
+				if slices.Contains(shown, v) {
+					list = append(list, v)
+				}
+			}
+			return list
+		}
+		value := func(t *rapid.T) (v any, visible bool) {
+			text := rapid.SampledFrom(append([]string{"other"}, all...)).Draw(t, "value")
+			visible = text == "other" || slices.Contains(shown, text)
+			shape := []any{text, []any{text, 1}, object{"a": text}, object{text: nil}}
+			return rapid.SampledFrom(shape).Draw(t, "shape"), visible
+		}
+		schema = func(t *rapid.T, depth int) (any, any) {
+			whole, small := object{"title": "t"}, object{"title": "t"}
+			if rapid.Bool().Draw(t, "enum") {
+				of := rapid.SliceOfNDistinct(rapid.SampledFrom(all), 1, 4, rapid.ID).Draw(t, "values")
+				if whole["enum"] = of; len(kept(of)) > 0 {
+					small["enum"] = kept(of)
+				}
+			}
+			for _, key := range []string{"default", "const", "examples"} {
+				if !rapid.Bool().Draw(t, key) {
+					continue
+				}
+				v, visible := value(t)
+				if key == "examples" {
+					v = []any{v}
+				}
+				if whole[key] = v; visible {
+					small[key] = v
+				}
+			}
+			if depth == 0 {
+				return whole, small
+			}
+			a, b := schema(t, depth-1)
+			switch key := rapid.SampledFrom([]string{"items", "additionalProperties", "propertyNames",
+				"anyOf", "prefixItems", "properties", "patternProperties", "$defs"}).Draw(t, "key"); key {
+			case "anyOf", "prefixItems":
+				whole[key], small[key] = []any{a, true}, []any{b, true}
+			case "properties", "patternProperties", "$defs":
+				name := rapid.SampledFrom([]string{"a", "enum", "default", "examples",
+					"const"}).Draw(t, "name")
+				whole[key], small[key] = object{name: a}, object{name: b}
+			default:
+				whole[key], small[key] = a, b
+			}
+			return whole, small
+		}
+		whole, small := schema(t, rapid.IntRange(0, 4).Draw(t, "depth"))
+		text, _ := json.Marshal(whole)
+		want, _ := json.Marshal(small)
+		got := narrow(&mcp.Tool{InputSchema: json.RawMessage(input),
+			OutputSchema: json.RawMessage(text)}, []access.Choice{{Argument: "action", Values: shown}})
+		if got == nil || string(got.OutputSchema.(json.RawMessage)) != string(want) {
+			t.Errorf("of %q, %s is listed as %s, want %s", shown, text, got.OutputSchema, want)
+		}
+	})
 }

@@ -57,6 +57,14 @@ func TestReplies(t *testing.T) {
 			[]string{"status Bad Request", "body {}"}, "application/json", nil},
 		"a large body": {func(_ *testing.T, r *reply) { r.finish([]byte(large), false, 200) },
 			[]string{"body " + large}, "application/json", nil},
+		"an event while the caller is not decided": {func(t *testing.T, r *reply) {
+			r.info.Stand(request.Undecided)
+			notify(t, r, false)
+			r.info.Stand(request.Withdrawn)
+			notify(t, r, false)
+			r.info.Stand(request.Valid)
+			r.finish([]byte("{}"), false, 200)
+		}, []string{"body {}"}, "application/json", nil},
 		"a stream by an event": {func(t *testing.T, r *reply) {
 			notify(t, r, true)
 			r.finish([]byte("{}"), false, 400)
