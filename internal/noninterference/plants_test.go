@@ -1,0 +1,115 @@
+package noninterference
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// maxMessages bounds the messages of the trace that a plant is shrunk to.
+const maxMessages = 10
+
+var (
+	// A message of a minimal trace, without the handshakes.
+	sent = regexp.MustCompile(`(?m)^\s*(\[server \d\] )?(caller|caller@2|other)> [A-Z]+ `)
+	// The file of a diff.
+	planted = regexp.MustCompile(`(?m)^--- a/(.+)$`)
+)
+
+// TestEachPlantIsFound builds the tests with one fault at a time, which a diff in testdata/plants
+// plants, and runs them. Each fault has to be found, and its trace has at most ten messages.
+// PLANTS=FOLDER has further plants.
+func TestEachPlantIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the runtime for each plant")
+	}
+	plants, err := filepath.Glob("testdata/plants/*.diff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder := os.Getenv("PLANTS"); folder != "" {
+		if plants, err = filepath.Glob(filepath.Join(folder, "*.diff")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(plants) == 0 {
+		t.Fatal("no plants")
+	}
+	for _, plant := range plants {
+		t.Run(strings.TrimSuffix(filepath.Base(plant), ".diff"), func(t *testing.T) {
+			binary := buildWith(t, plant)
+			began := time.Now()
+			// Equal work takes fewer plans, so that it is tried first.
+			for _, test := range [][]string{{"TestHiddenAndUnknownDoEqualWork", "60"},
+				{"TestHiddenItemsDoNotInterfere", "10000"}} {
+				out, err := exec.Command(binary, "-test.run", "^"+test[0]+"$", "-rapid.nofailfile",
+					"-rapid.checks="+test[1], "-rapid.shrinktime=20s").CombinedOutput()
+				if err == nil {
+					continue
+				}
+				text, _, _ := strings.Cut(string(out), "To reproduce")
+				messages := len(sent.FindAllString(text, -1))
+				t.Logf("%d messages, %.0f s\n%s", messages, time.Since(began).Seconds(), text)
+				if !strings.Contains(text, "[rapid] failed") || messages > maxMessages {
+					t.Errorf("not a difference of at most %d messages", maxMessages)
+				}
+				return
+			}
+			t.Error("the fault is not found")
+		})
+	}
+}
+
+// buildWith compiles the tests of this package with the fault of a diff.
+func buildWith(t *testing.T, plant string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plant, err = filepath.Abs(plant); err != nil {
+		t.Fatal(err)
+	}
+	diff, err := os.ReadFile(plant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for _, m := range planted.FindAllStringSubmatch(string(diff), -1) {
+		source, err := os.ReadFile(filepath.Join(root, m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := filepath.Join(dir, m[1])
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied, source, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, m[1])] = copied
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	apply := exec.Command("git", "apply", "--whitespace=nowarn", plant)
+	apply.Dir = dir
+	binary := filepath.Join(dir, "noninterference.test")
+	for _, c := range []*exec.Cmd{apply, exec.Command("go", "test", "-c", "-vet=off",
+		"-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")} {
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", c, err, out)
+		}
+	}
+	return binary
+}
