@@ -17,7 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// repeatable are messages with a text of the client in each place that has one: a method and params.
+// repeatable are messages with a text of the client in each place that has one, as a method and its
+// params.
 var repeatable = [][2]string{
 	{"tools/call", `"name":"X"`}, {"prompts/get", `"name":"X"`}, {"resources/read", `"uri":"X"`},
 	{"resources/read", `"uri":"meet://X/X"`}, {"resources/subscribe", `"uri":"X"`},

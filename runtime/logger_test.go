@@ -121,7 +121,7 @@ func TestLogMessagesNameTheirRequest(t *testing.T) {
 	adopting := adopt(t, old, runtime.Options{},
 		map[string]access.Rule{"adopted": anybody, "adopted_with_logger": anybody}, own)
 	ids := []string{`7`, `"7"`, `0`, `-1`, `9007199254740991`, `""`, `"a\"bé"`,
-		`"` + strings.Repeat("x", 4096) + `"`}
+		`"` + strings.Repeat("x", 1022) + `"`} // the longest
 	for name, test := range map[string]struct {
 		server *runtime.Server
 		tools  map[string]string // and their loggers

@@ -80,7 +80,7 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 		{"an unknown tool", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "nope", `,"arguments":[1,2]`, nil)
 		},
-			`tool_called failed/denied user-Viewer/Viewer tool="nope" axis="unknown" missing="it does not exist" 0/0 [{ 5 sha256:`},
+			`tool_called failed/denied user-Viewer/Viewer tool="nope" axis="unknown" missing="does not exist" 0/0 [{ 5 sha256:`},
 		{"an anonymous call", "", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_all", ``, nil)
 		},

@@ -11,9 +11,9 @@ import (
 )
 
 // JSON returns a JSON text with escapes for DEL, the C1 controls, the format characters of Unicode,
-// such as bidirectional controls and tags, and its separators of lines and paragraphs. The values of
-// all strings stay the same: JSON has no such character outside of strings. JSON itself escapes the
-// C0 controls.
+// such as bidirectional controls and tags, and its separators of lines and paragraphs. The values
+// of all strings stay the same: JSON has no such character outside of strings. JSON itself escapes
+// the C0 controls.
 func JSON(text string) string {
 	return escaped(text, func(r rune) bool { return r >= 0x7f && hides(r) })
 }

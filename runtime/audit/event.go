@@ -231,7 +231,7 @@ type Event struct {
 	// or cancelled.
 	Axis string `json:"axis,omitempty"`
 	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit. For a tool,
-	// prompt or resource that does not exist, it is "it does not exist".
+	// prompt or resource that does not exist, it is "does not exist".
 	Missing string `json:"missing,omitempty"`
 
 	// Grants are the grants that allowed the resources of the arguments.

@@ -213,7 +213,7 @@ func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) Vie
 func Missing(held *request.Permissions, d access.Decision) string {
 	missing := d.Missing()
 	if d.Axis == access.AxisUnknown {
-		missing = strings.Clone("it does not exist")
+		missing = strings.Clone("does not exist")
 	}
 	if held != nil && held.Unavailable && !d.Allowed {
 		return missing + "; the host's permissions could not be read"

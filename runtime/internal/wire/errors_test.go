@@ -185,7 +185,7 @@ func TestContentsOfFailuresAreMasked(t *testing.T) {
 	}
 }
 
-// A text of the client is masked before it is cut, at the edge of a character, and the cut is visible.
+// A text of the client is masked before it is cut, at the edge of a character. The cut is visible.
 func TestEchoIsMaskedAndThenCut(t *testing.T) {
 	const secret = "a-secret-of-the-caller"
 	mask := redact.Masker{Texts: func() []string { return []string{secret} }}
