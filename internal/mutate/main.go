@@ -51,10 +51,10 @@ const least = 97
 func main() {
 	r := run{out: os.Stdout, log: os.Stderr,
 		source: []string{"./runtime/access", "./runtime/audit", "./runtime/catalog",
-			"./runtime/catalog/stored", "./runtime/decode", "./runtime/grant",
-			"./runtime/internal/discovery", "./runtime/internal/guard"},
+			"./runtime/decode", "./runtime/grant", "./runtime/internal/discovery",
+			"./runtime/internal/guard"},
 		patterns: []string{"./runtime", "./runtime/access", "./runtime/audit",
-			"./runtime/catalog/...", "./runtime/decode", "./runtime/grant", "./runtime/internal/..."},
+			"./runtime/catalog", "./runtime/decode", "./runtime/grant", "./runtime/internal/..."},
 		whole: decisions,
 	}
 	flag.IntVar(&r.mutants, "n", 400, "the number of mutants in code that decides nothing")
