@@ -207,7 +207,7 @@ func (r *run) kill(c change) verdict {
 	var own, others []*test
 	for _, t := range r.tests {
 		switch {
-		case !slices.Contains(t.reaches, c.number):
+		case !slices.Contains(t.reaches, c.number), t.cpu > r.slowest:
 		case t.binary.pkg == c.pkg:
 			own = append(own, t)
 		default:

@@ -59,6 +59,8 @@ func main() {
 	}
 	flag.IntVar(&r.mutants, "n", 400, "the number of mutants in code that decides nothing")
 	flag.IntVar(&r.jobs, "j", 2, "the number of test processes at a time")
+	flag.DurationVar(&r.slowest, "slowest", 500*time.Millisecond,
+		"the CPU time of a test, above which it kills no further mutant")
 	flag.StringVar(&r.file, "verdicts", "internal/mutate/testdata/verdicts.txt",
 		"the `file` of verdicts")
 	flag.BoolVar(&r.update, "update", false, "write the file of verdicts")
@@ -81,6 +83,7 @@ type run struct {
 	source, patterns []string // of the packages to change, and of those with tests
 	whole            []string // files and folders of which each place is changed
 	mutants, jobs    int
+	slowest          time.Duration
 	file             string // of verdicts
 	update           bool
 	only, seed       string

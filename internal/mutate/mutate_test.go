@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shop returns a run on the package of testdata.
@@ -19,7 +20,7 @@ func shop(t *testing.T) (*run, *strings.Builder) {
 	var out strings.Builder
 	patterns := []string{"./testdata/shop"}
 	return &run{out: &out, log: t.Output(), source: patterns, patterns: patterns, mutants: 100,
-		jobs: 2, file: filepath.Join(t.TempDir(), "verdicts")}, &out
+		jobs: 2, slowest: time.Minute, file: filepath.Join(t.TempDir(), "verdicts")}, &out
 }
 
 func changesOfShop(t *testing.T) (*source, []change) {

@@ -153,6 +153,24 @@ func TestRotationLosesNothingAndTearsNoLine(t *testing.T) {
 	}
 }
 
+func TestFileHoldsMaxBytes(t *testing.T) {
+	line, err := (&audit.Event{RequestID: "a", Principal: "ada"}).Encode(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	r := rotating(t, path, audit.RotateOptions{MaxBytes: 2 * int64(len(line)+1)})
+	record(t, r, "a")
+	record(t, r, "b")
+	if len(r.Aside()) != 0 {
+		t.Error("set aside before it was full")
+	}
+	record(t, r, "c")
+	if len(r.Aside()) != 1 {
+		t.Error("a full file takes more")
+	}
+}
+
 func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -331,9 +349,10 @@ func TestSyncThatFailsIsAnErrorAndTheFileTakesNoMore(t *testing.T) {
 	}
 	r.SyncBy((*os.File).Sync)
 	record(t, r, "b")
+	record(t, r, "c")
 	aside := r.Aside()
 	if len(aside) != 2 || strings.Join(ids(t, aside...), "") != "a" ||
-		strings.Join(ids(t, path), "") != "b" {
+		strings.Join(ids(t, path), "") != "bc" {
 		t.Errorf("%q, %q, %q", aside, ids(t, aside...), ids(t, path))
 	}
 }
@@ -383,7 +402,7 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 3*audit.MostBytes),
+	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 2*audit.MostBytes+1),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -444,8 +463,8 @@ func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 		}
 	}
 	if r.Record(t.Context(), event()) == nil ||
-		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil {
-		t.Error("recorded after the end")
+		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil || r.Ready(t.Context()) == nil {
+		t.Error("recorded, or ready, after the end")
 	}
 }
 

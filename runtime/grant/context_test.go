@@ -191,6 +191,7 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 			return err
 		},
 		"command": func() error { _, err := d.Argv(Argv{"echo"}); return err },
+		"NUL":     func() error { _, err := d.Argv(Argv{"echo", "\x00"}); return err },
 		"none":    func() error { _, err := d.Argv(nil); return err },
 		"host":    func() error { _, err := d.Host("a.test:80"); return err },
 		"table":   func() error { _, err := d.Custom("db.table.read", "x"); return err },

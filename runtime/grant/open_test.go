@@ -373,6 +373,13 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 		filepath.Join(top, "pub/A.TXT")); err != nil {
 		t.Fatal(err)
 	}
+	for name, other := range map[string]string{"zZ": "Zz", "aA": "Aa"} {
+		err := os.WriteFile(filepath.Join(top, "pub", name), nil, 0o600)
+		if err := errors.Join(err, os.Link(filepath.Join(top, "pub", name),
+			filepath.Join(top, "pub", other))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	info := func(name string) os.FileInfo {
 		is, err := root.Stat(name)
 		if err != nil {
@@ -388,6 +395,7 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 		{"a.txt", "a.txt", "linux", true}, // the other case is the same file, here by a hard link
 		{"docs", "docs", "linux", false},
 		{"1.2", "docs", "linux", false},
+		{"zZ", "zZ", "linux", true}, {"aA", "aA", "linux", true},
 		{"docs", "docs", "darwin", true},
 		{"docs", "docs", "windows", true},
 		{"DOCUME~1", "docs", "linux", true},
@@ -491,8 +499,13 @@ func TestRootsAreNamedPlainly(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened.File.Close()
-	if err := roots.Close(); err != nil {
-		t.Error(err)
+	for range 2 {
+		if err := roots.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, found, err := roots.Holding(filepath.Join(dir, "nothing")); found || err == nil {
+		t.Errorf("a missing directory: %v", err)
 	}
 	if _, err := d.Open(t.Context(), "a/x", Want{Write: true}); err == nil {
 		t.Error("a closed root was opened")

@@ -48,10 +48,7 @@ func jsonDecoder(value []byte) *json.Decoder {
 }
 
 func canonicalJSON(d *json.Decoder, depth int) ([]byte, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
+	token, _ := d.Token() // never fails in valid JSON
 	switch token := token.(type) {
 	case string:
 		return jsonText(token)
