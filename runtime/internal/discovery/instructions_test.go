@@ -29,4 +29,13 @@ func TestNamesAreFoundAsWords(t *testing.T) {
 			t.Errorf("%q in %q: %t, %q", test.name, test.text, found, got)
 		}
 	}
+	const words = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+	for b := range 256 {
+		for _, text := range []string{string([]byte{byte(b)}) + "a_b", "a_b" + string([]byte{byte(b)})} {
+			n := named{name: "a_b", targets: []request.Target{{Name: "a_b"}}}
+			if found := takes([]byte(text), inCode(text), n); found == (strings.IndexByte(words, byte(b)) >= 0) {
+				t.Errorf("a_b in %q: %t", text, found)
+			}
+		}
+	}
 }
