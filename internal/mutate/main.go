@@ -1,5 +1,6 @@
-// Command mutate measures what tests prove. It changes places of the source, one at a time, and runs
-// the tests that reach the place. A mutant is killed if a test fails, and survives otherwise.
+// Command mutate measures the strength of tests. It changes places of the source, one at a time,
+// and runs the tests that reach the place. A mutant is killed if a test fails, and survives
+// otherwise.
 //
 //	go run ./internal/mutate [-update] [-only regexp] [-sample n] [-seed s] [packages with tests]
 //
@@ -293,8 +294,8 @@ func (r *run) report(chosen []change, before, now map[string]verdict) error {
 			fmt.Fprintln(r.out, "not in the source any more:", strings.ReplaceAll(key, "\t", " "))
 		}
 	}
-	fmt.Fprintf(r.out, "%d mutants: %d killed, %d survived, %d unreached, %d equivalent\n", len(now),
-		count[killed], count[survived], count[unreached], count[equivalent])
+	fmt.Fprintf(r.out, "%d mutants: %d killed, %d survived, %d unreached, %d equivalent\n",
+		len(now), count[killed], count[survived], count[unreached], count[equivalent])
 	if r.update {
 		if err := os.WriteFile(r.file, []byte(text.String()), 0o666); err != nil {
 			return err

@@ -88,7 +88,8 @@ func TestTablesWithoutRolesHaveTheDefaultOnes(t *testing.T) {
 			t.Error("the highest role is not Admin")
 		}
 		for i, role := range table.Hierarchy() {
-			if may := table.Visible(access.Principal{Subject: "x", Role: role}).Contains("t"); may != (i == 3) {
+			p := access.Principal{Subject: "x", Role: role}
+			if may := table.Visible(p).Contains("t"); may != (i == 3) {
 				t.Errorf("%s sees the tool of the highest role: %v", role, may)
 			}
 		}
@@ -120,7 +121,8 @@ func TestAllIsEveryTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, literal := table.All(), access.NewTable(access.Rule{Tool: "b"}, access.Rule{Tool: "a"})
-	for _, got := range [][]string{all.Names(), all.Without(access.Set{}).Names(), literal.Tools()} {
+	for _, got := range [][]string{all.Names(), all.Without(access.Set{}).Names(),
+		literal.Tools()} {
 		if !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%v", got)
 		}

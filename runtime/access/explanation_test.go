@@ -47,7 +47,8 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:", "value b k=v"}; !slices.Equal(got, want) {
+	want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:", "value b k=v"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -70,12 +71,14 @@ func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
 
 func TestCloneSharesNothing(t *testing.T) {
 	table := access.NewTable(access.Rule{Tool: "t", Scopes: []string{"s"}},
-		access.Rule{Prompt: "t", Scopes: []string{"s"}}, access.Rule{Resource: "t", Scopes: []string{"s"}},
+		access.Rule{Prompt: "t", Scopes: []string{"s"}},
+		access.Rule{Resource: "t", Scopes: []string{"s"}},
 		access.Rule{Tool: "t", Argument: "k", Value: "v", Scopes: []string{"s"}})
 	table.Roles = []string{"R"}
 	clone := table.Clone()
 	clone.Roles[0] = "other"
-	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources, clone.Values} {
+	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources,
+		clone.Values} {
 		rules[0].Scopes[0], rules[0].Public = "other", true
 	}
 	if table.Roles[0] != "R" {

@@ -321,7 +321,7 @@ func TestPermitsOfAnotherTableAreNone(t *testing.T) {
 		mine.Of(access.Prompts).Decide(p, "t").Allowed {
 		t.Error("permits of the table do not count, or count for another kind")
 	}
-	prompts := access.Table{Prompts: []access.Rule{{Prompt: "t", Permission: device("view")}}}.Aware()
+	prompts := access.NewTable(access.Rule{Prompt: "t", Permission: device("view")}).Aware()
 	if prompts.Of(access.Prompts).Decide(p, "t").Allowed {
 		t.Error("permits without prompts count for a prompt")
 	}

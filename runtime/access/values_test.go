@@ -150,7 +150,8 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 				}
 				if able := c.able(plain, q, tool); !before.Allowed && !ruled.IsAware() &&
 					has != values.Decide(able, rule.Name()).Allowed {
-					t.Fatalf("seed %d: %s: offered %v, and not to %+v", seed, rule.Name(), has, able)
+					t.Fatalf("seed %d: %s: offered %v, and not to %+v", seed, rule.Name(), has,
+						able)
 				}
 				if before.Allowed && has != values.Decide(p, rule.Name()).Allowed {
 					t.Fatalf("seed %d: %s: offered %v, and Decide differs", seed, rule.Name(), has)
@@ -232,9 +233,11 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 			t.Errorf("%s: composed", name)
 		}
 	}
-	for _, value := range []access.Rule{{Authenticated: true}, {MinRole: 1}, {Scopes: []string{"x"}}} {
-		if _, err := access.Compose(access.Part{Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "t", Authenticated: true}}, Values: []access.Rule{rule(value)}}}); err != nil {
+	for _, value := range []access.Rule{{Authenticated: true}, {MinRole: 1},
+		{Scopes: []string{"x"}}} {
+		table := access.NewTable(access.Rule{Tool: "t", Authenticated: true}, rule(value))
+		table.Roles = access.DefaultRoles()
+		if _, err := access.Compose(access.Part{Table: table}); err != nil {
 			t.Errorf("%+v: %v", value, err)
 		}
 	}

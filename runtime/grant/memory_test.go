@@ -148,7 +148,8 @@ func TestMemoryListsPagesAndRevokes(t *testing.T) {
 		}
 		return all
 	}
-	revoked, err := m.Revoke(ctx, grant.Revocation{Client: "x", Type: "db.read", Resource: "b", By: "eve"})
+	revoked, err := m.Revoke(ctx,
+		grant.Revocation{Client: "x", Type: "db.read", Resource: "b", By: "eve"})
 	if err != nil || len(revoked) != 1 {
 		t.Errorf("%v, %v", revoked, err)
 	}

@@ -285,8 +285,8 @@ func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	for _, kind := range []string{"db.read", "a.z", "z.a", "files.read", "filesystem.read", "network.connect",
-		"systems.command", "my.file.read"} {
+	for _, kind := range []string{"db.read", "a.z", "z.a", "files.read", "filesystem.read",
+		"network.connect", "systems.command", "my.file.read"} {
 		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err != nil {
 			t.Error(err)
 		}

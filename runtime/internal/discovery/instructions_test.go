@@ -31,9 +31,11 @@ func TestNamesAreFoundAsWords(t *testing.T) {
 	}
 	const words = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 	for b := range 256 {
-		for _, text := range []string{string([]byte{byte(b)}) + "a_b", "a_b" + string([]byte{byte(b)})} {
+		beside := string([]byte{byte(b)})
+		for _, text := range []string{beside + "a_b", "a_b" + beside} {
 			n := named{name: "a_b", targets: []request.Target{{Name: "a_b"}}}
-			if found := takes([]byte(text), inCode(text), n); found == (strings.IndexByte(words, byte(b)) >= 0) {
+			found := takes([]byte(text), inCode(text), n)
+			if found == (strings.IndexByte(words, byte(b)) >= 0) {
 				t.Errorf("a_b in %q: %t", text, found)
 			}
 		}

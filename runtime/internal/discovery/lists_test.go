@@ -293,11 +293,12 @@ func TestItemsOfAnAdoptedServerAreThoseThatItListsNow(t *testing.T) {
 	f := Filter{Sessions: true, Adopted: &AdoptedItems{}}
 	f.Adopted.Store(&Items{Tools: map[string]*mcp.Tool{
 		"read": {Name: "read", OutputSchema: output}, "unruled": {Name: "unruled"}}})
-	if kind, shown, total := l.Counts("tools/list", caller("Admin", "write"), f); kind !=
-		audit.ToolList || shown != 3 || total != 3 {
+	everyone := caller("Admin", "write")
+	kind, shown, total := l.Counts("tools/list", everyone, f)
+	if kind != audit.ToolList || shown != 3 || total != 3 {
 		t.Errorf("%d of %d tools", shown, total)
 	}
-	res, _, err := l.Result(caller("Admin", "write"), f, &mcp.ListToolsParams{})
+	res, _, err := l.Result(everyone, f, &mcp.ListToolsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestItemsOfAnAdoptedServerAreThoseThatItListsNow(t *testing.T) {
 	if len(page.Tools) != 2 || page.Tools[1].Name != "look" || page.NextCursor == "" {
 		t.Errorf("%v", page)
 	}
-	res, _, err = l.Result(caller("Admin", "write"), f, &mcp.ListToolsParams{Cursor: page.NextCursor})
+	res, _, err = l.Result(everyone, f, &mcp.ListToolsParams{Cursor: page.NextCursor})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,20 +319,22 @@ func TestItemsOfAnAdoptedServerAreThoseThatItListsNow(t *testing.T) {
 		t.Error("items of a page are encoded that have no JSON")
 	}
 	own := filled(&Policy{Table: office(t)}, 10)
-	if _, shown, total := own.Counts("tools/list", caller("Admin", "write"), f); shown != 4 || total != 4 {
+	if _, shown, total = own.Counts("tools/list", everyone, f); shown != 4 || total != 4 {
 		t.Errorf("%d of %d tools of a server without an adopted one", shown, total)
 	}
 }
 
 // Each version has the output schema that its results fit.
 func TestToolsHaveTheOutputSchemaOfTheVersion(t *testing.T) {
-	for _, output := range []string{`{"type":"array"}`, `{"type":"object"}`, `{"type":["object","null"]}`} {
+	for _, output := range []string{`{"type":"array"}`, `{"type":"object"}`,
+		`{"type":["object","null"]}`} {
 		l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
 		tool := &mcp.Tool{Name: "look", OutputSchema: json.RawMessage(output)}
 		l.AddTool(tool)
 		for _, sessions := range []bool{false, true} {
 			want := fmt.Sprintf("%s", withOutput(tool, sessions).OutputSchema)
-			for item := range l.toolsFor(Filter{Sessions: sessions}).visible(access.Principal{}, nil, nil).all {
+			list := l.toolsFor(Filter{Sessions: sessions})
+			for item := range list.visible(access.Principal{}, nil, nil).all {
 				if got := fmt.Sprintf("%s", item.item.OutputSchema); got != want {
 					t.Errorf("sessions %t: %s is listed as %s", sessions, output, got)
 				}
@@ -345,7 +348,8 @@ func TestListWithAnItemWithoutJSONIsNotEncoded(t *testing.T) {
 	l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
 	l.AddTool(&mcp.Tool{Name: "look", InputSchema: make(chan int)})
 	l.AddTool(&mcp.Tool{Name: "read"})
-	if _, ok, err := l.Encode(caller("Viewer"), Filter{}, &mcp.ListToolsParams{}); ok || err != nil {
+	_, ok, err := l.Encode(caller("Viewer"), Filter{}, &mcp.ListToolsParams{})
+	if ok || err != nil {
 		t.Errorf("%t, %v", ok, err)
 	}
 }

@@ -46,7 +46,8 @@ func (s sent) code() (code int64) {
 
 // send sends a call of a tool over HTTP as a member, in a version without sessions unless prepare
 // changes that.
-func send(t *testing.T, prepare func(*Guard, *Message, *mcp.CallToolParamsRaw), b backend) (s sent) {
+func send(t *testing.T, prepare func(*Guard, *Message, *mcp.CallToolParamsRaw),
+	b backend) (s sent) {
 	t.Helper()
 	g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 		s.outcome, s.event = outcomeOf(e), e
@@ -188,7 +189,8 @@ func TestStateOfAnotherCallIsRefused(t *testing.T) {
 		"a question that the client does not support": {adopted, asks(),
 			mcp.CodeMissingRequiredClientCapabilities, "error", ""},
 		"a question that is none": {hasRoots, &mcp.CallToolResult{
-			InputRequests: mcp.InputRequestMap{"q": nil}}, jsonrpc.CodeInternalError, "crashed", ""},
+			InputRequests: mcp.InputRequestMap{"q": nil}}, jsonrpc.CodeInternalError, "crashed",
+			""},
 		"a question in a session": {func(g *Guard, m *Message, call *mcp.CallToolParamsRaw) {
 			hasRoots(g, m, call)
 			m.Version = request.NewestWithSessions

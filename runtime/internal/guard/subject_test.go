@@ -34,9 +34,12 @@ func served(t *testing.T, g *Guard) {
 	g.Policy.Table = table
 	g.Prompts = map[string]*invoke.Prompt{"p": {}}
 	g.Capabilities = &mcp.ServerCapabilities{Completions: &mcp.CompletionCapabilities{}}
-	read := func(context.Context, toolset.Call) (r toolset.ResourceResult, err error) { return r, err }
+	read := func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+		return toolset.ResourceResult{}, nil
+	}
 	for _, r := range []toolset.Resource{{URI: "file:///a", Name: "a", Read: read},
-		{URI: "note:{name}", Name: "n", Read: read, Variables: []toolset.Variable{{Name: "name"}}}} {
+		{URI: "note:{name}", Name: "n", Read: read,
+			Variables: []toolset.Variable{{Name: "name"}}}} {
 		resource, err := invoke.NewResource(r)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +150,8 @@ func TestEventHasWhyAToolIsUnknown(t *testing.T) {
 		readOnly         bool
 	}{
 		{"t", "Member", "the client requested only readonly tools", true},
-		{"x", "Member", "", true}, {"t", "", "needs role Member", true}, {"t", "", "needs role Member", false},
+		{"x", "Member", "", true}, {"t", "", "needs role Member", true},
+		{"t", "", "needs role Member", false},
 	} {
 		s := send(t, func(_ *Guard, m *Message, call *mcp.CallToolParamsRaw) {
 			m.Catalog = request.CatalogQuery{ReadOnly: test.readOnly}
