@@ -165,9 +165,15 @@ func TestFileHoldsMaxBytes(t *testing.T) {
 	if len(r.Aside()) != 0 {
 		t.Error("set aside before it was full")
 	}
-	record(t, r, "c")
-	if len(r.Aside()) != 1 {
-		t.Error("a full file takes more")
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	for _, id := range []string{"c", "d", "e"} {
+		r.At(func() time.Time { return now })
+		record(t, r, id)
+		now = now.Add(time.Hour)
+	}
+	if got := fmt.Sprint(r.Aside()); strings.Count(got, ".jsonl") != 2 ||
+		!strings.Contains(got, "T030201") || !strings.Contains(got, "T050201") {
+		t.Errorf("a full file takes more, or has another time: %s", got)
 	}
 }
 
@@ -216,16 +222,28 @@ func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 
 func TestAgeOfAFileWithoutATimeIsThatOfItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := os.WriteFile(path, []byte("no record\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
-	record(t, r, "a")
-	if len(r.Aside()) != 1 || len(ids(t, path)) != 1 {
-		t.Errorf("%q", r.Aside())
+	for i, text := range []string{"no record\n", "{}\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		changed := time.Now().Add(-2 * time.Hour)
+		if err := os.Chtimes(path, time.Time{}, changed); err != nil {
+			t.Fatal(err)
+		}
+		r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
+		r.At(func() time.Time { return changed.Add(time.Hour - time.Minute) })
+		record(t, r, "a")
+		if len(r.Aside()) != i {
+			t.Errorf("%s: set aside early: %q", text, r.Aside())
+		}
+		r.At(func() time.Time { return changed.Add(time.Hour) })
+		record(t, r, "b")
+		if len(r.Aside()) != i+1 || len(ids(t, path)) != 1 {
+			t.Errorf("%s: %q", text, r.Aside())
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -462,8 +480,8 @@ func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r.Record(t.Context(), event()) == nil ||
-		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil || r.Ready(t.Context()) == nil {
+	if r.Ready(t.Context()) == nil || r.Record(t.Context(), event()) == nil ||
+		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil {
 		t.Error("recorded, or ready, after the end")
 	}
 }

@@ -213,6 +213,7 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	var out bytes.Buffer
 	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
 	full := event()
+	full.Intended = true
 	full.Grants = []audit.Use{{Argument: "path", Kind: "file.read", Grant: "7"}}
 	full.Cut = []audit.Link{{ID: "a.1", Seq: 7, MAC: audit.MAC{1}}}
 	full.Chain = &audit.Link{ID: "a.2", Seq: 1, Previous: &audit.Link{ID: "a.1", Seq: 9},

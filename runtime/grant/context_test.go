@@ -191,10 +191,17 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 			return err
 		},
 		"command": func() error { _, err := d.Argv(Argv{"echo"}); return err },
-		"NUL":     func() error { _, err := d.Argv(Argv{"echo", "\x00"}); return err },
 		"none":    func() error { _, err := d.Argv(nil); return err },
 		"host":    func() error { _, err := d.Host("a.test:80"); return err },
 		"table":   func() error { _, err := d.Custom("db.table.read", "x"); return err },
+	}
+	commands := &Decider{Set: mustSet(t, `system.command "echo **"`)}
+	for _, arg := range []string{"\x00", "a\x00"} {
+		var denied *Denied
+		if _, err := commands.Argv(Argv{"echo", arg}); !errors.As(err, &denied) ||
+			denied.Cause != Malformed {
+			t.Errorf("%q: %v", arg, err)
+		}
 	}
 	for name, refuse := range refusals {
 		var denied *Denied

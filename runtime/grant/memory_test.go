@@ -184,8 +184,20 @@ func TestRequestsAreEqualInAllParts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := m.Ask(ctx, grant.Request{Client: "x"}); !errors.Is(err, grant.ErrInvalid) {
-		t.Error(err)
+	many["more"] = []byte("1")
+	for _, p := range []grant.Permission{{},
+		{Type: "db.read", Resource: "a", Parameters: many}} {
+		if _, err := m.Ask(ctx, grant.Request{Permission: p, Client: "x"}); !errors.Is(err,
+			grant.ErrInvalid) {
+			t.Errorf("%d parameters: %v", len(p.Parameters), err)
+		}
+	}
+	for i := range grant.MaxOpen + 1 {
+		_, err := m.Ask(ctx, grant.Request{Client: "y",
+			Permission: grant.Permission{Type: "db.read", Resource: fmt.Sprint(i)}})
+		if errors.Is(err, grant.ErrTooMany) != (i == grant.MaxOpen) {
+			t.Errorf("request %d: %v", i, err)
+		}
 	}
 }
 
