@@ -345,12 +345,16 @@ func TestToolsHaveTheOutputSchemaOfTheVersion(t *testing.T) {
 
 // A list with an item that has no JSON is not encoded, and the item is not left out in silence.
 func TestListWithAnItemWithoutJSONIsNotEncoded(t *testing.T) {
-	l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
-	l.AddTool(&mcp.Tool{Name: "look", InputSchema: make(chan int)})
-	l.AddTool(&mcp.Tool{Name: "read"})
-	_, ok, err := l.Encode(caller("Viewer"), Filter{}, &mcp.ListToolsParams{})
-	if ok || err != nil {
-		t.Errorf("%t, %v", ok, err)
+	bad, good := &mcp.Tool{Name: "look", InputSchema: make(chan int)}, &mcp.Tool{Name: "read"}
+	for _, tools := range [][]*mcp.Tool{{bad}, {bad, good}, {good, bad}} {
+		l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
+		for _, tool := range tools {
+			l.AddTool(tool)
+		}
+		_, ok, err := l.Encode(caller("Viewer"), Filter{}, &mcp.ListToolsParams{})
+		if ok || err != nil {
+			t.Errorf("%d tools: %t, %v", len(tools), ok, err)
+		}
 	}
 }
 

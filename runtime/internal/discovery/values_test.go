@@ -67,11 +67,12 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 			`"examples":["list","delete"]},"all":{"items":{"examples":["delete"],` +
 			`"type":"string"},` +
 			`"type":"array"},"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
-			`"type":"object"}`)}
+			`"examples":[{"a":"list"},{"a":["delete"]},{"a":{"b":[1,"list"]}}],"type":"object"}`)}
 	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
 	const want = `{"properties":{"did":{"type":"string","examples":["list"]},` +
 		`"all":{"items":{"type":"string"},"type":"array"},` +
-		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},"type":"object"}`
+		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
+		`"examples":[{"a":"list"},{"a":{"b":[1,"list"]}}],"type":"object"}`
 	if text := string(got.OutputSchema.(json.RawMessage)); text != want {
 		t.Errorf("%s, want\n%s", text, want)
 	}

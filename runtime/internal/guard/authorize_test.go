@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +17,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -200,6 +203,34 @@ func TestStateOfAnotherCallIsRefused(t *testing.T) {
 		if s.code() != test.code || s.outcome != test.outcome ||
 			(s.err == nil) != (test.text != "") || !strings.Contains(s.text(), test.text) {
 			t.Errorf("%s: %s, %s", name, s.outcome, s.text())
+		}
+	}
+}
+
+// A method of the other versions is unknown, whatever the server offers.
+func TestMethodsOfOtherVersionsAreUnknown(t *testing.T) {
+	older := []string{"ping", "initialize", "logging/setLevel", "resources/subscribe",
+		"resources/unsubscribe"}
+	newer := []string{"server/discover", "subscriptions/listen"}
+	for method, is := range methods {
+		if is.tasks {
+			continue // with a capability of the client
+		}
+		for _, version := range []string{request.Stateless, request.NewestWithSessions} {
+			s := send(t, func(g *Guard, m *Message, _ *mcp.CallToolParamsRaw) {
+				served(t, g)
+				g.Capabilities.Logging = &mcp.LoggingCapabilities{}
+				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy})
+				m.Method, m.Params, m.Version = method, nil, version
+			}, answering(Answer{Result: &wire.Empty{}}))
+			others := older
+			if version == request.NewestWithSessions {
+				others = newer
+			}
+			unknown := s.code() == jsonrpc.CodeMethodNotFound
+			if unknown != slices.Contains(others, method) {
+				t.Errorf("%s in %s: %v", method, version, s.err)
+			}
 		}
 	}
 }
