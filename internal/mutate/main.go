@@ -13,11 +13,13 @@
 // The command fails if a mutant survives that was killed, if a mutant lives without a reason, and
 // if less than 97 percent are killed of those that differ from the original. Without -update, it
 // also fails if the places are not those of the file, and does not run mutants again that lived.
-// With -update, it writes the file. A mutant with the verdict "equivalent" has no difference that
-// a test could find; a person writes this verdict and its reason.
+// With -update, it writes the file, and runs those again that lived without a reason. A mutant with
+// the verdict "equivalent" has no difference that a test could find; a person writes this verdict
+// and its reason.
 //
-// With -only or -sample, the command runs only the mutants whose line of the file matches, or a
-// sample of those that were killed. It does not compare the other places with the file then.
+// With -only, the command runs the mutants whose line of the file matches, also those that lived.
+// With -sample, it runs a number of those that were killed. It does not compare the other places
+// with the file then.
 package main
 
 import (
@@ -221,7 +223,7 @@ func (r *run) judge(chosen []change, before map[string]verdict) map[string]verdi
 		if was.verdict == killed {
 			return was, r.killedAgain(c, was.by)
 		}
-		return was, was.verdict != "" && !r.update
+		return was, was.verdict != "" && (!r.update || was.by != "-" && r.only == "")
 	})
 	chosen = slices.DeleteFunc(slices.Clone(chosen), func(c change) bool {
 		return now[c.key()].verdict != ""

@@ -306,6 +306,29 @@ func TestMutantsOfAPackage(t *testing.T) {
 		t.Error(out)
 	}
 	explained := strings.ReplaceAll(string(text), "\t-\n", "\tno test\n")
+	// A mutant that lived for a reason runs again if -only names it.
+	for _, line := range strings.SplitAfter(explained, "\n") {
+		place, ok := strings.CutPrefix(line, "killed\ttestdata/shop/shop.go\tcheck\tnegate\t")
+		if !ok {
+			continue
+		}
+		place, _, _ = strings.Cut(place, "\t")
+		lived := "survived\ttestdata/shop/shop.go\tcheck\tnegate\t" + place + "\tno test\n"
+		r, _ := shop(t)
+		r.update = true
+		for _, r.only = range []string{"", "^survived.*check"} {
+			if err := os.WriteFile(r.file, []byte(strings.Replace(explained, line, lived, 1)),
+				0o666); err != nil {
+				t.Fatal(err)
+			}
+			r.binaries, r.listed, r.tests = nil, nil, nil
+			_ = r.all() // too few are killed
+			text, _ := os.ReadFile(r.file)
+			if again := strings.Contains(string(text), line); again != (r.only != "") {
+				t.Errorf("-only %q: killed again: %t", r.only, again)
+			}
+		}
+	}
 	const untested = "\ttestdata/shop/shop.go\tUntested\tnegate\tlimit != 1<<3\t"
 	lost := strings.ReplaceAll(explained, "survived"+untested+"no test",
 		"killed"+untested+"TestX")
@@ -320,9 +343,11 @@ func TestMutantsOfAPackage(t *testing.T) {
 		if err := r.all(); err == nil || err.Error() != want {
 			t.Error(err)
 		}
-		r.sample, r.binaries, r.listed, r.tests = 3, nil, nil, nil
-		if err := r.all(); before == explained && err != nil {
-			t.Error(err)
+		if before == explained {
+			r.sample, r.binaries, r.listed, r.tests = 3, nil, nil, nil
+			if err := r.all(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
