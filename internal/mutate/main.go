@@ -223,7 +223,7 @@ func (r *run) judge(chosen []change, before map[string]verdict) map[string]verdi
 		if was.verdict == killed {
 			return was, r.killedAgain(c, was.by)
 		}
-		return was, was.verdict != "" && (!r.update || was.by != "-" && r.only == "")
+		return was, !r.again(was)
 	})
 	chosen = slices.DeleteFunc(slices.Clone(chosen), func(c change) bool {
 		return now[c.key()].verdict != ""
@@ -242,6 +242,11 @@ func (r *run) judge(chosen []change, before map[string]verdict) map[string]verdi
 		})
 	}
 	return now
+}
+
+// again reports whether a mutant runs again that no test has killed.
+func (r *run) again(was verdict) bool {
+	return was.verdict == "" || r.update && (was.by == "-" || r.only != "")
 }
 
 // each adds the verdicts that a function has on changes.

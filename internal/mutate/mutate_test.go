@@ -240,6 +240,25 @@ func TestPartOfTheMutants(t *testing.T) {
 	}
 }
 
+func TestMutantsThatLivedRunAgainIfTheyAreNamed(t *testing.T) {
+	explained, blank := verdict{equivalent, "a cache"}, verdict{survived, "-"}
+	for _, test := range []struct {
+		was    verdict
+		update bool
+		only   string
+		again  bool
+	}{
+		{verdict{}, false, "", true}, {verdict{}, true, "", true}, {blank, false, "", false},
+		{blank, true, "", true}, {explained, false, "", false}, {explained, true, "", false},
+		{explained, true, "cache", true}, {explained, false, "cache", false},
+	} {
+		r := run{update: test.update, only: test.only}
+		if r.again(test.was) != test.again {
+			t.Errorf("%+v", test)
+		}
+	}
+}
+
 func TestTheFailedTestIsNamed(t *testing.T) {
 	for out, want := range map[string]string{
 		"=== RUN   TestA\n=== RUN   TestB\n--- FAIL: TestA (0.1s)\n":         "TestA",
@@ -306,29 +325,6 @@ func TestMutantsOfAPackage(t *testing.T) {
 		t.Error(out)
 	}
 	explained := strings.ReplaceAll(string(text), "\t-\n", "\tno test\n")
-	// A mutant that lived for a reason runs again if -only names it.
-	for _, line := range strings.SplitAfter(explained, "\n") {
-		place, ok := strings.CutPrefix(line, "killed\ttestdata/shop/shop.go\tcheck\tnegate\t")
-		if !ok {
-			continue
-		}
-		place, _, _ = strings.Cut(place, "\t")
-		lived := "survived\ttestdata/shop/shop.go\tcheck\tnegate\t" + place + "\tno test\n"
-		r, _ := shop(t)
-		r.update = true
-		for _, r.only = range []string{"", "^survived.*check"} {
-			if err := os.WriteFile(r.file, []byte(strings.Replace(explained, line, lived, 1)),
-				0o666); err != nil {
-				t.Fatal(err)
-			}
-			r.binaries, r.listed, r.tests = nil, nil, nil
-			_ = r.all() // too few are killed
-			text, _ := os.ReadFile(r.file)
-			if again := strings.Contains(string(text), line); again != (r.only != "") {
-				t.Errorf("-only %q: killed again: %t", r.only, again)
-			}
-		}
-	}
 	const untested = "\ttestdata/shop/shop.go\tUntested\tnegate\tlimit != 1<<3\t"
 	lost := strings.ReplaceAll(explained, "survived"+untested+"no test",
 		"killed"+untested+"TestX")
