@@ -166,7 +166,8 @@ func TestMemoryListsPagesAndRevokes(t *testing.T) {
 	}
 }
 
-// A second request is the same one if all parts of its permission are equal.
+// A second request is the same one if all parts of its permission are equal. The limits are those
+// of the package.
 func TestRequestsAreEqualInAllParts(t *testing.T) {
 	ctx, m := t.Context(), grant.NewMemory()
 	many := map[string]json.RawMessage{}
@@ -182,6 +183,13 @@ func TestRequestsAreEqualInAllParts(t *testing.T) {
 			if err != nil || r.ID != fmt.Sprint(i+1) {
 				t.Errorf("%+v: %s, %v", p, r.ID, err)
 			}
+		}
+	}
+	for i := range grant.MaxGrants + 1 {
+		_, err := m.Grant(ctx, grant.Grant{Client: "y",
+			Permission: grant.Permission{Type: "db.read", Resource: fmt.Sprint(i)}})
+		if errors.Is(err, grant.ErrFull) != (i == grant.MaxGrants) {
+			t.Fatalf("grant %d: %v", i, err)
 		}
 	}
 	many["more"] = []byte("1")
