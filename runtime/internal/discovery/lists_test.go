@@ -345,6 +345,10 @@ func TestToolsHaveTheOutputSchemaOfTheVersion(t *testing.T) {
 
 // A list with an item that has no JSON is not encoded, and the item is not left out in silence.
 func TestListWithAnItemWithoutJSONIsNotEncoded(t *testing.T) {
+	unclear := &mcp.Tool{Name: "look", OutputSchema: make(chan int)}
+	if withOutput(unclear, false) != unclear || withOutput(unclear, true) != unclear {
+		t.Error("an output schema without JSON is replaced")
+	}
 	bad, good := &mcp.Tool{Name: "look", InputSchema: make(chan int)}, &mcp.Tool{Name: "read"}
 	for _, tools := range [][]*mcp.Tool{{bad}, {bad, good}, {good, bad}} {
 		l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})

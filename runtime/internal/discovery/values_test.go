@@ -76,6 +76,14 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 	if text := string(got.OutputSchema.(json.RawMessage)); text != want {
 		t.Errorf("%s, want\n%s", text, want)
 	}
+	tool.InputSchema = json.RawMessage(`{"required":["b"],"properties":{"b":{},` +
+		`"action":{"default":"delete","enum":["list","delete"]}},"type":"object"}`)
+	got = narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	const narrowed = `{"required":["b","action"],"properties":{"b":{},` +
+		`"action":{"enum":["list"]}},"type":"object"}`
+	if text := string(got.InputSchema.(json.RawMessage)); text != narrowed {
+		t.Errorf("%s, want\n%s", text, narrowed)
+	}
 	tool.InputSchema = json.RawMessage(`{"properties":`)
 	if narrow(tool, nil) != nil {
 		t.Error("a schema that cannot be read is listed")
