@@ -398,6 +398,14 @@ func TestToolsAreNarrowedOrLeftOut(t *testing.T) {
 	if got := l.visibleTools(caller("")); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
+	empty := NewLists(l.ListsConfig)
+	empty.tools.narrowBy(func(*mcp.Tool, []access.Choice) *mcp.Tool {
+		t.Error("a tool that is not served is narrowed")
+		return nil
+	})
+	if got := empty.visibleTools(caller("")); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
 }
 
 // An encoded list is byte for byte the encoded result.

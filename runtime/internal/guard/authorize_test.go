@@ -219,6 +219,7 @@ func TestMethodsOfOtherVersionsAreUnknown(t *testing.T) {
 		for _, version := range []string{request.Stateless, request.NewestWithSessions} {
 			s := send(t, func(g *Guard, m *Message, _ *mcp.CallToolParamsRaw) {
 				served(t, g)
+				//lint:ignore SA1019 clients of the versions with sessions set levels
 				g.Capabilities.Logging = &mcp.LoggingCapabilities{}
 				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy})
 				m.Method, m.Params, m.Version = method, nil, version
