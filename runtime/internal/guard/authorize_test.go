@@ -172,6 +172,7 @@ func TestUnsolicitedAnswersAreForToolsThatTakeThem(t *testing.T) {
 // A forged state gains nothing, and a state counts for its own call alone.
 func TestStateOfAnotherCallIsRefused(t *testing.T) {
 	asks := func() *mcp.CallToolResult {
+		//lint:ignore SA1019 a question of a client that still has roots
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.ListRootsParams{}}}
 	}
 	hasRoots := func(g *Guard, m *Message, call *mcp.CallToolParamsRaw) {
