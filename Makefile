@@ -123,7 +123,7 @@ ci: export PROFILES = bin/cover
 ci: ## everything that must hold before a change lands; it begins with make test
 	@rm -rf $(PROFILES) && mkdir -p $(PROFILES)
 	$(call steps,test race space setup fmt vet staticcheck modules check prove demo docs prose site \
-		system covered browser)
+		system covered browser mutants)
 
 .PHONY: full tests
 full: export FUZZTIME = 1000x
@@ -211,9 +211,12 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 		GOWORK=off $(CURDIR)/bin/golangci-lint run --output.text.print-issued-lines=false --show-stats=false | diff want -
 
 # MUTATEFLAGS=-update writes the verdicts into the file that later runs compare with.
-.PHONY: mutate
-mutate: ## change 100 places, one at a time: tests must find what they found before
+.PHONY: mutate mutants
+mutate: ## change each place that decides, and 400 others: tests must find what they found before
 	$(GO) run ./internal/mutate $(MUTATEFLAGS)
+
+mutants: ## change 40 of these places, which the commit chooses
+	$(GO) run ./internal/mutate -sample 40 -seed $$(git rev-parse HEAD)
 
 .PHONY: prose
 prose: ## fail on long sentences, words to avoid and wide comments, and count sentences

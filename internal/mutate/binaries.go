@@ -93,7 +93,7 @@ func (r *run) count(c *exec.Cmd) time.Duration {
 }
 
 // start runs tests of one binary in one process, which the first failure ends. Its CPU time is
-// bounded, so that a mutant that loops ends soon on a busy machine and not early.
+// bounded, so that a mutant that loops ends soon on a busy machine and not early. So is its memory.
 func (r *run) start(tests []*test, number int, reached string) (string, time.Duration, error) {
 	b := tests[0].binary
 	var names []string
@@ -102,11 +102,11 @@ func (r *run) start(tests []*test, number int, reached string) (string, time.Dur
 		names = append(names, t.name)
 		cpu, wall = cpu+t.cpu, wall+t.wall
 	}
-	limit := time.Minute + 3*wall
+	limit := 30*time.Second + 5*wall
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0"; exec "$@"`,
-		strconv.Itoa(int(20+10*cpu.Seconds())), b.file, "-test.short", "-test.failfast", "-test.v",
+	c := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0"; ulimit -v 4000000; exec "$@"`,
+		strconv.Itoa(int(5+10*cpu.Seconds())), b.file, "-test.short", "-test.failfast", "-test.v",
 		"-test.timeout", limit.String(), "-test.run", "^("+strings.Join(names, "|")+")$")
 	c.Dir = b.dir
 	c.WaitDelay = time.Second
@@ -207,7 +207,7 @@ func (r *run) kill(c change) verdict {
 	var own, others []*test
 	for _, t := range r.tests {
 		switch {
-		case !slices.Contains(t.reaches, c.number):
+		case !slices.Contains(t.reaches, c.number), t.cpu > r.slowest:
 		case t.binary.pkg == c.pkg:
 			own = append(own, t)
 		default:

@@ -125,13 +125,16 @@ func (c *collector) visit(at inspector.Cursor) {
 	}
 }
 
-// operator adds a change of an operator. The copy has the operands twice, so that they must be on
-// one line, and declare nothing.
+// operator adds a change of an operator. The copy has the operands twice, the second time in one
+// line, so that operands of many lines must have no comments and no functions.
 func (c *collector) operator(at inspector.Cursor, kind string, n *ast.BinaryExpr) {
-	x, y := c.textOf(n.X), c.textOf(n.Y)
-	if strings.Contains(c.textOf(n), "\n") {
+	text := c.textOf(n)
+	if strings.Contains(text, "\n") &&
+		(strings.Contains(text, "//") || strings.Contains(text, "func(")) {
 		return
 	}
+	x := strings.ReplaceAll(c.textOf(n.X), "\n", " ")
+	y := strings.ReplaceAll(c.textOf(n.Y), "\n", " ")
 	with := replaced[n.Op]
 	c.add(at, kind, func(number int, original string) string {
 		return fmt.Sprintf("(_mutant.On(%d) && ((%s) %s (%s)) || !_mutant.On(%[1]d) && (%[5]s))",

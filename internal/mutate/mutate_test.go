@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shop returns a run on the package of testdata.
@@ -20,7 +20,7 @@ func shop(t *testing.T) (*run, *strings.Builder) {
 	var out strings.Builder
 	patterns := []string{"./testdata/shop"}
 	return &run{out: &out, log: t.Output(), source: patterns, patterns: patterns, mutants: 100,
-		jobs: 2, file: filepath.Join(t.TempDir(), "verdicts")}, &out
+		jobs: 2, slowest: time.Minute, file: filepath.Join(t.TempDir(), "verdicts")}, &out
 }
 
 func changesOfShop(t *testing.T) (*source, []change) {
@@ -74,9 +74,17 @@ func TestEachCopyCompilesAndKeepsItsLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range all {
+	chosen := choose(all, 0, []string{""}, nil)
+	text := s.withSwitches(chosen)
+	if _, err := check(text, importer{mutant}); err != nil {
+		t.Errorf("all: %v\n%s", err, text)
+	}
+	for _, c := range chosen {
+		if n := strings.Count(text, fmt.Sprintf("(%d", c.number)); n == 0 {
+			t.Errorf("%s: no switch in\n%s", c.key(), text)
+		}
 		c.number = 7
-		text := string(s.withSwitches([]change{c}))
+		text := s.withSwitches([]change{c})
 		if _, err := check(text, importer{mutant}); err != nil {
 			t.Errorf("%s: %v\n%s", c.key(), err, text)
 		}
@@ -87,7 +95,7 @@ func TestEachCopyCompilesAndKeepsItsLines(t *testing.T) {
 	}
 }
 
-// made returns changes of functions with one change each.
+// made returns changes of a package.
 func made(pkg string, n int) []change {
 	var all []change
 	for i := range n {
@@ -106,81 +114,148 @@ func keys(all []change) []string {
 }
 
 func TestChoiceIsSpreadAndStable(t *testing.T) {
-	all := append(made("a", 100), made("b", 100)...)
-	twice := all[0]
-	twice.kind = "negate"
-	chosen := choose(append(all, twice), 40, nil)
+	all := slices.Concat(made("a", 100), made("b", 100), made("c", 4), made("whole", 30))
+	chosen := choose(all, 44, []string{"whole/"}, nil)
 	count := map[string]int{}
 	for _, c := range chosen {
 		count[c.pkg]++
-		count[c.kind]++
-		count[c.file+c.function]++
+		if c.pkg < "c" {
+			count[c.kind]++
+		}
 	}
-	if count["a"] != 20 || count["b"] != 20 || count["never"] < 18 || count["drop"] < 18 {
+	want := map[string]int{"a": 20, "b": 20, "c": 4, "whole": 30, "drop": 20, "never": 20}
+	if !maps.Equal(count, want) {
 		t.Errorf("%v", count)
 	}
-	for name, n := range count {
-		if strings.Contains(name, ".go") && n != 1 {
-			t.Errorf("%s is changed %d times", name, n)
-		}
-	}
 	slices.Reverse(all)
-	if again := choose(all, 40, nil); !slices.Equal(keys(again), keys(choose(all, 40, nil))) {
+	if again := choose(all, 44, []string{"whole/"}, nil); !slices.Equal(
+		slices.Sorted(slices.Values(keys(again))), slices.Sorted(slices.Values(keys(chosen)))) {
 		t.Error("the choice depends on the order")
 	}
-	judged := all[0]
-	for _, c := range all {
-		if !slices.Contains(keys(chosen), c.key()) {
-			judged = c
-		}
-	}
+	judged := all[slices.IndexFunc(all, func(c change) bool {
+		return c.pkg == "a" && !slices.Contains(keys(chosen), c.key())
+	})]
 	before := map[string]verdict{judged.key(): {}}
-	if again := keys(choose(all, 40, before)); !slices.Contains(again, judged.key()) {
+	if again := keys(choose(all, 44, nil, before)); !slices.Contains(again, judged.key()) {
 		t.Error("a mutant with a verdict is not chosen again")
 	}
 }
 
-func TestKilledMutantThatSurvivesFails(t *testing.T) {
-	r, out := shop(t)
+func TestReportComparesVerdicts(t *testing.T) {
 	all := made("a", 3)
-	before := map[string]verdict{all[0].key(): {killed, "a TestX"},
-		all[1].key(): {survived, "-"}, "gone": {killed, "a TestY"}}
-	now := map[string]verdict{all[0].key(): {survived, "-"}, all[1].key(): {killed, "a TestX"},
-		all[2].key(): {unreached, "-"}}
-	r.update = true
-	if err := r.report(all, before, now); err == nil ||
-		err.Error() != "1 mutants survive that tests killed before" {
+	as := func(verdicts ...verdict) map[string]verdict {
+		m := map[string]verdict{}
+		for i, v := range verdicts {
+			m[all[i].key()] = v
+		}
+		return m
+	}
+	kill, live := verdict{killed, "a TestX"}, verdict{survived, "no difference of results"}
+	same, blank := verdict{equivalent, "a cache"}, verdict{survived, "-"}
+	for name, test := range map[string]struct {
+		before, now  map[string]verdict
+		update, part bool
+		want         string // of the error
+	}{
+		"killed again": {as(kill, kill, same), as(kill, kill, same), false, false, ""},
+		"killed before": {as(kill, kill, kill), as(blank, kill, kill), true, false,
+			"1 mutants survive that"},
+		"without a reason": {as(blank, kill, kill), as(blank, kill, kill), true, false,
+			"1 mutants live without"},
+		"of part of them": {as(blank, kill), as(blank), false, true, ""},
+		"too few": {as(live, kill, kill), as(live, kill, kill), false, false,
+			"tests kill 2 of 3"},
+		"a new place": {as(kill, kill), as(kill, kill, same), false, false,
+			"1 places have changed"},
+		"a new killed one": {as(kill, kill), as(kill, kill, kill), false, false,
+			"1 places have changed"},
+		"a new one written": {as(kill, kill), as(kill, kill, kill), true, false, ""},
+	} {
+		r, out := shop(t)
+		if r.update = test.update; test.part {
+			r.sample = 1
+		}
+		err := r.report(all, test.before, test.now)
+		if err == nil && test.want != "" || err != nil && (test.want == "" ||
+			!strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		written, err := readVerdicts(r.file)
+		if err != nil || test.update != maps.Equal(written, test.now) {
+			t.Errorf("%s: written: %v, %v", name, written, err)
+		}
+	}
+	r, out := shop(t)
+	gone := as(kill, live, same)
+	gone["gone"] = kill
+	if err := r.report(all, gone, as(blank, live, same)); err == nil {
 		t.Error(err)
 	}
 	const want = `survived: a/x.go in f0, drop:  (a TestX killed it)
-unreached: a/x.go in f2, drop: 
+survived: a/x.go in f1, drop:  (no difference of results)
+equivalent: a/x.go in f2, drop:  (a cache)
 not in the source any more: gone
-3 mutants: 1 killed, 1 survived, 1 unreached
+3 mutants: 0 killed, 2 survived, 0 unreached, 1 equivalent
 `
 	if out.String() != want {
 		t.Errorf("%s", out)
 	}
-	written, err := readVerdicts(r.file)
-	if err != nil || !maps.Equal(written, now) {
-		t.Errorf("%v, %v", written, err)
+}
+
+func TestVerdictsWithoutFieldsOrReasonsAreRefused(t *testing.T) {
+	for _, text := range []string{"killed\n", "equivalent\ta.go\tf\tdrop\tx++\t-\n"} {
+		file := filepath.Join(t.TempDir(), "verdicts")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readVerdicts(file); err == nil {
+			t.Errorf("%q is read", text)
+		}
 	}
-	r, out = shop(t)
-	if err := r.report(all, now, now); err != nil {
-		t.Error(err)
+}
+
+func TestPartOfTheMutants(t *testing.T) {
+	all, before := made("a", 20), map[string]verdict{}
+	for i, c := range all {
+		before[c.key()] = verdict{[]string{killed, survived}[i%2], "a TestX"}
 	}
-	delete(before, all[0].key())
-	if err := r.report(all, before, now); err == nil ||
-		!strings.Contains(err.Error(), "1 places have changed: after a review") {
-		t.Errorf("%v, %s", err, out)
+	r, _ := shop(t)
+	r.only = "^survived\ta/x"
+	if part, err := r.part(all, before); err != nil || len(part) != 10 {
+		t.Errorf("%q, %v", keys(part), err)
 	}
-	if _, err := os.Stat(r.file); err == nil {
-		t.Error("the verdicts are written without -update")
+	samples := map[string]bool{}
+	for _, r.seed = range []string{"1", "2", "1"} {
+		r.only, r.sample = "", 4
+		part, err := r.part(all, before)
+		if err != nil || len(part) != 4 || slices.ContainsFunc(part, func(c change) bool {
+			return before[c.key()].verdict != killed
+		}) {
+			t.Errorf("%q, %v", keys(part), err)
+		}
+		samples[fmt.Sprint(keys(part))] = true
 	}
-	if err := os.WriteFile(r.file, []byte("killed\n"), 0o666); err != nil {
-		t.Fatal(err)
+	if len(samples) != 2 || !slices.Contains(r.patterns, "a") {
+		t.Errorf("%v, %v", samples, r.patterns)
 	}
-	if _, err := readVerdicts(r.file); err == nil {
-		t.Error("a line without fields is read")
+}
+
+func TestMutantsThatLivedRunAgainIfTheyAreNamed(t *testing.T) {
+	explained, blank := verdict{equivalent, "a cache"}, verdict{survived, "-"}
+	for _, test := range []struct {
+		was    verdict
+		update bool
+		only   string
+		again  bool
+	}{
+		{verdict{}, false, "", true}, {verdict{}, true, "", true}, {blank, false, "", false},
+		{blank, true, "", true}, {explained, false, "", false}, {explained, true, "", false},
+		{explained, true, "cache", true}, {explained, false, "cache", false},
+	} {
+		r := run{update: test.update, only: test.only}
+		if r.again(test.was) != test.again {
+			t.Errorf("%+v", test)
+		}
 	}
 }
 
@@ -230,7 +305,7 @@ func TestMutantsOfAPackage(t *testing.T) {
 	}
 	r, out := shop(t)
 	r.update = true
-	if err := r.all(); err != nil {
+	if err := r.all(); err == nil || !strings.HasPrefix(err.Error(), "4 mutants live") {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(r.file)
@@ -246,22 +321,29 @@ func TestMutantsOfAPackage(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if !strings.Contains(out.String(), "4 mutants: 2 killed, 1 survived, 1 unreached") {
+	if !strings.Contains(out.String(), "14 mutants: 10 killed, 3 survived, 1 unreached") {
 		t.Error(out)
 	}
-	// A mutant that survived is not run again, and one that was killed is an error if it survives.
+	explained := strings.ReplaceAll(string(text), "\t-\n", "\tno test\n")
 	const untested = "\ttestdata/shop/shop.go\tUntested\tnegate\tlimit != 1<<3\t"
-	for before, want := range map[string]error{
-		string(text):                    nil,
-		"survived" + untested + "-\n":   nil,
-		"killed" + untested + "TestX\n": errors.New("1 mutants survive that tests killed before"),
+	lost := strings.ReplaceAll(explained, "survived"+untested+"no test",
+		"killed"+untested+"TestX")
+	for before, want := range map[string]string{
+		explained: "tests kill 10 of 14 mutants, less than 97 percent",
+		lost:      "1 mutants survive that tests killed before",
 	} {
 		r, _ := shop(t)
 		if err := os.WriteFile(r.file, []byte(before), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.all(); fmt.Sprint(err) != fmt.Sprint(want) {
+		if err := r.all(); err == nil || err.Error() != want {
 			t.Error(err)
+		}
+		if before == explained {
+			r.sample, r.binaries, r.listed, r.tests = 3, nil, nil, nil
+			if err := r.all(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

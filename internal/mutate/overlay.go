@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,30 +12,31 @@ import (
 	"strings"
 )
 
-// choose returns a number of changes, spread over packages, kinds and functions. It takes at most
-// one of each function, so that no two overlap. Changes that have a verdict come first. A hash of
-// the seed and of the key orders the others, so that a new place in the source displaces few.
-func choose(all []change, count int, before map[string]verdict) []change {
+// choose returns the changes of some files and folders, and a number of others, spread over
+// packages and kinds. Changes that have a verdict come first. A hash of the seed and of the key
+// orders the others, so that a new place in the source displaces few.
+func choose(all []change, count int, whole []string, before map[string]verdict) []change {
+	var chosen []change
 	of := map[string][]change{}
 	for _, c := range all {
-		of[c.pkg] = append(of[c.pkg], c)
-	}
-	packages := slices.Sorted(maps.Keys(of))
-	var chosen []change
-	taken := map[[2]string]bool{}
-	for i, pkg := range packages {
-		share := (count + i) / len(packages)
-		for _, c := range ordered(of[pkg], before) {
-			function := [2]string{c.file, c.function}
-			if share > 0 && !taken[function] {
-				taken[function] = true
-				chosen = append(chosen, c)
-				share--
-			}
+		if slices.ContainsFunc(whole, func(path string) bool {
+			return strings.HasPrefix(c.file, path)
+		}) {
+			chosen = append(chosen, c)
+		} else {
+			of[c.pkg] = append(of[c.pkg], c)
 		}
 	}
+	packages := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(len(of[a])-len(of[b]), strings.Compare(a, b))
+	})
+	for i, pkg := range packages { // small ones first, so that large ones have their rest
+		share := min(count/(len(packages)-i), len(of[pkg]))
+		chosen = append(chosen, ordered(of[pkg], before)[:share]...)
+		count -= share
+	}
 	slices.SortFunc(chosen, func(a, b change) int {
-		return cmp.Or(strings.Compare(a.file, b.file), a.start-b.start)
+		return cmp.Or(strings.Compare(a.file, b.file), a.start-b.start, b.end-a.end)
 	})
 	for i := range chosen {
 		chosen[i].number = i + 1
@@ -47,13 +47,7 @@ func choose(all []change, count int, before map[string]verdict) []change {
 // ordered sorts the changes of a package: those with a verdict, then the first of each kind, then
 // the second of each.
 func ordered(changes []change, before map[string]verdict) []change {
-	hash := map[string]string{}
-	for _, c := range changes {
-		hash[c.key()] = fmt.Sprintf("%x", sha256.Sum256([]byte(seed+c.key())))
-	}
-	slices.SortFunc(changes, func(a, b change) int {
-		return strings.Compare(hash[a.key()], hash[b.key()])
-	})
+	shuffle(changes, seed)
 	rank, ofKind := map[string]int{}, map[string]int{}
 	for _, c := range changes {
 		if _, judged := before[c.key()]; !judged {
@@ -65,19 +59,37 @@ func ordered(changes []change, before map[string]verdict) []change {
 	return changes
 }
 
-// withSwitches returns a copy of a file with changes as switches. Lines keep their numbers.
-func (s *source) withSwitches(changes []change) []byte {
-	var out bytes.Buffer
-	at := s.files.Position(s.syntax.Name.End()).Offset
-	out.Write(s.text[:at])
-	fmt.Fprintf(&out, "; import _mutant %q", switches)
-	for _, c := range changes {
-		out.Write(s.text[at:c.start])
-		out.WriteString(c.both(c.number, string(s.text[c.start:c.end])))
-		at = c.end
+// shuffle sorts changes by a hash of a seed and of their keys.
+func shuffle(changes []change, seed string) {
+	hash := func(c change) string {
+		sum := sha256.Sum256([]byte(seed + c.key()))
+		return string(sum[:])
 	}
-	out.Write(s.text[at:])
-	return out.Bytes()
+	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(hash(a), hash(b)) })
+}
+
+// withSwitches returns a copy of a file with changes as switches. Lines keep their numbers.
+func (s *source) withSwitches(changes []change) string {
+	name := s.files.Position(s.syntax.Name.End()).Offset
+	return string(s.text[:name]) + fmt.Sprintf("; import _mutant %q", switches) +
+		s.between(name, len(s.text), changes)
+}
+
+// between returns a part of the file with changes as switches. An outer change comes before those
+// that are inside of it.
+func (s *source) between(at, end int, changes []change) string {
+	var out strings.Builder
+	for len(changes) > 0 {
+		c, inner := changes[0], 1
+		for inner < len(changes) && changes[inner].start < c.end {
+			inner++
+		}
+		out.Write(s.text[at:c.start])
+		out.WriteString(c.both(c.number, s.between(c.start, c.end, changes[1:inner])))
+		at, changes = c.end, changes[inner:]
+	}
+	out.Write(s.text[at:end])
+	return out.String()
 }
 
 const switches = "github.com/mcpgen/mcpgen/internal/mutate/mutant"
@@ -93,10 +105,10 @@ func (r *run) writeOverlay(sources []*source, chosen []change) (string, error) {
 			}
 		}
 		if len(here) == 0 {
-			continue
+			continue // the import would have no use
 		}
 		file := filepath.Join(r.temp, strings.ReplaceAll(s.path, "/", "_"))
-		if err := os.WriteFile(file, s.withSwitches(here), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(s.withSwitches(here)), 0o666); err != nil {
 			return "", err
 		}
 		replace[s.file] = file

@@ -87,6 +87,12 @@ func TestTablesWithoutRolesHaveTheDefaultOnes(t *testing.T) {
 		if !table.Decide(access.Principal{Subject: "x", Role: "Admin"}, "t").Allowed || table.Decide(access.Principal{Subject: "x", Role: "Manager"}, "t").Allowed {
 			t.Error("the highest role is not Admin")
 		}
+		for i, role := range table.Hierarchy() {
+			p := access.Principal{Subject: "x", Role: role}
+			if may := table.Visible(p).Contains("t"); may != (i == 3) {
+				t.Errorf("%s sees the tool of the highest role: %v", role, may)
+			}
+		}
 	}
 }
 
@@ -97,8 +103,9 @@ func TestComposedTableDoesNotShareItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules[0].Scopes[0], rules[0].Public, roles[0] = "", true, "B"
-	if table.Decide(access.Principal{Subject: "x"}, "t").Allowed || table.Rank("B") != 0 {
+	rules[0].Scopes[0], rules[0].Public, roles[0] = "other", true, "B"
+	if table.Decide(access.Principal{Subject: "x", Scopes: []string{"other"}}, "t").Allowed ||
+		table.Rank("B") != 0 {
 		t.Error("changing a part changed the table")
 	}
 	table.Hierarchy()[0] = "C"
@@ -113,8 +120,15 @@ func TestAllIsEveryTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := table.All().Names(); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("%v", got)
+	all, literal := table.All(), access.NewTable(access.Rule{Tool: "b"}, access.Rule{Tool: "a"})
+	for _, got := range [][]string{all.Names(), all.Without(access.Set{}).Names(),
+		literal.Tools()} {
+		if !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%v", got)
+		}
+	}
+	if zero := (access.Set{}); zero.Contains("a") || zero.Len() != 0 || all.And(zero).Len() != 0 {
+		t.Error("the zero Set has a tool")
 	}
 	if _, ok := table.Tool("c"); ok {
 		t.Error("a rule of no tool")

@@ -172,7 +172,7 @@ func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
 	if t.aware && e.is&public == 0 {
 		t.decidePermission(e, p, d)
 	}
-	if e.from < e.to && (d.Allowed || d.LacksScopesOnly()) {
+	if d.Allowed || d.LacksScopesOnly() {
 		t.decideValues(e, p, rank, d)
 	}
 }

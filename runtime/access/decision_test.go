@@ -116,7 +116,7 @@ func TestRanksThatNoHierarchyReachesAreOutOfReach(t *testing.T) {
 func TestNameThatStandsTwiceIsNobodys(t *testing.T) {
 	table := access.Table{Rules: []access.Rule{{Tool: "t", Public: true}, {Tool: "t", MinRole: admin}}}
 	p := access.Principal{Subject: "ada", Role: "Admin"}
-	if d := table.Decide(p, "t"); d.Allowed {
+	if d := table.Decide(p, "t"); d.Allowed || d.Axis != access.AxisUnknown {
 		t.Errorf("%+v", d)
 	}
 	if names := table.Visible(p).Names(); len(names) != 0 {

@@ -52,7 +52,7 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	if rule.MinRole != 0 {
 		need := t.resolve(rule.MinRole)
 		all = append(all, Verdict{
-			Axis: AxisRole, Holds: d.role == "" && rank >= need && !p.Anonymous(),
+			Axis: AxisRole, Holds: rank >= need && !p.Anonymous(),
 			Needs: t.roleName(need), Has: written(p.Role),
 		})
 	}

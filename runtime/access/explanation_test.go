@@ -35,10 +35,11 @@ func TestExplanationHasALineForEachVerdict(t *testing.T) {
 }
 
 func TestTableOfRulesOfAnyKind(t *testing.T) {
-	rules := []access.Rule{{Tool: "b"}, {Prompt: "p"}, {Tool: "a"}, {Resource: "x:"}, {}}
+	rules := []access.Rule{{Tool: "b"}, {Prompt: "p"}, {Tool: "a"}, {Resource: "x:"}, {},
+		{Tool: "b", Argument: "k", Value: "v"}}
 	table := access.NewTable(rules...)
 	var got []string
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
 		for _, rule := range table.Of(k).Rules {
 			got = append(got, k.String()+" "+rule.Name())
 			if rule.Kind() != k {
@@ -46,8 +47,50 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:"}; !slices.Equal(got, want) {
+	want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:", "value b k=v"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
+	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true}, {MinRole: 1},
+		{MinRole: 2}, {Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
+		{Permission: access.NoPermission()}, {Constrained: true}, {Denial: access.Forbid}}
+	for i, a := range requirements {
+		a.Tool = "a"
+		for j, b := range requirements {
+			b.Tool = "b"
+			slices.Reverse(b.Scopes)
+			if a.Same(b) != (i == j) {
+				t.Errorf("%+v and %+v", a, b)
+			}
+		}
+	}
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	table := access.NewTable(access.Rule{Tool: "t", Scopes: []string{"s"}},
+		access.Rule{Prompt: "t", Scopes: []string{"s"}},
+		access.Rule{Resource: "t", Scopes: []string{"s"}},
+		access.Rule{Tool: "t", Argument: "k", Value: "v", Scopes: []string{"s"}})
+	table.Roles = []string{"R"}
+	clone := table.Clone()
+	clone.Roles[0] = "other"
+	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources,
+		clone.Values} {
+		rules[0].Scopes[0], rules[0].Public = "other", true
+	}
+	if table.Roles[0] != "R" {
+		t.Error("the roles are shared")
+	}
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
+		if rule := table.Of(k).Rules[0]; rule.Public || rule.Scopes[0] != "s" {
+			t.Errorf("the rules of %ss are shared", k)
+		}
+	}
+	if clone := (access.Table{}).Clone(); clone.Roles != nil || clone.Rules != nil {
+		t.Errorf("the clone of the zero Table: %+v", clone)
 	}
 }
 

@@ -39,6 +39,9 @@ func TestPromptsAndResourcesAreDecidedAsTools(t *testing.T) {
 			Scopes:  rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c"})).Draw(t, "held"),
 		}
 		want := fullText(literal.Decide(p, "x"))
+		if scopes := literal.Decide(p, "x").ScopesThatWouldDo(); !slices.IsSorted(scopes) {
+			t.Fatalf("the scopes %q are not sorted", scopes)
+		}
 		for _, table := range []access.Table{literal, composed} {
 			for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 				part := table.Of(k)

@@ -57,6 +57,10 @@ func TestPermitsAreEqualIfTheyLetACallerDoTheSame(t *testing.T) {
 			}
 		}
 	}
+	toolsOnly := access.NewTable(table.Rules...).Permits(host{}.ask)
+	if p := every[1]; p.Equal(toolsOnly) || toolsOnly.Equal(p) {
+		t.Error("permits with and without resources are equal")
+	}
 	if !of(some, all).Equal(of(some, all)) {
 		t.Error("two of one kind differ")
 	}
@@ -317,6 +321,10 @@ func TestPermitsOfAnotherTableAreNone(t *testing.T) {
 		mine.Of(access.Prompts).Decide(p, "t").Allowed {
 		t.Error("permits of the table do not count, or count for another kind")
 	}
+	prompts := access.NewTable(access.Rule{Prompt: "t", Permission: device("view")}).Aware()
+	if prompts.Of(access.Prompts).Decide(p, "t").Allowed {
+		t.Error("permits without prompts count for a prompt")
+	}
 	literal := access.Table{Rules: []access.Rule{rule}}.Aware()
 	if literal.Decide(p, "t").Allowed {
 		t.Error("permits of a composed table count on a literal")
@@ -361,7 +369,9 @@ func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
 	rule := access.Rule{Tool: "t", MinRole: manager, Scopes: []string{"a", "b"},
 		Permission: device("change")}
 	table := compose(t, rule, access.Rule{Tool: "open", Public: true}, access.Rule{Tool: "closed"},
-		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()})
+		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()},
+		access.Rule{Tool: "mine", Permission: device("change"), Constrained: true},
+		access.Rule{Tool: "other", Permission: device("delete")})
 	aware := table.Aware()
 	held := aware.Permits(host{"dcim.change_device": access.PermitConstrained}.ask)
 	for _, test := range []struct {
@@ -388,6 +398,17 @@ constraints fails: needs it for all objects, as the handler is not marked constr
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
 permission holds: needs dcim.change_device, has not checked: the table does not enforce permissions`},
+		{"marked constrained", aware, access.Principal{Subject: "ada", Permits: held}, "mine",
+			`authentication holds: needs an authenticated caller, has ada
+permission holds: needs dcim.change_device, has it for some objects
+constraints holds: needs it for some objects or all, as the handler is marked constrained, has it for some objects`},
+		{"none", aware, access.Principal{Subject: "ada", Permits: held}, "other",
+			`authentication holds: needs an authenticated caller, has ada
+permission fails: needs dcim.delete_device, has none`},
+		{"out of reach", access.Table{Rules: []access.Rule{{Tool: "t", MinRole: 9}}},
+			access.Principal{Subject: "ada", Role: "Admin"}, "t",
+			`authentication holds: needs an authenticated caller, has ada
+role fails: needs , has Admin`},
 		{"a table without roles", access.Table{Rules: []access.Rule{{Tool: "t", MinRole: manager}}},
 			access.Principal{Subject: "ada", Role: "Manager"}, "t",
 			`authentication holds: needs an authenticated caller, has ada
@@ -416,18 +437,36 @@ permission fails: needs a user of the host, has no permissions known from the ho
 }
 
 func TestDecisionsCostNoMemory(t *testing.T) {
-	table := compose(t, everyRule()...).Aware()
+	rules := everyRule()
+	prompts := slices.Clone(rules)
+	for i := range prompts {
+		prompts[i].Prompt, prompts[i].Tool = prompts[i].Tool, ""
+	}
+	table, err := access.Compose(access.Part{Table: access.Table{
+		Roles: access.DefaultRoles(), Rules: rules, Prompts: prompts}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table = table.Aware()
 	held := table.Permits(host{"dcim.view_device": access.PermitAll}.ask)
 	ada := access.Principal{Subject: "ada", Role: "Admin", Permits: held}
 	table.Visible(ada)
-	tools := table.Tools()
+	tools, ofPrompts := table.Tools(), table.Of(access.Prompts)
 	if n := testing.AllocsPerRun(10, func() {
 		for _, tool := range tools {
 			table.Decide(ada, tool)
+			ofPrompts.Decide(ada, tool)
 		}
 		table.Visible(ada)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+	ada.Scopes = []string{"a", "b"}
+	if n := testing.AllocsPerRun(10, func() {
+		table.All()
+		table.Visible(ada)
+	}); n > 2 {
+		t.Errorf("%v allocations for two sets", n)
 	}
 }
 

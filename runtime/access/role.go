@@ -64,7 +64,7 @@ func (t *Table) resolve(r Role) Role {
 		roles = len(defaultRoles)
 	}
 	switch {
-	case r == Lowest && roles > 0:
+	case r == Lowest:
 		return 1
 	case r == Highest && roles > 0:
 		return Role(roles)

@@ -161,7 +161,7 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 		level = 1 + int(rank)
 	}
 	var held *permitSet
-	if t.aware && level > 0 {
+	if t.aware {
 		if held = p.Permits.of(t); held == nil {
 			level = 0 // public tools only
 		}

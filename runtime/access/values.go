@@ -19,10 +19,7 @@ type Choice struct {
 // If the principal may not use the tool, the values are those that need nothing beyond the rule of
 // the tool: those that the principal could send with what it lacks for the tool alone.
 func (t Table) Choices(p Principal, tool string) []Choice {
-	e, known := t.lookup(tool)
-	if !known || e.from == e.to {
-		return nil
-	}
+	e, _ := t.lookup(tool)
 	var choices []Choice
 	for j, offered := range t.values(e, &p, t.rank(p.Role)) {
 		v, n := &t.Values[j], len(choices)
@@ -45,11 +42,9 @@ func (t Table) Offered(p Principal, tools Set) Set {
 	part := t.Of(Values)
 	of, set, rank := t.indexed(), newSet(part.indexed()), t.rank(p.Role)
 	for _, name := range tools.All {
-		if e, known := of.byName[name]; known && e.from < e.to {
-			for j, offered := range t.values(e, &p, rank) {
-				if offered && set.of.find(set.of.names[j]) == j {
-					set.add(j)
-				}
+		for j, offered := range t.values(of.byName[name], &p, rank) {
+			if offered && set.of.find(set.of.names[j]) == j {
+				set.add(j)
 			}
 		}
 	}
@@ -60,6 +55,9 @@ func (t Table) Offered(p Principal, tools Set) Set {
 // schema of the tool offers each to a caller.
 func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
 	return func(yield func(int, bool) bool) {
+		if e.from == e.to {
+			return
+		}
 		var tool Decision
 		own := e
 		own.to = own.from // without its values

@@ -78,6 +78,21 @@ func (c valueCase) principal() (p access.Principal) {
 	return p
 }
 
+// able returns a principal with all that the rule of a tool requires, and that lacks what p lacks
+// otherwise. An anonymous principal has no role and no scopes.
+func (c valueCase) able(plain access.Table, p access.Principal, tool string) access.Principal {
+	if rule, _ := plain.Tool(tool); !rule.Public {
+		if p.Anonymous() {
+			p = access.Principal{Subject: "ada"}
+		}
+		if plain.Rank(p.Role) < rule.MinRole {
+			p.Role = plain.Roles[rule.MinRole-1]
+		}
+		p.Scopes = slices.Concat(p.Scopes, rule.Scopes)
+	}
+	return p
+}
+
 // The rules of values only narrow, and lists, calls and schemas agree: a tool is allowed if its own
 // rule allows it and the caller may send a value of each argument; the values that are offered for
 // an allowed tool are those that are allowed.
@@ -132,6 +147,11 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 				})
 				if has != all.Contains(rule.Name()) {
 					t.Fatalf("seed %d: %s: Choices and Offered differ", seed, rule.Name())
+				}
+				if able := c.able(plain, q, tool); !before.Allowed && !ruled.IsAware() &&
+					has != values.Decide(able, rule.Name()).Allowed {
+					t.Fatalf("seed %d: %s: offered %v, and not to %+v", seed, rule.Name(), has,
+						able)
 				}
 				if before.Allowed && has != values.Decide(p, rule.Name()).Allowed {
 					t.Fatalf("seed %d: %s: offered %v, and Decide differs", seed, rule.Name(), has)
@@ -213,6 +233,25 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 			t.Errorf("%s: composed", name)
 		}
 	}
+	for _, value := range []access.Rule{{Authenticated: true}, {MinRole: 1},
+		{Scopes: []string{"x"}}} {
+		table := access.NewTable(access.Rule{Tool: "t", Authenticated: true}, rule(value))
+		table.Roles = access.DefaultRoles()
+		if _, err := access.Compose(access.Part{Table: table}); err != nil {
+			t.Errorf("%+v: %v", value, err)
+		}
+	}
+}
+
+// A table that was not composed may have a value that its tool's rule excludes.
+func TestValueThatAdmitsMoreThanItsTool(t *testing.T) {
+	table := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: 3}},
+		Values: []access.Rule{{Tool: "t", Argument: "a", Value: "v", Public: true}}}
+	viewer := access.Principal{Subject: "ada", Role: "Viewer"}
+	if got := fmt.Sprint(table.Choices(viewer, "t")); got != "[{a [v]}]" ||
+		table.Decide(viewer, "t").Allowed {
+		t.Error(got)
+	}
 }
 
 // A value of a public tool needs no permission of the host.
@@ -221,14 +260,16 @@ func TestValuesOfAPublicToolOnAnAwareTable(t *testing.T) {
 		Roles: access.DefaultRoles(),
 		Rules: []access.Rule{{Tool: "pub", Public: true}},
 		Values: []access.Rule{{Tool: "pub", Argument: "k", Value: "a", Public: true},
-			{Tool: "pub", Argument: "k", Value: "b", MinRole: 2}}}})
+			{Tool: "pub", Argument: "k", Value: "b", MinRole: 2},
+			{Tool: "pub", Argument: "k", Value: "c", MinRole: 2, Permission: device("view")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	table = table.Aware()
-	permits := table.Permits(func(access.Kind, access.Rule) access.Permit {
-		return access.PermitNone
-	})
+	plain := table
+	if table = plain.Aware(); plain.Values[1].Permission.Action != "" {
+		t.Error("Aware changed its table")
+	}
+	permits := table.Permits(host{}.ask)
 	for role, want := range map[string]string{"": "[a]", "Viewer": "[a]", "Admin": "[a b]"} {
 		p := access.Principal{}
 		if role != "" {

@@ -60,6 +60,10 @@ func TestMACReadsItsOwnTextAlone(t *testing.T) {
 	if got := mac.String(); got != abc[7:] {
 		t.Error(got)
 	}
+	var read audit.MAC
+	if err := read.UnmarshalText([]byte(abc[7:])); err != nil || read != mac {
+		t.Errorf("%s, %v", read, err)
+	}
 	for _, text := range []string{"", "00", abc, abc[7:] + "00", abc[7:len(abc)-1] + "g"} {
 		got := mac
 		if err := got.UnmarshalText([]byte(text)); err == nil || got != mac {

@@ -339,7 +339,7 @@ func (r *RotatingFile) rotate() error {
 	if err := os.Rename(r.path, aside); err != nil {
 		return fmt.Errorf("rename the full file: %w", err)
 	}
-	r.size, r.dirty, r.spent = 0, false, false
+	r.spent = false
 	if err := r.create(); err != nil {
 		return err
 	}

@@ -153,6 +153,30 @@ func TestRotationLosesNothingAndTearsNoLine(t *testing.T) {
 	}
 }
 
+func TestFileHoldsMaxBytes(t *testing.T) {
+	line, err := (&audit.Event{RequestID: "a", Principal: "ada"}).Encode(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	r := rotating(t, path, audit.RotateOptions{MaxBytes: 2 * int64(len(line)+1)})
+	record(t, r, "a")
+	record(t, r, "b")
+	if len(r.Aside()) != 0 {
+		t.Error("set aside before it was full")
+	}
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	for _, id := range []string{"c", "d", "e"} {
+		r.At(func() time.Time { return now })
+		record(t, r, id)
+		now = now.Add(time.Hour)
+	}
+	if got := fmt.Sprint(r.Aside()); strings.Count(got, ".jsonl") != 2 ||
+		!strings.Contains(got, "T030201") || !strings.Contains(got, "T050201") {
+		t.Errorf("a full file takes more, or has another time: %s", got)
+	}
+}
+
 func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -198,16 +222,28 @@ func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 
 func TestAgeOfAFileWithoutATimeIsThatOfItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := os.WriteFile(path, []byte("no record\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
-	record(t, r, "a")
-	if len(r.Aside()) != 1 || len(ids(t, path)) != 1 {
-		t.Errorf("%q", r.Aside())
+	for i, text := range []string{"no record\n", "{}\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		changed := time.Now().Add(-2 * time.Hour)
+		if err := os.Chtimes(path, time.Time{}, changed); err != nil {
+			t.Fatal(err)
+		}
+		r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
+		r.At(func() time.Time { return changed.Add(time.Hour - time.Minute) })
+		record(t, r, "a")
+		if len(r.Aside()) != i {
+			t.Errorf("%s: set aside early: %q", text, r.Aside())
+		}
+		r.At(func() time.Time { return changed.Add(time.Hour) })
+		record(t, r, "b")
+		if len(r.Aside()) != i+1 || len(ids(t, path)) != 1 {
+			t.Errorf("%s: %q", text, r.Aside())
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -331,9 +367,10 @@ func TestSyncThatFailsIsAnErrorAndTheFileTakesNoMore(t *testing.T) {
 	}
 	r.SyncBy((*os.File).Sync)
 	record(t, r, "b")
+	record(t, r, "c")
 	aside := r.Aside()
 	if len(aside) != 2 || strings.Join(ids(t, aside...), "") != "a" ||
-		strings.Join(ids(t, path), "") != "b" {
+		strings.Join(ids(t, path), "") != "bc" {
 		t.Errorf("%q, %q, %q", aside, ids(t, aside...), ids(t, path))
 	}
 }
@@ -383,7 +420,7 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 3*audit.MostBytes),
+	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 2*audit.MostBytes+1),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -443,9 +480,9 @@ func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r.Record(t.Context(), event()) == nil ||
+	if r.Ready(t.Context()) == nil || r.Record(t.Context(), event()) == nil ||
 		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil {
-		t.Error("recorded after the end")
+		t.Error("recorded, or ready, after the end")
 	}
 }
 

@@ -81,6 +81,7 @@ func TestMessagesShowTheBeginningOfAValueOnly(t *testing.T) {
 		{`[1]`, `is wrong`},
 		{``, `is wrong`},
 		{"\"\x7f\u202e\u0085\"", `"\u007f\u202e\u0085" is wrong`},
+		{"\"\uffff\U00010fff\"", `"\uffff\U00010fff" is wrong`},
 		{"\"\U000E0001\"", `"\U000e0001" is wrong`},
 	} {
 		if got := NewProblem("/a", c.literal, "is wrong").Message; got != c.want {

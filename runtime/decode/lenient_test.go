@@ -67,6 +67,7 @@ func TestLenientCoercions(t *testing.T) {
 		{`{"n":"1","x":{"a":1,"a":1}}`, "", ""},
 		{`{"n":"1"} 1`, "", ""},
 		{`{"n":"1"`, "", ""},
+		{`{"n" "1"}`, "", ""},
 		{`["n"]`, "", ""},
 	} {
 		before := strings.Clone(test.doc)

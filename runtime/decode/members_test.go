@@ -28,8 +28,12 @@ func TestMembersAreThoseOfEncodingJSON(t *testing.T) {
 
 func TestMembersRefusesWhatIsNoObject(t *testing.T) {
 	for _, doc := range []string{``, `null`, `[]`, `"x"`, `{`, `{"a"}`, `{"a":}`, `{"a":1,"a":2}`, `{"a":1}x`, `{"a":1,}`, "{\"a\":\"\xff\"}"} {
-		if err := decode.Members([]byte(doc), decode.Limits{}, func(_, _ []byte) {}); err == nil {
+		err := decode.Members([]byte(doc), decode.Limits{}, func(_, _ []byte) {})
+		if err == nil {
 			t.Errorf("%s is taken for an object", doc)
+		} else if broken := decode.Scan([]byte(doc), decode.Limits{}); broken != nil &&
+			broken.Error() != err.Error() {
+			t.Errorf("%s: %v, want %v", doc, err, broken)
 		}
 	}
 }

@@ -63,6 +63,8 @@ func TestScanRefusesAndNamesThePlace(t *testing.T) {
 		{"high surrogate alone", `["\ud800"]`, `/0: has half of a surrogate pair, \ud800 at byte 2`},
 		{"low surrogate alone", `["\udc00"]`, `/0: has half of a surrogate pair, \udc00 at byte 2`},
 		{"two high surrogates", `["\ud800\ud800"]`, `/0: has half of a surrogate pair, \ud800 at byte 2`},
+		{"two low surrogates", `["\udc00\udc00"]`,
+			`/0: has half of a surrogate pair, \udc00 at byte 2`},
 		{"cut second surrogate", `["\ud800\u12"]`,
 			`/0: is not JSON: '"' at byte 12 where four hexadecimal digits is expected`},
 		{"surrogate in a name", `{"\udfff":1}`, `(root): has half of a surrogate pair, \udfff at byte 2`},
@@ -119,6 +121,8 @@ func TestScanKeepsItsLimits(t *testing.T) {
 		want      string
 	}{
 		{"bytes", `"12345"`, Limits{Bytes: 6}, `(root): is 7 bytes long, more than the maximum 6`},
+		{"least depth", `[[]]`, Limits{Depth: 1},
+			`/0: is nested deeper than the maximum of 1 levels`},
 		{"depth of arrays", `[[[]]]`, Limits{Depth: 2}, `/0/0: is nested deeper than the maximum of 2 levels`},
 		{"depth of objects", `{"a":[{"b":1}]}`, Limits{Depth: 2}, `/a/0: is nested deeper than the maximum of 2 levels`},
 		{"values", `[1,2,3]`, Limits{Values: 3}, `/2: is one value more than the maximum of 3 in one document`},
@@ -139,6 +143,7 @@ func TestScanKeepsItsLimits(t *testing.T) {
 	}{
 		{`"1234"`, Limits{Bytes: 6}},
 		{`[[],[],[1]]`, Limits{Depth: 2}},
+		{`[1]`, Limits{Depth: 1}},
 		{`[1,2]`, Limits{Values: 3}},
 		{`[1,[2,[3]]]`, Limits{Levels: 9}},
 		{`1.25`, Limits{Digits: 3}},

@@ -3,6 +3,7 @@ package decode
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -36,6 +37,8 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 	octets := func(r *Reader, v *[]octet) { BytesOf(r, v) }
 	plates := func(r *Reader, v *map[plate]bool) { Map(r, v, TextKey, func(r *Reader, v *bool) { Bool(r, v) }) }
 	either := func(r *Reader, v *any) { r.Any(v, "string", "integer") }
+	anything := func(r *Reader, v *any) { r.Any(v) }
+	deep := strings.Repeat("[", DefaultDepth+1) + strings.Repeat("]", DefaultDepth+1)
 	whole := func(r *Reader, v *any) { r.Any(v, "integer") }
 	some := func(r *Reader, v *json.RawMessage) { r.Raw(v, "array", "null") }
 	standing := func(r *Reader, v *plate) {
@@ -72,6 +75,8 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 		{"an integer of two types", `10e-1`, tried(either, `10e-1`), `1`},
 		{"neither of two types", `1.5`, tried(either, `1.5`), `(root): 1.5 is a number, expected a string or an integer`},
 		{"null of two types", `null`, tried(either, `null`), `(root): is null, expected a string or an integer`},
+		{"too deep", deep, tried(anything, deep), strings.Repeat("/0", DefaultDepth) +
+			": is nested deeper than the maximum of 128 levels"},
 		{"a fraction", `1.5`, tried(whole, `1.5`), `(root): 1.5 is not an integer`},
 		{"raw", `[1]`, tried(some, `[1]`), `[1]`},
 		{"raw null", `null`, tried(some, `null`), `null`},
@@ -82,6 +87,35 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", test.name, test.doc, test.got, test.want)
+		}
+	}
+}
+
+func TestObjectOfManyRequiredProperties(t *testing.T) {
+	var names, members []string
+	for i := range 66 {
+		names = append(names, fmt.Sprint("p", i))
+		members = append(members, fmt.Sprintf(`"p%d":true`, i))
+	}
+	read := func(r *Reader, v *int) {
+		o := r.Object(65, names...)
+		for o.Next() {
+			Bool(r, new(bool))
+			*v++
+		}
+		if o.Next() {
+			*v = -1
+		}
+	}
+	for _, test := range []struct {
+		members []string
+		want    string
+	}{
+		{members, "66"}, {members[:65], "65"}, {members[:64], "/p64: is required"},
+		{members[1:65], "/p0: is required"},
+	} {
+		if got := tried(read, "{"+strings.Join(test.members, ",")+"}"); got != test.want {
+			t.Errorf("%d properties: %s", len(test.members), got)
 		}
 	}
 }

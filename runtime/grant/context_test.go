@@ -195,6 +195,14 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 		"host":    func() error { _, err := d.Host("a.test:80"); return err },
 		"table":   func() error { _, err := d.Custom("db.table.read", "x"); return err },
 	}
+	commands := &Decider{Set: mustSet(t, `system.command "echo **"`)}
+	for _, arg := range []string{"\x00", "a\x00"} {
+		var denied *Denied
+		if _, err := commands.Argv(Argv{"echo", arg}); !errors.As(err, &denied) ||
+			denied.Cause != Malformed {
+			t.Errorf("%q: %v", arg, err)
+		}
+	}
 	for name, refuse := range refusals {
 		var denied *Denied
 		if err := refuse(); !errors.As(err, &denied) {

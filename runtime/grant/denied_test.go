@@ -72,6 +72,9 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 // TestAddressThatIsNotRevealedIsNotRequested: what could be asked for is the name, which is granted
 // already.
 func TestAddressThatIsNotRevealedIsNotRequested(t *testing.T) {
+	if p, err := (&Denied{Kind: SystemCommand, Resource: "[x"}).Lacking(); err == nil {
+		t.Errorf("a text that is no command lacks %v", p)
+	}
 	if p, err := (&Denied{Kind: NetConnect, Resource: "db.test:80",
 		Cause: NotPublic}).Lacking(); err == nil {
 		t.Error(p)

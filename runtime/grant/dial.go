@@ -40,9 +40,6 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, fmt.Errorf("grant: connections over %q are not supported: use tcp or udp", network)
 	}
 	e, problem := pattern.ParseHostPort(address)
-	if problem == "" && e.Port == 0 {
-		problem = "a port is a number from 1 to 65535"
-	}
 	if problem != "" {
 		return nil, &Denied{Kind: NetConnect, Resource: address, Cause: Malformed, Reason: problem}
 	}

@@ -182,6 +182,11 @@ func TestWhatIsDialledIsHeldAgainstTheNameThatWasDecidedOn(t *testing.T) {
 		"8.8.8.8:443", "8.8.8.8:443"); err == nil {
 		t.Error("an address that no grant holds is allowed, since it is public")
 	}
+	var denied *Denied
+	if _, err := (&Dialer{Decider: d}).DialContext(t.Context(), "tcp", "8.8.8.8"); !errors.As(err,
+		&denied) || denied.Cause != Malformed {
+		t.Errorf("an address without a port: %v", err)
+	}
 }
 
 func TestDialersConnectOverTCPAndUDPOnly(t *testing.T) {

@@ -67,7 +67,7 @@ var hidden = []struct{ text, message string }{
 var clear = []string{
 	"", "public/**", "git log *", `a"b'c\d`, "[ab]?^~`$", "größe", "gro\u0308ße", "e\u0323\u0302",
 	"Ελλάδα", "Москва", "עִבְרִית", "العَرَبِيَّة", "हिन्दी", "ไฟล์ที่", "བསྒྲུབས", "한글", "文書",
-	"ﾊﾝｶｸ", "№ 5 €", "🙂", "1\u20e3",
+	"ﾊﾝｶｸ", "№ 5 €", "🙂", "1\u20e3", "z\u0301Z\u0301A\u0301a\u03010\u03019\u0301",
 }
 
 func TestWhatAPersonDoesNotSeeIsFound(t *testing.T) {

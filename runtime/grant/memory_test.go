@@ -129,6 +129,86 @@ func TestMemoryForgetsTheOldestRequestThatIsDecidedAndNeverAnOpenOne(t *testing.
 	})
 }
 
+func TestMemoryListsPagesAndRevokes(t *testing.T) {
+	ctx, m := t.Context(), grant.NewMemory()
+	of := grant.Permission{Type: "db.read"}
+	for _, resource := range []string{"a", "b", "c"} {
+		of.Resource = resource
+		if _, err := m.Grant(ctx, grant.Grant{Permission: of, Client: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(f grant.Filter) (all string) {
+		grants, err := m.List(ctx, f)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, g := range grants {
+			all += g.ID + g.Resource
+		}
+		return all
+	}
+	revoked, err := m.Revoke(ctx,
+		grant.Revocation{Client: "x", Type: "db.read", Resource: "b", By: "eve"})
+	if err != nil || len(revoked) != 1 {
+		t.Errorf("%v, %v", revoked, err)
+	}
+	for f, want := range map[grant.Filter]string{{}: "1a3c", {After: "1"}: "3c", {After: "2"}: "3c",
+		{After: "3"}: "", {Limit: 1}: "1a"} {
+		if got := list(f); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
+	}
+	for _, id := range []string{"0", "-1", "01", "+1", "x", "1 "} {
+		if _, err := m.List(ctx, grant.Filter{After: id}); !errors.Is(err, grant.ErrInvalid) {
+			t.Errorf("%q is an id: %v", id, err)
+		}
+	}
+}
+
+// A second request is the same one if all parts of its permission are equal. The limits are those
+// of the package.
+func TestRequestsAreEqualInAllParts(t *testing.T) {
+	ctx, m := t.Context(), grant.NewMemory()
+	many := map[string]json.RawMessage{}
+	for i := range grant.MaxParameters {
+		many[fmt.Sprint("z", i)] = []byte("1")
+	}
+	for i, p := range []grant.Permission{{Type: "db.read", Resource: "a"},
+		{Type: "db.write", Resource: "a"}, {Type: "db.read", Resource: "b"},
+		{Type: "db.read", Resource: "a", Unrestricted: true},
+		{Type: "db.read", Resource: "a", Parameters: many}} {
+		for range 2 {
+			r, err := m.Ask(ctx, grant.Request{Permission: p, Client: "x"})
+			if err != nil || r.ID != fmt.Sprint(i+1) {
+				t.Errorf("%+v: %s, %v", p, r.ID, err)
+			}
+		}
+	}
+	for i := range grant.MaxGrants + 1 {
+		_, err := m.Grant(ctx, grant.Grant{Client: "y",
+			Permission: grant.Permission{Type: "db.read", Resource: fmt.Sprint(i)}})
+		if errors.Is(err, grant.ErrFull) != (i == grant.MaxGrants) {
+			t.Fatalf("grant %d: %v", i, err)
+		}
+	}
+	many["more"] = []byte("1")
+	for _, p := range []grant.Permission{{},
+		{Type: "db.read", Resource: "a", Parameters: many}} {
+		if _, err := m.Ask(ctx, grant.Request{Permission: p, Client: "x"}); !errors.Is(err,
+			grant.ErrInvalid) {
+			t.Errorf("%d parameters: %v", len(p.Parameters), err)
+		}
+	}
+	for i := range grant.MaxOpen + 1 {
+		_, err := m.Ask(ctx, grant.Request{Client: "y",
+			Permission: grant.Permission{Type: "db.read", Resource: fmt.Sprint(i)}})
+		if errors.Is(err, grant.ErrTooMany) != (i == grant.MaxOpen) {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+}
+
 func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
 	ctx, m := t.Context(), grant.NewMemory()
 	p := grant.Permission{Type: "db.read", Resource: "t",

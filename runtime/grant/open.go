@@ -221,9 +221,6 @@ func (w *walk) step() (*Opened, error) {
 		}
 		_ = dir.Close()
 		w.dirs, w.names, w.pending = w.dirs[:len(w.dirs)-1], w.names[:len(w.names)-1], w.pending[1:]
-		if len(w.pending) == 0 {
-			w.asDir = true
-		}
 		return nil, nil
 	}
 	last := len(w.pending) == 1

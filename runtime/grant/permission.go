@@ -279,7 +279,7 @@ func Parse(line string) (Permission, error) {
 	if err != nil {
 		return fail(err)
 	}
-	if len(words) < 3 || words[2].quoted || words[2].key != "" ||
+	if len(words) < 3 || words[2].quoted ||
 		!slices.Contains([]string{"restricted", "unrestricted"}, words[2].text) {
 		return fail(
 			errors.New("write a type, a resource, and restricted (it counts in isolated calls " +
@@ -319,7 +319,7 @@ func splitWords(line string) ([]lineWord, error) {
 	var words []lineWord
 	for rest := strings.TrimLeft(line, " \t"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
 		var w lineWord
-		if i := strings.IndexAny(rest, "= \t\"`"); len(words) >= 2 && i > 0 && rest[i] == '=' {
+		if i := strings.IndexAny(rest, "= \t\"`"); len(words) > 2 && i > 0 && rest[i] == '=' {
 			w.key, rest = rest[:i], rest[i+1:]
 		}
 		if quoted, err := strconv.QuotedPrefix(rest); err == nil && quoted[0] != '\'' {

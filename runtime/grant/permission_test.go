@@ -285,8 +285,8 @@ func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	for _, kind := range []string{"db.read", "files.read", "filesystem.read", "network.connect",
-		"systems.command", "my.file.read"} {
+	for _, kind := range []string{"db.read", "a.z", "z.a", "files.read", "filesystem.read",
+		"network.connect", "systems.command", "my.file.read"} {
 		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err != nil {
 			t.Error(err)
 		}
@@ -306,6 +306,14 @@ func TestLinesThatAreNoPermissionAreRefused(t *testing.T) {
 	} {
 		if p, err := Parse(line); err == nil {
 			t.Errorf("%q is %+v", line, p)
+		}
+	}
+	for line, want := range map[string]string{
+		`file.read "a"b restricted`: "no space follows",
+		"file.read a`b restricted":  "are not closed",
+	} {
+		if _, err := Parse(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", line, err)
 		}
 	}
 }

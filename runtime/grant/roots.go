@@ -141,6 +141,5 @@ func (r *Roots) Close() error {
 	for _, root := range r.owned {
 		errs = append(errs, root.Close())
 	}
-	r.owned = nil
 	return errors.Join(errs...)
 }

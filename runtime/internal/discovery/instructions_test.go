@@ -29,4 +29,15 @@ func TestNamesAreFoundAsWords(t *testing.T) {
 			t.Errorf("%q in %q: %t, %q", test.name, test.text, found, got)
 		}
 	}
+	const words = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+	for b := range 256 {
+		beside := string([]byte{byte(b)})
+		for _, text := range []string{beside + "a_b", "a_b" + beside} {
+			n := named{name: "a_b", targets: []request.Target{{Name: "a_b"}}}
+			found := takes([]byte(text), inCode(text), n)
+			if found == (strings.IndexByte(words, byte(b)) >= 0) {
+				t.Errorf("a_b in %q: %t", text, found)
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	}
 }
 
-// fakeHost answers with the principal itself, or with an error.
+// fakeHost returns the principal itself, or an error alone.
 type fakeHost struct {
 	mu      sync.Mutex
 	queries int
@@ -65,8 +65,11 @@ func (h *fakeHost) Peek(_ context.Context, p access.Principal) (access.Principal
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queries++
+	if h.err != nil {
+		return access.Principal{}, h.err
+	}
 	p.Permits = cmp.Or(h.permits, p.Permits)
-	return p, h.err
+	return p, nil
 }
 
 // took returns the number of queries since the last call.

@@ -284,9 +284,133 @@ func TestListsKeepNoMoreThanABound(t *testing.T) {
 	}
 }
 
+// A tool that an adopted server lists no longer is in no list and no count, and so is one without a
+// rule.
+func TestItemsOfAnAdoptedServerAreThoseThatItListsNow(t *testing.T) {
+	adopted := func(_ access.Kind, name string) bool { return name != "buy" && name != "look" }
+	l := fill(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 2, Adopted: adopted})
+	output := json.RawMessage(`{"type":"array"}`)
+	f := Filter{Sessions: true, Adopted: &AdoptedItems{}}
+	f.Adopted.Store(&Items{Tools: map[string]*mcp.Tool{
+		"read": {Name: "read", OutputSchema: output}, "unruled": {Name: "unruled"}}})
+	everyone := caller("Admin", "write")
+	kind, shown, total := l.Counts("tools/list", everyone, f)
+	if kind != audit.ToolList || shown != 3 || total != 3 {
+		t.Errorf("%d of %d tools", shown, total)
+	}
+	res, _, err := l.Result(everyone, f, &mcp.ListToolsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := res.(*mcp.ListToolsResult)
+	if len(page.Tools) != 2 || page.Tools[1].Name != "look" || page.NextCursor == "" {
+		t.Errorf("%v", page)
+	}
+	res, _, err = l.Result(everyone, f, &mcp.ListToolsParams{Cursor: page.NextCursor})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = res.(*mcp.ListToolsResult)
+	if len(page.Tools) != 1 || page.Tools[0].Name != "read" || page.NextCursor != "" ||
+		strings.HasPrefix(fmt.Sprintf("%s", page.Tools[0].OutputSchema), string(output)) {
+		t.Errorf("%v", page)
+	}
+	if _, ok, _ := l.Encode(caller("Admin"), f, &mcp.ListToolsParams{}); ok {
+		t.Error("items of a page are encoded that have no JSON")
+	}
+	own := filled(&Policy{Table: office(t)}, 10)
+	if _, shown, total = own.Counts("tools/list", everyone, f); shown != 4 || total != 4 {
+		t.Errorf("%d of %d tools of a server without an adopted one", shown, total)
+	}
+}
+
+// Each version has the output schema that its results fit.
+func TestToolsHaveTheOutputSchemaOfTheVersion(t *testing.T) {
+	for _, output := range []string{`{"type":"array"}`, `{"type":"object"}`,
+		`{"type":["object","null"]}`} {
+		l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
+		tool := &mcp.Tool{Name: "look", OutputSchema: json.RawMessage(output)}
+		l.AddTool(tool)
+		for _, sessions := range []bool{false, true} {
+			want := fmt.Sprintf("%s", withOutput(tool, sessions).OutputSchema)
+			list := l.toolsFor(Filter{Sessions: sessions})
+			for item := range list.visible(access.Principal{}, nil, nil).all {
+				if got := fmt.Sprintf("%s", item.item.OutputSchema); got != want {
+					t.Errorf("sessions %t: %s is listed as %s", sessions, output, got)
+				}
+			}
+		}
+	}
+}
+
+// A list with an item that has no JSON is not encoded, and the item is not left out in silence.
+func TestListWithAnItemWithoutJSONIsNotEncoded(t *testing.T) {
+	unclear := &mcp.Tool{Name: "look", OutputSchema: make(chan int)}
+	if withOutput(unclear, false) != unclear || withOutput(unclear, true) != unclear {
+		t.Error("an output schema without JSON is replaced")
+	}
+	bad, good := &mcp.Tool{Name: "look", InputSchema: make(chan int)}, &mcp.Tool{Name: "read"}
+	for _, tools := range [][]*mcp.Tool{{bad}, {bad, good}, {good, bad}} {
+		l := NewLists(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10})
+		for _, tool := range tools {
+			l.AddTool(tool)
+		}
+		_, ok, err := l.Encode(caller("Viewer"), Filter{}, &mcp.ListToolsParams{})
+		if ok || err != nil {
+			t.Errorf("%d tools: %t, %v", len(tools), ok, err)
+		}
+	}
+}
+
+func TestNarrowedItemsAreKeptByEachChoice(t *testing.T) {
+	keys := map[string]bool{}
+	all := []narrowing[mcp.Tool]{{name: "t"}, {name: "u"}}
+	for _, values := range [][2][]string{{{"x"}, nil}, {nil, {"x"}}, {{"x"}, {"x"}},
+		{{"x", "y"}, nil}, {{`x"y`}, nil}, {{"x y"}, nil}, {nil, nil}} {
+		all = append(all, narrowing[mcp.Tool]{name: "t", choices: []access.Choice{
+			{Argument: "a", Values: values[0]}, {Argument: "b", Values: values[1]}}})
+	}
+	for _, n := range all {
+		keys[n.key()] = true
+	}
+	if len(keys) != len(all) {
+		t.Errorf("%d keys of %d choices: %v", len(keys), len(all), keys)
+	}
+}
+
+// A schema with one value that has a rule is narrowed too. A tool that cannot be narrowed is left
+// out.
+func TestToolsAreNarrowedOrLeftOut(t *testing.T) {
+	table, err := access.Compose(access.Part{Table: access.Table{
+		Rules:  []access.Rule{{Tool: "other", Authenticated: true}, {Tool: "t", Authenticated: true}},
+		Values: []access.Rule{{Tool: "t", Argument: "a", Value: "0", Authenticated: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLists(ListsConfig{Policy: &Policy{Table: table}, PageSize: 10})
+	l.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"a":{"enum":["0","hidden"]}}}`)})
+	e, ok, err := l.Encode(caller(""), Filter{}, &mcp.ListToolsParams{})
+	if !ok || err != nil || strings.Contains(string(e.Append(nil)), "hidden") {
+		t.Errorf("%t, %v", ok, err)
+	}
+	l.tools.narrowBy(func(*mcp.Tool, []access.Choice) *mcp.Tool { panic("no schema") })
+	if got := l.visibleTools(caller("")); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	empty := NewLists(l.ListsConfig)
+	empty.tools.narrowBy(func(*mcp.Tool, []access.Choice) *mcp.Tool {
+		t.Error("a tool that is not served is narrowed")
+		return nil
+	})
+	if got := empty.visibleTools(caller("")); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
 // An encoded list is byte for byte the encoded result.
 func TestEncodedListsAreTheEncodedResults(t *testing.T) {
-	l := filled(&Policy{Table: office(t), ListAll: true}, 2)
+	l := fill(ListsConfig{Policy: &Policy{Table: office(t), ListAll: true}, PageSize: 2, TTLMs: 7})
 	for _, note := range []string{"", "no such catalog"} {
 		for _, params := range []mcp.Params{&mcp.ListToolsParams{}, (*mcp.ListToolsParams)(nil),
 			&mcp.ListPromptsParams{}, &mcp.ListResourcesParams{}, &mcp.ListResourceTemplatesParams{},

@@ -199,7 +199,7 @@ func (v view[T]) all(yield func(listItem[T]) bool) {
 
 // len returns how many items a view has.
 func (v view[T]) len() (n int) {
-	if v.now == nil && v.narrow == nil && v.count == len(v.items) {
+	if v.now == nil && v.count == len(v.items) {
 		return v.set.Len()
 	}
 	for range v.all {
@@ -338,7 +338,7 @@ func (v view[T]) bounds(cursor string) (start, end int, next string, err error) 
 	n := v.len()
 	start, ok := v.offset(cursor, n)
 	if !ok && cursor != "" {
-		return 0, 0, "", wire.InvalidParams("invalid cursor")
+		return start, end, next, wire.InvalidParams("invalid cursor")
 	}
 	if end = min(start+v.PageSize, n); end < n {
 		raw := binary.BigEndian.AppendUint64(nil, uint64(v.digest()))
@@ -354,8 +354,5 @@ func (v view[T]) offset(cursor string, n int) (int, bool) {
 		return 0, false // a cursor of another view
 	}
 	offset, read := binary.Uvarint(raw[size:])
-	if read <= 0 || read != len(raw)-size || offset == 0 || offset >= uint64(n) {
-		return 0, false
-	}
-	return int(offset), true
+	return int(offset), read == len(raw)-size && offset > 0 && offset < uint64(n)
 }

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -65,6 +66,24 @@ func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 		if p.IsOff(access.Prompts, "look") || !d.Allowed ||
 			!p.Listed(everyone, access.Prompts).Contains("look") {
 			t.Error("a prompt is switched off")
+		}
+	}
+}
+
+// An app that is off is left out of the resources, and out of no other list.
+func TestAppWhoseToolsAreOffIsNotListed(t *testing.T) {
+	p := &Policy{Table: office(t), Apps: map[string][]string{"file:///a": {"buy"},
+		"file:///b": {"buy", "drop"}, "file:///{path}": {}}}
+	everyone := caller("Admin", "write")
+	for off, want := range map[string]string{
+		"":    "[buy drop look read] [look plan] [file:///a file:///b note:{name}]",
+		"buy": "[drop look read] [look plan] [file:///b note:{name}]",
+	} {
+		p.turnOff(off)
+		got := fmt.Sprint(p.Listed(everyone, access.Tools).Names(),
+			p.Listed(everyone, access.Prompts).Names(), p.Listed(everyone, access.Resources).Names())
+		if got != want {
+			t.Errorf("%q off: %s", off, got)
 		}
 	}
 }

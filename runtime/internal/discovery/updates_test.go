@@ -104,6 +104,25 @@ func TestUpdatesOfASlowClientAreSentOnceAndDelayNoOther(t *testing.T) {
 	})
 }
 
+// An update that waits for the client is dropped with its subscription, and with no other.
+func TestUpdateOfASubscriptionThatEndsIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s, block := notifying(nil, &journal{}), newSession(), make(chan struct{})
+		defer close(s.ended)
+		n.block[s] = block
+		n.subscribe(t, message(s, "Admin"), "a", "b", "n0000")
+		n.Updated("a")
+		synctest.Wait()
+		n.Updated("b")
+		n.Updated("n0000")
+		if !n.Unsubscribe(s, "b") {
+			t.Error("not subscribed")
+		}
+		close(block)
+		n.want(t, "after the end of one", "a", "n0000")
+	})
+}
+
 func TestUpdatesAreDecidedWhenTheyAreSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &fakeHost{}
@@ -234,6 +253,9 @@ func TestSubscriptionsOfASessionAreBounded(t *testing.T) {
 		long := strings.Repeat("x", uritemplate.MaxLength+1)
 		if _, err := n.Subscribe(info, long, "a"); err == nil {
 			t.Error("a URI that is too long")
+		}
+		if _, err := n.Subscribe(info, long[1:], "a"); err != nil || !n.Unsubscribe(s, long[1:]) {
+			t.Errorf("the longest URI: %v", err)
 		}
 		n.subscribe(t, info, "a")
 	})

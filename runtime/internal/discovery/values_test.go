@@ -69,13 +69,22 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 			`"examples":["list","delete"]},"all":{"items":{"examples":["delete"],` +
 			`"type":"string"},` +
 			`"type":"array"},"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
-			`"type":"object"}`)}
+			`"examples":[{"a":"list"},{"a":["delete"]},{"a":{"b":[1,"list"]}}],"type":"object"}`)}
 	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
 	const want = `{"properties":{"did":{"type":"string","examples":["list"]},` +
 		`"all":{"items":{"type":"string"},"type":"array"},` +
-		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},"type":"object"}`
+		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
+		`"examples":[{"a":"list"},{"a":{"b":[1,"list"]}}],"type":"object"}`
 	if text := string(got.OutputSchema.(json.RawMessage)); text != want {
 		t.Errorf("%s, want\n%s", text, want)
+	}
+	tool.InputSchema = json.RawMessage(`{"required":["b"],"properties":{"b":{},` +
+		`"action":{"default":"delete","enum":["list","delete"]}},"type":"object"}`)
+	got = narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	const narrowed = `{"required":["b","action"],"properties":{"b":{},` +
+		`"action":{"enum":["list"]}},"type":"object"}`
+	if text := string(got.InputSchema.(json.RawMessage)); text != narrowed {
+		t.Errorf("%s, want\n%s", text, narrowed)
 	}
 	tool.InputSchema = json.RawMessage(`{"properties":`)
 	if narrow(tool, nil) != nil {

@@ -139,22 +139,16 @@ func (m *Message) noteReport(r *invoke.Report, err error) {
 // multi-round-trip request, and the headers that repeat arguments (SEP-2243).
 func (g *Guard) admit(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		var responses mcp.InputResponseMap
-		var state string
-		if responds(m.Params) {
-			responses, state = wire.ResponsesOf(m.Params)
-			params, err := g.Sealer.Open(m.Info, m.Params)
-			if err != nil {
-				return Answer{}, invalid{wire.InvalidParams("%v", err)}
-			}
-			m.Params = params
+		responses, state := wire.ResponsesOf(m.Params)
+		params, err := g.Sealer.Open(m.Info, m.Params)
+		if err != nil {
+			return Answer{}, invalid{wire.InvalidParams("%v", err)}
 		}
+		m.Params = params
 		if call, ok := m.Params.(*mcp.CallToolParamsRaw); ok && g.Tools[call.Name] != nil {
 			t := g.Tools[call.Name]
-			if len(t.Headers) > 0 {
-				if err := t.Headers.Check(m.Info, call.Arguments); err != nil {
-					return Answer{}, invalid{err}
-				}
+			if err := t.Headers.Check(m.Info, call.Arguments); err != nil {
+				return Answer{}, invalid{err}
 			}
 			if t.Unsolicited && state == "" && !m.HasSessions() {
 				m.Unsolicited = responses
@@ -183,22 +177,8 @@ func (g *Guard) admit(next Next) Next {
 				err = notEncoded(m, err)
 			}
 		}
-		if err != nil {
-			a.Result = nil
-		}
 		return a, err
 	}
-}
-
-// responds reports whether a message may have responses to input requests.
-func responds(params mcp.Params) bool {
-	switch p := params.(type) {
-	case *mcp.CallToolParamsRaw:
-		return p.InputResponses != nil || p.RequestState != ""
-	case *mcp.GetPromptParams, *mcp.ReadResourceParams:
-		return true
-	}
-	return false
 }
 
 var errAsksAgain = errors.New("middleware returned input requests, which need " + request.Stateless)

@@ -221,13 +221,7 @@ func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
 func (g *Guard) notify(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		client := &notify.Client{Config: g.Notify, Info: m.Info, Meta: m.Meta, Context: ctx}
-		defer func() {
-			if m.Lasts != nil {
-				m.Finally(client.End)
-				return
-			}
-			client.End()
-		}()
+		defer m.Finally(client.End)
 		return next(client, m)
 	}
 }
