@@ -159,7 +159,7 @@ func TestEventHasWhyAToolIsUnknown(t *testing.T) {
 		readOnly         bool
 	}{
 		{"t", "Member", "the client requested only readonly tools", true},
-		{"x", "Member", "", true}, {"t", "", "needs role Member", true},
+		{"x", "Member", "does not exist", true}, {"t", "", "needs role Member", true},
 		{"t", "", "needs role Member", false},
 	} {
 		s := send(t, func(_ *Guard, m *Message, call *mcp.CallToolParamsRaw) {
@@ -185,7 +185,7 @@ func TestLinesOfRefusedAndFailedCalls(t *testing.T) {
 	}{
 		"an unknown resource": {params: read, want: `level=INFO msg="request refused" ` +
 			`event_type=resource_read prompt="" resource="" principal=mel role=Member ` +
-			`axis=unknown missing="it does not exist"`},
+			`axis=unknown missing="does not exist"`},
 		"a forged state": {params: &mcp.CallToolParamsRaw{Name: "t", RequestState: "of-somebody"},
 			want: `level=DEBUG msg="call failed" event_type=tool_called tool=t principal=mel ` +
 				`failure=invalid error="the arguments do not match the schema"`},
