@@ -48,7 +48,7 @@ func TestEachPlantIsFound(t *testing.T) {
 			for _, test := range [][]string{{"TestHiddenAndUnknownDoEqualWork", "60"},
 				{"TestHiddenItemsDoNotInterfere", "10000"}} {
 				out, err := exec.Command(binary, "-test.run", "^"+test[0]+"$", "-rapid.nofailfile",
-					"-rapid.checks="+test[1], "-rapid.shrinktime=20s").CombinedOutput()
+					"-rapid.checks="+test[1], "-rapid.shrinktime=10s").CombinedOutput()
 				if err == nil {
 					continue
 				}

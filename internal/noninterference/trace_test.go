@@ -403,6 +403,10 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			m := tr.request(t, "tools/call", name, `"name":"`+name+`","arguments":{"at":"x"}`)
 			tr.one(t, which, fmt.Sprint("other> ", m), func(w *world) { w.clients[theOther].send(m) })
 		},
+		"other lists": func(t *rapid.T) {
+			m := tr.request(t, "tools/list", "", "")
+			tr.both(t, fmt.Sprint("other> ", m), func(w *world) { w.clients[theOther].send(m) })
+		},
 		"other subscribes": func(t *rapid.T) {
 			name, which := tr.item(t, access.Resources)
 			m := tr.request(t, "resources/subscribe", "", `"uri":"`+uri(name)+`"`)

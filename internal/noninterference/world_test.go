@@ -366,6 +366,9 @@ func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
 	enum, _ := json.Marshal(verbs) // of texts
 	t.Input = `{"type":"object","properties":{"verb":{"type":"string","enum":` + string(enum) +
 		`}},"required":["verb"],"additionalProperties":false}`
+	if t.Output != "" {
+		t.Output = `{"type":"object","properties":{"was":{"type":"string","enum":` + string(enum) + `}}}`
+	}
 	call := t.Call
 	t.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
 		_, err := decode.ArgumentsOf(c.Arguments, c.Choices(), func(r *decode.Reader, verb *string) {
