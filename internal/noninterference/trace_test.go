@@ -419,6 +419,22 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				w.change(catalog.Change{Tools: true}, func() { w.off[name] = off })
 			})
 		},
+		"adopted": func(t *rapid.T) {
+			kind := pick(t, "kind", access.Tools, access.Prompts, access.Resources)
+			name, which := tr.item(t, kind)
+			i := item{Kind: kind, Name: name, Hidden: true}
+			for _, other := range tr.plan.Items {
+				if other.Kind == kind && other.Name == name {
+					i = other
+				}
+			}
+			if !tr.plan.own(i) {
+				t.Skip("not an item of an adopted server")
+			}
+			description := pick(t, "description", "Other.", "Another.")
+			tr.one(t, which, fmt.Sprintf("the adopted server has another %s %s", kind, name),
+				func(w *world) { w.serveAdopted(i, &form{Description: description, Behaviour: "text"}) })
+		},
 		"catalog": func(t *rapid.T) {
 			name, which := tr.item(t, access.Tools)
 			tr.one(t, which, "add to the catalog "+name, func(w *world) {

@@ -66,7 +66,7 @@ func newWorld(t *testing.T, p plan, which int) *world {
 		w.adopt = mcp.NewServer(&mcp.Implementation{Name: "adopted", Version: "1"}, &mcp.ServerOptions{
 			SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil }})
-		rules := w.fill(w.adopt)
+		rules := w.fill()
 		w.server, err = runtime.Adopt(w.adopt, w.options(), rules, w.toolset())
 	} else {
 		w.server, err = runtime.New(w.options(), w.toolset())
@@ -383,47 +383,55 @@ func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
 	}
 }
 
-// fill gives an adopted server its items, and returns their rules.
-func (w *world) fill(s *mcp.Server) map[string]access.Rule {
+// fill gives the adopted server its items, and returns their rules.
+func (w *world) fill() map[string]access.Rule {
 	rules := map[string]access.Rule{}
-	s.AddResource(&mcp.Resource{URI: "adopted://base", Name: "base"}, w.read("base", "text"))
+	w.adopt.AddResource(&mcp.Resource{URI: "adopted://base", Name: "base"}, w.read("base", "text"))
 	rules["resource base"] = access.Rule{Resource: "adopted://base", Public: true}
 	for _, i := range w.plan.Items {
 		f := i.Forms[w.which]
 		if f == nil || !w.plan.own(i) {
 			continue
 		}
-		rules[fmt.Sprint(i.Kind, " ", i.Name)] = f.Rule
-		switch i.Kind {
-		case access.Tools:
-			delete(rules, "tool "+i.Name)
-			rules[i.Name] = f.Rule
-			s.AddTool(&mcp.Tool{Name: i.Name, Description: f.Description,
-				InputSchema: json.RawMessage(schemas[f.Schema]),
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: f.ReadOnly}},
-				func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-					text, err := w.behave(ctx, i.Name, f.Behaviour)
-					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
-				})
-		case access.Prompts:
-			s.AddPrompt(&mcp.Prompt{Name: i.Name, Description: f.Description,
-				Arguments: []*mcp.PromptArgument{{Name: "id"}}},
-				func(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-					text, err := w.behave(ctx, i.Name, f.Behaviour)
-					return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
-						{Role: "user", Content: &mcp.TextContent{Text: text}}}}, err
-				})
-		case access.Resources:
-			if strings.Contains(i.Name, "{") {
-				s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: i.Name, Name: i.Name,
-					Description: f.Description}, w.read(i.Name, f.Behaviour))
-			} else {
-				s.AddResource(&mcp.Resource{URI: i.Name, Name: i.Name, Description: f.Description},
-					w.read(i.Name, f.Behaviour))
-			}
+		key := fmt.Sprint(i.Kind, " ", i.Name)
+		if i.Kind == access.Tools {
+			key = i.Name
 		}
+		rules[key] = f.Rule
+		w.serveAdopted(i, f)
 	}
 	return rules
+}
+
+// serveAdopted lets the adopted server have an item.
+func (w *world) serveAdopted(i item, f *form) {
+	s := w.adopt
+	switch i.Kind {
+	case access.Tools:
+		s.AddTool(&mcp.Tool{Name: i.Name, Description: f.Description,
+			InputSchema: json.RawMessage(schemas[f.Schema]),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: f.ReadOnly}},
+			func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				text, err := w.behave(ctx, i.Name, f.Behaviour)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
+			})
+	case access.Prompts:
+		s.AddPrompt(&mcp.Prompt{Name: i.Name, Description: f.Description,
+			Arguments: []*mcp.PromptArgument{{Name: "id"}}},
+			func(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				text, err := w.behave(ctx, i.Name, f.Behaviour)
+				return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+					{Role: "user", Content: &mcp.TextContent{Text: text}}}}, err
+			})
+	case access.Resources:
+		if strings.Contains(i.Name, "{") {
+			s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: i.Name, Name: i.Name,
+				Description: f.Description}, w.read(i.Name, f.Behaviour))
+			return
+		}
+		s.AddResource(&mcp.Resource{URI: i.Name, Name: i.Name, Description: f.Description},
+			w.read(i.Name, f.Behaviour))
+	}
 }
 
 func (w *world) read(name, behaviour string) mcp.ResourceHandler {

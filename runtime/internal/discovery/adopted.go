@@ -82,13 +82,13 @@ func (l *ListChanged) AdoptedChanged(of request.Session) {
 	}
 }
 
-// wakeByAdopted is wake, and waits until the last one is some time ago: a server that changes its
-// lists whenever it lists them would be read without a pause. changes.mu is held.
+// wakeByAdopted is wake at the next tick: a server that changes its lists whenever it lists them
+// would be read without a pause. changes.mu is held.
 func (s *Subscription) wakeByAdopted() {
 	if s.woken.After(time.Now()) {
 		return // it is about to be woken
 	}
-	pause := max(time.Until(s.woken.Add(gathering)), 0)
+	pause := untilTick()
 	s.woken = time.Now().Add(pause)
 	time.AfterFunc(pause, s.wake)
 }

@@ -12,9 +12,19 @@ import (
 )
 
 const (
-	retryPause = time.Second            // before a failed query is repeated in the background
-	gathering  = 200 * time.Millisecond // between two onCatalogs, which resolve all catalogs
+	retryPause = time.Second // before a failed query is repeated in the background
+
+	// Changes are gathered until the next tick of the clock. A pause that begins with a change would
+	// delay the notification of the next one, so that a client could see that something hidden from
+	// it had changed.
+	gathering = 200 * time.Millisecond
 )
+
+// untilTick returns how long changes are gathered.
+func untilTick() time.Duration {
+	now := time.Now()
+	return now.Truncate(gathering).Add(gathering).Sub(now)
+}
 
 var errNoMoreChanges = errors.New("it closed its channel before the server had stopped")
 
@@ -50,7 +60,6 @@ func (c *Catalogs) Reload(ctx context.Context) (changed bool, err error) {
 // other tools are off, and onCatalogs when catalogs may have changed.
 func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 	disconnected := false
-	var last time.Time       // of onCatalogs
 	var due <-chan time.Time // of the next onCatalogs; nil if none is due
 	for {
 		changes, err := principal.Supervise(ctx, c.Pool, c.Masker,
@@ -61,7 +70,7 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 			case <-ctx.Done():
 				return
 			case <-due:
-				last, due = time.Now(), nil
+				due = nil
 				onCatalogs()
 				continue
 			case change, open = <-changes:
@@ -79,7 +88,7 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 				c.reload(ctx, onSwitches)
 			}
 			if change.Catalogs && due == nil {
-				due = time.After(gathering - time.Since(last))
+				due = time.After(untilTick())
 			}
 		}
 		if ctx.Err() != nil {
