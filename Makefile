@@ -210,6 +210,16 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 	cd generator/vet/golangci/testdata/shop && \
 		GOWORK=off $(CURDIR)/bin/golangci-lint run --output.text.print-issued-lines=false --show-stats=false | diff want -
 
+# TRACES and SEED choose the run; without SEED each run has another one. make test has a share.
+TRACES = 1000
+.PHONY: noninterference plants
+noninterference: ## look for differences by which a caller can tell that something hidden exists
+	$(GO) test -count=1 -v -timeout 24h -run 'TestHidden' ./internal/noninterference \
+		-rapid.checks=$(TRACES) $(if $(SEED),-rapid.seed=$(SEED))
+
+plants: ## plant faults one at a time, from PLANTS=FOLDER or the repository: each has to be found
+	$(GO) test -count=1 -v -timeout 1h -run TestEachPlantIsFound ./internal/noninterference
+
 # MUTATEFLAGS=-update writes the verdicts into the file that later runs compare with.
 .PHONY: mutate mutants
 mutate: ## change each place that decides, and 400 others: tests must find what they found before

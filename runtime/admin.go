@@ -126,8 +126,8 @@ func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error
 // after a change that this process has made: the source reports other changes by itself.
 func (s *Server) ReloadSwitches(ctx context.Context) error {
 	changed, err := s.catalogs.Reload(ctx)
-	if changed {
-		s.changes.Recheck(nil)
+	if changed != nil {
+		s.changes.RecheckSwitches(changed)
 	}
 	return err
 }

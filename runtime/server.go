@@ -177,8 +177,7 @@ func (s *Server) build(server *mcp.Server) error {
 		go s.awaitHost()
 	}
 	if opts.Catalogs != nil {
-		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) },
-			s.changes.RecheckCatalogs)
+		go s.catalogs.Follow(s.closing, s.changes.RecheckSwitches, s.changes.RecheckCatalogs)
 	}
 	if opts.ResourceUpdates != nil && s.updates != nil {
 		go s.followUpdates()

@@ -52,9 +52,6 @@ func (w *world) pairs() (all []pair) {
 		for i, name := range []string{hidden, unknown} {
 			meta := tr.meta(`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
 			params := strings.ReplaceAll(params, "NAME", name)
-			if method == "tools/list" {
-				meta, params = append(meta, params), ""
-			}
 			if m := named.FindStringSubmatch(params); m != nil {
 				name = m[1]
 			}
@@ -69,11 +66,9 @@ func (w *world) pairs() (all []pair) {
 		subscribing, subscription = "subscriptions/listen",
 			`"notifications":{"resourceSubscriptions":["NAME"]}`
 	}
-	declared := false // a catalog has a tool that is listed
 	for _, i := range p.Items {
 		f := i.Forms[w.which]
 		if f == nil || !i.Hidden {
-			declared = declared || f != nil && f.Catalog
 			if f != nil && f.Value != nil && !f.Lacks {
 				add("value of "+i.Name, "tools/call", "purge", "purse",
 					`"name":"`+i.Name+`","arguments":{"verb":"NAME"}`)
@@ -109,9 +104,6 @@ func (w *world) pairs() (all []pair) {
 			add(what, "completion/complete", i.Name, unknown,
 				`"ref":{"type":"ref/resource","uri":"NAME"},"argument":{"name":"id","value":"1"}`)
 		}
-	}
-	if !declared {
-		add("catalog", "tools/list", "declared", "declarel", `"`+runtime.MetaCatalog+`":"NAME"`)
 	}
 	if task := w.clients[theOther].last["task"]; task != "" {
 		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {

@@ -259,10 +259,10 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 }
 
 // base has one item of each kind that everybody may use, so that both servers declare the same MCP
-// capabilities.
+// capabilities and the same catalog. Both are equal for every caller by design.
 var base = []item{
 	{Kind: access.Tools, Name: "base", Forms: both(form{Rule: access.Rule{Tool: "base", Public: true},
-		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true})},
+		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true, Catalog: true})},
 	{Kind: access.Prompts, Name: "base", Forms: both(form{
 		Rule: access.Rule{Prompt: "base", Public: true}, Behaviour: "text"})},
 	{Kind: access.Resources, Name: "base://{id}", Forms: both(form{

@@ -173,9 +173,7 @@ func (c *Catalogs) find(ctx context.Context, p access.Principal,
 			return c.Source.Catalog(ctx, p, ref)
 		})
 	}
-	own := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
-	// One whose tools are all hidden is hidden too.
-	declared := slices.ContainsFunc(own.Tools, c.Policy.Listed(p, access.Tools).Contains)
+	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
 	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
 		return own, nil // the catalog of code wins: it was reviewed with the code
 	}

@@ -380,8 +380,11 @@ func TestReloadReportsWhetherSwitchesHaveChanged(t *testing.T) {
 	} {
 		source.set(func(s *shelf) { s.off = step.off })
 		changed, err := c.Reload(t.Context())
-		if err != nil || changed != step.changed {
-			t.Errorf("%q: %v, %v", step.off, changed, err)
+		if err != nil || (changed != nil) != step.changed {
+			t.Errorf("%q: %v, %v", step.off, changed != nil, err)
+		}
+		if changed != nil && (changed(caller("")) || !changed(caller("Admin", "write"))) {
+			t.Errorf("%q concerns callers who see no tool, or not those who do", step.off)
 		}
 		if c.Policy.IsOff(access.Tools, "read") != slices.Contains(step.off, "read") {
 			t.Errorf("%q are not off", step.off)
@@ -406,7 +409,8 @@ type following struct {
 func follow(t *testing.T, source *shelf) *following {
 	f := &following{log: &journal{}}
 	f.Catalogs = catalogsOf(t, source, f.log)
-	go f.Follow(t.Context(), func() { f.switches.Add(1) }, func() { f.catalogs.Add(1) })
+	go f.Follow(t.Context(), func(func(access.Principal) bool) { f.switches.Add(1) },
+		func() { f.catalogs.Add(1) })
 	synctest.Wait()
 	return f
 }

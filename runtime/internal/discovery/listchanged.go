@@ -141,12 +141,17 @@ func (l *ListChanged) Subscribe(ctx context.Context, info *request.Info, meta ma
 	return s, func() { l.leave(s) }
 }
 
-// Recheck checks the clients whose principal matches. nil matches all.
+// Recheck checks the clients whose principal matches, which has no Permits. nil matches all.
 func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 	l.recheck(func(s subscriptionState) bool {
 		s.caller.Permits = nil
 		return match == nil || match(s.caller)
 	})
+}
+
+// RecheckSwitches checks the clients whose principal matches.
+func (l *ListChanged) RecheckSwitches(match func(access.Principal) bool) {
+	l.recheck(func(s subscriptionState) bool { return match(s.caller) })
 }
 
 // Loaded checks the clients of a principal whose permissions were loaded from the host. With

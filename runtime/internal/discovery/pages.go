@@ -22,17 +22,22 @@ func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 	if k == access.Values && !p.ListAll {
 		return p.Table.Offered(caller, p.Listed(caller, access.Tools))
 	}
-	set := p.Table.Of(k).Listed(caller, p.Denial)
-	if p.ListAll {
-		set = p.Table.Of(k).All()
-	}
-	if off := p.off.Load(); k == access.Tools && off != nil {
-		set = set.Without(off.tools)
+	set := p.listedByRules(caller, k)
+	if k == access.Tools {
+		set = p.off.Load().leaves(set)
 	}
 	if k == access.Resources && len(p.Apps) > 0 {
 		set = set.Without(p.appsOff())
 	}
 	return set
+}
+
+// listedByRules is Listed if no tool is switched off.
+func (p *Policy) listedByRules(caller access.Principal, k access.Kind) access.Set {
+	if p.ListAll {
+		return p.Table.Of(k).All()
+	}
+	return p.Table.Of(k).Listed(caller, p.Denial)
 }
 
 // maxNarrowed bounds the memory of the items that are kept for callers who may send some values, in

@@ -25,6 +25,14 @@ type Policy struct {
 // switches are the tools that are switched off, and the MCP Apps that are off by that.
 type switches struct{ tools, apps access.Set }
 
+// leaves returns the tools of a set that are on.
+func (s *switches) leaves(tools access.Set) access.Set {
+	if s == nil {
+		return tools
+	}
+	return tools.Without(s.tools)
+}
+
 // turnOff switches these tools off and all others on.
 func (p *Policy) turnOff(names ...string) (before, now *switches) {
 	if tools := p.Table.Named(names); tools.Len() > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 )
@@ -37,28 +38,37 @@ func (c *Catalogs) Start(ctx context.Context) error {
 	return nil
 }
 
-// Reload applies the switches of the source, and reports whether other tools are off than before.
-func (c *Catalogs) Reload(ctx context.Context) (changed bool, err error) {
+// Reload applies the switches of the source. changed reports whether a caller is listed a tool that
+// was switched; nil if none was. Switches of other tools concern no client: a check of its lists
+// would notify it earlier of a change that is not yet due.
+func (c *Catalogs) Reload(ctx context.Context) (changed func(access.Principal) bool, err error) {
 	if c.Source == nil {
-		return false, nil
+		return nil, nil
 	}
 	select {
 	case c.loading <- struct{}{}:
 		defer func() { <-c.loading }()
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return nil, ctx.Err()
 	}
 	names, err := query(ctx, c, c.Source.ToolsOff)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	before, off := c.Policy.turnOff(names...)
-	return (before == nil) != (off == nil) || off != nil && !before.tools.Equal(off.tools), nil
+	if (before == nil) == (off == nil) && (off == nil || before.tools.Equal(off.tools)) {
+		return nil, nil
+	}
+	return func(p access.Principal) bool {
+		listed := c.Policy.listedByRules(p, access.Tools)
+		return !before.leaves(listed).Equal(off.leaves(listed))
+	}, nil
 }
 
 // Follow applies the changes that the source reports, until ctx ends. It calls onSwitches when
-// other tools are off, and onCatalogs when catalogs may have changed.
-func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
+// other tools are off, with the func of [Catalogs.Reload], and onCatalogs when catalogs may have changed.
+func (c *Catalogs) Follow(ctx context.Context, onSwitches func(func(access.Principal) bool),
+	onCatalogs func()) {
 	disconnected := false
 	var due <-chan time.Time // of the next onCatalogs; nil if none is due
 	for {
@@ -100,11 +110,11 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 	}
 }
 
-func (c *Catalogs) reload(ctx context.Context, onSwitches func()) {
+func (c *Catalogs) reload(ctx context.Context, onSwitches func(func(access.Principal) bool)) {
 	for ctx.Err() == nil { // until it succeeds
 		changed, err := c.Reload(ctx)
-		if changed {
-			onSwitches()
+		if changed != nil {
+			onSwitches(changed)
 		}
 		if err == nil || errors.Is(err, catalog.ErrClosed) {
 			return
