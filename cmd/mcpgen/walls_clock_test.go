@@ -32,6 +32,10 @@ var clockUses = map[string]string{
 	"runtime/internal/worker/deadlines_test.go Reached":                       "bubbles reach it by way of Deadlines",
 	"testdata/bench/soak_test.go load":                                        "its measure is time",
 	"testdata/bench/soak_test.go watch":                                       "its measure is time",
+	"internal/noninterference/trace_test.go one":                              "bubbles reach it by way of inBubble",
+	"internal/noninterference/trace_test.go wait":                             "bubbles reach it by way of inBubble",
+	"internal/noninterference/world_test.go behave":                           "bubbles reach it by way of inBubble",
+	"internal/noninterference/world_test.go end":                              "bubbles reach it by way of inBubble",
 	"internal/uritemplate/uritemplate_test.go TestTimeDoesNotRevealATemplate": "its promise is time",
 }
 

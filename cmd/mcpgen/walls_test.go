@@ -131,7 +131,9 @@ var mayImport = map[string][]string{
 	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
 		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},
 	// It measures the runtime from outside, by a test alone.
-	"internal/callpath": {},
+	"internal/callpath": {}, "internal/callpath/trace": {},
+	// It compares servers from outside, by tests alone.
+	"internal/noninterference": {},
 	// The cache loader of stores, identities, catalogs and host permissions.
 	"internal/descriptors": {},
 	"internal/loader":      {},

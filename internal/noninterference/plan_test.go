@@ -42,10 +42,11 @@ func (p principal) anonymous() bool { return p.Subject == "" }
 // other is a caller with every permission.
 func (p plan) other() principal {
 	return principal{Subject: "other", Role: len(p.Roles),
-		Scopes: append([]string{secretScope}, scopes...), Permits: append([]string{secretPermit}, permits...)}
+		Scopes:  append([]string{secretScope}, scopes...),
+		Permits: append([]string{secretPermit}, permits...)}
 }
 
-// An item is one name of a server. A hidden one has a form for each of the servers, and nil is none.
+// An item is one name of a server. A hidden one has a form for each server, and nil is none.
 type item struct {
 	Kind   access.Kind
 	Name   string // or URI, or template

@@ -107,13 +107,15 @@ func (tr *trial) initialize() string {
 		`"clientInfo":{"name":"c","version":"1"}}}`
 }
 
+// allAbilities are the MCP capabilities of a client of 2026-07-28 that has all.
+const allAbilities = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
 // opening draws the beginning of a trace, which reaches a deep state: open streams with
 // subscriptions, a task, a question and a page.
 func (tr *trial) opening(t *rapid.T) {
 	p := tr.plan
 	send := func(who int, method, name, params string) {
-		m := tr.message(method, name, tr.meta(`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
-			params)
+		m := tr.message(method, name, tr.meta(allAbilities), params)
 		tr.sent++
 		tr.both(t, fmt.Sprint(speaker[who], m), func(w *world) { w.clients[who].send(m) })
 	}
@@ -180,8 +182,7 @@ func (tr *trial) message(method, name string, meta []string, params string) mess
 
 // request draws the message of a method.
 func (tr *trial) request(t *rapid.T, method, name, params string) message {
-	meta := tr.meta(pick(t, "capabilities", `{"elicitation":{}}`, `{}`,
-		`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`))
+	meta := tr.meta(pick(t, "capabilities", `{"elicitation":{}}`, `{}`, allAbilities))
 	if len(meta) > 0 && flip(t, "log") {
 		meta = append(meta, `"io.modelcontextprotocol/logLevel":"debug"`)
 	}

@@ -232,8 +232,7 @@ func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
 		session := ""
 		if p.Era == eras[2] {
 			w.clients[theOther].send(tr.message("tools/call", "base",
-				tr.meta(`{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
-				`"name":"base"`))
+				tr.meta(allAbilities), `"name":"base"`))
 			synctest.Wait()
 			w.clients[theOther].take()
 		} else {
@@ -283,8 +282,10 @@ func TestInstrumentedWorkIsEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(dir, "noninterference.test")
-	for _, command := range [][]string{{"go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "."},
-		{binary, "-test.v", "-test.run", "^TestHiddenAndUnknownDoEqualWork$", "-rapid.nofailfile"}} {
+	for _, command := range [][]string{
+		{"go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "."},
+		{binary, "-test.v", "-test.run", "^TestHiddenAndUnknownDoEqualWork$",
+			"-rapid.nofailfile"}} {
 		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", command, err, out)

@@ -66,7 +66,8 @@ func (c *Catalogs) Reload(ctx context.Context) (changed func(access.Principal) b
 }
 
 // Follow applies the changes that the source reports, until ctx ends. It calls onSwitches when
-// other tools are off, with the func of [Catalogs.Reload], and onCatalogs when catalogs may have changed.
+// other tools are off, with the func of [Catalogs.Reload], and onCatalogs when catalogs may have
+// changed.
 func (c *Catalogs) Follow(ctx context.Context, onSwitches func(func(access.Principal) bool),
 	onCatalogs func()) {
 	disconnected := false
@@ -110,7 +111,8 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches func(func(access.Princ
 	}
 }
 
-func (c *Catalogs) reload(ctx context.Context, onSwitches func(func(access.Principal) bool)) {
+func (c *Catalogs) reload(ctx context.Context,
+	onSwitches func(func(access.Principal) bool)) {
 	for ctx.Err() == nil { // until it succeeds
 		changed, err := c.Reload(ctx)
 		if changed != nil {

@@ -95,8 +95,8 @@ func (rs *Resources) CheckOverlaps(table access.Table) error {
 			one, _ := rules.Tool(first.URI)
 			other, ruled := rules.Tool(second.URI) // without a rule it is nobody's
 			if ruled && !one.Same(other) && a.overlaps(b) {
-				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different access: "+
-					"give both equal rules, or change the URI of one", a.URI, b.URI))
+				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different "+
+					"access: give both equal rules, or change the URI of one", a.URI, b.URI))
 			}
 		}
 	}
