@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -148,6 +149,41 @@ func TestEventHasTheNamesOfArguments(t *testing.T) {
 		if len(got) != test.count || test.count > 0 && (got[0].Name != test.first ||
 			got[0].Bytes != test.bytes || got[0].Digest == audit.Digest{}) {
 			t.Errorf("%.40s for %q: %d: %+v", test.arguments, test.role, len(got), got)
+		}
+	}
+}
+
+// Of a name the event has at most 128 bytes, and of a resource 256. A refused name is masked: it may
+// be a misplaced secret. An allowed name and a resource are those of the server.
+func TestEventShortensAndMasksNames(t *testing.T) {
+	secret, long := "password=hunter22", strings.Repeat("n", 300)
+	for _, test := range []struct {
+		name, role string
+		resource   bool
+		want       string
+	}{
+		{secret, "Member", false, secret}, {secret, "", false, "password=" + redact.Mask},
+		{"file:///" + secret, "Member", true, "file:///" + secret},
+		{"file:///" + secret, "", true, "file:///" + secret},
+		{long, "Member", false, redact.Shorten(long, 128)}, {long, "", false, redact.Shorten(long, 128)},
+		{"file:///" + long, "Member", true, redact.Shorten("file:///"+long, 256)},
+		{"file:///" + long, "", true, redact.Shorten("file:///"+long, 256)},
+	} {
+		s := send(t, func(g *Guard, m *Message, _ *mcp.CallToolParamsRaw) {
+			rule := access.Rule{Prompt: test.name, MinRole: 1}
+			m.Method, m.Params = "prompts/get", mcp.Params(&mcp.GetPromptParams{Name: test.name})
+			if test.resource {
+				rule.Prompt, rule.Resource = "", test.name
+				m.Method, m.Params = "resources/read", &mcp.ReadResourceParams{URI: test.name}
+				g.Resources.Add(&invoke.Resource{
+					Resource: toolset.Resource{URI: test.name}, Exact: true})
+			}
+			table := access.NewTable(rule)
+			table.Roles = []string{"Member"}
+			g.Policy.Table, m.Principal.Role = table, test.role
+		}, answering(Answer{Result: &mcp.GetPromptResult{}}))
+		if got := s.event.Prompt + s.event.Resource; got != test.want {
+			t.Errorf("%.20s for %q: %q, want %q", test.name, test.role, got, test.want)
 		}
 	}
 }
