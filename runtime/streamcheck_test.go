@@ -52,7 +52,7 @@ func (c *changing) source() identity.Source {
 			return identity.Identity{}, *err
 		}
 		return *c.now.Load(), nil
-	})
+	}, identity.NamesUsers())
 }
 
 const presented = "hunter2-hunter2"
@@ -204,6 +204,47 @@ func TestStreamIsThatOfTheCallerWhoOpensIt(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// A caller whom the identity source no longer names to the host has none of its permissions.
+func TestStreamOfACallerWithoutAUserOfTheHost(t *testing.T) {
+	t.Parallel()
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source, host := newChanging("Admin"), newHost(nil)
+				named := *source.now.Load()
+				unnamed := named
+				named.Principal.User = "ada"
+				source.now.Store(&named)
+				host.set("ada", "lib.view_book")
+				g := updating().Generated()
+				view := access.Permission{App: "lib", Action: "view", Object: "book"}
+				for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+					for i, r := range g.Table.Of(k).Rules {
+						if !r.Public {
+							g.Table.Of(k).Rules[i].Permission = view
+						}
+					}
+				}
+				s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: host,
+					Identity: source.source()}, toolset.NewToolset(g))
+				c := newRaw(t, serve(t, s), presented, era)
+				w, seen := openStream(t, c, "lib://safe"), 0
+				w.urisSince(&seen)
+				update(t, s, "lib://safe")
+				if got := w.urisSince(&seen); len(got) != 1 {
+					t.Errorf("with a user: %q", got)
+				}
+				source.now.Store(&unnamed)
+				time.Sleep(runtime.DefaultCapabilityRecheck)
+				update(t, s, "lib://safe")
+				if got := w.urisSince(&seen); len(got) != 0 {
+					t.Errorf("without a user: %q", got)
+				}
+			})
+		})
+	}
 }
 
 // With another token of the same user and client, which may do more, the last message counts: a

@@ -153,8 +153,8 @@ func TestEventHasTheNamesOfArguments(t *testing.T) {
 	}
 }
 
-// Of a name the event has at most 128 bytes, and of a resource 256. A refused name is masked: it may
-// be a misplaced secret. An allowed name and a resource are those of the server.
+// Of a name the event has at most 128 bytes, and of a resource 256. A refused name is masked: it
+// may be a misplaced secret. An allowed name and a resource are those of the server.
 func TestEventShortensAndMasksNames(t *testing.T) {
 	secret, long := "password=hunter22", strings.Repeat("n", 300)
 	for _, test := range []struct {

@@ -109,7 +109,7 @@ func (h *Host) Refresh(ctx context.Context,
 
 func (h *Host) permit(ctx context.Context,
 	info *request.Info) (access.Principal, *request.Permissions, error) {
-	p := h.withUser(info.Principal, info.ClientItself)
+	p := h.WithUser(info.Principal, info.ClientItself)
 	e, err := h.cached(ctx, &p, h.cache.Get)
 	if err == nil {
 		if h.TTL == 0 && h.Loaded != nil {
@@ -141,10 +141,11 @@ func (h *Host) permit(ctx context.Context,
 	return access.Principal{}, nil, nil
 }
 
-// withUser sets the user of an OAuth client, and of a person by its client if that is Delegated.
-func (h *Host) withUser(p access.Principal, itself bool) access.Principal {
+// WithUser sets the user of an OAuth client, and of a person by its client if that is Delegated. A
+// nil Host has no users.
+func (h *Host) WithUser(p access.Principal, itself bool) access.Principal {
 	p.Permits = nil // those of an identity source do not count
-	if p.User != "" || p.Client == "" || p.Anonymous() {
+	if h == nil || p.User != "" || p.Client == "" || p.Anonymous() {
 		return p
 	}
 	if u, _ := h.serviceUser(p); itself || u.Delegated {
@@ -197,7 +198,7 @@ func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) Vie
 		return View{Principal: p}
 	}
 	itself := identity.OfClientItself(p)
-	p = h.withUser(p, itself)
+	p = h.WithUser(p, itself)
 	_, err := h.cached(ctx, &p, h.cache.Get)
 	switch {
 	case err == nil:

@@ -338,13 +338,13 @@ func TestServiceUserIsOfTheClientItself(t *testing.T) {
 		itself bool
 		user   string
 	}{{"ci", true, "ada"}, {"ci", false, ""}, {"kiosk", false, "ada"}, {"other", true, ""}} {
-		p := h.withUser(access.Principal{Subject: "x", Client: test.client}, test.itself)
+		p := h.WithUser(access.Principal{Subject: "x", Client: test.client}, test.itself)
 		if p.User != test.user {
 			t.Errorf("%+v: user %q", test, p.User)
 		}
 	}
 	p := access.Principal{Subject: "x", Client: "ci", User: "bob", Permits: &access.Permits{}}
-	if p = h.withUser(p, true); p.User != "bob" || p.Permits != nil {
+	if p = h.WithUser(p, true); p.User != "bob" || p.Permits != nil {
 		t.Errorf("%+v", p)
 	}
 	if err := h.Resolve(t.Context(), access.Principal{Subject: "ci", Client: "ci"}); err != nil {

@@ -14,7 +14,7 @@ import (
 // Resolve returns an error if a principal that is known at start has no user of the host.
 func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 	itself := identity.OfClientItself(p)
-	p = h.withUser(p, itself)
+	p = h.WithUser(p, itself)
 	_, err := h.User(ctx, p)
 	switch {
 	case err == nil:

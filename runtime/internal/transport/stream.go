@@ -462,9 +462,7 @@ func (w *watcher) decide(r *http.Request) (request.Standing, *request.Info) {
 		w.Authenticator.Refusal(r, "", err) // which logs at most one line a minute
 		return request.Undecided, nil
 	}
-	if id.Principal.User == "" {
-		id.Principal.User = w.caller.User // of the host
-	}
+	id.Principal = w.Host.WithUser(id.Principal, id.ClientItself)
 	same := discovery.SameCaller(id.Principal, w.caller)
 	if same && w.standing == request.Valid {
 		return request.Valid, nil
