@@ -23,6 +23,7 @@ type plan struct {
 	PageSize          int
 	ReadOnly, Strict  bool
 	Lenient, Records  bool
+	Offers            bool // people can request a missing permission
 	Instructed, Value bool
 
 	Caller principal
@@ -63,6 +64,7 @@ type form struct {
 	Task        toolset.Task
 	ReadOnly    bool
 	Alias, Rich bool // rich forms have a title, icons, _meta and annotations
+	App, Grants bool // the tool has an MCP App, or needs a grant on its argument
 	Output      bool
 	Catalog     bool
 	Value       *access.Rule // the rule of the value "purge" of the argument "verb", or nil
@@ -80,14 +82,21 @@ var (
 		`{"type":"object","properties":{"at":{"type":"integer","enum":[1,2,3]}},"required":["at"]}`,
 	}
 	behaviours = []string{"text", "fail", "panic", "ask", "log", "progress", "wait", "sleep", "long"}
-	eras       = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
-	names      = map[access.Kind][]string{
+	eras       = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", stateless, stateless,
+		stateless}
+	names = map[access.Kind][]string{
 		access.Tools:   {"get_a", "get_b", "get_c", "get_d"},
 		access.Prompts: {"ask_a", "ask_b", "ask_c"},
 		access.Resources: {"doc://7", "doc://b", "doc://{id}", "rows://a/{id}", "rows://b/{id}",
 			"rows://{table}/{id}"},
 	}
 )
+
+// stateless is the version without sessions.
+const stateless = "2026-07-28"
+
+// permitted is the kind of the permission that tools with grants need.
+const permitted = "queue.push"
 
 // A permission and a scope that the caller never has.
 const (
@@ -133,6 +142,7 @@ func drawPlan(t *rapid.T) plan {
 		PageSize: pick(t, "page size", 1000, 1, 2),
 		ReadOnly: rapid.IntRange(0, 7).Draw(t, "read only") == 7,
 		Strict:   flip(t, "strict"), Lenient: flip(t, "lenient"), Records: flip(t, "records"),
+		Offers:     flip(t, "offers"),
 		Instructed: flip(t, "instructed"), Value: flip(t, "value"),
 	}
 	p.TTL = p.Aware && flip(t, "ttl")
@@ -188,6 +198,7 @@ func (p plan) drawForm(t *rapid.T, i item) *form {
 		f.Schema = rapid.IntRange(0, len(schemas)-1).Draw(t, "schema")
 		f.Task = pick(t, "task", "", toolset.TaskOptional, toolset.TaskRequired)
 		f.Alias, f.Output, f.Catalog = flip(t, "alias"), flip(t, "output"), flip(t, "in catalog")
+		f.App, f.Grants = flip(t, "app"), f.Schema > 0 && f.Schema < 3 && flip(t, "grants")
 	}
 	if i.Hidden {
 		f.Rule = p.drawHiding(t, f)
@@ -333,7 +344,8 @@ func (p plan) String() string {
 		set  bool
 	}{{"Adopt", p.Adopted}, {"PermissionAware", p.Aware}, {"CapabilityTTL", p.TTL},
 		{"ReadOnly", p.ReadOnly}, {"CatalogStrict", p.Strict}, {"LenientArguments", p.Lenient},
-		{"Audit", p.Records}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value}} {
+		{"Audit", p.Records},
+		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}
@@ -381,6 +393,8 @@ func (f *form) String() string {
 	add(f.Alias, "alias")
 	add(f.Catalog, "catalog")
 	add(f.Rich, "title")
+	add(f.App, "ui")
+	add(f.Grants, "allow=%s:at", permitted)
 	add(f.Output, "output")
 	add(f.Schema > 0, "schema=%d", f.Schema)
 	add(f.Description != "", "%.9q", f.Description)

@@ -89,7 +89,7 @@ func (tr *trial) begin(t *rapid.T) {
 		w.connect(p.Caller.Subject, p.Era, p.Stdio)
 		w.connect(p.Caller.Subject, p.Era, false)
 	})
-	if p.Era == eras[2] {
+	if p.Era == stateless {
 		return
 	}
 	for _, who := range []int{theOther, theCaller, another} {
@@ -124,7 +124,7 @@ func (tr *trial) opening(t *rapid.T) {
 		for _, name := range names[access.Resources] {
 			uris = append(uris, `"`+uri(name)+`"`)
 		}
-		if p.Era == eras[2] {
+		if p.Era == stateless {
 			send(theCaller, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
 				`"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[`+
 				strings.Join(uris, ",")+`]}`)
@@ -148,7 +148,7 @@ var speaker = map[int]string{theOther: "other> ", theCaller: "caller> ", another
 
 func (tr *trial) header(method, name string) map[string]string {
 	h := map[string]string{"Mcp-Protocol-Version": tr.plan.Era}
-	if tr.plan.Era == eras[2] && method != "" {
+	if tr.plan.Era == stateless && method != "" {
 		h["Mcp-Method"] = method
 		if name != "" {
 			h["Mcp-Name"] = name
@@ -159,7 +159,7 @@ func (tr *trial) header(method, name string) map[string]string {
 
 // meta returns the members of _meta that a version needs.
 func (tr *trial) meta(capabilities string) []string {
-	if tr.plan.Era != eras[2] {
+	if tr.plan.Era != stateless {
 		return nil
 	}
 	return []string{`"io.modelcontextprotocol/protocolVersion":"` + tr.plan.Era + `"`,
@@ -221,8 +221,11 @@ func (tr *trial) ask(t *rapid.T, m message) {
 func (tr *trial) name(t *rapid.T, kind access.Kind) string {
 	name := pick(t, "name", append([]string{"base", "none"}, names[kind]...)...)
 	if kind == access.Resources {
-		if name == "base" {
+		switch name {
+		case "base":
 			return pick(t, "base", "base://1", "adopted://base")
+		case "none":
+			return "ui://" + pick(t, "app", append([]string{"base"}, names[access.Tools]...)...)
 		}
 		return uri(name)
 	}
@@ -273,7 +276,7 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		},
 		"subscribe": func(t *rapid.T) {
 			name := tr.name(t, access.Resources)
-			if tr.plan.Era == eras[2] {
+			if tr.plan.Era == stateless {
 				ask(t, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
 					`"promptsListChanged":true,"resourcesListChanged":true,`+
 					`"resourceSubscriptions":["base://1","`+name+`"],"taskIds":["<task>"]}`)
@@ -482,6 +485,15 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			d := pick(t, "time", time.Second, 5*time.Second, time.Minute,
 				31*time.Minute)
 			tr.wait(t, d)
+		},
+		"grant": func(t *rapid.T) {
+			which, token := 3, tr.plan.Caller.Subject
+			if token == "" || flip(t, "of the other") {
+				which, token = pick(t, "servers", 1, 2, 3), "other"
+			}
+			revoked := flip(t, "revoked")
+			tr.one(t, which, fmt.Sprintf("a grant of %s, revoked: %v", token, revoked),
+				func(w *world) { w.grant(token, revoked) })
 		},
 		"proceed": func(t *rapid.T) { tr.both(t, "the oldest waiting call goes on", (*world).proceed) },
 	}

@@ -62,7 +62,7 @@ func (w *world) pairs() (all []pair) {
 	}
 	subscribing := "resources/subscribe"
 	subscription := `"uri":"NAME"`
-	if p.Era == eras[2] {
+	if p.Era == stateless {
 		subscribing, subscription = "subscriptions/listen",
 			`"notifications":{"resourceSubscriptions":["NAME"]}`
 	}
@@ -230,7 +230,7 @@ func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
 		w.connect("other", p.Era, false)
 		tr := &trial{plan: p}
 		session := ""
-		if p.Era == eras[2] {
+		if p.Era == stateless {
 			w.clients[theOther].send(tr.message("tools/call", "base",
 				tr.meta(allAbilities), `"name":"base"`))
 			synctest.Wait()

@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -44,6 +45,7 @@ type world struct {
 	users    map[string]principal // by token
 	off      map[string]bool      // tools that are switched off
 	catalogs map[string][]string  // tools by name
+	grants   *grant.Memory
 	changes  []chan catalog.Change
 	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
 }
@@ -52,7 +54,7 @@ type world struct {
 func newWorld(t *testing.T, p plan, which int) *world {
 	w := &world{plan: p, which: which, off: map[string]bool{},
 		users:    map[string]principal{"other": p.other()},
-		catalogs: map[string][]string{"stored": nil}}
+		catalogs: map[string][]string{"stored": nil}, grants: grant.NewMemory()}
 	if !p.Caller.anonymous() {
 		w.users[p.Caller.Subject] = p.Caller
 	}
@@ -86,6 +88,7 @@ func (w *world) options() runtime.Options {
 		Anonymous: true, Denial: p.Denial, PageSize: p.PageSize, ReadOnly: p.ReadOnly,
 		Identity: identity.Bearer(w.verify, identity.NamesUsers()), Catalogs: w,
 		CatalogStrict: p.Strict, LenientArguments: p.Lenient,
+		Grants: w.grants, OfferRequests: p.Offers,
 		// No two timers end at the same time: their order would be a matter of chance.
 		SessionTimeout: 29*time.Minute + 7, KeepAlive: 17*time.Second + 11,
 		CapabilityRecheck: 61*time.Second + 13, TaskTTL: 31*time.Minute + 3,
@@ -212,6 +215,23 @@ func (w *world) change(c catalog.Change, edit func()) {
 	}
 }
 
+// grant gives a caller the permission of tools with grants, or revokes that permission.
+func (w *world) grant(token string, revoked bool) {
+	ctx := context.Background()
+	var err error
+	if revoked {
+		_, err = w.grants.Revoke(ctx, grant.Revocation{Issuer: "test", Client: token,
+			Type: permitted, By: "test", Reason: "test"})
+	} else {
+		_, err = w.grants.Grant(ctx, grant.Grant{Issuer: "test", Client: token, By: "test",
+			Reason:     "test",
+			Permission: grant.Permission{Type: permitted, Resource: "*", Unrestricted: true}})
+	}
+	if err != nil && !errors.Is(err, grant.ErrUnknown) {
+		panic(err)
+	}
+}
+
 // proceed lets the oldest call end that waits.
 func (w *world) proceed() {
 	w.mu.Lock()
@@ -262,7 +282,7 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 // capabilities and the same catalog. Both are equal for every caller by design.
 var base = []item{
 	{Kind: access.Tools, Name: "base", Forms: both(form{Rule: access.Rule{Tool: "base", Public: true},
-		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true, Catalog: true})},
+		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true, Catalog: true, App: true})},
 	{Kind: access.Prompts, Name: "base", Forms: both(form{
 		Rule: access.Rule{Prompt: "base", Public: true}, Behaviour: "text"})},
 	{Kind: access.Resources, Name: "base://{id}", Forms: both(form{
@@ -313,6 +333,33 @@ func (w *world) add(g *toolset.Generated, i item, f *form) {
 				return toolset.Structured(map[string]string{"text": text}, err)
 			}
 		}
+		if f.Grants {
+			t.Allow = []toolset.Allow{{Kind: permitted, Argument: "at"}}
+			call := t.Call
+			t.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+				var in struct{ At string }
+				if err := json.Unmarshal(c.Arguments, &in); err != nil {
+					return toolset.Result{}, err
+				}
+				ctx, err := c.Allow(ctx, toolset.Named{Argument: "at", Kinds: []string{permitted},
+					Values: []string{in.At}})
+				if err != nil {
+					return toolset.Result{}, err
+				}
+				return call(ctx, c)
+			}
+		}
+		if f.App {
+			t.UI = "ui://" + i.Name
+			t.Meta = `{"ui":{"resourceUri":"` + t.UI + `"}}`
+			rule := f.Rule
+			rule.Tool, rule.Resource = "", t.UI
+			g.Table.Resources = append(g.Table.Resources, rule)
+			g.Resources = append(g.Resources, toolset.Resource{URI: t.UI, Name: i.Name,
+				Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+					return toolset.ResourceText("a page", nil)
+				}})
+		}
 		if f.Alias {
 			t.Aliases = []string{i.Name + "_old"}
 		}
@@ -320,7 +367,10 @@ func (w *world) add(g *toolset.Generated, i item, f *form) {
 			t.Catalogs = []string{"declared"}
 		}
 		if f.Rich {
-			t.Title, t.Meta = "A title of "+i.Name, `{"a":1}`
+			t.Title = "A title of " + i.Name
+			if !f.App {
+				t.Meta = `{"a":1}`
+			}
 			t.Icons = []toolset.Icon{{Source: "https://example.com/" + i.Name}}
 		}
 		if f.Value != nil {
