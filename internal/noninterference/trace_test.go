@@ -466,7 +466,9 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				which, token = pick(t, "servers", 1, 2, 3), "other"
 			}
 			name, has := pick(t, "permission", permits...), flip(t, "has")
-			tr.one(t, which, fmt.Sprintf("permission %s of %s: %v", name, token, has), func(w *world) {
+			invalidates := flip(t, "invalidates")
+			tr.one(t, which, fmt.Sprintf("permission %s of %s: %v, invalidates: %v", name, token, has,
+				invalidates), func(w *world) {
 				w.change(catalog.Change{}, func() {
 					u := w.users[token]
 					u.Permits = without(u.Permits, name)
@@ -475,7 +477,9 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 					}
 					w.users[token] = u
 				})
-				w.server.InvalidateCapabilities(nil)
+				if invalidates {
+					w.server.InvalidateCapabilities(nil)
+				}
 			})
 			if token != "other" {
 				tr.caller = tr.worlds[0].users[token]

@@ -89,9 +89,11 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 		return s
 	}
 	if !seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
-		s.wake() // also for changes after the end of the last credential, which were not sent
+		// Also for changes after the end of the last credential, which were not sent.
+		s.unchecked = true
+		s.wake()
 	}
-	s.asCaller.observe(info)
+	s.subscriptionState.observe(info)
 	return nil
 }
 
@@ -143,7 +145,7 @@ func (l *ListChanged) Subscribe(ctx context.Context, info *request.Info, meta ma
 
 // Recheck checks the clients whose principal matches, which has no Permits. nil matches all.
 func (l *ListChanged) Recheck(match func(access.Principal) bool) {
-	l.recheck(func(s subscriptionState) bool {
+	l.recheck(true, func(s subscriptionState) bool {
 		s.caller.Permits = nil
 		return match == nil || match(s.caller)
 	})
@@ -151,7 +153,7 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 
 // RecheckSwitches checks the clients whose principal matches.
 func (l *ListChanged) RecheckSwitches(match func(access.Principal) bool) {
-	l.recheck(func(s subscriptionState) bool { return match(s.caller) })
+	l.recheck(false, func(s subscriptionState) bool { return match(s.present) })
 }
 
 // Loaded checks the clients of a principal whose permissions were loaded from the host. With
@@ -166,6 +168,7 @@ func (l *ListChanged) Loaded(p access.Principal) {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
 			(p.Permits == nil || SameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
+			s.unchecked = true
 			s.wake()
 		}
 	}
@@ -179,10 +182,12 @@ func SameCaller(a, b access.Principal) bool {
 
 // RecheckCatalogs checks the clients that were listed a catalog.
 func (l *ListChanged) RecheckCatalogs() {
-	l.recheck(func(s subscriptionState) bool { return !s.query.IsZero() })
+	l.recheck(false, func(s subscriptionState) bool { return !s.query.IsZero() })
 }
 
-func (l *ListChanged) recheck(match func(subscriptionState) bool) {
+// recheck checks the clients that match, with a read of the host or without. A check for another
+// reason reads no host: a change of something hidden would show a changed permission early.
+func (l *ListChanged) recheck(host bool, match func(subscriptionState) bool) {
 	if l == nil {
 		return
 	}
@@ -194,7 +199,7 @@ func (l *ListChanged) recheck(match func(subscriptionState) bool) {
 	l.mu.Unlock() // match may take long, or call the server
 	for s, state := range states {
 		if match(state) {
-			s.wake()
+			s.check(host)
 		}
 	}
 }
@@ -209,7 +214,7 @@ func (l *ListChanged) Count() int {
 func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *Subscription {
 	s := &Subscription{changes: l}
 	s.subscriber = newSubscriber(ctx, info.Session, l.Log, s.notify)
-	s.caller, s.expires = info.Principal, info.Expires
+	s.subscriptionState.observe(info)
 	return s
 }
 
@@ -228,9 +233,24 @@ func (s *Subscription) recheck() {
 		return
 	}
 	if s.dependsOnHost() {
-		s.wake()
+		s.check(true)
 	}
 	time.AfterFunc(s.changes.Interval, s.recheck)
+}
+
+// check is wake, with a read of the host or without.
+func (s *Subscription) check(host bool) {
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	s.unchecked = s.unchecked || host
+	s.wake()
+}
+
+// observe notes the caller of a message, or nil while the identity source cannot decide.
+func (s *subscriptionState) observe(info *request.Info) {
+	if s.asCaller.observe(info); info != nil {
+		s.present = info.Principal
+	}
 }
 
 // dependsOnHost reports whether a client can be notified of what changes in the host.
@@ -266,10 +286,12 @@ type Subscription struct {
 
 type subscriptionState struct {
 	asCaller
-	query  request.CatalogQuery           // the catalog of the last list
-	known  digests                        // what the client was sent or notified of
-	wanted *mcp.NotificationSubscriptions // nil for a session, which gets all
-	id     any                            // of the listen request; nil for a session
+	present   access.Principal               // the caller as the host had it last
+	unchecked bool                           // the host has to be read
+	query     request.CatalogQuery           // the catalog of the last list
+	known     digests                        // what the client was sent or notified of
+	wanted    *mcp.NotificationSubscriptions // nil for a session, which gets all
+	id        any                            // of the listen request; nil for a session
 }
 
 // Acknowledged starts the notifications of a listen request. Call it before the client gets the
@@ -283,7 +305,8 @@ func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id an
 	}
 	s.wanted, s.id = wanted, id
 	s.changes.begin(s)
-	s.wake() // for changes since the request
+	s.unchecked = true // for changes since the request
+	s.wake()
 }
 
 // Observe notes the present caller of a listen request, whose credential was verified again; nil
@@ -291,7 +314,7 @@ func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id an
 func (s *Subscription) Observe(info *request.Info) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
-	s.asCaller.observe(info)
+	s.subscriptionState.observe(info)
 	s.wake()
 }
 
@@ -343,14 +366,15 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	}
 	l.mu.Lock()
 	state = s.subscriptionState
+	s.unchecked = false
 	l.mu.Unlock()
 	if state.silent() {
 		return state, now, changed, false // Observe checks again with the next credential
 	}
-	p := state.caller
-	if l.Host != nil && !p.Anonymous() {
+	p := state.present
+	if l.Host != nil && state.unchecked && !state.caller.Anonymous() {
 		var err error
-		if p, err = l.Host.Peek(s.ctx, p); errors.Is(err, capability.ErrNoUser) {
+		if p, err = l.Host.Peek(s.ctx, state.caller); errors.Is(err, capability.ErrNoUser) {
 			p = access.Principal{}
 		} else if err != nil {
 			return state, now, changed, false
@@ -368,7 +392,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if SameCaller(s.caller, state.caller) {
-		s.caller.Permits = p.Permits
+		s.caller.Permits, s.present = p.Permits, p
 	}
 	return state, l.Lists.digests(p, f.In), changed, true
 }

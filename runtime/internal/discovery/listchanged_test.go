@@ -184,6 +184,7 @@ func TestNobodyIsNotifiedOnceTheCredentialHasEnded(t *testing.T) {
 		info := message(nil, "")
 		info.Expires = test.expires
 		s := l.newSubscription(context.Background(), info)
+		s.unchecked = true
 		if _, _, _, known := s.current(); known != test.known || host.queries != test.queries {
 			t.Errorf("a credential %s: looked %v, queried %d times", name, known, host.queries)
 		}
