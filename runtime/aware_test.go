@@ -273,6 +273,7 @@ func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
 	stdio := map[string]*listener{}
 	for _, era := range eras {
 		stdio[era] = overPipe(t, s, access.Principal{Subject: "sub-ada", User: "ada"}, era)
+		stdio[era].call(t, "device_get", "{}") // a server on stdio does not start without the user
 	}
 	one("a notification", func() {
 		session.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+

@@ -126,7 +126,14 @@ func (s *Server) RunStdio(ctx context.Context, principal access.Principal,
 // over the standard ones. It closes in if that is an io.Closer, and leaves out open. It returns nil
 // also if the client leaves before its answer, and out then returns [io.ErrClosedPipe].
 func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p access.Principal,
-	options ...StreamOption) error {
+	options ...StreamOption) (err error) {
+	if in, ok := in.(io.Closer); ok {
+		defer func() {
+			if err != nil { // a client that is not served may still write
+				_ = in.Close()
+			}
+		}()
+	}
 	if err := s.checkPrincipal(p); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -218,6 +219,12 @@ func excepted(e trace.Entry) bool {
 
 // TestHiddenAndUnknownDoEqualWork compares the work for a hidden name and for an unknown one.
 func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
+	var pool sync.Pool
+	for range 100 {
+		if pool.Put(t); pool.Get() == nil {
+			t.Skip("pools drop items under the race detector, so that allocations differ")
+		}
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	pairs, functions := 0, 0
 	property(t, func(t *testing.T, rt *rapid.T, p plan) {
