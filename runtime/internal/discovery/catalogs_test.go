@@ -458,7 +458,7 @@ func TestChangesOfCatalogsAreGathered(t *testing.T) {
 		if f.catalogs.Load() != 0 {
 			t.Errorf("%d reports before the tick", f.catalogs.Load())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if f.catalogs.Load() != 1 || f.switches.Load() != 0 {
 			t.Errorf("%d reports of catalogs, %d of switches", f.catalogs.Load(), f.switches.Load())
