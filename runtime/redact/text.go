@@ -82,12 +82,15 @@ func (t *scanner) scan() {
 				i = t.follow(to)
 				continue
 			}
-			if to := t.beside(i, t.word); to > t.word {
-				i = t.follow(to)
-				continue
+		}
+		// A key may be a secret's name too, as one with "PWD" in it before a colon.
+		to := t.form(i)
+		if t.begins(i) {
+			if end := t.beside(i, t.word); end > t.word {
+				to = end
 			}
 		}
-		if to := t.form(i); to > i {
+		if to > i {
 			i = t.follow(to)
 			continue
 		}
