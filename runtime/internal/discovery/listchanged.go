@@ -153,7 +153,7 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 
 // RecheckSwitches checks the clients whose principal matches.
 func (l *ListChanged) RecheckSwitches(match func(access.Principal) bool) {
-	l.recheck(false, func(s subscriptionState) bool { return match(s.present) })
+	l.recheck(false, func(s subscriptionState) bool { return match(s.present()) })
 }
 
 // Loaded checks the clients of a principal whose permissions were loaded from the host. With
@@ -248,9 +248,16 @@ func (s *Subscription) check(host bool) {
 
 // observe notes the caller of a message, or nil while the identity source cannot decide.
 func (s *subscriptionState) observe(info *request.Info) {
-	if s.asCaller.observe(info); info != nil {
-		s.present = info.Principal
+	s.asCaller.observe(info)
+	s.nobody = s.nobody && info == nil
+}
+
+// present returns the caller as the host had it last.
+func (s *subscriptionState) present() access.Principal {
+	if s.nobody {
+		return access.Principal{}
 	}
+	return s.caller
 }
 
 // dependsOnHost reports whether a client can be notified of what changes in the host.
@@ -286,7 +293,7 @@ type Subscription struct {
 
 type subscriptionState struct {
 	asCaller
-	present   access.Principal               // the caller as the host had it last
+	nobody    bool                           // the host had no user of the caller last
 	unchecked bool                           // the host has to be read
 	query     request.CatalogQuery           // the catalog of the last list
 	known     digests                        // what the client was sent or notified of
@@ -371,7 +378,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	if state.silent() {
 		return state, now, changed, false // Observe checks again with the next credential
 	}
-	p := state.present
+	p := state.present()
 	if l.Host != nil && state.unchecked && !state.caller.Anonymous() {
 		var err error
 		if p, err = l.Host.Peek(s.ctx, state.caller); errors.Is(err, capability.ErrNoUser) {
@@ -392,7 +399,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if SameCaller(s.caller, state.caller) {
-		s.caller.Permits, s.present = p.Permits, p
+		s.caller.Permits, s.nobody = p.Permits, p.Anonymous()
 	}
 	return state, l.Lists.digests(p, f.In), changed, true
 }
