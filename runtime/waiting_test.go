@@ -43,7 +43,8 @@ func asked(c *raw, method, body string, further map[string]string) *http.Request
 
 // A server has many streams that wait. Each keeps little beside its request, and has no step of the
 // way to it on its stack, of which net/http's connection keeps twice as much for each doubling. Its
-// request is authenticated again at each interval: that takes about 500 bytes, and twice as much under the race detector.
+// request is authenticated again at each interval: that takes about 500 bytes, and twice as much
+// under the race detector.
 func TestStreamsThatWaitKeepLittle(t *testing.T) {
 	const few, many, rounds = 20, 100, 5
 	for name, test := range map[string]struct {
