@@ -103,7 +103,7 @@ var made = []struct {
 	{"session", regexp.MustCompile(`Mcp-Session-Id: (\S+)`)},
 	{"request", regexp.MustCompile(`"request_id":"([a-z2-7]{26})"`)},
 	{"cursor", regexp.MustCompile(`"nextCursor":"([^"]+)"`)},
-	{"question", regexp.MustCompile(`"id":([^,{}]+),"method":"elicitation/create"`)},
+	{"question", regexp.MustCompile(`"id":([^,{}]+),"method":"(?:elicitation/create|sampling/createMessage|roots/list)"`)},
 }
 
 var event = regexp.MustCompile(`(?m)^id: (\S+)$`)

@@ -14,6 +14,7 @@ import (
 
 // A plan describes two servers and the caller whose traffic is compared.
 type plan struct {
+	Package           int // of packages, from 1 on; 0 for items that the plan makes
 	Roles             []string
 	Denial            access.Denial
 	Era               string
@@ -25,6 +26,8 @@ type plan struct {
 	Lenient, Records  bool
 	Offers            bool // people can request a missing permission
 	Instructed, Value bool
+	Observed, Masked  bool
+	Logged            bool
 
 	Caller principal
 	Items  []item
@@ -81,10 +84,11 @@ var (
 			`"additionalProperties":false}`,
 		`{"type":"object","properties":{"at":{"type":"integer","enum":[1,2,3]}},"required":["at"]}`,
 	}
-	behaviours = []string{"text", "fail", "panic", "ask", "log", "progress", "wait", "sleep", "long"}
-	eras       = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", stateless, stateless,
+	behaviours = []string{"text", "fail", "panic", "ask", "sample", "roots", "log", "progress", "wait",
+		"sleep", "long"}
+	eras = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", stateless, stateless,
 		stateless}
-	names = map[access.Kind][]string{
+	ownNames = map[access.Kind][]string{
 		access.Tools:   {"get_a", "get_b", "get_c", "get_d"},
 		access.Prompts: {"ask_a", "ask_b", "ask_c"},
 		access.Resources: {"doc://7", "doc://b", "doc://{id}", "rows://a/{id}", "rows://b/{id}",
@@ -100,22 +104,38 @@ const permitted = "queue.push"
 
 // A permission and a scope that the caller never has.
 const (
-	secretScope  = "secret:open"
-	secretPermit = "secret.view_vault"
+	secretScope  = "vault:open"
+	secretPermit = "vault.view_safe"
 )
 
 // uri returns the URI of a resource, or one that matches a template.
 func uri(name string) string {
-	return strings.NewReplacer("{id}", "7", "{table}", "a").Replace(name)
+	return variable.ReplaceAllString(strings.ReplaceAll(name, "{table}", "a"), "7")
 }
 
 // matches reports whether a URI means a resource or a template.
 func matches(template, uri string) bool {
-	pattern := variable.ReplaceAllString(template, "[^/]+")
-	return regexp.MustCompile("^" + pattern + "$").MatchString(uri)
+	parts := variable.Split(template, -1)
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("^" + strings.Join(parts, ".+") + "$").MatchString(uri)
 }
 
-var variable = regexp.MustCompile(`{\w+}`)
+var variable = regexp.MustCompile(`{[^}]*}`)
+
+// names are the names of the items that a plan may have, in the plan's package or without one.
+func (p plan) names(kind access.Kind) (names []string) {
+	if p.Package == 0 {
+		return ownNames[kind]
+	}
+	for _, i := range p.Items {
+		if i.Kind == kind {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
 
 func pick[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
@@ -144,6 +164,10 @@ func drawPlan(t *rapid.T) plan {
 		Strict:   flip(t, "strict"), Lenient: flip(t, "lenient"), Records: flip(t, "records"),
 		Offers:     flip(t, "offers"),
 		Instructed: flip(t, "instructed"), Value: flip(t, "value"),
+		Observed: flip(t, "observed"), Masked: flip(t, "masked"), Logged: flip(t, "logged"),
+	}
+	if len(packages) > 0 {
+		p.drawPackage(t)
 	}
 	p.TTL = p.Aware && flip(t, "ttl")
 	if p.Adopted { // go-sdk's tools have no permissions
@@ -162,17 +186,16 @@ func drawPlan(t *rapid.T) plan {
 			}
 		}
 	}
+	if p.Package > 0 {
+		p.drawItems(t)
+		return p
+	}
 	for _, kind := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
-		for _, name := range names[kind] {
+		for _, name := range ownNames[kind] {
 			switch pick(t, name, "absent", "hidden", "shown") {
 			case "hidden":
 				i := item{Kind: kind, Name: name, Hidden: true}
-				which := pick(t, "servers", 1, 2, 3)
-				for w := range i.Forms {
-					if which&(w+1) != 0 {
-						i.Forms[w] = p.drawForm(t, i)
-					}
-				}
+				i.Forms = p.drawForms(t, i)
 				p.Items = append(p.Items, i)
 			case "shown":
 				i := item{Kind: kind, Name: name}
@@ -188,6 +211,17 @@ func drawPlan(t *rapid.T) plan {
 		}
 	}
 	return p
+}
+
+// drawForms draws the forms of a hidden item. At least one server has the item.
+func (p plan) drawForms(t *rapid.T, i item) (forms [2]*form) {
+	which := pick(t, "servers", 1, 2, 3)
+	for w := range forms {
+		if which&(w+1) != 0 {
+			forms[w] = p.drawForm(t, i)
+		}
+	}
+	return forms
 }
 
 func (p plan) drawForm(t *rapid.T, i item) *form {
@@ -345,10 +379,14 @@ func (p plan) String() string {
 	}{{"Adopt", p.Adopted}, {"PermissionAware", p.Aware}, {"CapabilityTTL", p.TTL},
 		{"ReadOnly", p.ReadOnly}, {"CatalogStrict", p.Strict}, {"LenientArguments", p.Lenient},
 		{"Audit", p.Records},
-		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value}} {
+		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
+		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}
+	}
+	if p.Package > 0 {
+		fmt.Fprintf(&b, "package: %s\n", packages[p.Package-1]().Generated().Package)
 	}
 	caller := "anonymous"
 	if !p.Caller.anonymous() {

@@ -1,7 +1,6 @@
 package noninterference
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,11 +65,9 @@ func TestEachPlantIsFound(t *testing.T) {
 // buildWith compiles the tests of this package with the fault of a diff.
 func buildWith(t *testing.T, plant string) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root := rootOf(t)
+	plant, err := filepath.Abs(plant)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if plant, err = filepath.Abs(plant); err != nil {
 		t.Fatal(err)
 	}
 	diff, err := os.ReadFile(plant)
@@ -93,21 +90,6 @@ func buildWith(t *testing.T, plant string) string {
 		}
 		replace[filepath.Join(root, m[1])] = copied
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	apply := exec.Command("git", "apply", "--whitespace=nowarn", plant)
-	apply.Dir = dir
-	binary := filepath.Join(dir, "noninterference.test")
-	for _, c := range []*exec.Cmd{apply, exec.Command("go", "test", "-c", "-vet=off",
-		"-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")} {
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", c, err, out)
-		}
-	}
-	return binary
+	command(t, dir, nil, "git", "apply", "--whitespace=nowarn", plant)
+	return compile(t, overlay(t, dir, replace))
 }

@@ -103,12 +103,12 @@ func (tr *trial) begin(t *rapid.T) {
 
 func (tr *trial) initialize() string {
 	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` +
-		tr.plan.Era + `","capabilities":{"elicitation":{}},` +
+		tr.plan.Era + `","capabilities":{"elicitation":{},"sampling":{},"roots":{}},` +
 		`"clientInfo":{"name":"c","version":"1"}}}`
 }
 
 // allAbilities are the MCP capabilities of a client of 2026-07-28 that has all.
-const allAbilities = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+const allAbilities = `{"elicitation":{},"sampling":{},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
 // opening draws the beginning of a trace, which reaches a deep state: open streams with
 // subscriptions, a task, a question and a page.
@@ -121,7 +121,7 @@ func (tr *trial) opening(t *rapid.T) {
 	}
 	if flip(t, "begin with a stream") {
 		var uris []string
-		for _, name := range names[access.Resources] {
+		for _, name := range p.names(access.Resources) {
 			uris = append(uris, `"`+uri(name)+`"`)
 		}
 		if p.Era == stateless {
@@ -219,13 +219,13 @@ func (tr *trial) ask(t *rapid.T, m message) {
 }
 
 func (tr *trial) name(t *rapid.T, kind access.Kind) string {
-	name := pick(t, "name", append([]string{"base", "none"}, names[kind]...)...)
+	name := pick(t, "name", append([]string{"base", "none"}, tr.plan.names(kind)...)...)
 	if kind == access.Resources {
 		switch name {
 		case "base":
 			return pick(t, "base", "base://1", "adopted://base")
 		case "none":
-			return "ui://" + pick(t, "app", append([]string{"base"}, names[access.Tools]...)...)
+			return "ui://" + pick(t, "app", append([]string{"base"}, tr.plan.names(access.Tools)...)...)
 		}
 		return uri(name)
 	}
@@ -250,12 +250,21 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			`,"arguments":{},"inputResponses":{},"requestState":"<other state>"`)
 		ask(t, "tools/call", name, `"name":"`+name+`"`+rest)
 	}
+	fitting := func(t *rapid.T) {
+		if tr.plan.Package == 0 {
+			t.Skip("the arguments of call fit")
+		}
+		name := tr.name(t, access.Tools)
+		ask(t, "tools/call", name, `"name":"`+name+`"`+tr.plan.drawArguments(t, name))
+	}
 	return map[string]func(*rapid.T){
-		"call": call, "call again": call,
+		"call": call, "call again": call, "call with fitting arguments": fitting,
+		"call again with fitting arguments": fitting,
 		"get": func(t *rapid.T) {
 			name := tr.name(t, access.Prompts)
 			ask(t, "prompts/get", name, `"name":"`+name+`"`+
-				pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`))
+				pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`,
+					`,"arguments":{`+tr.plan.promptArguments(name)+`}`))
 		},
 		"read": func(t *rapid.T) {
 			name := tr.name(t, access.Resources)
@@ -265,10 +274,12 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			ref := `"type":"ref/prompt","name":"` + tr.name(t, access.Prompts) + `"`
 			if flip(t, "of a resource") {
 				ref = `"type":"ref/resource","uri":"` +
-					pick(t, "template", append([]string{"base://{id}"}, names[access.Resources]...)...) + `"`
+					pick(t, "template", append([]string{"base://{id}"},
+						tr.plan.names(access.Resources)...)...) + `"`
 			}
 			ask(t, "completion/complete", "", `"ref":{`+ref+`},"argument":{"name":"`+
-				pick(t, "argument", "id", "table", "to")+`","value":"1"}`)
+				pick(t, "argument", append([]string{"id", "table", "to"},
+					tr.plan.completed()...)...)+`","value":"`+pick(t, "begun", "1", "")+`"}`)
 		},
 		"list": func(t *rapid.T) {
 			ask(t, pick(t, "method", "tools/list", "prompts/list", "resources/list",
@@ -309,7 +320,8 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		"answer": func(t *rapid.T) {
 			tr.ask(t, message{http.MethodPost, `{"jsonrpc":"2.0","id":<question>,"result":` +
 				pick(t, "answer", `{"action":"accept","content":{"name":"Ada"}}`,
-					`{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`) + `}`,
+					`{"role":"assistant","model":"m","content":{"type":"text","text":"x"}}`,
+					`{"roots":[{"uri":"file:///home"}]}`, `{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`) + `}`,
 				tr.header("", "")})
 		},
 		"malformed": func(t *rapid.T) {
@@ -365,7 +377,11 @@ func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
 
 // item draws an item of a kind.
 func (tr *trial) item(t *rapid.T, kind access.Kind) (name string, which int) {
-	name = pick(t, "item", names[kind]...)
+	of := tr.plan.names(kind)
+	if len(of) == 0 {
+		of = []string{"none"}
+	}
+	name = pick(t, "item", of...)
 	return name, tr.which(t, kind, name)
 }
 
@@ -484,6 +500,15 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			if token != "other" {
 				tr.caller = tr.worlds[0].users[token]
 			}
+		},
+		"host": func(t *rapid.T) {
+			if !tr.plan.Aware {
+				t.Skip("no host")
+			}
+			down := flip(t, "down")
+			tr.both(t, fmt.Sprint("the host is down: ", down), func(w *world) {
+				w.change(catalog.Change{}, func() { w.down = down })
+			})
 		},
 		"time": func(t *rapid.T) {
 			d := pick(t, "time", time.Second, 5*time.Second, time.Minute,

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +29,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -44,6 +47,7 @@ type world struct {
 	mu       sync.Mutex
 	users    map[string]principal // by token
 	off      map[string]bool      // tools that are switched off
+	down     bool                 // the host
 	catalogs map[string][]string  // tools by name
 	grants   *grant.Memory
 	changes  []chan catalog.Change
@@ -71,7 +75,11 @@ func newWorld(t *testing.T, p plan, which int) *world {
 		rules := w.fill()
 		w.server, err = runtime.Adopt(w.adopt, w.options(), rules, w.toolset())
 	} else {
-		w.server, err = runtime.New(w.options(), w.toolset())
+		of := []toolset.Toolset{w.toolset()}
+		if p.Package > 0 {
+			of = append(of, w.vary())
+		}
+		w.server, err = runtime.New(w.options(), of...)
 	}
 	if err != nil && strings.Contains(err.Error(), "match the same URI") {
 		return nil
@@ -94,8 +102,17 @@ func (w *world) options() runtime.Options {
 		CapabilityRecheck: 61*time.Second + 13, TaskTTL: 31*time.Minute + 3,
 		StateKey: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler),
 	}
+	if p.Logged {
+		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+	}
 	if p.Records {
-		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error { return nil })
+		o.Audit = audit.JSONLines(io.Discard)
+	}
+	if p.Observed {
+		o.Observer = seen{}
+	}
+	if p.Masked {
+		o.Masker.Values = []*regexp.Regexp{regexp.MustCompile(`acme-\d+`)}
 	}
 	if p.Aware {
 		o.PermissionAware, o.Capabilities = true, w
@@ -138,8 +155,15 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 // Resolve implements capability.Source.
 func (w *world) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
 	w.queries.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.down {
+		return capability.User{}, errDown
+	}
 	return capability.User{Name: p.User}, nil
 }
+
+var errDown = errors.New("the host is down")
 
 // Capabilities implements capability.Source.
 func (w *world) Capabilities(_ context.Context, p access.Principal) (capability.Set, error) {
@@ -147,6 +171,9 @@ func (w *world) Capabilities(_ context.Context, p access.Principal) (capability.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var set capability.Set
+	if w.down {
+		return set, errDown
+	}
 	u, known := w.users[p.User]
 	if !known {
 		return set, capability.ErrNoUser
@@ -254,6 +281,15 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 			Name string `json:"name"`
 		}](ctx, "who", "Who needs "+name+"?")
 		return answer.Name, err
+	case "sample":
+		answer, err := runtime.Sample(ctx, "who", &mcp.CreateMessageParams{MaxTokens: 9})
+		if err != nil {
+			return "", err
+		}
+		return answer.Model, nil
+	case "roots":
+		roots, err := runtime.Roots(ctx)
+		return fmt.Sprint(len(roots), " roots"), err
 	case "log":
 		runtime.Logger(ctx).WarnContext(ctx, name+" runs")
 	case "progress":
@@ -299,7 +335,11 @@ func (w *world) toolset() toolset.Toolset {
 	g := toolset.Generated{Package: "example.com/world",
 		Server: toolset.ServerInfo{Name: "world", Version: "1"},
 		Table:  access.Table{Roles: w.plan.Roles}}
-	for _, i := range append(slices.Clone(base), w.plan.Items...) {
+	items := slices.Clone(base)
+	if w.plan.Package == 0 {
+		items = append(items, w.plan.Items...)
+	}
+	for _, i := range items {
 		if f := i.Forms[w.which]; f != nil && !w.plan.own(i) {
 			w.add(&g, i, f)
 		}
@@ -315,7 +355,7 @@ func (w *world) add(g *toolset.Generated, i item, f *form) {
 	complete := func(ctx context.Context, begun string) ([]string, error) {
 		return []string{begun + i.Name, runtime.CompletionArguments(ctx)["id"]}, nil
 	}
-	asks := f.Behaviour == "ask"
+	asks := slices.Contains([]string{"ask", "sample", "roots"}, f.Behaviour)
 	switch i.Kind {
 	case access.Tools:
 		g.Table.Rules = append(g.Table.Rules, f.Rule)
@@ -432,6 +472,17 @@ func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
 		return call(ctx, c)
 	}
 }
+
+// seen is an observer that keeps nothing.
+type seen struct{}
+
+func (seen) Began(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) {
+	return ctx, seen{}
+}
+func (seen) TurnedAway(context.Context, int) {}
+func (seen) Cached(string, bool)             {}
+func (seen) Trace() (traceID, spanID string) { return "", "" }
+func (seen) Ended(observe.Outcome)           {}
 
 // fill gives the adopted server its items, and returns their rules.
 func (w *world) fill() map[string]access.Rule {

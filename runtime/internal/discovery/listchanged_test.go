@@ -346,6 +346,29 @@ func TestUserThatTheHostLosesSeesWhatIsPublic(t *testing.T) {
 	})
 }
 
+// While the host cannot be read, nobody is notified, however many checks are made. The next message
+// has the host read again.
+func TestNobodyIsNotifiedWhileTheHostIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		c := watching(t, nil, host)
+		s := newSession()
+		defer close(s.ended)
+		c.Observe(message(s, "Admin"))
+		host.set(errors.New("away"))
+		lowered := message(s, "Viewer")
+		c.Observe(lowered)
+		c.want(t, "the host is away")
+		c.RecheckSwitches(func(access.Principal) bool { return true })
+		c.want(t, "a check for another reason")
+		host.set(nil)
+		c.RecheckSwitches(func(access.Principal) bool { return true })
+		c.want(t, "the host is back, and was not read")
+		c.Observe(lowered)
+		c.want(t, "the next message", "tool <nil>", "prompt <nil>", "resource <nil>")
+	})
+}
+
 // A message with other permissions than the last known ones has the clients of its caller checked,
 // once. A message with equal permissions costs no query.
 func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {

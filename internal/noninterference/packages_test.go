@@ -1,0 +1,395 @@
+package noninterference
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// packages are those of testdata/packages.txtar, with code that mcpgen has generated, in a build
+// that TestHiddenItemsOfGeneratedPackages makes. Any other build has none.
+var packages []func() toolset.Toolset
+
+// drawPackage draws one of the packages for a plan, whose items are those of the package.
+func (p *plan) drawPackage(t *rapid.T) {
+	p.Package = rapid.IntRange(1, len(packages)).Draw(t, "package")
+	table := packages[p.Package-1]().Generated().Table
+	p.Roles, p.Adopted = table.Roles, false
+	needed := false
+	for _, rules := range [][]access.Rule{table.Rules, table.Prompts, table.Resources} {
+		for _, r := range rules {
+			p.Aware = p.Aware && (r.Public || r.Permission != access.Permission{})
+			needed = needed || r.PermissionOnly()
+		}
+	}
+	p.Aware = p.Aware || needed
+}
+
+// drawItems draws which items of the package are hidden, and how both servers differ in them.
+func (p *plan) drawItems(t *rapid.T) {
+	g := packages[p.Package-1]().Generated()
+	apps := map[string]bool{}
+	for _, tool := range g.Tools {
+		apps[tool.UI] = true
+	}
+	for _, of := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+		for _, r := range g.Table.Of(of).Rules {
+			if apps[r.Name()] {
+				continue // it follows its tool
+			}
+			i := item{Kind: of, Name: r.Name(), Hidden: flip(t, r.Name()+" is hidden")}
+			if i.Hidden {
+				i.Forms = p.drawForms(t, i)
+			} else {
+				i.Forms = both(form{Rule: r, Behaviour: "own"})
+			}
+			p.Items = append(p.Items, i)
+		}
+	}
+}
+
+// kept returns the form of an item of the package in a server, nil if the server lacks the item.
+func (w *world) kept(kind access.Kind, name string) *form {
+	for _, i := range w.plan.Items {
+		if i.Kind == kind && i.Name == name {
+			return i.Forms[w.which]
+		}
+	}
+	panic("no item " + name)
+}
+
+// vary returns the toolset of the plan's package, with its items as the plan has them.
+func (w *world) vary() toolset.Toolset {
+	g := packages[w.plan.Package-1]().Generated()
+	app := map[string]string{} // tools by the URI of their app
+	for _, t := range g.Tools {
+		app[t.UI] = t.Name
+	}
+	lacks := func(kind access.Kind, name string) bool {
+		if tool, is := app[name]; is && kind == access.Resources {
+			kind, name = access.Tools, tool
+		}
+		return w.kept(kind, name) == nil
+	}
+	rules := func(kind access.Kind, of []access.Rule) []access.Rule {
+		of = slices.DeleteFunc(of, func(r access.Rule) bool { return lacks(kind, r.Name()) })
+		for i, r := range of {
+			tool, isApp := app[r.Resource]
+			if isApp && kind == access.Resources {
+				of[i] = w.kept(access.Tools, tool).Rule
+				of[i].Tool, of[i].Resource = "", r.Resource
+			} else {
+				of[i] = w.kept(kind, r.Name()).Rule
+			}
+		}
+		return of
+	}
+	g.Table.Rules = rules(access.Tools, g.Table.Rules)
+	g.Table.Prompts = rules(access.Prompts, g.Table.Prompts)
+	g.Table.Resources = rules(access.Resources, g.Table.Resources)
+	g.Table.Values = slices.DeleteFunc(g.Table.Values, func(r access.Rule) bool {
+		return lacks(access.Tools, r.Tool)
+	})
+	g.Tools = slices.DeleteFunc(g.Tools, func(t toolset.Tool) bool {
+		return lacks(access.Tools, t.Name)
+	})
+	for i := range g.Tools {
+		w.varyTool(&g.Tools[i], w.kept(access.Tools, g.Tools[i].Name))
+	}
+	g.Prompts = slices.DeleteFunc(g.Prompts, func(p toolset.Prompt) bool {
+		return lacks(access.Prompts, p.Name)
+	})
+	for i := range g.Prompts {
+		p := &g.Prompts[i]
+		f, get := w.kept(access.Prompts, p.Name), p.Get
+		p.Description = cmp.Or(f.Description, p.Description)
+		p.Get = func(ctx context.Context, c toolset.Call) (toolset.PromptResult, error) {
+			if err := w.hinder(ctx, p.Name, f); err != nil {
+				return toolset.PromptResult{}, err
+			}
+			return get(ctx, c)
+		}
+	}
+	g.Resources = slices.DeleteFunc(g.Resources, func(r toolset.Resource) bool {
+		return lacks(access.Resources, r.URI)
+	})
+	for i := range g.Resources {
+		r := &g.Resources[i]
+		if app[r.URI] != "" {
+			continue
+		}
+		f, read := w.kept(access.Resources, r.URI), r.Read
+		r.Description = cmp.Or(f.Description, r.Description)
+		r.Read = func(ctx context.Context, c toolset.Call) (toolset.ResourceResult, error) {
+			if err := w.hinder(ctx, r.Name, f); err != nil {
+				return toolset.ResourceResult{}, err
+			}
+			return read(ctx, c)
+		}
+	}
+	return toolset.NewToolset(g)
+}
+
+func (w *world) varyTool(t *toolset.Tool, f *form) {
+	t.Description = cmp.Or(f.Description, t.Description)
+	if f.Alias {
+		t.Aliases = append(t.Aliases, t.Name+"_old")
+	}
+	if f.Catalog {
+		t.Catalogs = append(t.Catalogs, "declared")
+	}
+	if f.Rich {
+		t.Title, t.Icons = "A title", []toolset.Icon{{Source: "https://example.com/icon"}}
+	}
+	if f.Schema > 0 && len(t.Allow) == 0 {
+		t.Input = schemas[f.Schema]
+	}
+	if handle, call := t.Handle, t.Call; handle != nil {
+		t.Handle = func(ctx context.Context, r *decode.Reader) (any, error) {
+			if err := w.hinder(ctx, t.Name, f); err != nil {
+				return nil, err
+			}
+			return handle(ctx, r)
+		}
+	} else {
+		t.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+			if err := w.hinder(ctx, t.Name, f); err != nil {
+				return toolset.Result{}, err
+			}
+			return call(ctx, c)
+		}
+	}
+}
+
+// hinder is what happens before a handler of the package. After an error the handler does not run.
+func (w *world) hinder(ctx context.Context, name string, f *form) error {
+	if f.Behaviour == "own" {
+		return nil
+	}
+	_, err := w.behave(ctx, name, f.Behaviour)
+	return err
+}
+
+// drawArguments draws arguments of a tool of the package, which often fit the tool's schema.
+func (p plan) drawArguments(t *rapid.T, tool string) string {
+	for _, of := range packages[p.Package-1]().Generated().Tools {
+		if of.Name == tool || slices.Contains(of.Aliases, tool) {
+			var schema map[string]any
+			if err := json.Unmarshal([]byte(of.Input), &schema); err != nil {
+				panic(err)
+			}
+			text, err := json.Marshal(example(t, schema, schema))
+			if err != nil {
+				panic(err)
+			}
+			return `,"arguments":` + string(text)
+		}
+	}
+	return `,"arguments":{}`
+}
+
+// promptArguments are arguments of a prompt of the plan's package.
+func (p plan) promptArguments(name string) string {
+	var of []string
+	if p.Package > 0 {
+		for _, prompt := range packages[p.Package-1]().Generated().Prompts {
+			if prompt.Name == name {
+				for _, a := range prompt.Arguments {
+					of = append(of, `"`+a.Name+`":"x"`)
+				}
+			}
+		}
+	}
+	return strings.Join(of, ",")
+}
+
+// completed are the names of arguments and variables of the plan's package.
+func (p plan) completed() (names []string) {
+	if p.Package == 0 {
+		return nil
+	}
+	g := packages[p.Package-1]().Generated()
+	for _, prompt := range g.Prompts {
+		for _, a := range prompt.Arguments {
+			names = append(names, a.Name)
+		}
+	}
+	for _, r := range g.Resources {
+		for _, v := range r.Variables {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// example draws a value that a schema describes, or once in a while another one.
+func example(t *rapid.T, root, schema map[string]any) any {
+	if ref, is := schema["$ref"].(string); is {
+		defs, _ := root["$defs"].(map[string]any)
+		schema, _ = defs[filepath.Base(ref)].(map[string]any)
+	}
+	if rapid.IntRange(0, 15).Draw(t, "misfit") == 15 {
+		return pick[any](t, "misfit", nil, "misfit", -1, map[string]any{"none": 1}, []any{1}, true)
+	}
+	for _, key := range []string{"enum", "examples"} {
+		if of, is := schema[key].([]any); is && len(of) > 0 {
+			return pick(t, key, of...)
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if of, is := schema[key].([]any); is {
+			one, _ := pick(t, key, of...).(map[string]any)
+			return example(t, root, one)
+		}
+	}
+	kind, _ := schema["type"].(string)
+	if of, is := schema["type"].([]any); is {
+		kind, _ = of[0].(string)
+	}
+	switch kind {
+	case "object":
+		object := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if property, is := properties[name].(map[string]any); is && !pick(t, "left out", false, false,
+				false, true) {
+				object[name] = example(t, root, property)
+			}
+		}
+		return object
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		return []any{example(t, root, items)}
+	case "integer", "number":
+		return cmp.Or(schema["minimum"], any(float64(3)))
+	case "boolean":
+		return true
+	case "string":
+		return cmp.Or(schema["default"], any("x"))
+	}
+	return "x"
+}
+
+// TestHiddenItemsOfGeneratedPackages generates the code of the packages, and runs the same test for
+// servers of these.
+func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
+	if testing.Short() || packages != nil {
+		t.Skip("generates code and compiles it")
+	}
+	const path = "github.com/mcpgen/mcpgen/internal/noninterference/packages"
+	archive, err := txtar.ParseFile("testdata/packages.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, root := t.TempDir(), rootOf(t)
+	write := func(name string, data []byte) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700),
+			os.WriteFile(name, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range archive.Files {
+		write(f.Name, f.Data)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "go.mod" {
+			data = append([]byte(strings.Replace(string(data), "module github.com/mcpgen/mcpgen",
+				"module "+path, 1)), fmt.Sprintf("\nrequire github.com/mcpgen/mcpgen v0.0.0\n"+
+				"replace github.com/mcpgen/mcpgen => %s\n", root)...)
+		}
+		write(name, data)
+	}
+	mcpgen := filepath.Join(t.TempDir(), "mcpgen")
+	command(t, root, nil, "go", "build", "-o", mcpgen, "./cmd/mcpgen")
+	command(t, dir, []string{"GOWORK=off", "GOFLAGS=-mod=mod"}, mcpgen, "./...")
+
+	replace := map[string]string{}
+	at := filepath.Join(root, "internal/noninterference")
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(files, filepath.Join(dir, "packages_test.go")) {
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(rel) == "." {
+			replace[filepath.Join(at, "generated_"+rel)] = name
+		} else if !strings.HasSuffix(name, "_test.go") {
+			replace[filepath.Join(at, "packages", rel)] = name
+		}
+	}
+	binary := compile(t, overlay(t, t.TempDir(), replace))
+	args := []string{"-test.v", "-test.run", "^TestHiddenItemsDoNotInterfere$"}
+	for _, arg := range os.Args[1:] { // those of rapid
+		if strings.HasPrefix(arg, "-rapid.") {
+			args = append(args, arg)
+		}
+	}
+	t.Logf("%s", command(t, "", nil, binary, args...))
+}
+
+// command runs a program, and returns its output.
+func command(t *testing.T, dir string, env []string, name string, args ...string) []byte {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", c, err, out)
+	}
+	return out
+}
+
+func rootOf(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// overlay writes a file for -overlay of go build, by which other files stand in place of some.
+func overlay(t *testing.T, dir string, replace map[string]string) (name string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// compile compiles the tests of this package with an overlay, beside which the binary stands.
+func compile(t *testing.T, overlay string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(filepath.Dir(overlay), "noninterference.test")
+	command(t, "", nil, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".")
+	return binary
+}
