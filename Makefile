@@ -292,7 +292,7 @@ benchreadme: ## write the results of make bench and benchscale into docs/explana
 	cd testdata/bench && for from in $(wildcard testdata/bench/*.out); do \
 		GOWORK=off $(GO) run ./table -from $$(basename $$from) -page ../../docs/explanation/performance.md || exit 1; done
 
-timing: ## measure whether response times tell a hidden tool from an unknown one
+timing: ## measure whether response times distinguish hidden and unknown names (TIMINGFLAGS)
 	cd testdata/bench && GOWORK=off $(GO) run ./timing $(TIMINGFLAGS)
 
 examples: ## build every example

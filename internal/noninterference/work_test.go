@@ -202,7 +202,7 @@ func (w *world) measure(of pair, session string) (medians [2]work) {
 }
 
 // exceptions are the functions that do not count, by the beginning of their files, with the reason.
-// The page about performance has their sizes.
+// The page about threats has their sizes.
 var exceptions = map[string]string{
 	"runtime/access/": "the rule of a hidden name is evaluated, and an unknown name has none",
 }

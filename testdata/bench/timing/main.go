@@ -1,7 +1,8 @@
-// Command timing measures whether response times distinguish a hidden tool from an unknown tool,
-// and a hidden resource from an unknown one.
+// Command timing measures whether response times distinguish a hidden name from an unknown one:
+// the name of a tool or prompt, a URI, a value of an argument, or the id of a task. It also has
+// rows of the exceptions of docs/explanation/threats.md, where they do.
 //
-// The caller has the lowest role, and what is hidden needs the highest. Each pair of calls has one
+// The caller has the lowest role, and hidden things need the highest. Each pair of messages has one
 // hidden and one unknown name of the same length, in random order. Each row has a control, in which
 // both names are unknown. The rows take turns in random order, block by block, and the garbage
 // collector runs between blocks only.
@@ -16,18 +17,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -36,27 +36,30 @@ import (
 
 	goruntime "runtime"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func main() {
 	pairs := flag.Int("n", 6000, "pairs of calls of each row")
 	trim := flag.Float64("trim", 0.2, "share of the differences that is trimmed at each end")
 	seed := flag.Uint64("seed", 1, "of the order of rows and of the calls of a pair")
-	names := flag.String("names", strings.Join(hidden, ",")+","+strings.Join(hiddenURIs, ","),
-		"the hidden tools to call, and the hidden URIs to read")
+	only := flag.String("rows", "", "a regular expression of the names to measure; all if empty")
+	markdown := flag.Bool("markdown", false, "print the table of docs/explanation/threats.md")
 	flag.Parse()
 	if *pairs < 2 || *trim < 0 || *trim >= 0.5 {
 		log.Fatal("timing: -n is at least 2, and -trim at least 0 and less than 0.5")
 	}
-	if err := run(os.Stdout, strings.Split(*names, ","), *pairs, *trim, *seed); err != nil {
+	names, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatal("timing: -rows: ", err)
+	}
+	rows, err := measure(names, *pairs, *trim, *seed)
+	if err != nil {
+		log.Fatal("timing: ", err)
+	}
+	if *markdown {
+		printMarkdown(os.Stdout, rows)
+	} else if err := print(os.Stdout, rows, *trim); err != nil {
 		log.Fatal("timing: ", err)
 	}
 }
@@ -69,36 +72,48 @@ const (
 	modern = "2026-07-28"
 )
 
-// caller sends a call of a tool, or a read of a URI, and returns its duration and its response.
+// caller sends a message with a name, and returns its duration and its response.
 type caller func(name string) (time.Duration, []byte, error)
 
 type row struct {
-	name          string
-	call          caller
-	hidden        []string                   // names to call
-	first, second func(hidden string) string // the names of a pair
-	differences   []float64                  // first minus second, in microseconds
-	durations     []float64                  // of both
+	of                 subject
+	version, transport string // empty for the decision alone
+	control            bool
+	call               caller
+	first, second      func(hidden string) string // the names of a pair
+	made               int                        // pairs
+	differences        []float64                  // first minus second, in microseconds
+	durations          []float64                  // of both
 
 	mean, se, p, low, high float64
 }
 
-func run(out io.Writer, names []string, pairs int, trim float64, seed uint64) error {
+// String is the name of the row in the table.
+func (r *row) String() string {
+	all := []string{r.of.name, r.transport, r.version}
+	if r.control {
+		all = append(all, "control")
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
+}
+
+// measure makes the pairs of all rows whose names match.
+func measure(names *regexp.Regexp, pairs int, trim float64, seed uint64) ([]*row, error) {
 	folder, err := os.MkdirTemp("", "timing")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	server, err := newServer(folder)
+	server, err := newServer(folder, nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer server.Shutdown(context.Background())
 	web := httptest.NewServer(server.Handler())
 	defer web.Close()
-	rows, err := newRows(server, web, names)
+	rows, err := newRows(server, web, folder, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -106,9 +121,9 @@ func run(out io.Writer, names []string, pairs int, trim float64, seed uint64) er
 		for _, i := range random.Perm(len(rows)) {
 			r := rows[i]
 			goruntime.GC()
-			for i := range min(block, pairs-done) {
-				if err := r.pair(r.hidden[i%len(r.hidden)], random.IntN(2) == 0, done >= 0); err != nil {
-					return fmt.Errorf("%s: %w", r.name, err)
+			for range min(block, cmp.Or(min(r.of.pairs, pairs), pairs)-done) {
+				if err := r.pair(random.IntN(2) == 0, done >= 0); err != nil {
+					return nil, fmt.Errorf("%s: %w", r, err)
 				}
 			}
 		}
@@ -117,16 +132,14 @@ func run(out io.Writer, names []string, pairs int, trim float64, seed uint64) er
 		r.estimate(trim)
 	}
 	correct(rows)
-	return print(out, rows, pairs, trim)
+	return rows, nil
 }
 
 // pair makes one pair of calls.
-func (r *row) pair(hidden string, swap, counts bool) error {
+func (r *row) pair(swap, counts bool) error {
+	hidden := r.of.hidden[r.made%len(r.of.hidden)]
+	r.made++
 	names := [2]string{r.first(hidden), r.second(hidden)}
-	unknown := "unknown tool"
-	if isURI(hidden) {
-		unknown = "Resource not found"
-	}
 	if swap {
 		names[0], names[1] = names[1], names[0]
 	}
@@ -138,9 +151,10 @@ func (r *row) pair(hidden string, swap, counts bool) error {
 			return err
 		}
 		took[i] = float64(duration.Nanoseconds()) / 1e3
-		if bodies[i] = bytes.ReplaceAll(body, []byte(name), nil); !bytes.Contains(
-			body, []byte(unknown)) {
-			return fmt.Errorf("the call of %s has the response %s", name, body)
+		shown := name[:min(len(name), 256)] // a response has the beginning of a long name
+		if bodies[i] = bytes.ReplaceAll(body, []byte(shown), nil); !bytes.Contains(
+			body, []byte(r.of.refusal)) {
+			return fmt.Errorf("the message with %s has the response %s", name, body)
 		}
 	}
 	if !bytes.Equal(bodies[0], bodies[1]) {
@@ -195,91 +209,132 @@ func correct(rows []*row) {
 	}
 }
 
-func print(out io.Writer, rows []*row, pairs int, trim float64) error {
-	fmt.Fprintf(
-		out, "%d pairs a row, %g%% of the differences trimmed at each end; times in microseconds\n",
-		pairs, 100*trim)
+func print(out io.Writer, rows []*row, trim float64) error {
+	fmt.Fprintf(out, "%g%% of the differences trimmed at each end; times in microseconds\n",
+		100*trim)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(
-		w, "row\tmedian call\tdifference\tstd. error\tt\t99% interval\twidth\tcontains 0\t")
+	fmt.Fprintln(w,
+		"row\tpairs\tmedian call\tdifference\tstd. error\tt\t99% interval\twidth\tcontains 0\t")
 	for _, r := range rows {
 		contains := "no"
-		if r.low <= 0 && 0 <= r.high {
+		if r.contains0() {
 			contains = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%+.2f\t%.2f\t%+.2f\t%+.2f to %+.2f\t%.2f\t%s\t\n", r.name,
-			r.durations[len(r.durations)/2], r.mean, r.se, r.mean/r.se, r.low, r.high, r.high-r.low,
-			contains)
+		fmt.Fprintf(w, "%s\t%d\t%.1f\t%+.2f\t%.2f\t%+.2f\t%+.2f to %+.2f\t%.2f\t%s\t\n", r,
+			len(r.differences), r.durations[len(r.durations)/2], r.mean, r.se, r.mean/r.se, r.low,
+			r.high, r.high-r.low, contains)
 	}
 	return w.Flush()
 }
 
-func isURI(name string) bool { return strings.Contains(name, "://") }
+func (r *row) contains0() bool { return r.low <= 0 && 0 <= r.high }
 
-// newRows opens a client of each kind. The names of one kind, tools or resources, share rows.
-func newRows(server *runtime.Server, web *httptest.Server, names []string) (rows []*row,
-	err error) {
-	uris := slices.Clone(names)
-	tools := slices.DeleteFunc(slices.Clone(names), isURI)
-	uris = slices.DeleteFunc(uris, func(name string) bool { return !isURI(name) })
-	for _, version := range []string{"2025-11-25", modern} {
-		for _, transport := range []string{"in process", "TCP", stdio} {
-			var send func(*http.Request) ([]byte, http.Header, time.Duration, error)
-			switch transport {
-			case "in process":
-				send = inProcess(server.Handler())
-			case "TCP":
-				send = overTCP(web.Client())
+// printMarkdown prints the intervals, and how many of the controls contain 0.
+func printMarkdown(out io.Writer, rows []*row) {
+	lines := map[string][]string{} // by their first cell
+	var order []string
+	controls, contain := 0, 0
+	for _, r := range rows {
+		if r.control {
+			controls++
+			if r.contains0() {
+				contain++
 			}
-			call := overStdio(server, version)
-			if send != nil {
-				call, err = overHTTP(send, web.URL+runtime.PathMCP, version)
+			continue
+		}
+		name := strings.TrimSuffix(r.of.name+", "+r.transport, ", ")
+		if lines[name] == nil {
+			lines[name] = slices.Repeat([]string{"-"}, len(versions))
+			order = append(order, name)
+		}
+		for i, version := range versions {
+			if r.version == version || r.version == "" {
+				lines[name][i] = fmt.Sprintf("%.2f to %.2f", r.low, r.high)
 			}
+		}
+	}
+	fmt.Fprintf(out, "  | | %s |\n  |---|%s\n", strings.Join(versions, " | "),
+		strings.Repeat("---|", len(versions)))
+	for _, name := range order {
+		fmt.Fprintf(out, "  | %s | %s |\n", name, strings.Join(lines[name], " | "))
+	}
+	fmt.Fprintf(out, "\n  %d of %d controls contain 0.\n", contain, controls)
+}
+
+// newRows opens a client of each kind, and makes a row and its control for each. The decision alone
+// has no control.
+func newRows(common *runtime.Server, web *httptest.Server, folder string,
+	only *regexp.Regexp) (rows []*row, err error) {
+	task, err := newTask(common, web.URL+runtime.PathMCP)
+	if err != nil {
+		return nil, err
+	}
+	add := func(s subject, version, transport string, call caller) {
+		same := func(hidden string) string { return hidden }
+		other := func(letter string) func(string) string {
+			return func(hidden string) string { return s.unknown(hidden, letter) }
+		}
+		r := row{of: s, version: version, transport: transport, call: call, first: same,
+			second: other("x")}
+		rows = append(rows, &r)
+		// The decision of two unknown names differs by how a map of Go finds no entry.
+		if s.method != "" {
+			control := r
+			control.first, control.control = other("q"), true
+			rows = append(rows, &control)
+		}
+	}
+	for _, s := range subjects(task) {
+		if !only.MatchString(s.name) {
+			continue
+		}
+		server := common
+		if s.options != nil {
+			var more []string
+			if s.method == "tools/call" {
+				more = s.hidden
+			}
+			if server, err = newServer(folder, s.options, more); err != nil {
+				return nil, err
+			}
+		}
+		for _, version := range versions {
+			if s.version != "" && s.version != version {
+				continue
+			}
+			call, err := overHTTP(inProcess(server.Handler()), web.URL+runtime.PathMCP, version,
+				"viewer", s)
 			if err != nil {
 				return nil, err
 			}
-			name := transport + ", " + version
-			same := func(hidden string) string { return hidden }
-			other := func(last string) func(string) string {
-				return func(hidden string) string { return hidden[:len(hidden)-1] + last }
+			add(s, version, "in process", call)
+			if !s.everywhere {
+				continue
 			}
-			for _, names := range [][]string{tools, uris} {
-				if len(names) == 0 {
-					continue
-				}
-				kind := "tool"
-				if isURI(names[0]) {
-					kind = "resource"
-				}
-				rows = append(rows, &row{name: name + ", hidden " + kind, call: call, hidden: names,
-					first: same, second: other("x")},
-					&row{name: name + ", control of it", call: call, hidden: names, first: other("q"),
-						second: other("x")})
+			call, err = overHTTP(overTCP(web.Client()), web.URL+runtime.PathMCP, version,
+				"viewer", s)
+			if err != nil {
+				return nil, err
 			}
+			add(s, version, "TCP", call)
+			add(s, version, stdio, overStdio(server, version, s))
 		}
+	}
+	if only.MatchString(decided.name) {
+		add(decided, "", "", decides(common.Table()))
 	}
 	return rows, nil
 }
 
+var versions = []string{"2025-11-25", modern}
+
 func body(version, method, params string) string {
 	if version == modern {
-		params = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},` + params
+		params = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{"extensions":{` +
+			`"io.modelcontextprotocol/tasks":{}}}},` + params
 	}
 	return `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + `}}`
-}
-
-func method(name string) string {
-	if isURI(name) {
-		return "resources/read"
-	}
-	return "tools/call"
-}
-
-func callBody(version, name string) string {
-	if isURI(name) {
-		return body(version, method(name), `"uri":"`+name+`"`)
-	}
-	return body(version, method(name), `"name":"`+name+`","arguments":{"id":"ada"}`)
 }
 
 func initialize(version string) string {
@@ -288,22 +343,24 @@ func initialize(version string) string {
 }
 
 // overHTTP opens a session if the version has sessions.
-func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, error), url,
-	version string) (caller, error) {
+func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, error), url, version,
+	token string, s subject) (caller, error) {
 	session := ""
-	request := func(body, tool string) (*http.Request, error) {
+	request := func(body, name string) (*http.Request, error) {
 		r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		r.Header.Set("Authorization", "Bearer viewer")
+		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		switch {
 		case version == modern:
 			r.Header.Set("Mcp-Protocol-Version", version)
-			r.Header.Set("Mcp-Method", method(tool))
-			r.Header.Set("Mcp-Name", tool)
+			r.Header.Set("Mcp-Method", s.method)
+			if s.header != "" {
+				r.Header.Set("Mcp-Name", strings.ReplaceAll(s.header, "NAME", name))
+			}
 		case session != "":
 			r.Header.Set("Mcp-Protocol-Version", version)
 			r.Header.Set("Mcp-Session-Id", session)
@@ -324,8 +381,8 @@ func overHTTP(send func(*http.Request) ([]byte, http.Header, time.Duration, erro
 			session = cmp.Or(header.Get("Mcp-Session-Id"), session)
 		}
 	}
-	return func(tool string) (time.Duration, []byte, error) {
-		r, err := request(callBody(version, tool), tool)
+	return func(name string) (time.Duration, []byte, error) {
+		r, err := request(s.body(version, name), name)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -372,12 +429,12 @@ func overTCP(client *http.Client) func(*http.Request) ([]byte, http.Header, time
 }
 
 // overStdio serves on a pair of pipes.
-func overStdio(server *runtime.Server, version string) caller {
+func overStdio(server *runtime.Server, version string, s subject) caller {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	go func() {
 		out.CloseWithError(server.RunIO(
-			context.Background(), in, out, principal("Viewer")))
+			context.Background(), in, out, principals["viewer"]))
 	}()
 	lines := bufio.NewReader(fromServer)
 	exchange := func(line string) (time.Duration, []byte, error) {
@@ -390,108 +447,13 @@ func overStdio(server *runtime.Server, version string) caller {
 		return time.Since(began), response, err
 	}
 	opened := version == modern
-	return func(tool string) (time.Duration, []byte, error) {
+	return func(name string) (time.Duration, []byte, error) {
 		if !opened {
 			if _, _, err := exchange(initialize(version)); err != nil {
 				return 0, nil, err
 			}
 			opened = true
 		}
-		return exchange(callBody(version, tool))
+		return exchange(s.body(version, name))
 	}
-}
-
-func principal(role string) access.Principal {
-	return access.Principal{Issuer: "test", Subject: "user", Role: role}
-}
-
-// hidden are the tools that the caller's role hides. Their handlers and schemas are of all kinds.
-// The last one is that of an adopted server.
-var hidden = []string{"read_salaries", "drop_customers", "open_document", "route_traffic",
-	"plan_everything", "adopted_routing"}
-
-// hiddenURIs are resources that the caller's role hides: an exact one, and one of a template.
-var hiddenURIs = []string{"staff://all/salaries", "staff://ada/salary"}
-
-// newServer makes a server that records and logs each refusal, as servers do by default.
-func newServer(folder string) (*runtime.Server, error) {
-	folders, err := grant.OpenRoots(map[string]string{"docs": folder})
-	if err != nil {
-		return nil, err
-	}
-	call := func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Structured(map[string]string{"a": "b"}, nil)
-	}
-	tools := []toolset.Tool{
-		{Name: hidden[0], Input: `{"type":"object"}`, Output: `{"type":"object"}`, Call: call},
-		{Name: hidden[1], SDK: true, Input: `{"type":"object"}`,
-			Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-				text := &mcp.TextContent{Text: toolset.Request[mcp.CallToolRequest](
-					call).Params.Name}
-				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{text}}, nil, nil)
-			}},
-		{Name: hidden[2], Input: `{"type":"object","properties":{"id":{"type":"string"}}}`,
-			Allow: []toolset.Allow{{Kind: grant.FileRead, Argument: "id"}},
-			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				named := toolset.Named{Argument: "id", Kinds: []string{grant.FileRead},
-					Values: []string{"docs/a"}}
-				_, err := call.Allow(ctx, named)
-				return toolset.Done(err)
-			}},
-		{Name: hidden[3],
-			Input: `{"type":"object","properties":{"id":{"type":"string","x-mcp-header":"Id"}}}`,
-			Call:  call},
-		{Name: hidden[4], Input: bigSchema(), Call: call},
-		{Name: "visible", Input: `{"type":"object"}`, Call: call},
-	}
-	slices.SortFunc(tools, func(a, b toolset.Tool) int { return strings.Compare(a.Name, b.Name) })
-	table := access.Table{Roles: access.DefaultRoles()}
-	for _, t := range tools {
-		rule := access.Rule{Tool: t.Name, MinRole: access.Role(len(table.Roles))}
-		if t.Name == "visible" {
-			rule.MinRole = 1
-		}
-		table.Rules = append(table.Rules, rule)
-	}
-	var resources []toolset.Resource
-	for _, r := range []toolset.Resource{{URI: hiddenURIs[0]}, {URI: "staff://{name}/salary",
-		Variables: []toolset.Variable{{Name: "name"}}}} {
-		r.Name = r.URI
-		r.Read = func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-			return toolset.ResourceText("100", nil)
-		}
-		resources = append(resources, r)
-		table.Resources = append(table.Resources,
-			access.Rule{Resource: r.URI, MinRole: access.Role(len(table.Roles))})
-	}
-	old := mcp.NewServer(&mcp.Implementation{Name: "timing", Version: "1"}, nil)
-	old.AddTool(&mcp.Tool{Name: hidden[5], InputSchema: json.RawMessage(strings.Replace(bigSchema(),
-		`"property_0":{`, `"property_0":{"x-mcp-header":"Zero",`, 1))},
-		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{}, nil
-		})
-	highest := access.Rule{MinRole: access.Role(len(table.Roles))}
-	return runtime.Adopt(old, runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("viewer"): principal("Viewer")}),
-		Roots: folders, GrantDefaults: []grant.Permission{
-			{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
-		Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, map[string]access.Rule{hidden[5]: highest}, toolset.NewToolset(toolset.Generated{
-		Package: "example.com/timing", Server: toolset.ServerInfo{Name: "timing", Version: "1"},
-		Table: table, Tools: tools, Resources: resources}))
-}
-
-func bigSchema() string {
-	properties := map[string]any{}
-	for i := range 200 {
-		properties[fmt.Sprintf("property_%d", i)] = map[string]any{
-			"type": "string", "description": strings.Repeat("x", 80)}
-	}
-	text, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
-	if err != nil {
-		panic(err) // of strings
-	}
-	return string(text)
 }
