@@ -2,6 +2,7 @@ package noninterference
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/internal/memnet"
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // A client keeps all bytes that it receives. It has a place for the last value of each kind that
@@ -185,6 +187,11 @@ func (c *client) fill(text string) string {
 type message struct {
 	verb, body string
 	header     map[string]string
+	path       string // empty for that of MCP
+}
+
+func post(body string, header map[string]string) message {
+	return message{verb: http.MethodPost, body: body, header: header}
 }
 
 func (m message) String() string {
@@ -192,7 +199,7 @@ func (m message) String() string {
 	for _, name := range slices.Sorted(maps.Keys(m.header)) {
 		header += "\n+ " + name + ": " + m.header[name]
 	}
-	return m.verb + " " + m.body + header
+	return m.verb + " " + m.path + m.body + header
 }
 
 // send sends a message, and does not wait.
@@ -205,7 +212,7 @@ func (c *client) send(m message) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	r, err := http.NewRequestWithContext(ctx, m.verb, c.w.url, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, m.verb, c.w.url+cmp.Or(m.path, runtime.PathMCP), strings.NewReader(body))
 	if err != nil {
 		panic(err) // of a constant URL
 	}

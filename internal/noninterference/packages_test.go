@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -30,7 +31,9 @@ var packages []func() toolset.Toolset
 func (p *plan) drawPackage(t *rapid.T) {
 	p.Package = rapid.IntRange(1, len(packages)).Draw(t, "package")
 	table := packages[p.Package-1]().Generated().Table
-	p.Roles, p.Adopted = table.Roles, false
+	if p.Roles, p.Adopted = table.Roles, false; p.Roles == nil {
+		p.Roles = access.DefaultRoles() // of the other toolset
+	}
 	needed := false
 	for _, rules := range [][]access.Rule{table.Rules, table.Prompts, table.Resources} {
 		for _, r := range rules {
@@ -44,20 +47,43 @@ func (p *plan) drawPackage(t *rapid.T) {
 // drawItems draws which items of the package are hidden, and how both servers differ in them.
 func (p *plan) drawItems(t *rapid.T) {
 	g := packages[p.Package-1]().Generated()
-	apps := map[string]bool{}
+	app := map[string]string{} // by tool
 	for _, tool := range g.Tools {
-		apps[tool.UI] = true
+		app[tool.Name] = tool.UI
+	}
+	apps := map[string]item{} // the last tool of each app
+	for _, uri := range app {
+		apps[uri] = item{}
 	}
 	for _, of := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		for _, r := range g.Table.Of(of).Rules {
-			if apps[r.Name()] {
-				continue // it follows its tool
+			if _, is := apps[r.Name()]; is && of == access.Resources {
+				continue // it follows its tools
 			}
-			i := item{Kind: of, Name: r.Name(), Hidden: flip(t, r.Name()+" is hidden")}
-			if i.Hidden {
+			i := item{Kind: of, Name: r.Name()}
+			switch like := apps[app[i.Name]]; {
+			case of == access.Tools && like.Hidden: // tools of one app have one rule
+				i.Hidden, i.Forms = true, like.Forms
+				for w, f := range i.Forms {
+					if f != nil {
+						own := *f
+						own.Rule.Tool, i.Forms[w] = i.Name, &own
+					}
+				}
+			case (of != access.Tools || like.Name == "") && flip(t, i.Name+" is hidden"):
+				i.Hidden = true
 				i.Forms = p.drawForms(t, i)
-			} else {
+			default:
+				switch r.MinRole {
+				case access.Lowest:
+					r.MinRole = 1
+				case access.Highest:
+					r.MinRole = access.Role(len(p.Roles))
+				}
 				i.Forms = both(form{Rule: r, Behaviour: "own"})
+			}
+			if uri := app[i.Name]; uri != "" && of == access.Tools {
+				apps[uri] = i
 			}
 			p.Items = append(p.Items, i)
 		}
@@ -100,17 +126,27 @@ func (w *world) vary() toolset.Toolset {
 		}
 		return of
 	}
+	g.Table.Roles = w.plan.Roles
 	g.Table.Rules = rules(access.Tools, g.Table.Rules)
 	g.Table.Prompts = rules(access.Prompts, g.Table.Prompts)
 	g.Table.Resources = rules(access.Resources, g.Table.Resources)
 	g.Table.Values = slices.DeleteFunc(g.Table.Values, func(r access.Rule) bool {
 		return lacks(access.Tools, r.Tool)
 	})
+	for i, r := range g.Table.Values {
+		if f := w.kept(access.Tools, r.Tool); f.Behaviour != "own" {
+			g.Table.Values[i] = f.Rule // of a hidden tool, which no rule of a value may undercut
+			g.Table.Values[i].Argument, g.Table.Values[i].Value = r.Argument, r.Value
+			g.Table.Values[i].Denial = access.DenialDefault
+		}
+	}
 	g.Tools = slices.DeleteFunc(g.Tools, func(t toolset.Tool) bool {
 		return lacks(access.Tools, t.Name)
 	})
 	for i := range g.Tools {
-		w.varyTool(&g.Tools[i], w.kept(access.Tools, g.Tools[i].Name))
+		name := g.Tools[i].Name
+		w.varyTool(&g.Tools[i], w.kept(access.Tools, name),
+			slices.ContainsFunc(g.Table.Values, func(r access.Rule) bool { return r.Tool == name }))
 	}
 	g.Prompts = slices.DeleteFunc(g.Prompts, func(p toolset.Prompt) bool {
 		return lacks(access.Prompts, p.Name)
@@ -146,18 +182,18 @@ func (w *world) vary() toolset.Toolset {
 	return toolset.NewToolset(g)
 }
 
-func (w *world) varyTool(t *toolset.Tool, f *form) {
+func (w *world) varyTool(t *toolset.Tool, f *form, valued bool) {
 	t.Description = cmp.Or(f.Description, t.Description)
 	if f.Alias {
 		t.Aliases = append(t.Aliases, t.Name+"_old")
 	}
-	if f.Catalog {
+	if f.Catalog && !slices.Contains(t.Catalogs, "declared") {
 		t.Catalogs = append(t.Catalogs, "declared")
 	}
 	if f.Rich {
 		t.Title, t.Icons = "A title", []toolset.Icon{{Source: "https://example.com/icon"}}
 	}
-	if f.Schema > 0 && len(t.Allow) == 0 {
+	if f.Schema > 0 && len(t.Allow) == 0 && !valued {
 		t.Input = schemas[f.Schema]
 	}
 	if handle, call := t.Handle, t.Call; handle != nil {
@@ -326,20 +362,18 @@ func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
 
 	replace := map[string]string{}
 	at := filepath.Join(root, "internal/noninterference")
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(files, filepath.Join(dir, "packages_test.go")) {
-		rel, err := filepath.Rel(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if filepath.Dir(rel) == "." {
-			replace[filepath.Join(at, "generated_"+rel)] = name
-		} else if !strings.HasSuffix(name, "_test.go") {
+	err = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, name) // both are absolute
+		switch {
+		case filepath.Base(name) == "packages_test.go":
+			replace[filepath.Join(at, "generated_test.go")] = name
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
 			replace[filepath.Join(at, "packages", rel)] = name
 		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	binary := compile(t, overlay(t, t.TempDir(), replace))
 	args := []string{"-test.v", "-test.run", "^TestHiddenItemsDoNotInterfere$"}

@@ -27,7 +27,7 @@ type plan struct {
 	Offers            bool // people can request a missing permission
 	Instructed, Value bool
 	Observed, Masked  bool
-	Logged            bool
+	Logged, Protected bool
 
 	Caller principal
 	Items  []item
@@ -165,6 +165,7 @@ func drawPlan(t *rapid.T) plan {
 		Offers:     flip(t, "offers"),
 		Instructed: flip(t, "instructed"), Value: flip(t, "value"),
 		Observed: flip(t, "observed"), Masked: flip(t, "masked"), Logged: flip(t, "logged"),
+		Protected: flip(t, "protected"),
 	}
 	if len(packages) > 0 {
 		p.drawPackage(t)
@@ -380,7 +381,8 @@ func (p plan) String() string {
 		{"ReadOnly", p.ReadOnly}, {"CatalogStrict", p.Strict}, {"LenientArguments", p.Lenient},
 		{"Audit", p.Records},
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
-		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged}} {
+		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
+		{"identity.Resource", p.Protected}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}

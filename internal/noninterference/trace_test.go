@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,10 +94,10 @@ func (tr *trial) begin(t *rapid.T) {
 		return
 	}
 	for _, who := range []int{theOther, theCaller, another} {
-		m := message{http.MethodPost, tr.initialize(), nil}
+		m := message{verb: http.MethodPost, body: tr.initialize()}
 		tr.both(t, speaker[who]+"initialize", func(w *world) { w.clients[who].send(m) })
-		m = message{http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-			tr.header("notifications/initialized", "")}
+		m = post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			tr.header("notifications/initialized", ""))
 		tr.both(t, speaker[who]+"initialized", func(w *world) { w.clients[who].send(m) })
 	}
 }
@@ -132,7 +133,7 @@ func (tr *trial) opening(t *rapid.T) {
 			for _, uri := range uris {
 				send(theCaller, "resources/subscribe", "", `"uri":`+uri)
 			}
-			m := message{http.MethodGet, "", tr.header("", "")}
+			m := message{verb: http.MethodGet, header: tr.header("", "")}
 			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
 		}
 	}
@@ -176,8 +177,8 @@ func (tr *trial) message(method, name string, meta []string, params string) mess
 	if len(meta) > 0 {
 		params = strings.TrimSuffix(`"_meta":{`+strings.Join(meta, ",")+`},`+params, ",")
 	}
-	return message{http.MethodPost, `{"jsonrpc":"2.0",` + id + `"method":"` + method +
-		`","params":{` + params + `}}`, tr.header(method, name)}
+	return post(`{"jsonrpc":"2.0",`+id+`"method":"`+method+`","params":{`+params+`}}`,
+		tr.header(method, name))
 }
 
 // request draws the message of a method.
@@ -240,15 +241,17 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 	ask := func(t *rapid.T, method, name, params string) {
 		tr.ask(t, tr.request(t, method, name, params))
 	}
+	answered := func(t *rapid.T) string {
+		return pick(t, "answers", "", "", `,"inputResponses":{"who":{"action":"accept","content":`+
+			`{"name":"Ada"}}},"requestState":"<state>"`,
+			`,"inputResponses":{},"requestState":"<other state>"`)
+	}
 	call := func(t *rapid.T) {
 		name := tr.name(t, access.Tools)
 		rest := pick(t, "arguments", "", `,"arguments":{}`, `,"arguments":{"at":"x"}`,
 			`,"arguments":{"at":7}`, `,"arguments":{"verb":"purge"}`, `,"arguments":{"verb":"list"}`,
-			`,"arguments":{"verb":"none"}`, `,"arguments":[]`,
-			`,"arguments":{},"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}},`+
-				`"requestState":"<state>"`,
-			`,"arguments":{},"inputResponses":{},"requestState":"<other state>"`)
-		ask(t, "tools/call", name, `"name":"`+name+`"`+rest)
+			`,"arguments":{"verb":"none"}`, `,"arguments":[]`)
+		ask(t, "tools/call", name, `"name":"`+name+`"`+rest+answered(t))
 	}
 	fitting := func(t *rapid.T) {
 		if tr.plan.Package == 0 {
@@ -264,11 +267,15 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			name := tr.name(t, access.Prompts)
 			ask(t, "prompts/get", name, `"name":"`+name+`"`+
 				pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`,
-					`,"arguments":{`+tr.plan.promptArguments(name)+`}`))
+					`,"arguments":{`+tr.plan.promptArguments(name)+`}`)+answered(t))
 		},
 		"read": func(t *rapid.T) {
 			name := tr.name(t, access.Resources)
-			ask(t, "resources/read", name, `"uri":"`+name+`"`)
+			ask(t, "resources/read", name, `"uri":"`+name+`"`+answered(t))
+		},
+		"metadata": func(t *rapid.T) {
+			tr.ask(t, message{verb: http.MethodGet, path: runtime.PathResourceMetadata,
+				header: map[string]string{}})
 		},
 		"complete": func(t *rapid.T) {
 			ref := `"type":"ref/prompt","name":"` + tr.name(t, access.Prompts) + `"`
@@ -279,7 +286,8 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			}
 			ask(t, "completion/complete", "", `"ref":{`+ref+`},"argument":{"name":"`+
 				pick(t, "argument", append([]string{"id", "table", "to"},
-					tr.plan.completed()...)...)+`","value":"`+pick(t, "begun", "1", "")+`"}`)
+					tr.plan.completed()...)...)+`","value":"`+pick(t, "begun", "1", "")+`"}`+
+				pick(t, "context", "", `,"context":{"arguments":{"to":"b","of":"c"}}`))
 		},
 		"list": func(t *rapid.T) {
 			ask(t, pick(t, "method", "tools/list", "prompts/list", "resources/list",
@@ -318,11 +326,11 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			ask(t, method, "", params)
 		},
 		"answer": func(t *rapid.T) {
-			tr.ask(t, message{http.MethodPost, `{"jsonrpc":"2.0","id":<question>,"result":` +
+			tr.ask(t, post(`{"jsonrpc":"2.0","id":<question>,"result":`+
 				pick(t, "answer", `{"action":"accept","content":{"name":"Ada"}}`,
 					`{"role":"assistant","model":"m","content":{"type":"text","text":"x"}}`,
-					`{"roots":[{"uri":"file:///home"}]}`, `{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`) + `}`,
-				tr.header("", "")})
+					`{"roots":[{"uri":"file:///home"}]}`, `{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`)+`}`,
+				tr.header("", "")))
 		},
 		"malformed": func(t *rapid.T) {
 			name := tr.name(t, access.Tools)
@@ -347,7 +355,7 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			if rapid.IntRange(0, 9).Draw(t, "delete") == 9 {
 				verb = http.MethodDelete
 			}
-			tr.ask(t, message{verb, "", h})
+			tr.ask(t, message{verb: verb, header: h})
 		},
 		"drop": func(t *rapid.T) {
 			if tr.plan.Stdio {
@@ -494,7 +502,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 					w.users[token] = u
 				})
 				if invalidates {
-					w.server.InvalidateCapabilities(nil)
+					w.server.InvalidateCapabilities(runtime.OfUser(token))
 				}
 			})
 			if token != "other" {
@@ -604,5 +612,27 @@ func (tr *trial) end() {
 		if w != nil {
 			w.end()
 		}
+	}
+}
+
+// TestEveryMethodIsSent compares the methods that traces have with those that the guard decides.
+func TestEveryMethodIsSent(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	traced := read("trace_test.go")
+	decided := regexp.MustCompile(`(?m)^\t"([a-zA-Z/_]+)":`).FindAllStringSubmatch(
+		read("../../runtime/internal/guard/methods.go"), -1)
+	for _, m := range decided {
+		if !strings.Contains(traced, `"`+m[1]+`"`) {
+			t.Errorf("no trace has the method %s", m[1])
+		}
+	}
+	if len(decided) < 22 {
+		t.Errorf("the guard has %d methods", len(decided))
 	}
 }

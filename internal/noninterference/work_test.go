@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/callpath/trace"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
 // work is what the product does for one message, until every goroutine waits.
@@ -56,6 +57,9 @@ func (w *world) pairs() (all []pair) {
 				name = m[1]
 			}
 			tr.id = 6
+			if method == "tools/list" {
+				meta = append(meta, `"`+runtime.MetaCatalog+`":"`+name+`"`)
+			}
 			of.messages[i] = tr.message(method, name, meta, params)
 		}
 		all = append(all, of)
@@ -66,9 +70,10 @@ func (w *world) pairs() (all []pair) {
 		subscribing, subscription = "subscriptions/listen",
 			`"notifications":{"resourceSubscriptions":["NAME"]}`
 	}
+	add("catalog", "tools/list", "of others", "of nobody", "")
 	for _, i := range p.Items {
 		f := i.Forms[w.which]
-		if f == nil || !i.Hidden {
+		if f == nil || !i.Hidden && !w.off[i.Name] {
 			if f != nil && f.Value != nil && !f.Lacks {
 				add("value of "+i.Name, "tools/call", "purge", "purse",
 					`"name":"`+i.Name+`","arguments":{"verb":"NAME"}`)
@@ -234,6 +239,11 @@ func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
 		}
 		defer w.end()
 		w.connect("other", p.Era, false)
+		if off := pick(rt, "switched off", append([]string{"none"}, p.names(access.Tools)...)...); off != "none" {
+			w.change(catalog.Change{Tools: true}, func() { w.off[off] = true })
+		}
+		w.down = p.Aware && flip(rt, "the host is down")
+		synctest.Wait()
 		tr := &trial{plan: p}
 		session := ""
 		if p.Era == stateless {
@@ -242,7 +252,7 @@ func TestHiddenAndUnknownDoEqualWork(t *testing.T) {
 			synctest.Wait()
 			w.clients[theOther].take()
 		} else {
-			res, _ := w.serve(message{http.MethodPost, tr.initialize(), nil}, "")
+			res, _ := w.serve(message{verb: http.MethodPost, body: tr.initialize()}, "")
 			session = res.Header().Get("Mcp-Session-Id")
 		}
 		for _, of := range w.pairs() {

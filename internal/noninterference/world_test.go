@@ -86,7 +86,7 @@ func newWorld(t *testing.T, p plan, which int) *world {
 	} else if err != nil {
 		panic(fmt.Sprintf("%v\n%s", err, p))
 	}
-	w.url = memnet.Start(t, &http.Server{Handler: w.server.Handler()}) + runtime.PathMCP
+	w.url = memnet.Start(t, &http.Server{Handler: w.server.Handler()})
 	return w
 }
 
@@ -104,6 +104,9 @@ func (w *world) options() runtime.Options {
 	}
 	if p.Logged {
 		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+	}
+	if p.Protected {
+		o.Identity = protected{o.Identity}
 	}
 	if p.Records {
 		o.Audit = audit.JSONLines(io.Discard)
@@ -126,6 +129,16 @@ func (w *world) options() runtime.Options {
 		}
 	}
 	return o
+}
+
+// protected is a source whose server has the metadata of a protected resource.
+type protected struct{ identity.Source }
+
+func (protected) NamesUsers() bool { return true }
+
+func (protected) Resource() identity.Resource {
+	return identity.Resource{URL: "https://mcp.example/mcp",
+		AuthorizationServers: []string{"https://id.example"}}
 }
 
 // principalOf returns the caller of a token as it is now.
@@ -188,13 +201,13 @@ func (w *world) Capabilities(_ context.Context, p access.Principal) (capability.
 func (*world) MapAction(permission string) (string, error) { return permission, nil }
 
 // Catalog implements catalog.Source.
-func (w *world) Catalog(_ context.Context, _ access.Principal, ref catalog.Ref) (catalog.Found,
+func (w *world) Catalog(_ context.Context, p access.Principal, ref catalog.Ref) (catalog.Found,
 	error) {
 	w.queries.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	tools, known := w.catalogs[ref.Name]
-	if !known {
+	if known = known || ref.Name == "of others" && p.Subject == "other"; !known {
 		return catalog.Found{}, catalog.ErrUnknown
 	}
 	return catalog.Found{ID: ref.Name, Name: ref.Name, Tools: slices.Sorted(slices.Values(tools))},
@@ -315,12 +328,16 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 }
 
 // base has one item of each kind that everybody may use, so that both servers declare the same MCP
-// capabilities and the same catalog. Both are equal for every caller by design.
+// capabilities and the same catalog, and one that is challenged, so that both publish the same
+// scopes. All of that is equal for every caller by design.
 var base = []item{
 	{Kind: access.Tools, Name: "base", Forms: both(form{Rule: access.Rule{Tool: "base", Public: true},
 		Behaviour: "ask", Task: toolset.TaskOptional, ReadOnly: true, Catalog: true, App: true})},
 	{Kind: access.Prompts, Name: "base", Forms: both(form{
 		Rule: access.Rule{Prompt: "base", Public: true}, Behaviour: "text"})},
+	{Kind: access.Prompts, Name: "scoped", Forms: both(form{Rule: access.Rule{Prompt: "scoped",
+		Scopes: scopes, Denial: access.Challenge, Permission: access.NoPermission()},
+		Behaviour: "text"})},
 	{Kind: access.Resources, Name: "base://{id}", Forms: both(form{
 		Rule: access.Rule{Resource: "base://{id}", Public: true}, Behaviour: "log"})},
 }

@@ -88,8 +88,7 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 		l.begin(s)
 		return s
 	}
-	if !seesSame(s.caller, info.Principal) || s.expired() || s.unanswered ||
-		l.Adopted != nil && !s.reads.Load() {
+	if !seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
 		// Also for changes after the end of the last credential, which were not sent.
 		s.unchecked = true
 		s.wake()
@@ -294,13 +293,12 @@ type Subscription struct {
 
 type subscriptionState struct {
 	asCaller
-	nobody     bool                           // the host had no user of the caller last
-	unchecked  bool                           // the host has to be read
-	unanswered bool                           // the host could not be read last
-	query      request.CatalogQuery           // the catalog of the last list
-	known      digests                        // what the client was sent or notified of
-	wanted     *mcp.NotificationSubscriptions // nil for a session, which gets all
-	id         any                            // of the listen request; nil for a session
+	nobody    bool                           // the host had no user of the caller last
+	unchecked bool                           // the host has to be read
+	query     request.CatalogQuery           // the catalog of the last list
+	known     digests                        // what the client was sent or notified of
+	wanted    *mcp.NotificationSubscriptions // nil for a session, which gets all
+	id        any                            // of the listen request; nil for a session
 }
 
 // Acknowledged starts the notifications of a listen request. Call it before the client gets the
@@ -384,17 +382,13 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	if l.Host != nil && state.unchecked && !state.caller.Anonymous() {
 		var err error
 		if p, err = l.Host.Peek(s.ctx, state.caller); errors.Is(err, capability.ErrNoUser) {
-			p, err = access.Principal{}, nil
+			p = access.Principal{}
+		} else if err != nil {
+			return state, now, changed, false
 		}
-		state.unanswered = err != nil
-		l.mu.Lock()
-		if SameCaller(s.caller, state.caller) {
-			s.unanswered = state.unanswered
-		}
-		l.mu.Unlock()
 	}
-	if state.unanswered {
-		return state, now, changed, false // a later check reads the host
+	if l.Host != nil && !p.Anonymous() && p.Permits == nil {
+		return state, now, changed, false // the host could not be read for the last message
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {

@@ -307,7 +307,7 @@ func TestChangeBetweenTwoCredentialsIsSent(t *testing.T) {
 
 func TestListeningIsForWhatWasRequestedOnceItIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &fakeHost{}
+		host := &fakeHost{permits: permits}
 		c := watching(t, &shelf{}, host)
 		ctx, cancel := context.WithCancel(t.Context())
 		s, leave := c.Subscribe(ctx, message(newSession(), "Admin"), nil, Filter{})
@@ -356,15 +356,16 @@ func TestNobodyIsNotifiedWhileTheHostIsAway(t *testing.T) {
 		defer close(s.ended)
 		c.Observe(message(s, "Admin"))
 		host.set(errors.New("away"))
-		lowered := message(s, "Viewer")
-		c.Observe(lowered)
+		unread := message(s, "Viewer")
+		unread.Principal.Permits = nil
+		c.Observe(unread)
 		c.want(t, "the host is away")
 		c.RecheckSwitches(func(access.Principal) bool { return true })
 		c.want(t, "a check for another reason")
 		host.set(nil)
 		c.RecheckSwitches(func(access.Principal) bool { return true })
 		c.want(t, "the host is back, and was not read")
-		c.Observe(lowered)
+		c.Observe(message(s, "Viewer"))
 		c.want(t, "the next message", "tool <nil>", "prompt <nil>", "resource <nil>")
 	})
 }
