@@ -1159,7 +1159,8 @@ func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
 	})
 }
 
-// Middleware may return a result that has no JSON: the task fails, and does not end without a result.
+// Middleware may return a result that has no JSON: the task fails, and does not complete without a
+// result.
 func TestTaskWhoseResultCannotBeEncodedFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
