@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -390,7 +391,8 @@ func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
 func TestMcpNameHasToBeTheTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{})
+		sink := &keeper{}
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		base64Of := func(text string) string {
@@ -406,6 +408,14 @@ func TestMcpNameHasToBeTheTask(t *testing.T) {
 				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "-32020") {
 					t.Errorf("%q for %q: %s", name, of, got)
 				}
+			}
+		}
+		for _, of := range []string{id, "unknown"} {
+			sink.taken()
+			c.do(t, "tasks/cancel", "other", `"taskId":"`+of+`"`)
+			if events := sink.taken(); len(events) != 1 || events[0].Type != audit.TaskCancel ||
+				events[0].Failure != audit.Invalid {
+				t.Errorf("%q: %+v", of, events)
 			}
 		}
 	})
@@ -844,7 +854,9 @@ func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
 			{task.ErrUnknown, `"code":-32602,"message":"unknown task"`, audit.Denied},
 		} {
 			j, sink, store := newJob(), &keeper{}, &readonly{Store: task.NewMemory(), err: test.err}
-			_, url := taskServer(t, j, runtime.Options{Audit: sink, Tasks: store})
+			seen := &watched{}
+			_, url := taskServer(t, j, runtime.Options{Audit: sink, Tasks: store,
+				Observer: seen.observer()})
 			c := newTasks(url, "ada/ide/Member")
 			id := c.start(t, "slow", "").ID
 			if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
@@ -856,6 +868,9 @@ func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
 				events[i-1].Type != audit.TaskCancel ||
 				events[i].Object != "task of request "+events[0].RequestID {
 				t.Errorf("%v: %+v", test.err, events)
+			}
+			if got := seen.taken(t, 2).outcomes[1]; got.Failure != test.want {
+				t.Errorf("%v: observed as %+v", test.err, got)
 			}
 			store.repaired.Store(true)
 			close(j.release)
@@ -1140,6 +1155,31 @@ func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
 		if !strings.Contains(string(done.Result), "changed") || len(got) != 1 ||
 			got[0] != "tools/call <nil>" {
 			t.Errorf("%q: %s", got, done.Result)
+		}
+	})
+}
+
+// Middleware may return a result that has no JSON: the task fails, and does not complete without a
+// result.
+func TestTaskWhoseResultCannotBeEncodedFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, sink := newJob(), &keeper{}
+		close(j.release)
+		_, url := taskServer(t, j, runtime.Options{Audit: sink,
+			Interceptors: []intercept.Middleware{func(intercept.Next) intercept.Next {
+				return func(context.Context, intercept.Message) (mcp.Result, error) {
+					return &mcp.CallToolResult{StructuredContent: math.NaN()}, nil
+				}
+			}}})
+		c := newTasks(url, "ada/ide/Member")
+		got := c.await(t, c.start(t, "slow", "").ID, "failed")
+		if string(got.Error) != `{"code":-32603,"message":"internal error"}` || got.Result != nil {
+			t.Errorf("%+v", got)
+		}
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Crashed {
+			t.Errorf("%+v", e)
 		}
 	})
 }

@@ -3,16 +3,20 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	goruntime "runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -157,17 +161,19 @@ func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
 		h.set("ada", "dcim.view_device")
 		g := toolset.Generated{Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 			Table: access.Table{Rules: []access.Rule{{Tool: "view",
-				Permission: permission("dcim.view_device")}}},
-			Tools: []toolset.Tool{{Name: "view", Input: anyInput, Task: toolset.TaskRequired,
-				Timeout: time.Minute,
+				Permission: permission("dcim.view_device")}, {Tool: "open", Public: true}}}}
+		for _, name := range []string{"view", "open"} {
+			g.Tools = append(g.Tools, toolset.Tool{Name: name, Input: anyInput,
+				Task: toolset.TaskRequired, Timeout: time.Minute,
 				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 					<-release
 					return toolset.Structured(map[string]any{}, nil)
-				}}}}
+				}})
+		}
 		url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
 			Identity: hosted()}, toolset.NewToolset(g)))
 		c := newTasks(url, "ada_Viewer")
-		id := c.start(t, "view", "").ID
+		id, open := c.start(t, "view", "").ID, c.start(t, "open", "").ID
 		h.failing(func(context.Context) error { return errors.New("connection refused") })
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 			known := c.task(t, method, id, `,"inputResponses":{}`)
@@ -177,6 +183,7 @@ func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
 				t.Errorf("%s: %s\nunknown: %s", method, known, never)
 			}
 		}
+		c.await(t, open, "working") // it needs no permission
 		h.failing(nil)
 		close(release)
 		c.await(t, id, "completed")
@@ -223,6 +230,10 @@ func TestRunAfterAnOutageHasThePermissionsOfItsTime(t *testing.T) {
 			id := c.start(t, "view", "").ID
 			asked := c.await(t, id, "input_required")
 			store.full.Store(true)
+			if got := c.task(t, "tasks/update", id,
+				`,"inputResponses":{}`); got.status != http.StatusOK { // there is nothing to store
+				t.Fatal(got)
+			}
 			for key := range asked.Requests {
 				got := c.task(t, "tasks/update", id, `,"inputResponses":{"`+key+
 					`":{"action":"accept","content":{"name":"ada"}}}`)
@@ -243,4 +254,71 @@ func TestRunAfterAnOutageHasThePermissionsOfItsTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A newer credential that cannot extend its task gets an error: the client would take the task for
+// one that goes on.
+func TestTaskThatCannotBeExtendedIsReportedAsUnavailable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, store := newJob(), &unchanging{Store: task.NewMemory()}
+		_, url := taskServer(t, j, runtime.Options{Tasks: store})
+		until := func(d time.Duration) *tasksClient {
+			return newTasks(url, fmt.Sprintf("ada/ide/Member/%d", time.Now().Add(d).UnixMilli()))
+		}
+		id := until(time.Minute).start(t, "slow", "").ID
+		<-j.started
+		store.full.Store(true)
+		newer := until(time.Hour)
+		if got := newer.task(t, "tasks/get", id, ""); got.status != http.StatusServiceUnavailable {
+			t.Error(got)
+		}
+		store.full.Store(false)
+		newer.await(t, id, "working")
+		close(j.release)
+		newer.await(t, id, "completed")
+	})
+}
+
+// An answer that waits for the store has the value of its caller until the credential ends, and no
+// longer.
+func TestAnswerThatWaitsForgetsAnExpiredCredential(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type content struct{ secret string }
+		var last atomic.Pointer[weak.Pointer[content]]
+		store := &unchanging{Store: task.NewMemory()}
+		source := identity.Bearer(func(context.Context, string) (id identity.Identity, _ error) {
+			c := &content{"hunter2"}
+			last.Store(new(weak.Make(c)))
+			id.Principal = access.Principal{Issuer: "test", Subject: "ada", Role: "Member"}
+			id.Expires, id.Value = time.Now().Add(time.Minute), identity.NewValue(c, c.secret)
+			return id, nil
+		})
+		url := serve(t, newServer(t, runtime.Options{Tasks: store, Identity: source},
+			newJob().toolset()))
+		c := newTasks(url, "token")
+		id := c.start(t, "ask", "").ID
+		c.await(t, id, "input_required")
+		store.full.Store(true)
+		if got := c.task(t, "tasks/update", id,
+			answer("1.who", "Ada")); got.status != http.StatusServiceUnavailable {
+			t.Fatal(got)
+		}
+		value := last.Load()
+		collect := func() {
+			synctest.Wait()
+			for range 3 { // the second one empties pools
+				goruntime.GC()
+			}
+		}
+		time.Sleep(59 * time.Second)
+		if collect(); value.Value() == nil {
+			t.Error("the answer has no value for its run")
+		}
+		time.Sleep(2 * time.Second)
+		if collect(); value.Value() != nil {
+			t.Error("the answer keeps the value of a credential that has expired")
+		}
+	})
 }

@@ -15,7 +15,7 @@
 // also fails if the places are not those of the file, and does not run mutants again that lived.
 // With -update, it writes the file, and runs those again that lived without a reason. A mutant with
 // the verdict "equivalent" has no difference that a test could find; a person writes this verdict
-// and its reason.
+// and its reason. A second reader has checked all equivalents of 2026-11-29.
 //
 // With -only, the command runs the mutants whose line of the file matches, also those that lived.
 // With -sample, it runs a number of those that were killed. It does not compare the other places

@@ -15,7 +15,7 @@ import (
 
 var odd = []string{"", "a", "tool name", "é", "\u2028\u2029", "<a href=\"x\">&'\\",
 	"\x00\b\f\n\r\t\x1f",
-	"\x7f\u0080", "\u202egpj.exe\U000e0041", "\xff\xc0bad", "\U0001f600", "/" + strings.Repeat("long ", 300)}
+	"\x7f", "\u0080", "\u202egpj.exe\U000e0041", "\xff\xc0bad", "\U0001f600", "/" + strings.Repeat("long ", 300)}
 
 // arbitrary sets each field of a value, so that a field that is new is part of the test.
 func arbitrary(r *rand.Rand, v reflect.Value) {

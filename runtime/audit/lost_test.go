@@ -69,10 +69,15 @@ func TestFileThatIsNotAtItsPathTakesNoRecordUntilItIsBack(t *testing.T) {
 			}, "another program changed it", nil,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		check := func(t *testing.T, failed bool) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
 			r := rotating(t, path, audit.RotateOptions{})
 			record(t, r, "a")
+			if failed {
+				do(t, os.Rename(path, path+".0"))
+				refuses(t, r, "was deleted or moved: ")
+				do(t, os.Rename(path+".0", path))
+			}
 			do(t, r.Ready(t.Context()))
 			do(t, test.lose(path))
 			refuses(t, r, test.why)
@@ -86,7 +91,9 @@ func TestFileThatIsNotAtItsPathTakesNoRecordUntilItIsBack(t *testing.T) {
 			if got := ids(t, path); strings.Join(got, "") != "ab" { // without the refused ones
 				t.Errorf("%q", got)
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { check(t, false) })
+		t.Run(name+" after a write that failed", func(t *testing.T) { check(t, true) })
 	}
 }
 

@@ -222,27 +222,25 @@ func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 
 func TestAgeOfAFileWithoutATimeIsThatOfItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	for i, text := range []string{"no record\n", "{}\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		changed := time.Now().Add(-2 * time.Hour)
-		if err := os.Chtimes(path, time.Time{}, changed); err != nil {
-			t.Fatal(err)
-		}
-		r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
-		r.At(func() time.Time { return changed.Add(time.Hour - time.Minute) })
-		record(t, r, "a")
-		if len(r.Aside()) != i {
-			t.Errorf("%s: set aside early: %q", text, r.Aside())
-		}
-		r.At(func() time.Time { return changed.Add(time.Hour) })
-		record(t, r, "b")
-		if len(r.Aside()) != i+1 || len(ids(t, path)) != 1 {
-			t.Errorf("%s: %q", text, r.Aside())
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
+	aside := 0
+	for _, text := range []string{"no record\n", "{}\n", "\n"} {
+		for _, early := range []bool{true, false} {
+			do(t, os.WriteFile(path, []byte(text), 0o600))
+			changed := time.Now().Add(-2 * time.Hour)
+			do(t, os.Chtimes(path, time.Time{}, changed))
+			r := rotating(t, path, audit.RotateOptions{MaxAge: time.Hour})
+			if early {
+				r.At(func() time.Time { return changed.Add(time.Hour - time.Minute) })
+				if record(t, r, "a"); len(r.Aside()) != aside {
+					t.Errorf("%q: set aside early: %q", text, r.Aside())
+				}
+			}
+			r.At(func() time.Time { return changed.Add(time.Hour) })
+			record(t, r, "b")
+			if aside++; len(r.Aside()) != aside || len(ids(t, path)) != 1 {
+				t.Errorf("%q: %q", text, r.Aside())
+			}
+			do(t, r.Close())
 		}
 	}
 }

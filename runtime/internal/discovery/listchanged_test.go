@@ -290,18 +290,27 @@ func TestSessionIsNotifiedOfListsThatDiffer(t *testing.T) {
 
 func TestChangeBetweenTwoCredentialsIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := watching(t, &shelf{}, nil)
-		s := newSession()
-		defer close(s.ended)
-		info := message(s, "Viewer")
-		info.Expires = time.Now().Add(time.Minute)
-		c.Observe(info)
-		time.Sleep(time.Minute)
-		c.Catalogs.Policy.turnOff("read")
-		c.Recheck(nil)
-		c.want(t, "the credential has ended")
-		c.Observe(message(s, "Viewer"))
-		c.want(t, "there is another one", "tool <nil>")
+		host := &fakeHost{}
+		for _, test := range []struct {
+			change func(*clients)
+			want   []string
+		}{
+			{func(c *clients) { c.Catalogs.Policy.turnOff("read") }, []string{"tool <nil>"}},
+			{func(*clients) { host.set(capability.ErrNoUser) }, []string{"tool <nil>", "resource <nil>"}},
+		} {
+			c := watching(t, &shelf{}, host)
+			s := newSession()
+			info := message(s, "Viewer")
+			info.Expires = time.Now().Add(time.Minute)
+			c.Observe(info)
+			time.Sleep(time.Minute)
+			test.change(c)
+			c.Recheck(nil)
+			c.want(t, "the credential has ended")
+			c.Observe(message(s, "Viewer"))
+			c.want(t, "there is another one", test.want...)
+			close(s.ended)
+		}
 	})
 }
 

@@ -356,6 +356,7 @@ func (h *Handler) describe(v *visit) bool {
 	if v.valued != nil && request.RunsHandler(v.message.Method) {
 		v.info.Credential = credential.Hold(*v.valued, v.info.ID)
 	}
+	v.valued = nil // what keeps the visit does not keep the value
 	return true
 }
 
