@@ -123,7 +123,7 @@ ci: export PROFILES = bin/cover
 ci: ## everything that must hold before a change lands; it begins with make test
 	@rm -rf $(PROFILES) && mkdir -p $(PROFILES)
 	$(call steps,test race space setup fmt vet staticcheck modules check prove demo docs prose site \
-		system covered browser mutants)
+		system covered browser leaks mutants)
 
 .PHONY: full tests
 full: export FUZZTIME = 1000x
@@ -212,10 +212,15 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 
 # TRACES and SEED choose the run; without SEED each run has another one. make test has a share.
 TRACES = 1000
-.PHONY: noninterference plants
+.PHONY: noninterference plants leaks
 noninterference: ## look for differences by which a caller can tell that something hidden exists
-	$(GO) test -count=1 -v -timeout 24h -run 'TestHidden' ./internal/noninterference \
+	$(GO) test -count=1 -v -timeout 24h -run 'TestHiddenItems' ./internal/noninterference \
 		-rapid.checks=$(TRACES) $(if $(SEED),-rapid.seed=$(SEED))
+
+leaks: ## the same for generated packages, equal work of hidden and unknown names, and two plants
+	$(GO) test -count=1 -timeout 20m -run \
+		'Generated|Instrumented|TestEachPlantIsFound/^(suggestion|cursor-counts-hidden)$$' \
+		./internal/noninterference
 
 plants: ## plant faults one at a time, from PLANTS=FOLDER or the repository: each has to be found
 	$(GO) test -count=1 -v -timeout 1h -run TestEachPlantIsFound ./internal/noninterference
@@ -249,7 +254,7 @@ SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
 DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test -e internal/mutate)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole ByteForByte HostAgree CatalogNarrows ParamsThatDoNotFit OverRawHTTP EveryMethod \
-	IfItWereNotCompiled AliasIsItsTool DoesNotReadIsBounded FloodTheProvider DoorsTestFinds
+	AliasIsItsTool DoesNotReadIsBounded FloodTheProvider DoorsTestFinds
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
 # The packages below folders that have tests of these names: others are not built for them.
 having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)

@@ -13,7 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -145,4 +147,23 @@ func (l *longest) within(t *testing.T, what string) {
 		t.Errorf("%s has %d bytes: %.200s", what, len(l.text), l.text)
 	}
 	l.text = nil
+}
+
+// hiddenCatalogs has one catalog, of managers alone. A tool is switched off.
+type hiddenCatalogs struct{}
+
+func (hiddenCatalogs) Catalog(_ context.Context, p access.Principal,
+	ref catalog.Ref) (catalog.Found, error) {
+	if found := p.Role == "Manager" && ref.Name == "hidden"; !found {
+		return catalog.Found{}, catalog.ErrUnknown
+	}
+	return catalog.Found{ID: "1", Name: "hidden"}, nil
+}
+
+func (hiddenCatalogs) ToolsOff(context.Context) ([]string, error) { return []string{"look"}, nil }
+
+func (hiddenCatalogs) Changes(ctx context.Context) <-chan catalog.Change {
+	changes := make(chan catalog.Change)
+	context.AfterFunc(ctx, func() { close(changes) })
+	return changes
 }
