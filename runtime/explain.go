@@ -37,7 +37,8 @@ func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kin
 func (s *Server) explain(view principal.View, k access.Kind, name string) Explanation {
 	table, off := s.table.Of(k), s.policy.IsOff(k, name)
 	d := table.Decide(view.Principal, name)
-	allowed := d.Allowed && !view.Refused
+	allowed := d.Allowed && !view.Refused &&
+		(k != access.Resources || s.policy.Decide(view.Principal, false, k, name).Allowed)
 	if rule, ok := table.Tool(name); ok && k == access.Values {
 		tool := s.explain(view, access.Tools, rule.Tool)
 		off, allowed = tool.Off, allowed && tool.Allowed

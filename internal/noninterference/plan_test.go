@@ -72,6 +72,8 @@ type form struct {
 	Catalog     bool
 	Value       *access.Rule // the rule of the value "purge" of the argument "verb", or nil
 	Lacks       bool         // it has no value "purge"
+	Closed      bool         // all values have that rule
+	Shared      bool         // its app is that of the tool "base"
 }
 
 var (
@@ -236,6 +238,9 @@ func (p plan) drawForm(t *rapid.T, i item) *form {
 		f.App, f.Grants = flip(t, "app"), f.Schema > 0 && f.Schema < 3 && flip(t, "grants")
 	}
 	if i.Hidden {
+		if i.Kind == access.Tools {
+			f.Rule.Tool = i.Name
+		}
 		f.Rule = p.drawHiding(t, f)
 	} else {
 		f.Rule = p.drawRule(t)
@@ -303,6 +308,9 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	if p.Caller.anonymous() {
 		ways = append(ways, "identity")
 	}
+	if f.Rule.Tool != "" && !p.Adopted && p.Package == 0 {
+		ways = append(ways, "values")
+	}
 	way := pick(t, "way", ways...)
 	// A caller who lacks scopes alone is listed a challenged item.
 	switch p.denial(r) {
@@ -321,6 +329,12 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 		r.MinRole = access.Role(rapid.IntRange(p.Caller.Role+1, len(p.Roles)).Draw(t, "above"))
 	case "permission":
 		r.Permission = permission(secretPermit)
+	case "values":
+		if r.Denial = access.Conceal; p.Denial == access.Conceal && flip(t, "public") {
+			r = access.Rule{Public: true}
+			f.Shared = f.App
+		}
+		f.Value, f.Closed = p.stricter(r), true
 	case "identity":
 		r.Authenticated = r.MinRole == 0 && len(r.Scopes) == 0
 	}
@@ -336,8 +350,11 @@ func (p plan) denial(r access.Rule) access.Denial {
 
 // stricter is the rule of a value that the caller may not send.
 func (p plan) stricter(r access.Rule) *access.Rule {
-	r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
-	r.Denial = access.DenialDefault
+	r.Public, r.Authenticated, r.Denial = false, false, access.DenialDefault
+	r.Scopes = append(slices.Clone(r.Scopes), secretScope)
+	if p.Aware && r.Permission == (access.Permission{}) {
+		r.Permission = access.NoPermission()
+	}
 	return &r
 }
 
@@ -428,6 +445,8 @@ func (f *form) String() string {
 	add(r.Denial != 0, "denial=%s", r.Denial)
 	add(f.Value != nil && !f.Lacks, "verb=purge scopes=%s", secretScope)
 	add(f.Lacks, "(without verb=purge)")
+	add(f.Closed, "verb=list scopes=%s", secretScope)
+	add(f.Shared, "(app of base)")
 	add(f.Task != "", "task=%s", f.Task)
 	add(f.ReadOnly, "readonly")
 	add(f.Alias, "alias")

@@ -408,7 +408,12 @@ func (w *world) add(g *toolset.Generated, i item, f *form) {
 		}
 		if f.App {
 			t.UI = "ui://" + i.Name
+			if f.Shared {
+				t.UI = "ui://base"
+			}
 			t.Meta = `{"ui":{"resourceUri":"` + t.UI + `"}}`
+		}
+		if f.App && !f.Shared {
 			rule := f.Rule
 			rule.Tool, rule.Resource = "", t.UI
 			g.Table.Resources = append(g.Table.Resources, rule)
@@ -465,7 +470,10 @@ func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
 		verbs = verbs[:1]
 	}
 	list := f.Rule
-	list.Argument, list.Value, list.Denial = "verb", "list", access.DenialDefault
+	if f.Closed {
+		list = *f.Value
+	}
+	list.Tool, list.Argument, list.Value, list.Denial = t.Name, "verb", "list", access.DenialDefault
 	g.Table.Values = append(g.Table.Values, list)
 	if !f.Lacks {
 		g.Table.Values = append(g.Table.Values, *f.Value)

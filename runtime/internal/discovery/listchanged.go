@@ -174,6 +174,23 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	}
 }
 
+// Lost notes that a message of a principal was answered without its permissions, since the host
+// could not be read. Its clients are notified once their lists are whole again.
+func (l *ListChanged) Lost(p access.Principal) {
+	if l == nil {
+		return
+	}
+	p.Permits = nil
+	now := l.Lists.digests(p, nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.clients {
+		if SameCaller(p, s.caller) {
+			s.known = now
+		}
+	}
+}
+
 // SameCaller reports whether two principals are equal, apart from what the host lets them do.
 func SameCaller(a, b access.Principal) bool {
 	return a.Compare(b) == 0 && slices.Equal(a.Groups, b.Groups) &&
@@ -373,22 +390,18 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	}
 	l.mu.Lock()
 	state = s.subscriptionState
-	s.unchecked = false
+	silent := state.silent()
+	s.unchecked = s.unchecked && silent
 	l.mu.Unlock()
-	if state.silent() {
+	if silent {
 		return state, now, changed, false // Observe checks again with the next credential
 	}
 	p := state.present()
 	if l.Host != nil && state.unchecked && !state.caller.Anonymous() {
-		var err error
-		if p, err = l.Host.Peek(s.ctx, state.caller); errors.Is(err, capability.ErrNoUser) {
-			p = access.Principal{}
-		} else if err != nil {
-			return state, now, changed, false
-		}
+		p = s.peek(state.caller)
 	}
 	if l.Host != nil && !p.Anonymous() && p.Permits == nil {
-		return state, now, changed, false // the host could not be read for the last message
+		return state, now, changed, false // until the host is read again
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
@@ -399,12 +412,25 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	for k := range changed {
 		changed[k] = changed[k] || s.changed[k]
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if SameCaller(s.caller, state.caller) {
+	return state, l.Lists.digests(p, f.In), changed, true
+}
+
+// peek returns a caller as the host has it now, and keeps that for later checks. It is the zero
+// Principal for one that the host does not have, and has no Permits if the host cannot be read.
+func (s *Subscription) peek(caller access.Principal) access.Principal {
+	p, err := s.changes.Host.Peek(s.ctx, caller)
+	if errors.Is(err, capability.ErrNoUser) {
+		p = access.Principal{}
+	} else if err != nil {
+		p = caller
+		p.Permits = nil
+	}
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	if SameCaller(s.caller, caller) && s.caller.Permits == caller.Permits { // and not observed since
 		s.caller.Permits, s.nobody = p.Permits, p.Anonymous()
 	}
-	return state, l.Lists.digests(p, f.In), changed, true
+	return p
 }
 
 func (s *subscriptionState) wants(k access.Kind) bool {

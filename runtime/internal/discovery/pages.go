@@ -24,10 +24,10 @@ func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 	}
 	set := p.listedByRules(caller, k)
 	if k == access.Tools {
-		set = p.off.Load().leaves(set)
+		set = without(set, p.off.Load())
 	}
 	if k == access.Resources && len(p.Apps) > 0 {
-		set = set.Without(p.appsOff())
+		set = set.Without(p.withoutTools(p.Listed(caller, access.Tools)))
 	}
 	return set
 }

@@ -19,36 +19,28 @@ type Policy struct {
 	ReadOnly access.Set
 	// Apps has the tools of each resource that is an MCP App, by its URI.
 	Apps map[string][]string
-	off  atomic.Pointer[switches] // nil for none
+	off  atomic.Pointer[access.Set] // the tools that are switched off; nil for none
 }
 
-// switches are the tools that are switched off, and the MCP Apps that are off by that.
-type switches struct{ tools, apps access.Set }
-
-// leaves returns the tools of a set that are on.
-func (s *switches) leaves(tools access.Set) access.Set {
-	if s == nil {
+// without returns the tools of a set that are not switched off.
+func without(tools access.Set, off *access.Set) access.Set {
+	if off == nil {
 		return tools
 	}
-	return tools.Without(s.tools)
+	return tools.Without(*off)
 }
 
 // turnOff switches these tools off and all others on.
-func (p *Policy) turnOff(names ...string) (before, now *switches) {
+func (p *Policy) turnOff(names ...string) (before, now *access.Set) {
 	if tools := p.Table.Named(names); tools.Len() > 0 {
-		var apps []string
-		for uri, of := range p.Apps {
-			if !slices.ContainsFunc(of, func(tool string) bool { return !tools.Contains(tool) }) {
-				apps = append(apps, uri)
-			}
-		}
-		now = &switches{tools, p.Table.Of(access.Resources).Named(apps)}
+		now = &tools
 	}
 	return p.off.Swap(now), now
 }
 
 // Decide decides by the table. A tool that is switched off is unknown, whatever its rule. So is a
-// tool that is not marked readonly if the message asks for readonly tools alone.
+// tool that is not marked readonly if the message asks for readonly tools alone, and an MCP App if
+// all its tools are unknown to the caller.
 func (p *Policy) Decide(caller access.Principal, readOnly bool, k access.Kind,
 	name string) access.Decision {
 	if p.IsOff(k, name) {
@@ -56,10 +48,24 @@ func (p *Policy) Decide(caller access.Principal, readOnly bool, k access.Kind,
 	}
 	d := p.Table.Of(k).Decide(caller, name)
 	// A concealed tool is not looked up, so that it takes as long as an unknown one.
-	if readOnly && (d.Allowed || p.DenialOf(d) != access.Conceal) && p.Writes(k, name) {
+	if p.shows(d) && (readOnly && p.Writes(k, name) || p.isAppWithout(caller, k, name)) {
 		return access.Decision{Axis: access.AxisUnknown}
 	}
 	return d
+}
+
+// shows reports whether a caller can see that what was decided exists.
+func (p *Policy) shows(d access.Decision) bool {
+	return d.Allowed || p.DenialOf(d) != access.Conceal
+}
+
+// isAppWithout reports whether something is an MCP App without a tool that a caller can see. A rule
+// of values can conceal a tool whose own rule, which is that of the app, admits the caller.
+func (p *Policy) isAppWithout(caller access.Principal, k access.Kind, name string) bool {
+	tools, isApp := p.Apps[name]
+	return isApp && k == access.Resources && !slices.ContainsFunc(tools, func(tool string) bool {
+		return p.shows(p.Decide(caller, false, access.Tools, tool))
+	})
 }
 
 // Writes reports whether something is a tool that is not marked readonly.
@@ -80,27 +86,24 @@ func (p *Policy) Offered(caller access.Principal, tools access.Set) access.Set {
 // served. Prompts and other resources never are.
 func (p *Policy) IsOff(k access.Kind, name string) bool {
 	off := p.off.Load()
-	switch {
-	case k == access.Tools:
-		return off != nil && off.tools.Contains(name)
-	case k != access.Resources:
-		return false
-	case off != nil:
-		return off.apps.Contains(name)
+	isOff := func(tool string) bool { return off != nil && off.Contains(tool) }
+	if k == access.Tools {
+		return isOff(name)
 	}
 	tools, isApp := p.Apps[name]
-	return isApp && len(tools) == 0
+	return isApp && k == access.Resources &&
+		!slices.ContainsFunc(tools, func(tool string) bool { return !isOff(tool) })
 }
 
-// appsOff returns the MCP Apps that are off.
-func (p *Policy) appsOff() access.Set {
-	var off []string
-	for uri := range p.Apps {
-		if p.IsOff(access.Resources, uri) {
-			off = append(off, uri)
+// withoutTools returns the MCP Apps that have none of a set of tools.
+func (p *Policy) withoutTools(tools access.Set) access.Set {
+	var apps []string
+	for uri, of := range p.Apps {
+		if !slices.ContainsFunc(of, tools.Contains) {
+			apps = append(apps, uri)
 		}
 	}
-	return p.Table.Of(access.Resources).Named(off)
+	return p.Table.Of(access.Resources).Named(apps)
 }
 
 // DenialOf returns the form of a refusal. A caller who lacks more than scopes gets no challenge.

@@ -56,12 +56,12 @@ func (c *Catalogs) Reload(ctx context.Context) (changed func(access.Principal) b
 		return nil, err
 	}
 	before, off := c.Policy.turnOff(names...)
-	if (before == nil) == (off == nil) && (off == nil || before.tools.Equal(off.tools)) {
+	if (before == nil) == (off == nil) && (off == nil || before.Equal(*off)) {
 		return nil, nil
 	}
 	return func(p access.Principal) bool {
 		listed := c.Policy.listedByRules(p, access.Tools)
-		return !before.leaves(listed).Equal(off.leaves(listed))
+		return !without(listed, before).Equal(without(listed, off))
 	}, nil
 }
 

@@ -98,6 +98,9 @@ func (g *Guard) resourceSubject(e *audit.Event, uri string) subject {
 	return s
 }
 
+// missingTool is what the caller of an MCP App lacks whose tools are hidden by their values.
+const missingTool = "the caller may use no tool of this MCP App"
+
 // recordDecision notes a decision in the event. The name of a refused tool or prompt may be a
 // misplaced token: it is masked, whether it exists or not.
 func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
@@ -117,8 +120,11 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 		return
 	}
 	e.Missing = principal.Missing(m.Permissions, d)
+	_, isApp := g.Policy.Apps[s.Name]
 	if g.Policy.IsOff(s.Kind, s.Name) {
 		e.Missing = "the tool is switched off" // or that of an MCP App
+	} else if isApp && s.Kind == access.Resources && d.Axis == access.AxisUnknown {
+		e.Missing = missingTool
 	} else if m.Catalog.ReadOnly && d.Axis == access.AxisUnknown {
 		if _, known := g.Policy.Table.Of(s.Kind).Tool(s.Name); known {
 			e.Missing = "the client requested only readonly tools"
