@@ -185,3 +185,22 @@ func TestOptionsRefuseMalformedExtensions(t *testing.T) {
 		}
 	}
 }
+
+// A tool whose values all need a higher role is unknown, and its app too.
+func TestAnAppOfToolsThatTheirValuesHideIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := boards().Generated()
+		for i := range g.Tools {
+			g.Tools[i].Input = `{"type":"object","properties":{"v":{"type":"string","enum":["a"]}},` +
+				`"required":["v"]}`
+			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
+				Value: "a", MinRole: admin})
+		}
+		endpoint := serve(t, newServer(t, runtime.Options{}, toolset.NewToolset(g)))
+		for _, era := range eras {
+			if readsBoard(t, endpoint, "Member", era) || !readsBoard(t, endpoint, "Admin", era) {
+				t.Errorf("%s: the app is not that of its tools", era)
+			}
+		}
+	})
+}

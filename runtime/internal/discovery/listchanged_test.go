@@ -379,6 +379,138 @@ func TestNobodyIsNotifiedWhileTheHostIsAway(t *testing.T) {
 	})
 }
 
+// aware lets the host decide about the tool "read", and returns a message of a caller who may use
+// it. lacks are the permissions of one who may not.
+func aware(t *testing.T, c *clients, host *fakeHost) (info *request.Info, lacks *access.Permits) {
+	t.Helper()
+	table := office(t)
+	for i := range table.Rules {
+		if table.Rules[i].Tool == "read" {
+			table.Rules[i].Permission = access.Permission{App: "a", Action: "view", Object: "b"}
+		}
+	}
+	table, err := access.Compose(access.Part{Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table = table.Aware()
+	c.Catalogs.Policy.Table = table
+	permits := func(permit access.Permit) *access.Permits {
+		return table.Permits(func(access.Kind, access.Rule) access.Permit { return permit })
+	}
+	host.permits = permits(access.PermitAll)
+	info = message(newSession(), "Viewer")
+	info.Principal.Permits = host.permits
+	return info, permits(access.PermitNone)
+}
+
+// unread returns a message of the same caller for which the host could not be read.
+func unread(info *request.Info) *request.Info {
+	other := &request.Info{Principal: info.Principal, Session: info.Session, Version: info.Version}
+	other.Principal.Permits = nil
+	return other
+}
+
+// Also by permissions that were read before the outage, nobody is notified in it.
+func TestOutageIsForKnownPermissionsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, host := &shelf{}, &fakeHost{}
+		c := watching(t, source, host)
+		info, _ := aware(t, c, host)
+		defer close(info.Session.(*session).ended)
+		c.Observe(info)
+		host.set(errors.New("away"))
+		time.Sleep(5 * time.Minute)
+		source.off = []string{"read"}
+		changed, err := c.Catalogs.Reload(t.Context())
+		if err != nil || changed == nil {
+			t.Fatalf("no change, %v", err)
+		}
+		c.RecheckSwitches(changed)
+		c.want(t, "a switch in the outage")
+		host.set(nil)
+		time.Sleep(time.Minute)
+		c.want(t, "after it", "tool <nil>")
+	})
+}
+
+// A client that was listed less in an outage is notified after it, and one that listed nothing is
+// not. Both a session and a listen request are such clients.
+func TestListsOfAnOutageHaveChangedAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, lists := range []bool{false, true} {
+			host := &fakeHost{}
+			c := watching(t, nil, host)
+			info, _ := aware(t, c, host)
+			c.Observe(info)
+			s, leave := c.Subscribe(t.Context(), info, nil, Filter{})
+			s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+			host.set(errors.New("away"))
+			if lists {
+				c.Observe(unread(info))
+				c.Lost(info.Principal)
+			}
+			time.Sleep(5 * time.Minute)
+			c.want(t, "in the outage")
+			host.set(nil)
+			time.Sleep(time.Minute)
+			got := c.got()
+			slices.Sort(got)
+			if want := []string{"tool 7", "tool <nil>"}; lists && !slices.Contains(got, want[0]) ||
+				lists && !slices.Contains(got, want[1]) || !lists && len(got) > 0 {
+				t.Errorf("after the outage, with a list in it %v: %q", lists, got)
+			}
+			leave()
+			close(info.Session.(*session).ended)
+		}
+	})
+}
+
+// The permissions of a check whose catalog cannot be read count in the next one.
+func TestCheckThatFailsKeepsThePermissions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, host := &shelf{catalogs: []catalog.Found{{ID: "1", Name: "x",
+			Tools: []string{"read", "look"}}}}, &fakeHost{}
+		c := watching(t, source, host)
+		info, lacks := aware(t, c, host)
+		defer close(info.Session.(*session).ended)
+		info.Catalog = queryOf("x", "")
+		c.Observe(info)
+		f, err := c.Catalogs.Resolve(t.Context(), info.Principal, info.Catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Listed(info, f)
+		c.got()
+		source.set(func(s *shelf) { s.fail = func(context.Context) error { return errors.New("away") } })
+		host.permits = lacks
+		c.Recheck(nil)
+		c.want(t, "the source of catalogs is away")
+		source.set(func(s *shelf) { s.fail = nil })
+		time.Sleep(retryPause)
+		c.want(t, "it is back", "tool <nil>")
+	})
+}
+
+// What is invalidated while a listen request is held is read once its credential is valid again.
+func TestHeldRequestIsCheckedAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		c := watching(t, nil, host)
+		info, lacks := aware(t, c, host)
+		s, leave := c.Subscribe(t.Context(), info, nil, Filter{})
+		defer leave()
+		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Observe(nil)
+		c.got()
+		host.permits = lacks
+		c.Recheck(nil)
+		c.want(t, "held")
+		s.Observe(info)
+		c.want(t, "valid again", "tool 7")
+	})
+}
+
 // A message with other permissions than the last known ones has the clients of its caller checked,
 // once. A message with equal permissions costs no query.
 func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
