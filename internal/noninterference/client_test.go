@@ -105,7 +105,8 @@ var made = []struct {
 	{"session", regexp.MustCompile(`Mcp-Session-Id: (\S+)`)},
 	{"request", regexp.MustCompile(`"request_id":"([a-z2-7]{26})"`)},
 	{"cursor", regexp.MustCompile(`"nextCursor":"([^"]+)"`)},
-	{"question", regexp.MustCompile(`"id":([^,{}]+),"method":"(?:elicitation/create|sampling/createMessage|roots/list)"`)},
+	{"question", regexp.MustCompile(`"id":([^,{}]+),"method":"(?:elicitation/create|` +
+		`sampling/createMessage|roots/list)"`)},
 }
 
 var event = regexp.MustCompile(`(?m)^id: (\S+)$`)
@@ -209,7 +210,8 @@ func (c *client) send(m message) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	r, err := http.NewRequestWithContext(ctx, m.verb, c.w.url+cmp.Or(m.path, runtime.PathMCP), strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, m.verb, c.w.url+cmp.Or(m.path, runtime.PathMCP),
+		strings.NewReader(body))
 	if err != nil {
 		panic(err) // of a constant URL
 	}

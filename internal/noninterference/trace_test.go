@@ -111,7 +111,8 @@ func (tr *trial) initialize() string {
 }
 
 // allAbilities are the MCP capabilities of a client of 2026-07-28 that has all.
-const allAbilities = `{"elicitation":{},"sampling":{},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+const allAbilities = `{"elicitation":{},"sampling":{},"roots":{},` +
+	`"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
 // opening draws the beginning of a trace, which reaches a deep state: open streams with
 // subscriptions, a task, a question and a page.
@@ -331,7 +332,8 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			tr.ask(t, post(`{"jsonrpc":"2.0","id":<question>,"result":`+
 				pick(t, "answer", `{"action":"accept","content":{"name":"Ada"}}`,
 					`{"role":"assistant","model":"m","content":{"type":"text","text":"x"}}`,
-					`{"roots":[{"uri":"file:///home"}]}`, `{"action":"decline"}`, `{"action":"accept","content":{"name":7}}`)+`}`,
+					`{"roots":[{"uri":"file:///home"}]}`, `{"action":"decline"}`,
+					`{"action":"accept","content":{"name":7}}`)+`}`,
 				tr.header("", "")))
 		},
 		"malformed": func(t *rapid.T) {

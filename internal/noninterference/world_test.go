@@ -345,7 +345,9 @@ var base = []item{
 func both(f form) [2]*form { return [2]*form{&f, &f} }
 
 // own reports whether the adopted server has an item.
-func (p plan) own(i item) bool { return p.Adopted && (i.Hidden || len(i.Forms[0].Description)%2 == 1) }
+func (p plan) own(i item) bool {
+	return p.Adopted && (i.Hidden || len(i.Forms[0].Description)%2 == 1)
+}
 
 // toolset has the items that no adopted server has.
 func (w *world) toolset() toolset.Toolset {
