@@ -361,7 +361,7 @@ func (g *Guard) logFailed(ctx context.Context, m *Message, err error) {
 	// In this order: a denied value is like one that does not exist.
 	misfit := errors.As(failure, new(*decode.Error)) || e.Failure == audit.Invalid
 	if misfit {
-		level = slog.LevelDebug
+		level, logged = slog.LevelDebug, true
 	}
 	elsewhere := errors.Is(err, worker.ErrAbandoned) || m.failure == nil && err != nil &&
 		!errors.As(err, new(*jsonrpc.Error)) && !errors.Is(err, context.Canceled)
