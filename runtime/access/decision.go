@@ -164,6 +164,15 @@ func (t Table) Decide(p Principal, tool string) (d Decision) {
 
 // decide decides by a rule, into a zero Decision: copying one costs as much as deciding.
 func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
+	t.decideRule(e, p, rank, d)
+	if d.Allowed || d.LacksScopesOnly() {
+		t.decideValues(e, p, rank, d)
+	}
+}
+
+// decideRule is decide without the values of a tool. It does not call decide, so that the compiler
+// keeps the decisions about values on the stack: their memory would take time.
+func (t *Table) decideRule(e entry, p *Principal, rank Role, d *Decision) {
 	if e.is&enforced == 0 {
 		d.Denial, d.Axis = Denial(e.denial), AxisRule
 		return
@@ -171,9 +180,6 @@ func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
 	t.decideSelf(e, p, rank, d)
 	if t.aware && e.is&public == 0 {
 		t.decidePermission(e, p, d)
-	}
-	if d.Allowed || d.LacksScopesOnly() {
-		t.decideValues(e, p, rank, d)
 	}
 }
 

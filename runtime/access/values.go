@@ -59,9 +59,7 @@ func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
 			return
 		}
 		var tool Decision
-		own := e
-		own.to = own.from // without its values
-		t.decide(own, p, rank, &tool)
+		t.decideRule(e, p, rank, &tool)
 		part := t.part(t.Values, Values)
 		for i := int(e.from); i < int(e.to); i++ {
 			if t.Values[i].Tool != t.Rules[e.at].Tool {
@@ -69,9 +67,9 @@ func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
 			}
 			var d Decision
 			if t.index != nil {
-				part.decide(t.index.values[i], p, rank, &d)
+				part.decideRule(t.index.values[i], p, rank, &d)
 			} else {
-				part.decide(part.entry(i), p, rank, &d)
+				part.decideRule(part.entry(i), p, rank, &d)
 			}
 			if !yield(i, d.within(&tool)) {
 				return
