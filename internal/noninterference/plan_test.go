@@ -28,6 +28,7 @@ type plan struct {
 	Instructed, Value bool
 	Observed, Masked  bool
 	Logged, Protected bool
+	Slow              bool // the sink of the audit takes some seconds
 
 	Caller principal
 	Items  []item
@@ -173,6 +174,7 @@ func drawPlan(t *rapid.T) plan {
 		p.drawPackage(t)
 	}
 	p.TTL = p.Aware && flip(t, "ttl")
+	p.Slow = p.Records && flip(t, "slow")
 	if p.Adopted { // go-sdk's tools have no permissions
 		p.Aware, p.TTL = false, false
 	}
@@ -399,7 +401,8 @@ func (p plan) String() string {
 		{"Audit", p.Records},
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
 		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
-		{"identity.Resource", p.Protected}} {
+		{"identity.Resource", p.Protected},
+		{"Audit of 3 s", p.Slow}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}

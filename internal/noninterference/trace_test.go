@@ -140,6 +140,23 @@ func (tr *trial) opening(t *rapid.T) {
 			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
 		}
 	}
+	if !p.Stdio && p.Era != stateless && flip(t, "begin with a kept event") {
+		send(theCaller, "resources/subscribe", "", `"uri":"base://1"`)
+		tr.both(t, "caller> GET", func(w *world) {
+			w.clients[theCaller].send(message{verb: http.MethodGet, header: tr.header("", "")})
+		})
+		tr.both(t, "update base://1", func(w *world) {
+			_ = w.server.ResourceUpdated(w.clients[theOther].ctx, "base://1") // or nobody is subscribed
+		})
+		tr.both(t, "drop the streams of the caller", func(w *world) {
+			for _, s := range w.clients[theCaller].streams {
+				s.cancel()
+			}
+		})
+		if tr.lowers() {
+			tr.lower(t)
+		}
+	}
 	if flip(t, "begin with a task") {
 		send(theCaller, "tools/call", "base", `"name":"base"`)
 	}
@@ -482,14 +499,10 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			})
 		},
 		"lower": func(t *rapid.T) {
-			if tr.plan.Caller.anonymous() || tr.plan.Stdio || tr.caller.Role == 0 {
+			if !tr.lowers() {
 				t.Skip("no role")
 			}
-			tr.caller.Role--
-			tr.both(t, "the caller's role is lowered", func(w *world) {
-				w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
-			})
-			tr.wait(t, 2*time.Minute) // open streams are authenticated again
+			tr.lower(t)
 		},
 		"permission": func(t *rapid.T) {
 			if !tr.plan.Aware {
@@ -545,6 +558,19 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		},
 		"proceed": func(t *rapid.T) { tr.both(t, "the oldest waiting call goes on", (*world).proceed) },
 	}
+}
+
+// lowers reports whether the caller can get a lower role.
+func (tr *trial) lowers() bool {
+	return !tr.plan.Caller.anonymous() && !tr.plan.Stdio && tr.caller.Role > 0
+}
+
+func (tr *trial) lower(t *rapid.T) {
+	tr.caller.Role--
+	tr.both(t, "the caller's role is lowered", func(w *world) {
+		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
+	})
+	tr.wait(t, 2*time.Minute) // open streams are authenticated again
 }
 
 func (tr *trial) wait(t *rapid.T, d time.Duration) {

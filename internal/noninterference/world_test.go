@@ -111,6 +111,12 @@ func (w *world) options() runtime.Options {
 	if p.Records {
 		o.Audit = audit.JSONLines(io.Discard)
 	}
+	if p.Slow {
+		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error {
+			time.Sleep(3*time.Second + 17)
+			return nil
+		})
+	}
 	if p.Observed {
 		o.Observer = seen{}
 	}
