@@ -141,22 +141,19 @@ func (c *client) take() string {
 	return text
 }
 
-// changesInOrder sorts the notifications of changes that follow one another. Several listens of one
-// stdio have goroutines of their own.
+// changesInOrder moves the notifications of changes behind the other lines of a step, sorted. Over
+// stdio a response and each notification have goroutines of their own.
 func changesInOrder(text string) string {
-	lines := strings.SplitAfter(text, "\n")
-	change := func(line string) bool {
-		return strings.Contains(line, "/list_changed\"") || strings.Contains(line, "/updated\"")
-	}
-	for i := 0; i < len(lines); i++ {
-		end := i
-		for end < len(lines) && change(lines[end]) {
-			end++
+	var others, changes []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "/list_changed\"") || strings.Contains(line, "/updated\"") {
+			changes = append(changes, line)
+		} else {
+			others = append(others, line)
 		}
-		slices.Sort(lines[i:end])
-		i = max(i, end-1)
 	}
-	return strings.Join(lines, "")
+	slices.Sort(changes)
+	return strings.Join(append(others, changes...), "")
 }
 
 // missing are the values in place of those that the server has not made.

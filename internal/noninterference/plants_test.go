@@ -41,23 +41,28 @@ func TestEachPlantIsFound(t *testing.T) {
 	for _, plant := range plants {
 		t.Run(strings.TrimSuffix(filepath.Base(plant), ".diff"), func(t *testing.T) {
 			binary := buildWith(t, plant)
-			// Equal work takes fewer plans, so that it is tried first.
-			for _, test := range [][]string{{"TestHiddenAndUnknownDoEqualWork", "60"},
-				{"TestHiddenItemsDoNotInterfere", "10000"}} {
+			// Equal work takes fewer plans, so that it is tried first. A fault that depends on the order
+			// of goroutines cannot be shrunk each time.
+			const interferes = "TestHiddenItemsDoNotInterfere"
+			outcome := "the fault is not found"
+			for _, test := range [][2]string{{"TestHiddenAndUnknownDoEqualWork", "60"},
+				{interferes, "10000"}, {interferes, "10000"}, {interferes, "10000"}} {
 				out, err := exec.Command(binary, "-test.run", "^"+test[0]+"$", "-rapid.nofailfile",
 					"-rapid.checks="+test[1], "-rapid.shrinktime=10s").CombinedOutput()
-				if err == nil {
+				if err == nil && test[0] == interferes {
+					break
+				} else if err == nil {
 					continue
 				}
 				text, _, _ := strings.Cut(string(out), "To reproduce")
 				messages := len(sent.FindAllString(text, -1))
 				t.Logf("%d messages\n%s", messages, text)
-				if !strings.Contains(text, "[rapid] failed") || messages > maxMessages {
-					t.Errorf("not a difference of at most %d messages", maxMessages)
+				if strings.Contains(text, "[rapid] failed") && messages <= maxMessages {
+					return
 				}
-				return
+				outcome = "the fault is not shrunk to ten messages"
 			}
-			t.Error("the fault is not found")
+			t.Error(outcome)
 		})
 	}
 }
