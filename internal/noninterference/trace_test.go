@@ -222,6 +222,12 @@ func (tr *trial) ask(t *rapid.T, m message) {
 			m.path = cmp.Or(m.path, runtime.PathMCP+"?readonly=true")
 		}
 	}
+	if tr.plan.Era != stateless && strings.Contains(m.body, `"method":"tools/list"`) {
+		// A session whose caller has changed is notified before the list or after it. The list of
+		// another catalog can make the notification needless.
+		ping := post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`, tr.header("ping", ""))
+		tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
+	}
 	tr.sent++
 	tr.both(t, fmt.Sprint(speaker[who], m),
 		func(w *world) { w.clients[who].send(m) })
