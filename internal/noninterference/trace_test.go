@@ -403,8 +403,10 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 
 // which draws the servers in which an event about an item happens.
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
+	later := tr.caller
+	later.Permits = permits // which the caller can get, and the effects of an event may last
 	for _, i := range tr.plan.Items {
-		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, tr.caller) {
+		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, later) {
 			return 3
 		}
 	}
