@@ -117,9 +117,7 @@ func (c *client) take() string {
 	var all strings.Builder
 	for i, s := range c.streams {
 		if text := s.take(); text != "" {
-			if c.in != nil {
-				text = changesInOrder(text)
-			}
+			text = changesInOrder(text, c.in != nil)
 			fmt.Fprintf(&all, "stream %d:\n%s\n", i, text)
 		}
 	}
@@ -142,19 +140,28 @@ func (c *client) take() string {
 	return text
 }
 
-// changesInOrder moves the notifications of changes behind the other lines of a step, sorted. Over
-// stdio a response and each notification have goroutines of their own.
-func changesInOrder(text string) string {
-	var others, changes []string
-	for line := range strings.Lines(text) {
+// changesInOrder sorts the notifications of changes, each of which has a place on a stream of HTTP.
+// On stdio they follow the other lines. Each subscription, and each kind of change, has a goroutine
+// of its own, which may send before another one or after it.
+func changesInOrder(text string, stdio bool) string {
+	lines := strings.SplitAfter(text, "\n")
+	var changes []string
+	var places []int
+	for i, line := range lines {
 		if strings.Contains(line, "/list_changed\"") || strings.Contains(line, "/updated\"") {
-			changes = append(changes, line)
-		} else {
-			others = append(others, line)
+			changes, places = append(changes, line), append(places, i)
 		}
 	}
 	slices.Sort(changes)
-	return strings.Join(append(others, changes...), "")
+	for i, place := range places {
+		if lines[place] = changes[i]; stdio {
+			lines[place] = ""
+		}
+	}
+	if stdio {
+		lines = append(lines, changes...)
+	}
+	return strings.Join(lines, "")
 }
 
 // missing are the values in place of those that the server has not made.

@@ -1,6 +1,7 @@
 package noninterference
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,7 +25,6 @@ import (
 type trial struct {
 	plan   plan
 	caller principal // as it is now
-	had    []string  // permissions of the caller that the server may not have missed yet
 	worlds [2]*world
 	steps  []string
 	id     int
@@ -124,9 +124,11 @@ func (tr *trial) opening(t *rapid.T) {
 		tr.both(t, fmt.Sprint(speaker[who], m), func(w *world) { w.clients[who].send(m) })
 	}
 	if flip(t, "begin with a stream") {
-		var uris []string
-		for _, name := range p.names(access.Resources) {
-			uris = append(uris, `"`+uri(name)+`"`)
+		var uris []string // of the plan, so that a small one has few
+		for _, i := range p.Items {
+			if uri := `"` + uri(i.Name) + `"`; i.Kind == access.Resources && !slices.Contains(uris, uri) {
+				uris = append(uris, uri)
+			}
 		}
 		if p.Era == stateless {
 			send(theCaller, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
@@ -232,7 +234,17 @@ func (tr *trial) ask(t *rapid.T, m message) {
 			m.header["Mcp-Name"] = "get_a"
 		case 17:
 			m.header["Mcp-Param-At"] = "x"
+		case 16:
+			m.header["Accept"] = "application/json"
+		case 15:
+			m.path = cmp.Or(m.path, runtime.PathMCP+"?readonly=true")
 		}
+	}
+	if tr.plan.Era != stateless && strings.Contains(m.body, `"method":"tools/list"`) {
+		// A session whose caller has changed is notified before the list or after it. The list of
+		// another catalog can make the notification needless.
+		ping := post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`, tr.header("ping", ""))
+		tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
 	}
 	tr.sent++
 	tr.both(t, fmt.Sprint(speaker[who], m),
@@ -280,18 +292,32 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		name := tr.name(t, access.Tools)
 		ask(t, "tools/call", name, `"name":"`+name+`"`+tr.plan.drawArguments(t, name))
 	}
+	get := func(t *rapid.T) {
+		name := tr.name(t, access.Prompts)
+		ask(t, "prompts/get", name, `"name":"`+name+`"`+
+			pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`,
+				`,"arguments":{`+tr.plan.promptArguments(name)+`}`)+answered(t))
+	}
+	read := func(t *rapid.T) {
+		name := tr.name(t, access.Resources)
+		ask(t, "resources/read", name, `"uri":"`+name+`"`+answered(t))
+	}
 	return map[string]func(*rapid.T){
 		"call": call, "call again": call, "call with fitting arguments": fitting,
 		"call again with fitting arguments": fitting,
-		"get": func(t *rapid.T) {
-			name := tr.name(t, access.Prompts)
-			ask(t, "prompts/get", name, `"name":"`+name+`"`+
-				pick(t, "arguments", "", `,"arguments":{"id":"x"}`, `,"arguments":{"none":"x"}`,
-					`,"arguments":{`+tr.plan.promptArguments(name)+`}`)+answered(t))
-		},
-		"read": func(t *rapid.T) {
-			name := tr.name(t, access.Resources)
-			ask(t, "resources/read", name, `"uri":"`+name+`"`+answered(t))
+		"get":                               get, "read": read,
+		"without a record": func(t *rapid.T) {
+			if !tr.plan.Records {
+				t.Skip("no sink")
+			}
+			down := func(is bool) {
+				tr.both(t, fmt.Sprint("the audit sink is down: ", is),
+					func(w *world) { w.lost.Store(is) })
+			}
+			down(true)
+			[]func(*rapid.T){call, get, read}[rapid.IntRange(0, 2).Draw(t, "which")](t)
+			down(false)
+			tr.wait(t, 10*time.Second) // a probe finds out
 		},
 		"metadata": func(t *rapid.T) {
 			tr.ask(t, message{verb: http.MethodGet, path: runtime.PathResourceMetadata,
@@ -396,11 +422,10 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 
 // which draws the servers in which an event about an item happens.
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
-	was := tr.caller
-	was.Permits = append(slices.Clone(tr.had), was.Permits...)
+	later := tr.caller
+	later.Permits = permits // which the caller can get, and the effects of an event may last
 	for _, i := range tr.plan.Items {
-		if i.Kind == kind && i.Name == name &&
-			!(tr.plan.secret(i, tr.caller) && tr.plan.secret(i, was)) {
+		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, later) {
 			return 3
 		}
 	}
@@ -504,6 +529,47 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			}
 			tr.lower(t)
 		},
+		"lower between a call and its answer": func(t *rapid.T) {
+			p, lower := tr.plan, tr.caller
+			lower.Role--
+			if p.Caller.anonymous() || p.Stdio || lower.Role < 0 ||
+				p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
+				t.Skip("no role, no event to resume from, or another call waits")
+			}
+			var lost []string
+			for _, i := range p.Items {
+				if i.Kind == access.Tools && !p.secret(i, tr.caller) && p.secret(i, lower) &&
+					!tr.worlds[0].off[i.Name] {
+					lost = append(lost, i.Name)
+				}
+			}
+			if len(lost) == 0 {
+				t.Skip("no tool is lost")
+			}
+			name := pick(t, "lost tool", lost...)
+			hold := func(name string) func(w *world) {
+				return func(w *world) { w.change(catalog.Change{}, func() { w.held = name }) }
+			}
+			tr.both(t, "calls wait of "+name, hold(name))
+			m := tr.message("tools/call", name, nil, `"name":"`+name+`","arguments":{"at":"x"}`)
+			tr.sent += 2
+			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			tr.wait(t, 7*time.Second) // the answer becomes a stream
+			tr.both(t, "drop the last stream", func(w *world) {
+				of := w.clients[theCaller].streams
+				of[len(of)-1].cancel()
+			})
+			tr.caller = lower
+			tr.both(t, "the caller's role is lowered", func(w *world) {
+				w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
+			})
+			tr.both(t, "the call goes on, whose result is hidden", (*world).proceed)
+			tr.both(t, "no calls wait", hold(""))
+			m = message{verb: http.MethodGet, header: tr.header("", "")}
+			m.header["Last-Event-Id"] = "<event>"
+			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			tr.wait(t, 2*time.Minute) // open streams are authenticated again
+		},
 		"permission": func(t *rapid.T) {
 			if !tr.plan.Aware {
 				t.Skip("no host")
@@ -529,8 +595,11 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				}
 			})
 			if token != "other" {
-				tr.had = append(tr.had, tr.caller.Permits...)
-				tr.caller = tr.worlds[0].users[token]
+				now := tr.worlds[0].users[token]
+				if tr.plan.TTL && !invalidates { // what is kept may count for the rest of the trace
+					now.Permits = slices.Concat(now.Permits, tr.caller.Permits)
+				}
+				tr.caller = now
 			}
 		},
 		"host": func(t *rapid.T) {
@@ -574,9 +643,6 @@ func (tr *trial) lower(t *rapid.T) {
 }
 
 func (tr *trial) wait(t *rapid.T, d time.Duration) {
-	if d > 2*time.Minute && !tr.plan.TTL && !tr.worlds[0].down {
-		tr.had = nil // the server has read the host
-	}
 	tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
 		if w.which == 1 {
 			time.Sleep(d + 1)

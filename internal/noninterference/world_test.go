@@ -43,6 +43,7 @@ type world struct {
 	clients []*client
 
 	queries  atomic.Int32  // of the host and of the catalogs
+	lost     atomic.Bool   // audit records
 	entered  []trace.Entry // functions, by the last message of work
 	mu       sync.Mutex
 	users    map[string]principal // by token
@@ -52,6 +53,7 @@ type world struct {
 	grants   *grant.Memory
 	changes  []chan catalog.Change
 	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
+	held     string          // a name whose calls wait, whatever their behaviour
 }
 
 // newWorld starts a server. It returns nil for one that New refuses for its overlapping templates.
@@ -109,7 +111,7 @@ func (w *world) options() runtime.Options {
 		o.Identity = protected{o.Identity}
 	}
 	if p.Records {
-		o.Audit = audit.JSONLines(io.Discard)
+		o.Audit = audit.JSONLines(w)
 	}
 	if p.Slow {
 		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error {
@@ -169,6 +171,14 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 		id.Value = identity.NewValue(token, "value-of-"+token)
 	}
 	return id, nil
+}
+
+// Write implements io.Writer for the audit.
+func (w *world) Write(line []byte) (int, error) {
+	if w.lost.Load() {
+		return 0, errDown
+	}
+	return len(line), nil
 }
 
 // Resolve implements capability.Source.
@@ -290,6 +300,13 @@ func (w *world) proceed() {
 
 // behave is every handler. It returns a text.
 func (w *world) behave(ctx context.Context, name, behaviour string) (string, error) {
+	w.mu.Lock()
+	held := w.held == name
+	w.mu.Unlock()
+	if held { // until the caller may not use it any more, so that its result is hidden
+		_, err := w.behave(ctx, "", "wait")
+		return fmt.Sprint("of server ", w.which+1), err
+	}
 	switch behaviour {
 	case "fail":
 		return "", errors.New(name + " fails")
@@ -487,7 +504,14 @@ func (w *world) addValues(g *toolset.Generated, t *toolset.Tool, f *form) {
 		g.Table.Values = append(g.Table.Values, *f.Value)
 	}
 	enum, _ := json.Marshal(verbs) // of texts
-	t.Input = `{"type":"object","properties":{"verb":{"type":"string","enum":` + string(enum) +
+	more := ""
+	if f.Rich {
+		more = `,"examples":` + string(enum)
+		if !f.Lacks {
+			more = `,"default":"purge"` + more
+		}
+	}
+	t.Input = `{"type":"object","properties":{"verb":{"type":"string","enum":` + string(enum) + more +
 		`}},"required":["verb"],"additionalProperties":false}`
 	if t.Output != "" {
 		t.Output = `{"type":"object","properties":{"was":{"type":"string","enum":` + string(enum) + `}}}`
