@@ -13,4 +13,14 @@
 // plan with few steps. The test prints both as a scenario.
 //
 //	make noninterference TRACES=10000 SEED=1
+//
+// In a difference, "[server 2]" stands before what one server alone has, or what happens in it
+// alone. The lines "[rapid] draw" behind the difference repeat how it was drawn. A difference that
+// rapid calls flaky depends on the order of goroutines: read its scenario, and run its seed again.
+//
+// A second property compares the work for a hidden name and for an unknown one: functions,
+// allocations and queries. Its differences have no steps, and the two medians are the last lines.
+//
+// A plant is a fault that both have to find, in a file of its own: a sentence, an empty line, and
+// the output of git diff. testdata/plants has some, and make plants PLANTS=/FOLDER runs others.
 package noninterference

@@ -14,7 +14,8 @@ const maxMessages = 10
 
 var (
 	// A message of a minimal trace, without the handshakes.
-	sent = regexp.MustCompile(`(?m)^\s*(\[server \d\] )?(caller|caller@2|other)> [A-Z]+ `)
+	sent   = regexp.MustCompile(`(?m)^\s*(\[server \d\] )?(caller|caller@2|other)> [A-Z]+ `)
+	seeded = regexp.MustCompile(`-rapid\.seed=(\d+)`)
 	// The file of a diff.
 	planted = regexp.MustCompile(`(?m)^--- a/(.+)$`)
 )
@@ -38,6 +39,7 @@ func TestEachPlantIsFound(t *testing.T) {
 	if len(plants) == 0 {
 		t.Fatal("no plants")
 	}
+	without := compile(t, overlay(t, t.TempDir(), nil))
 	for _, plant := range plants {
 		t.Run(strings.TrimSuffix(filepath.Base(plant), ".diff"), func(t *testing.T) {
 			binary := buildWith(t, plant)
@@ -54,13 +56,19 @@ func TestEachPlantIsFound(t *testing.T) {
 				} else if err == nil {
 					continue
 				}
-				text, _, _ := strings.Cut(string(out), "To reproduce")
+				text, rest, _ := strings.Cut(string(out), "To reproduce")
 				messages := len(sent.FindAllString(text, -1))
 				t.Logf("%d messages\n%s", messages, text)
-				if strings.Contains(text, "[rapid] failed") && messages <= maxMessages {
-					return
+				seed := seeded.FindStringSubmatch(rest)
+				if !strings.Contains(text, "[rapid] failed") || messages > maxMessages || seed == nil {
+					outcome = "the fault is not shrunk to ten messages"
+					continue
 				}
-				outcome = "the fault is not shrunk to ten messages"
+				if out, err := exec.Command(without, "-test.run", "^"+test[0]+"$", "-rapid.nofailfile",
+					"-rapid.checks=1", "-rapid.seed="+seed[1]).CombinedOutput(); err != nil {
+					t.Errorf("there is a difference without the fault too: %s", out)
+				}
+				return
 			}
 			t.Error(outcome)
 		})
