@@ -240,9 +240,10 @@ func (tr *trial) ask(t *rapid.T, m message) {
 			m.path = cmp.Or(m.path, runtime.PathMCP+"?readonly=true")
 		}
 	}
-	if tr.plan.Era != stateless && strings.Contains(m.body, `"method":"tools/list"`) {
-		// A session whose caller has changed is notified before the list or after it. The list of
-		// another catalog can make the notification needless.
+	if tr.plan.Era != stateless && (strings.Contains(m.body, `"method":"tools/list"`) ||
+		m.verb == http.MethodGet) {
+		// A session whose caller has changed is notified before the list or after it, by its last
+		// stream or by the new one. The list of another catalog can make the notification needless.
 		ping := post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`, tr.header("ping", ""))
 		tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
 	}
