@@ -551,6 +551,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			hold := func(name string) func(w *world) {
 				return func(w *world) { w.change(catalog.Change{}, func() { w.held = name }) }
 			}
+			tr.settle(t)
 			tr.both(t, "calls wait of "+name, hold(name))
 			m := tr.message("tools/call", name, nil, `"name":"`+name+`","arguments":{"at":"x"}`)
 			tr.sent += 2
@@ -569,7 +570,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			m = message{verb: http.MethodGet, header: tr.header("", "")}
 			m.header["Last-Event-Id"] = "<event>"
 			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
-			tr.wait(t, 2*time.Minute) // open streams are authenticated again
+			tr.settle(t)
 		},
 		"permission": func(t *rapid.T) {
 			if !tr.plan.Aware {
@@ -636,12 +637,17 @@ func (tr *trial) lowers() bool {
 }
 
 func (tr *trial) lower(t *rapid.T) {
+	tr.settle(t)
 	tr.caller.Role--
 	tr.both(t, "the caller's role is lowered", func(w *world) {
 		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
 	})
-	tr.wait(t, 2*time.Minute) // open streams are authenticated again
+	tr.settle(t) // open streams are authenticated again
 }
+
+// settle waits until streams are authenticated and the host is read. Both are due at one time, so
+// that a change which waits for the host must not meet one of the caller.
+func (tr *trial) settle(t *rapid.T) { tr.wait(t, 2*time.Minute) }
 
 func (tr *trial) wait(t *rapid.T, d time.Duration) {
 	tr.both(t, fmt.Sprint("time passes: ", d), func(w *world) {
