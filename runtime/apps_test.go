@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -196,11 +198,22 @@ func TestAnAppOfToolsThatTheirValuesHideIsUnknown(t *testing.T) {
 			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
 				Value: "a", MinRole: admin})
 		}
-		endpoint := serve(t, newServer(t, runtime.Options{}, toolset.NewToolset(g)))
+		missing := map[string]string{} // by URI; an unknown one is in no event
+		endpoint := serve(t, newServer(t, runtime.Options{Audit: audit.SinkFunc(
+			func(_ context.Context, e audit.Event) error {
+				if e.Failure == audit.Denied {
+					missing[e.Resource] = e.Missing
+				}
+				return nil
+			})}, toolset.NewToolset(g)))
 		for _, era := range eras {
 			if readsBoard(t, endpoint, "Member", era) || !readsBoard(t, endpoint, "Admin", era) {
 				t.Errorf("%s: the app is not that of its tools", era)
 			}
+		}
+		if !maps.Equal(missing, map[string]string{"": "does not exist",
+			boardURI: "the caller may use no tool of this MCP App"}) {
+			t.Errorf("refused for %q", missing)
 		}
 	})
 }

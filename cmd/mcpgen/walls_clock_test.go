@@ -35,6 +35,7 @@ var clockUses = map[string]string{
 	"internal/noninterference/trace_test.go one":                              "bubbles reach it by way of inBubble",
 	"internal/noninterference/trace_test.go wait":                             "bubbles reach it by way of inBubble",
 	"internal/noninterference/world_test.go behave":                           "bubbles reach it by way of inBubble",
+	"internal/noninterference/world_test.go options":                          "bubbles reach it by way of inBubble",
 	"internal/noninterference/world_test.go end":                              "bubbles reach it by way of inBubble",
 	"internal/uritemplate/uritemplate_test.go TestTimeDoesNotRevealATemplate": "its promise is time",
 }

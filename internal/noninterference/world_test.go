@@ -318,6 +318,7 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 		}](ctx, "who", "Who needs "+name+"?")
 		return answer.Name, err
 	case "sample":
+		//lint:ignore SA1019 clients of the versions with sessions can be asked
 		answer, err := runtime.Sample(ctx, "who", &mcp.CreateMessageParams{MaxTokens: 9})
 		if err != nil {
 			return "", err

@@ -117,3 +117,22 @@ func TestServerThatChangesAsItListsIsReadWithPauses(t *testing.T) {
 		}
 	})
 }
+
+// A listen request is acknowledged after its lists have been read, so that no change after the
+// acknowledgement is missed.
+func TestListsAreReadBeforeTheAcknowledgement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, nil, nil)
+		reads := 0
+		c.Adopted = func(context.Context, request.Session, map[string]any) (*Items, error) {
+			reads++
+			return &Items{}, nil
+		}
+		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
+		defer leave()
+		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		if reads != 1 {
+			t.Errorf("%d reads", reads)
+		}
+	})
+}

@@ -70,7 +70,8 @@ func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
 	}
 }
 
-// An app that is off is left out of the resources, and out of no other list.
+// An app that is off is left out of the resources, and out of no other list. A prompt with the name
+// of an app is no app.
 func TestAppWhoseToolsAreOffIsNotListed(t *testing.T) {
 	p := &Policy{Table: office(t), Apps: map[string][]string{"file:///a": {"buy"},
 		"file:///b": {"buy", "drop"}, "file:///{path}": {}}}
@@ -80,6 +81,9 @@ func TestAppWhoseToolsAreOffIsNotListed(t *testing.T) {
 		"buy": "[drop look read] [look plan] [file:///b note:{name}]",
 	} {
 		p.turnOff(off)
+		if p.IsOff(access.Prompts, "file:///{path}") || !p.IsOff(access.Resources, "file:///{path}") {
+			t.Error("a prompt is an app")
+		}
 		got := fmt.Sprint(p.Listed(everyone, access.Tools).Names(),
 			p.Listed(everyone, access.Prompts).Names(), p.Listed(everyone, access.Resources).Names())
 		if got != want {
