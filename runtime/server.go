@@ -276,8 +276,7 @@ func (s *Server) buildHost() (err error) {
 		Max: opts.MaxCapabilities, ServiceUsers: opts.ServiceUsers, Identity: opts.Identity,
 		Table: s.table, Anonymous: opts.Anonymous,
 		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker, Looked: s.observer.Cached(),
-		Loaded: func(p access.Principal) { s.changes.Loaded(p) },
-		Lost:   func(p access.Principal) { s.changes.Lost(p) }})
+		Loaded: func(p access.Principal) { s.changes.Loaded(p) }})
 	if err != nil {
 		return err
 	}

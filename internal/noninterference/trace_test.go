@@ -25,6 +25,8 @@ import (
 type trial struct {
 	plan   plan
 	caller principal // as it is now
+	last   principal // as it was in the last message or check of a stream
+	alone  bool      // the caller has dropped its streams
 	worlds [2]*world
 	steps  []string
 	id     int
@@ -86,7 +88,7 @@ func (tr *trial) scenario(got *[2]string) string {
 // begin connects the clients.
 func (tr *trial) begin(t *rapid.T) {
 	p := tr.plan
-	tr.caller = p.Caller
+	tr.caller, tr.last = p.Caller, p.Caller
 	tr.both(t, "connect", func(w *world) {
 		w.connect("other", p.Era, false)
 		w.connect(p.Caller.Subject, p.Era, p.Stdio)
@@ -155,6 +157,7 @@ func (tr *trial) opening(t *rapid.T) {
 				s.cancel()
 			}
 		})
+		tr.alone = true
 		if tr.lowers() {
 			tr.lower(t)
 		}
@@ -248,6 +251,9 @@ func (tr *trial) ask(t *rapid.T, m message) {
 		tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
 	}
 	tr.sent++
+	if who == theCaller && m.path == "" {
+		tr.last = tr.caller
+	}
 	tr.both(t, fmt.Sprint(speaker[who], m),
 		func(w *world) { w.clients[who].send(m) })
 }
@@ -414,6 +420,7 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 				t.Skip("no stream")
 			}
 			at := len(c.streams) - 1 - rapid.IntRange(0, min(3, len(c.streams)-1)).Draw(t, "stream")
+			tr.alone = true
 			tr.both(t, fmt.Sprint("drop stream ", at), func(w *world) {
 				w.clients[theCaller].streams[at].cancel()
 			})
@@ -423,10 +430,12 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 
 // which draws the servers in which an event about an item happens.
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
-	later := tr.caller
+	later, last := tr.caller, tr.last
 	later.Permits = permits // which the caller can get, and the effects of an event may last
+	last.Permits = permits  // a session without a stream is decided by its last message
 	for _, i := range tr.plan.Items {
-		if i.Kind == kind && i.Name == name && !tr.plan.secret(i, later) {
+		if i.Kind == kind && i.Name == name &&
+			!(tr.plan.secret(i, later) && tr.plan.secret(i, last)) {
 			return 3
 		}
 	}
@@ -642,7 +651,9 @@ func (tr *trial) lower(t *rapid.T) {
 	tr.both(t, "the caller's role is lowered", func(w *world) {
 		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
 	})
-	tr.settle(t) // open streams are authenticated again
+	if tr.settle(t); !tr.alone { // open streams are authenticated again
+		tr.last = tr.caller
+	}
 }
 
 // settle waits until streams are authenticated and the host is read. Both are due at one time, so

@@ -88,7 +88,7 @@ func (s *Subscription) wakeByAdopted() {
 	if s.woken.After(time.Now()) {
 		return // it is about to be woken
 	}
-	pause := untilTick()
+	pause := untilTick(gathering)
 	s.woken = time.Now().Add(pause)
 	time.AfterFunc(pause, s.wake)
 }

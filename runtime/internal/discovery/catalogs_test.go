@@ -449,7 +449,7 @@ func TestChangesOfCatalogsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &shelf{}
 		f := follow(t, source)
-		time.Sleep(untilTick() + gathering/2)
+		time.Sleep(untilTick(gathering) + gathering/2)
 		for range 100 {
 			source.send(catalog.Change{Catalogs: true})
 		}

@@ -167,26 +167,9 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	for _, s := range l.clients {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
-			(p.Permits == nil || SameCaller(p, *q) && (s.lost || !p.Permits.Equal(q.Permits))) {
+			(p.Permits == nil || SameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
 			s.unchecked = true
 			s.wake()
-		}
-	}
-}
-
-// Lost notes that a message of a principal was answered without its permissions, since the host
-// could not be read. Its clients are notified once their lists are whole again.
-func (l *ListChanged) Lost(p access.Principal) {
-	if l == nil {
-		return
-	}
-	p.Permits = nil
-	now := l.Lists.digests(p, nil)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.clients {
-		if SameCaller(p, s.caller) {
-			s.known, s.lost = now, true
 		}
 	}
 }
@@ -311,7 +294,6 @@ type Subscription struct {
 type subscriptionState struct {
 	asCaller
 	nobody    bool                           // the host had no user of the caller last
-	lost      bool                           // known is what the caller sees without the host
 	unchecked bool                           // the host has to be read
 	query     request.CatalogQuery           // the catalog of the last list
 	known     digests                        // what the client was sent or notified of
@@ -421,7 +403,7 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 func (s *Subscription) peek(caller access.Principal) access.Principal {
 	p, err := s.changes.Host.Peek(s.ctx, caller)
 	if errors.Is(err, capability.ErrNoUser) {
-		p, err = access.Principal{}, nil
+		p = access.Principal{}
 	} else if err != nil {
 		p = caller
 		p.Permits = nil
@@ -429,7 +411,7 @@ func (s *Subscription) peek(caller access.Principal) access.Principal {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	if SameCaller(s.caller, caller) && s.caller.Permits == caller.Permits { // and not observed since
-		s.caller.Permits, s.nobody, s.lost = p.Permits, p.Anonymous(), s.lost && err != nil
+		s.caller.Permits, s.nobody = p.Permits, p.Anonymous()
 	}
 	return p
 }

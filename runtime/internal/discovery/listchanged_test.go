@@ -404,13 +404,6 @@ func aware(t *testing.T, c *clients, host *fakeHost) (info *request.Info, lacks 
 	return info, permits(access.PermitNone)
 }
 
-// unread returns a message of the same caller for which the host could not be read.
-func unread(info *request.Info) *request.Info {
-	other := &request.Info{Principal: info.Principal, Session: info.Session, Version: info.Version}
-	other.Principal.Permits = nil
-	return other
-}
-
 // Also by permissions that were read before the outage, nobody is notified in it.
 func TestOutageIsForKnownPermissionsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -431,40 +424,6 @@ func TestOutageIsForKnownPermissionsToo(t *testing.T) {
 		host.set(nil)
 		time.Sleep(time.Minute)
 		c.want(t, "after it", "tool <nil>")
-	})
-}
-
-// A client that was listed less in an outage is notified after it, and one that listed nothing is
-// not. Both a session and a listen request are such clients.
-func TestListsOfAnOutageHaveChangedAfterIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, lists := range []bool{false, true} {
-			host := &fakeHost{}
-			c := watching(t, nil, host)
-			info, _ := aware(t, c, host)
-			c.Observe(info)
-			s, leave := c.Subscribe(t.Context(), info, nil, Filter{})
-			s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
-			host.set(errors.New("away"))
-			if lists {
-				c.Observe(unread(info))
-				c.Lost(info.Principal)
-			}
-			time.Sleep(5 * time.Minute)
-			c.want(t, "in the outage")
-			host.set(nil)
-			if c.Loaded(info.Principal); !lists { // a message, whose permissions are the former ones
-				time.Sleep(time.Minute)
-			}
-			got := c.got()
-			slices.Sort(got)
-			if want := []string{"tool 7", "tool <nil>"}; lists && !slices.Contains(got, want[0]) ||
-				lists && !slices.Contains(got, want[1]) || !lists && len(got) > 0 {
-				t.Errorf("after the outage, with a list in it %v: %q", lists, got)
-			}
-			leave()
-			close(info.Session.(*session).ended)
-		}
 	})
 }
 

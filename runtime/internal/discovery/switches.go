@@ -21,10 +21,10 @@ const (
 	gathering = 200 * time.Millisecond
 )
 
-// untilTick returns how long changes are gathered.
-func untilTick() time.Duration {
+// untilTick returns the time until the next tick of a clock.
+func untilTick(every time.Duration) time.Duration {
 	now := time.Now()
-	return now.Truncate(gathering).Add(gathering).Sub(now)
+	return now.Truncate(every).Add(every).Sub(now)
 }
 
 var errNoMoreChanges = errors.New("it closed its channel before the server had stopped")
@@ -99,7 +99,7 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches func(func(access.Princ
 				c.reload(ctx, onSwitches)
 			}
 			if change.Catalogs && due == nil {
-				due = time.After(untilTick())
+				due = time.After(untilTick(gathering))
 			}
 		}
 		if ctx.Err() != nil {

@@ -62,6 +62,7 @@ type Subscriber struct {
 	asCaller
 	rules   map[string]string
 	waiting []string // URIs to notify of, each once
+	unread  []string // URIs for which the host could not be read, until the next tick
 	id      any      // of the listen request; nil for a session
 }
 
@@ -138,7 +139,9 @@ func (u *Updates) Unsubscribe(session request.Session, uri string) bool {
 		return false
 	}
 	s.remove(uri)
-	s.waiting = slices.DeleteFunc(s.waiting, func(w string) bool { return w == uri })
+	other := func(w string) bool { return w == uri }
+	s.waiting = slices.DeleteFunc(s.waiting, other)
+	s.unread = slices.DeleteFunc(s.unread, other)
 	return true
 }
 
@@ -240,6 +243,7 @@ func (u *Updates) leave(s *Subscriber) {
 	for uri := range s.rules {
 		s.remove(uri)
 	}
+	s.unread = nil
 	if s.waiting = nil; u.sessions[s.session] == s {
 		delete(u.sessions, s.session)
 	}
@@ -262,6 +266,7 @@ func (s *Subscriber) remove(uri string) {
 }
 
 func (s *Subscriber) queue(uri string) {
+	s.unread = slices.DeleteFunc(s.unread, func(u string) bool { return u == uri })
 	if !slices.Contains(s.waiting, uri) {
 		s.waiting = append(s.waiting, uri)
 	}
@@ -292,13 +297,8 @@ func (s *Subscriber) notify() {
 				var err error
 				if present, err = s.peek(caller); errors.Is(err, capability.ErrNoUser) {
 					break // each message of this caller is refused
-				} else if err != nil { // nothing reports that the host is available again
-					s.requeue(batch[i:])
-					time.AfterFunc(retryPause, func() {
-						u.mu.Lock()
-						defer u.mu.Unlock()
-						s.notifyWaiting()
-					})
+				} else if err != nil {
+					s.postpone(batch[i:])
 					return
 				}
 				read = time.Now()
@@ -348,6 +348,28 @@ func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
 			"error", err)
 	}
 	return true
+}
+
+// postpone notifies of URIs at the next tick: nothing reports that the host is available again. No
+// other update makes that earlier, since the client could see by it that something hidden changes.
+func (s *Subscriber) postpone(uris []string) {
+	u := s.updates
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(s.unread) == 0 {
+		time.AfterFunc(untilTick(retryPause), func() {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			for _, uri := range slices.Clone(s.unread) {
+				s.queue(uri)
+			}
+		})
+	}
+	for _, uri := range uris {
+		if s.rules[uri] != "" && !slices.Contains(s.unread, uri) {
+			s.unread = append(s.unread, uri)
+		}
+	}
 }
 
 // requeue puts URIs back in front of those that wait.

@@ -162,6 +162,24 @@ func TestUpdatesAreDecidedWhenTheyAreSent(t *testing.T) {
 		time.Sleep(retryPause)
 		n.want(t, "with the host again", "a")
 
+		// The update of something hidden makes no other one earlier, and one is sent once.
+		host.set(errors.New("down"))
+		n.Updated("a")
+		n.want(t, "without the host")
+		host.set(nil)
+		n.Updated("safe")
+		n.want(t, "a hidden update")
+		time.Sleep(retryPause)
+		n.want(t, "at the next tick", "a")
+		host.set(errors.New("down"))
+		n.Updated("a")
+		n.want(t, "without the host again")
+		host.set(nil)
+		n.Updated("a")
+		n.want(t, "another update of the same", "a")
+		time.Sleep(10 * retryPause)
+		n.want(t, "and no second one")
+
 		// The user is gone: nothing, and nothing later.
 		host.set(capability.ErrNoUser)
 		n.Updated("a")

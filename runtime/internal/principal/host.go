@@ -48,8 +48,6 @@ type HostConfig struct {
 	// Loaded, if not nil, is called after a query by a message. With a TTL, the principal has no
 	// Permits, and a query whose result is not kept does not count.
 	Loaded func(access.Principal)
-	// Lost, if not nil, is called after a query by a message that failed.
-	Lost func(access.Principal)
 }
 
 type client struct{ name, issuer string } // issuer is empty for any
@@ -132,9 +130,6 @@ func (h *Host) permit(ctx context.Context,
 		}
 		h.Log.Log(ctx, level, "the host's permissions could not be read; "+
 			"the caller may use only what is public", append(caller, "error", err)...)
-		if h.Lost != nil {
-			h.Lost(p)
-		}
 		return p, &request.Permissions{Unavailable: true, Current: func() bool { return false }},
 			nil
 	}
