@@ -60,7 +60,8 @@ type Config[I, V any] struct {
 	RetryJoined func(error) bool
 	// Looked, if not nil, is called for each Get. hit reports that an entry or a load existed.
 	Looked func(hit bool)
-	// Loaded, if not nil, is called after a load that is kept and that a Get waited for.
+	// Loaded, if not nil, is called after a load that is kept and that a Get waited for, and after
+	// the first Get of a value that a Peek has loaded.
 	Loaded func(I)
 }
 
@@ -125,7 +126,7 @@ func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V]
 	var late <-chan time.Time
 	retried := false
 	for first := true; ; first = false {
-		e, joined, err := l.enter(in, requested)
+		e, joined, unseen, err := l.enter(in, requested)
 		if first && requested && l.Looked != nil {
 			l.Looked(joined)
 		}
@@ -158,6 +159,9 @@ func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V]
 		case e.void.Load():
 			// The value may be from before the invalidation.
 		case e.err == nil:
+			if unseen && l.Loaded != nil {
+				l.Loaded(e.in)
+			}
 			return &e.Entry, nil
 		case joined && !retried && l.RetryJoined != nil && l.RetryJoined(e.err):
 			retried = true
@@ -220,8 +224,8 @@ func (l *Loader[I, V]) Loading() int {
 }
 
 // enter returns the entry of an input and makes its caller one that waits. Without an entry that
-// counts, it starts a load.
-func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined bool, err error) {
+// counts, it starts a load. unseen reports the first Get of an entry that a Peek has loaded.
+func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined, unseen bool, err error) {
 	key := l.Key(in)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,13 +248,14 @@ func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined bool,
 		}
 		if e != nil {
 			e.waiting++
+			unseen = requested && !e.requested && !running
 			e.requested = e.requested || requested
-			return e, joined, nil
+			return e, joined, unseen, nil
 		}
 	}
 	e = l.newEntry(key, in)
 	e.waiting, e.requested = 1, requested
-	return e, false, l.start(e)
+	return e, false, false, l.start(e)
 }
 
 func (l *Loader[I, V]) newEntry(key string, in I) *entry[I, V] {

@@ -693,32 +693,34 @@ func TestLoadedAndLookedAreOfGets(t *testing.T) {
 			}
 		}
 		peek()
+		want("a peek loads", 0, 0, 0)
 		ask()
-		want("a peek loads", 0, 1, 0)
+		ask()
+		want("the first get of what a peek has loaded", 1, 2, 0)
 		l.Invalidate(nil)
 		ask()
 		peek()
-		want("a get loads", 1, 1, 1)
+		want("a get loads", 2, 2, 1)
 		l.Invalidate(nil)
 		delay = 100 * time.Millisecond
 		go peek()
 		time.Sleep(time.Millisecond)
 		ask()
-		want("a get joins a peek", 2, 2, 1)
+		want("a get joins a peek", 3, 3, 1)
 		l.Invalidate(nil)
 		fail = errNone
 		ask()
-		want("a kept error", 3, 2, 2)
+		want("a kept error", 4, 3, 2)
 		l.Invalidate(nil)
 		fail = errDown
 		ask()
-		want("an error that is not kept", 3, 2, 3)
+		want("an error that is not kept", 4, 3, 3)
 		fail = nil
 		go ask()
 		time.Sleep(time.Millisecond)
 		go l.Invalidate(nil)
 		time.Sleep(time.Second)
-		want("a load that was invalidated, and the next one", 4, 2, 4)
+		want("a load that was invalidated, and the next one", 5, 3, 4)
 	})
 }
 
