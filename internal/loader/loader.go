@@ -225,7 +225,8 @@ func (l *Loader[I, V]) Loading() int {
 
 // enter returns the entry of an input and makes its caller one that waits. Without an entry that
 // counts, it starts a load. unseen reports the first Get of an entry that a Peek has loaded.
-func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined, unseen bool, err error) {
+func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined, unseen bool,
+	err error) {
 	key := l.Key(in)
 	l.mu.Lock()
 	defer l.mu.Unlock()

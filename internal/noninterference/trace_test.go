@@ -293,9 +293,6 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		ask(t, "tools/call", name, `"name":"`+name+`"`+rest+answered(t))
 	}
 	fitting := func(t *rapid.T) {
-		if tr.plan.Package == 0 {
-			t.Skip("the arguments of call fit")
-		}
 		name := tr.name(t, access.Tools)
 		ask(t, "tools/call", name, `"name":"`+name+`"`+tr.plan.drawArguments(t, name))
 	}
@@ -314,9 +311,6 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		"call again with fitting arguments": fitting,
 		"get":                               get, "read": read,
 		"without a record": func(t *rapid.T) {
-			if !tr.plan.Records {
-				t.Skip("no sink")
-			}
 			down := func(is bool) {
 				tr.both(t, fmt.Sprint("the audit sink is down: ", is),
 					func(w *world) { w.lost.Store(is) })
@@ -412,9 +406,6 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 			tr.ask(t, message{verb: verb, header: h})
 		},
 		"drop": func(t *rapid.T) {
-			if tr.plan.Stdio {
-				t.Skip("one stream")
-			}
 			c := tr.worlds[0].clients[theCaller]
 			if len(c.streams) == 0 {
 				t.Skip("no stream")
@@ -582,9 +573,6 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			tr.settle(t)
 		},
 		"permission": func(t *rapid.T) {
-			if !tr.plan.Aware {
-				t.Skip("no host")
-			}
 			which, token := 3, tr.plan.Caller.Subject
 			if token == "" || flip(t, "of the other") {
 				which, token = pick(t, "servers", 1, 2, 3), "other"
@@ -614,9 +602,6 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			}
 		},
 		"host": func(t *rapid.T) {
-			if !tr.plan.Aware {
-				t.Skip("no host")
-			}
 			down := flip(t, "down")
 			tr.both(t, fmt.Sprint("the host is down: ", down), func(w *world) {
 				w.change(catalog.Change{}, func() { w.down = down })
@@ -725,9 +710,27 @@ func run(t *testing.T, rt *rapid.T, p plan) {
 	tr.opening(rt)
 	actions := tr.asks()
 	maps.Copy(actions, tr.events())
+	maps.DeleteFunc(actions, p.lacks)
 	rt.Repeat(actions)
 	traces.Add(1)
 	messages.Add(int64(tr.sent))
+}
+
+// lacks reports whether an action needs what no server of the plan has.
+func (p plan) lacks(action string, _ func(*rapid.T)) bool {
+	switch action {
+	case "call with fitting arguments", "call again with fitting arguments":
+		return p.Package == 0
+	case "without a record":
+		return !p.Records
+	case "permission", "host":
+		return !p.Aware
+	case "adopted":
+		return !p.Adopted
+	case "drop":
+		return p.Stdio
+	}
+	return false
 }
 
 // end closes the clients and the servers.

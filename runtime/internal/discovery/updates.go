@@ -139,9 +139,9 @@ func (u *Updates) Unsubscribe(session request.Session, uri string) bool {
 		return false
 	}
 	s.remove(uri)
-	other := func(w string) bool { return w == uri }
-	s.waiting = slices.DeleteFunc(s.waiting, other)
-	s.unread = slices.DeleteFunc(s.unread, other)
+	ended := func(w string) bool { return w == uri }
+	s.waiting = slices.DeleteFunc(s.waiting, ended)
+	s.unread = slices.DeleteFunc(s.unread, ended)
 	return true
 }
 

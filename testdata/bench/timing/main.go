@@ -253,12 +253,12 @@ func printMarkdown(out io.Writer, rows []*row) {
 			}
 		}
 	}
-	fmt.Fprintf(out, "  | | %s |\n  |---|%s\n", strings.Join(versions, " | "),
+	fmt.Fprintf(out, "| | %s |\n|---|%s\n", strings.Join(versions, " | "),
 		strings.Repeat("---|", len(versions)))
 	for _, name := range order {
-		fmt.Fprintf(out, "  | %s | %s |\n", name, strings.Join(lines[name], " | "))
+		fmt.Fprintf(out, "| %s | %s |\n", name, strings.Join(lines[name], " | "))
 	}
-	fmt.Fprintf(out, "\n  %d of %d controls contain 0.\n", contain, controls)
+	fmt.Fprintf(out, "\n%d of %d controls contain 0.\n", contain, controls)
 }
 
 // newRows opens a client of each kind, and makes a row and its control for each. The decision alone
