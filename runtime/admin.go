@@ -134,7 +134,8 @@ func (s *Server) ReloadSwitches(ctx context.Context) error {
 
 // InvalidateCapabilities drops the host's permissions of the principals that match, of all if match
 // is nil. The next requests read them again. Call it when a permission, a role or a user has
-// changed in the host. Without Options.PermissionAware it does nothing.
+// changed in the host. match is also called later, by requests that run now. Without
+// Options.PermissionAware it does nothing.
 func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
 	if s.host != nil {
 		s.host.Invalidate(match)

@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// maxVoids bounds the invalidations that a loader remembers.
+const maxVoids = 64
+
 // Forever keeps a value until it is invalidated or the bound removes it.
 const Forever = time.Duration(math.MaxInt64)
 
@@ -76,21 +79,22 @@ type Loader[I, V any] struct {
 	loads   int                     // running, also those that were given up
 	queue   list.List               // of entries whose loads wait for MaxLoads, the oldest first
 	voided  int                     // the number of invalidations
+	voids   []func(I) bool          // the last of them
 }
 
 // Entry is a loaded value.
-type Entry[V any] struct {
+type Entry[I, V any] struct {
 	Value V
 
 	key     string
+	in      I
 	expires time.Time // zero until the load is over; guarded by the loader's mu
 	voided  int       // the number of invalidations when the load began
 }
 
 // entry is a load and its result.
 type entry[I, V any] struct {
-	Entry[V]
-	in      I
+	Entry[I, V]
 	started time.Time // zero until the load begins
 	cancel  context.CancelFunc
 	ready   chan struct{} // closed when the load is over
@@ -112,17 +116,17 @@ func New[I, V any](c Config[I, V]) *Loader[I, V] {
 }
 
 // Get returns the kept value for an input, or loads it.
-func (l *Loader[I, V]) Get(ctx context.Context, in I) (*Entry[V], error) {
+func (l *Loader[I, V]) Get(ctx context.Context, in I) (*Entry[I, V], error) {
 	return l.get(ctx, in, true)
 }
 
 // Peek is Get without calling Looked and Loaded. A caller that reacts to Loaded uses it: with a
 // value that counts for less time than its load takes, Get would cause Loaded again and again.
-func (l *Loader[I, V]) Peek(ctx context.Context, in I) (*Entry[V], error) {
+func (l *Loader[I, V]) Peek(ctx context.Context, in I) (*Entry[I, V], error) {
 	return l.get(ctx, in, false)
 }
 
-func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V], error) {
+func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[I, V], error) {
 	var late <-chan time.Time
 	retried := false
 	for first := true; ; first = false {
@@ -177,15 +181,25 @@ func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V]
 }
 
 // Current reports whether a new Get would return this entry. If Config.Fresh is set, no Get would:
-// then it reports that there was no invalidation, of any input, since the load began.
-func (l *Loader[I, V]) Current(of *Entry[V]) bool {
+// then it reports that no invalidation since the load began has matched the input. It remembers
+// the last maxVoids of them, and earlier ones count as matches.
+func (l *Loader[I, V]) Current(of *Entry[I, V]) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.Fresh {
-		return of.voided == l.voided
+	if !l.Fresh {
+		defer l.mu.Unlock()
+		e := l.entries[of.key]
+		return e != nil && &e.Entry == of && time.Now().Before(of.expires)
 	}
-	e := l.entries[of.key]
-	return e != nil && &e.Entry == of && time.Now().Before(of.expires)
+	later := l.voided - of.voided
+	if later > len(l.voids) {
+		l.mu.Unlock()
+		return false
+	}
+	voids := slices.Clone(l.voids[len(l.voids)-later:])
+	l.mu.Unlock()
+	return !slices.ContainsFunc(voids, func(match func(I) bool) bool {
+		return match == nil || match(of.in)
+	})
 }
 
 // Invalidate removes the entries whose inputs match, all of them if match is nil. Callers that
@@ -193,6 +207,10 @@ func (l *Loader[I, V]) Current(of *Entry[V]) bool {
 func (l *Loader[I, V]) Invalidate(match func(I) bool) {
 	l.mu.Lock()
 	l.voided++
+	if l.Fresh {
+		l.voids = append(l.voids, match)
+		l.voids = l.voids[max(0, len(l.voids)-maxVoids):]
+	}
 	all := slices.Collect(maps.Values(l.entries))
 	l.mu.Unlock()
 	// match is foreign: it may take long, or use the loader.
@@ -260,7 +278,7 @@ func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined, unse
 }
 
 func (l *Loader[I, V]) newEntry(key string, in I) *entry[I, V] {
-	return &entry[I, V]{Entry: Entry[V]{key: key}, in: in, ready: make(chan struct{})}
+	return &entry[I, V]{Entry: Entry[I, V]{key: key, in: in}, ready: make(chan struct{})}
 }
 
 // start starts the load of an entry, or queues it if too many run. l.mu is held.

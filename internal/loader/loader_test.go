@@ -61,7 +61,7 @@ func counting(
 func fine(_ context.Context, in string) (string, error) { return in, nil }
 
 // get fails the test if there is no value.
-func get(t *testing.T, l *loader.Loader[string, string], in string) *loader.Entry[string] {
+func get(t *testing.T, l *loader.Loader[string, string], in string) *loader.Entry[string, string] {
 	t.Helper()
 	e, err := l.Get(context.Background(), in)
 	if err != nil {
@@ -303,7 +303,7 @@ func TestLoadsWaitForTheirTurn(t *testing.T) {
 
 // A message may keep its entry for long. The entries of later loads are garbage meanwhile.
 func TestFreshEntryDoesNotKeepLaterOnes(t *testing.T) {
-	var first *loader.Entry[*[64]byte]
+	var first *loader.Entry[string, *[64]byte]
 	var later weak.Pointer[[64]byte]
 	came, began, release := make(chan bool, 2), make(chan struct{}), make(chan struct{})
 	l := loader.New(loader.Config[string, *[64]byte]{
@@ -417,8 +417,25 @@ func TestFreshLoadBeginsAfterItsCallers(t *testing.T) {
 		if get(t, l, "a"); loads.Load() != 6 || !l.Current(e) {
 			t.Errorf("%d loads", loads.Load())
 		}
-		if l.Invalidate(func(string) bool { return false }); l.Current(e) {
-			t.Error("current after an invalidation")
+		of := func(key string) func(string) bool {
+			return func(in string) bool { return in == key }
+		}
+		for range 64 { // as many as it remembers
+			if l.Invalidate(of("b")); !l.Current(e) {
+				t.Fatal("not current after an invalidation of another")
+			}
+		}
+		if l.Invalidate(of("b")); l.Current(e) {
+			t.Error("current after more invalidations than the loader remembers")
+		}
+		for name, match := range map[string]func(string) bool{"its own": of("a"), "all": nil} {
+			e := get(t, l, "a")
+			if l.Invalidate(of("b")); !l.Current(e) {
+				t.Errorf("%s: not current before", name)
+			}
+			if l.Invalidate(match); l.Current(e) {
+				t.Errorf("%s: current after", name)
+			}
 		}
 	})
 }
@@ -489,7 +506,7 @@ func TestInvalidationStartsTheNextFreshLoad(t *testing.T) {
 			}
 			return "after", nil
 		}, func(c *config) { c.Fresh = true })
-		var first, second *loader.Entry[string]
+		var first, second *loader.Entry[string, string]
 		var wg sync.WaitGroup
 		wg.Go(func() { first = get(t, l, "a") })
 		synctest.Wait()
@@ -563,7 +580,7 @@ func TestInvalidationVoidsLoadsInFlight(t *testing.T) {
 					}
 					return *v, nil
 				})
-			var got [20]*loader.Entry[string]
+			var got [20]*loader.Entry[string, string]
 			var wg sync.WaitGroup
 			for i := range got {
 				wg.Go(func() { got[i] = get(t, l, "a") })

@@ -402,7 +402,7 @@ func (p plan) String() string {
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
 		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
 		{"identity.Resource", p.Protected},
-		{"Audit of 3 s", p.Slow}} {
+		{"Audit of 7 s", p.Slow}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}

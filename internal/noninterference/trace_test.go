@@ -125,13 +125,23 @@ func (tr *trial) opening(t *rapid.T) {
 		tr.sent++
 		tr.both(t, fmt.Sprint(speaker[who], m), func(w *world) { w.clients[who].send(m) })
 	}
-	if flip(t, "begin with a stream") {
-		var uris []string // of the plan, so that a small one has few
-		for _, i := range p.Items {
-			if uri := `"` + uri(i.Name) + `"`; i.Kind == access.Resources && !slices.Contains(uris, uri) {
-				uris = append(uris, uri)
-			}
+	var uris []string // of the plan, so that a small one has few
+	for _, i := range p.Items {
+		if uri := `"` + uri(i.Name) + `"`; i.Kind == access.Resources && !slices.Contains(uris, uri) {
+			uris = append(uris, uri)
 		}
+	}
+	get := func(last string) {
+		m := message{verb: http.MethodGet, header: tr.header("", "")}
+		m.header["Last-Event-Id"] = last
+		tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+	}
+	updated := func(uri string, which int) {
+		tr.one(t, which, "update "+uri, func(w *world) {
+			_ = w.server.ResourceUpdated(w.clients[theOther].ctx, uri) // or nobody is subscribed
+		})
+	}
+	if flip(t, "begin with a stream") {
 		if p.Era == stateless {
 			send(theCaller, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,`+
 				`"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[`+
@@ -140,18 +150,15 @@ func (tr *trial) opening(t *rapid.T) {
 			for _, uri := range uris {
 				send(theCaller, "resources/subscribe", "", `"uri":`+uri)
 			}
-			m := message{verb: http.MethodGet, header: tr.header("", "")}
-			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			get("")
 		}
 	}
 	if !p.Stdio && p.Era != stateless && flip(t, "begin with a kept event") {
-		send(theCaller, "resources/subscribe", "", `"uri":"base://1"`)
-		tr.both(t, "caller> GET", func(w *world) {
-			w.clients[theCaller].send(message{verb: http.MethodGet, header: tr.header("", "")})
-		})
-		tr.both(t, "update base://1", func(w *world) {
-			_ = w.server.ResourceUpdated(w.clients[theOther].ctx, "base://1") // or nobody is subscribed
-		})
+		for _, uri := range append(uris, `"base://1"`) {
+			send(theCaller, "resources/subscribe", "", `"uri":`+uri)
+		}
+		get("")
+		updated("base://1", 3)
 		tr.both(t, "drop the streams of the caller", func(w *world) {
 			for _, s := range w.clients[theCaller].streams {
 				s.cancel()
@@ -160,6 +167,10 @@ func (tr *trial) opening(t *rapid.T) {
 		tr.alone = true
 		if tr.lowers() {
 			tr.lower(t)
+			if lost := tr.lost(); len(lost) > 0 {
+				updated(uri(pick(t, "lost", lost...)), pick(t, "servers", 1, 2, 3))
+				get("<event>")
+			}
 		}
 	}
 	if flip(t, "begin with a task") {

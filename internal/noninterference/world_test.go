@@ -114,8 +114,9 @@ func (w *world) options() runtime.Options {
 		o.Audit = audit.JSONLines(w)
 	}
 	if p.Slow {
+		o.AuditTimeout = 9*time.Second + 1
 		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error {
-			time.Sleep(3*time.Second + 17)
+			time.Sleep(7*time.Second + 17) // longer than until a stream begins
 			return nil
 		})
 	}

@@ -23,7 +23,7 @@ const maxQueries = 256             // that run, and so the goroutines that a han
 // MaxBytes bounds the permissions that are kept, in bytes.
 const MaxBytes = 64 << 20
 
-type entry = loader.Entry[*permissions]
+type entry = loader.Entry[access.Principal, *permissions]
 
 // permissions are what the host lets one principal do, as far as the table has rules about it. They
 // do not change.
