@@ -314,7 +314,8 @@ func TestChangesAreThoseOfThePresentCaller(t *testing.T) {
 
 var _ catalog.Source = (*shelf)(nil)
 
-// What was kept for a session is decided again when it is resumed. Ids and order stay.
+// What was kept for a session is decided again when it is resumed. Ids and order stay. An event that
+// was never sent leaves no missing id.
 func TestReplayIsDecidedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -354,6 +355,18 @@ func TestReplayIsDecidedAgain(t *testing.T) {
 		source.role("Admin")
 		if got := resumed(); !slices.Equal(got, all) {
 			t.Errorf("%q of %q", got, all)
+		}
+		for _, uri := range []string{"lib://safe", "lib://hall"} {
+			time.Sleep(time.Second)
+			update(t, s, uri)
+		}
+		synctest.Wait()
+		source.role("Member")
+		want := []string{all[1], all[3], "_5 lib://hall"}
+		for range 2 {
+			if got := resumed(); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
 		}
 	})
 }

@@ -160,6 +160,20 @@ func (s *Store) Since(sessionID, streamID string, index int) (events [][]byte, f
 	return slices.Clone(st.events[min(first-st.first, len(st.events)):]), first
 }
 
+// Remove removes an event: later ones get lower indices. It reports false if the event is not kept.
+func (s *Store) Remove(sessionID, streamID string, index int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.find(sessionID, streamID)
+	if st == nil || index < st.first || index >= st.first+len(st.events) {
+		return false
+	}
+	at := index - st.first
+	s.grow(st, -eventCost-len(st.events[at]))
+	st.events = slices.Delete(st.events, at, at+1)
+	return true
+}
+
 // SessionClosed forgets a session.
 func (s *Store) SessionClosed(sessionID string) {
 	s.mu.Lock()

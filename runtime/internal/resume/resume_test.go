@@ -66,6 +66,22 @@ func TestEventsAfterAnIndex(t *testing.T) {
 	}
 }
 
+func TestARemovedEventLeavesNoIndex(t *testing.T) {
+	s := opened(t, "s", "ada")
+	add(t, s, "s", "", "zero", "one", "two", "three")
+	_, before := s.Size()
+	if !s.Remove("s", "", 1) || s.Remove("s", "", 3) || s.Remove("s", "", -1) ||
+		s.Remove("s", "none", 0) {
+		t.Error("removed what is not kept, or did not remove an event")
+	}
+	if _, bytes := s.Size(); before-bytes != eventCost+len("one") {
+		t.Errorf("%d bytes fewer", before-bytes)
+	}
+	if got := after(t, s, "s", "", 0); got != "two three" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A plain GET begins the standalone stream: the first one with what was sent before.
 func TestPlainGETBeginsTheStandaloneStream(t *testing.T) {
 	s := opened(t, "s", "ada")

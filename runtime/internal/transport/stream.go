@@ -42,6 +42,7 @@ type stream struct {
 	sessionID string            // of the client that can resume the stream; empty for none
 	id        string            // empty for the stream of the session itself
 	next      int               // the index of the next event
+	unsent    int               // the index of the first event that no connection was sent
 	at        *connection       // nil while there is none
 }
 
@@ -51,7 +52,6 @@ type connection struct {
 	w      http.ResponseWriter
 	quiet  worker.Deadline // after which a comment is sent
 	held   bool            // nothing is written: the caller is not decided; see [stream.decided]
-	from   int             // the index of the first event that was held
 	over   chan struct{}   // closed when another connection takes the stream, or it ends
 }
 
@@ -91,18 +91,26 @@ func (s *stream) begin(w http.ResponseWriter, missed [][]byte, index int,
 	may func(event []byte) bool) (taken <-chan struct{}) {
 	s.connect(w)
 	if index < 0 {
-		s.next = len(missed)
+		s.next, s.unsent = len(missed), 0
 	}
 	s.replay(missed, index+1, may)
 	return s.at.over
 }
 
-// replay sends kept events, of which the first has an index. An event keeps its index.
+// replay sends kept events, of which the first has an index. An event that was sent before keeps
+// its index. One that was not, and that the client may not get, is removed, so that no missing
+// index shows it.
 func (s *stream) replay(events [][]byte, first int, may func(event []byte) bool) {
-	for i, data := range events {
-		if may == nil || may(data) {
-			_ = s.write(data, first+i) // an error shows with the next write
+	index := first
+	for _, data := range events {
+		switch {
+		case may == nil || may(data):
+			_ = s.write(data, index) // an error shows with the next write
+		case index >= s.unsent && s.kept.Remove(s.sessionID, s.id, index):
+			s.next--
+			continue
 		}
+		index++
 	}
 	_ = s.flush()
 }
@@ -115,10 +123,9 @@ func (s *stream) decided(w http.ResponseWriter, held bool, may func(event []byte
 		return
 	}
 	if at.held = held; held {
-		at.from = s.next
 		return
 	}
-	events, first := s.kept.Since(s.sessionID, s.id, at.from)
+	events, first := s.kept.Since(s.sessionID, s.id, s.unsent)
 	s.replay(events, first, may)
 }
 
@@ -160,6 +167,7 @@ func (s *stream) write(text []byte, index int) error {
 	if s.at == nil || s.at.held {
 		return nil
 	}
+	s.unsent = max(s.unsent, index+1)
 	out := make([]byte, 0, len(text)+64)
 	if len(text) == 0 {
 		out = append(out, "event: prime\n"...)
