@@ -314,8 +314,8 @@ func TestChangesAreThoseOfThePresentCaller(t *testing.T) {
 
 var _ catalog.Source = (*shelf)(nil)
 
-// What was kept for a session is decided again when it is resumed. Ids and order stay. An event that
-// was never sent leaves no missing id.
+// What was kept for a session is decided again when it is resumed. Ids and order stay. An event
+// that was never sent leaves no missing id.
 func TestReplayIsDecidedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
