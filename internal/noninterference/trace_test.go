@@ -120,8 +120,13 @@ const allAbilities = `{"elicitation":{},"sampling":{},"roots":{},` +
 // subscriptions, a task, a question and a page.
 func (tr *trial) opening(t *rapid.T) {
 	p := tr.plan
+	catalog := pick(t, "catalog", "", "stored", "declared")
 	send := func(who int, method, name, params string) {
-		m := tr.message(method, name, tr.meta(allAbilities), params)
+		meta := tr.meta(allAbilities)
+		if catalog != "" && (method == "tools/list" || method == "subscriptions/listen") {
+			meta = append(meta, `"`+runtime.MetaCatalog+`":"`+catalog+`"`)
+		}
+		m := tr.message(method, name, meta, params)
 		tr.sent++
 		tr.both(t, fmt.Sprint(speaker[who], m), func(w *world) { w.clients[who].send(m) })
 	}
@@ -485,7 +490,36 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			_ = w.server.ResourceUpdated(w.clients[theOther].ctx, uri(name)) // may be unknown
 		})
 	}
-	return map[string]func(*rapid.T){
+	permission := func(t *rapid.T, quietly bool) {
+		which, token := 3, tr.plan.Caller.Subject
+		if token == "" || !quietly && flip(t, "of the other") {
+			which, token = pick(t, "servers", 1, 2, 3), "other"
+		}
+		name, has := pick(t, "permission", permits...), flip(t, "has")
+		invalidates := !quietly && flip(t, "invalidates")
+		tr.one(t, which, fmt.Sprintf("permission %s of %s: %v, invalidates: %v", name, token, has,
+			invalidates), func(w *world) {
+			w.change(catalog.Change{}, func() {
+				u := w.users[token]
+				u.Permits = without(u.Permits, name)
+				if has {
+					u.Permits = append(u.Permits, name)
+				}
+				w.users[token] = u
+			})
+			if invalidates {
+				w.server.InvalidateCapabilities(runtime.OfUser(token))
+			}
+		})
+		if token != "other" {
+			now := tr.worlds[0].users[token]
+			if tr.plan.TTL && !invalidates { // what is kept may count for the rest of the trace
+				now.Permits = slices.Concat(now.Permits, tr.caller.Permits)
+			}
+			tr.caller = now
+		}
+	}
+	all := map[string]func(*rapid.T){
 		"update": update, "update again": update,
 		"other calls": func(t *rapid.T) {
 			name, which := tr.item(t, access.Tools)
@@ -583,35 +617,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
 			tr.settle(t)
 		},
-		"permission": func(t *rapid.T) {
-			which, token := 3, tr.plan.Caller.Subject
-			if token == "" || flip(t, "of the other") {
-				which, token = pick(t, "servers", 1, 2, 3), "other"
-			}
-			name, has := pick(t, "permission", permits...), flip(t, "has")
-			invalidates := flip(t, "invalidates")
-			tr.one(t, which, fmt.Sprintf("permission %s of %s: %v, invalidates: %v", name, token, has,
-				invalidates), func(w *world) {
-				w.change(catalog.Change{}, func() {
-					u := w.users[token]
-					u.Permits = without(u.Permits, name)
-					if has {
-						u.Permits = append(u.Permits, name)
-					}
-					w.users[token] = u
-				})
-				if invalidates {
-					w.server.InvalidateCapabilities(runtime.OfUser(token))
-				}
-			})
-			if token != "other" {
-				now := tr.worlds[0].users[token]
-				if tr.plan.TTL && !invalidates { // what is kept may count for the rest of the trace
-					now.Permits = slices.Concat(now.Permits, tr.caller.Permits)
-				}
-				tr.caller = now
-			}
-		},
+		"permission": func(t *rapid.T) { permission(t, false) },
 		"host": func(t *rapid.T) {
 			down := flip(t, "down")
 			tr.both(t, fmt.Sprint("the host is down: ", down), func(w *world) {
@@ -634,6 +640,13 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		},
 		"proceed": func(t *rapid.T) { tr.both(t, "the oldest waiting call goes on", (*world).proceed) },
 	}
+	// Nothing hidden may show early what the host has changed.
+	all["permission and an event"] = func(t *rapid.T) {
+		permission(t, true)
+		all[pick(t, "event", "catalog", "switch", "update")](t)
+		tr.wait(t, time.Second) // for a tick, and not until the host is read
+	}
+	return all
 }
 
 // lowers reports whether the caller can get a lower role.
@@ -734,7 +747,7 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 		return p.Package == 0
 	case "without a record":
 		return !p.Records
-	case "permission", "host":
+	case "permission", "permission and an event", "host":
 		return !p.Aware
 	case "adopted":
 		return !p.Adopted
