@@ -182,6 +182,9 @@ func (tr *trial) opening(t *rapid.T) {
 		send(theCaller, "tools/call", "base", `"name":"base"`)
 	}
 	if flip(t, "begin with a page") {
+		if tr.alone {
+			tr.ping(t, theCaller)
+		}
 		send(theCaller, "tools/list", "", "")
 	}
 }
@@ -261,10 +264,7 @@ func (tr *trial) ask(t *rapid.T, m message) {
 	}
 	if tr.plan.Era != stateless && (strings.Contains(m.body, `"method":"tools/list"`) ||
 		m.verb == http.MethodGet) {
-		// A session whose caller has changed is notified before the list or after it, by its last
-		// stream or by the new one. The list of another catalog can make the notification needless.
-		ping := post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`, tr.header("ping", ""))
-		tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
+		tr.ping(t, who)
 	}
 	tr.sent++
 	if who == theCaller && m.path == "" {
@@ -272,6 +272,13 @@ func (tr *trial) ask(t *rapid.T, m message) {
 	}
 	tr.both(t, fmt.Sprint(speaker[who], m),
 		func(w *world) { w.clients[who].send(m) })
+}
+
+// ping lets a session find another caller. It is notified before a list or after it, by its last
+// stream or by the new one. The list of another catalog can make the notification needless.
+func (tr *trial) ping(t *rapid.T, who int) {
+	ping := post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`, tr.header("ping", ""))
+	tr.both(t, fmt.Sprint(speaker[who], ping), func(w *world) { w.clients[who].send(ping) })
 }
 
 func (tr *trial) name(t *rapid.T, kind access.Kind) string {
@@ -437,16 +444,26 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 
 // which draws the servers in which an event about an item happens.
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
-	later, last := tr.caller, tr.last
-	later.Permits = permits // which the caller can get, and the effects of an event may last
-	last.Permits = permits  // a session without a stream is decided by its last message
+	// A session without a stream is decided by its last message.
+	seen := []principal{tr.caller, tr.last}
+	if tr.asked() {
+		seen = append(seen, tr.plan.Caller) // a call that asks belongs to the caller who began it
+	}
 	for _, i := range tr.plan.Items {
-		if i.Kind == kind && i.Name == name &&
-			!(tr.plan.secret(i, later) && tr.plan.secret(i, last)) {
+		if i.Kind == kind && i.Name == name && !slices.ContainsFunc(seen, func(p principal) bool {
+			p.Permits = permits // which the caller can get, and the effects of an event may last
+			return !tr.plan.secret(i, p)
+		}) {
 			return 3
 		}
 	}
 	return pick(t, "servers", 1, 2, 3)
+}
+
+// asked reports whether a call of the caller has asked its client, and may go on.
+func (tr *trial) asked() bool {
+	of := tr.worlds[0].clients
+	return of[theCaller].last["question"] != "" || of[another].last["question"] != ""
 }
 
 // item draws an item of a kind.
