@@ -450,7 +450,7 @@ func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
 		seen = append(seen, tr.plan.Caller) // a call that asks belongs to the caller who began it
 	}
 	for _, i := range tr.plan.Items {
-		if i.Kind == kind && i.Name == name && !slices.ContainsFunc(seen, func(p principal) bool {
+		if i.Kind == kind && i.Name == name && slices.ContainsFunc(seen, func(p principal) bool {
 			p.Permits = permits // which the caller can get, and the effects of an event may last
 			return !tr.plan.secret(i, p)
 		}) {
