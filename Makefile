@@ -41,7 +41,7 @@ NESTED = $(shell sed -n 's,^	\./,,p' go.work)
 ADOPTERS = $(patsubst %/go.mod,%,$(wildcard testdata/adopters/*/go.mod))
 # A pattern contains the packages of one module.
 EXAMPLES = $(patsubst %,./%/...,$(filter examples%,$(NESTED)))
-APART = testdata/bench testdata/browser testdata/clients testdata/corpus $(ADOPTERS)
+APART = testdata/bench testdata/browser testdata/clients generator/testdata/corpus $(ADOPTERS)
 # mcpgen takes the patterns of go build, but not the word "work" for all packages of a workspace.
 SERVED = ./... $(EXAMPLES) ./runtime/sandbox/...
 
@@ -80,8 +80,9 @@ tour: ## use everything that three examples serve, as each of their users
 # or npm. The full run of the packages in FULL also starts PostgreSQL and programs of npm, and makes
 # disks as root.
 SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team examples/workspace \
-	internal/systemtest runtime/admin runtime/telemetry
-ALONE = $(patsubst %,./%/...,$(filter-out $(SYSTEM),$(NESTED)))
+	generator/internal/systemtest internal/systemtest runtime/admin runtime/telemetry
+GENERATOR = cmd/mcpgen generator
+ALONE = $(patsubst %,./%/...,$(filter-out $(SYSTEM) $(GENERATOR),$(NESTED)))
 FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
 	./runtime/sandbox/... ./examples/conformance
 TEST = $(GO) test -p 3 -timeout 20m
@@ -90,7 +91,7 @@ TEST = $(GO) test -p 3 -timeout 20m
 profile = $(if $(PROFILES),-covermode=set -coverpkg=github.com/mcpgen/mcpgen/... -coverprofile=$(PROFILES)/$(1))
 test: export RAPID_CHECKS = 125
 test: ## run the tests that need Go alone
-	$(TEST) -short $(call profile,generator) ./cmd/... ./generator/... ./sourcehash
+	$(TEST) -short $(call profile,generator) $(patsubst %,./%/...,$(GENERATOR)) ./sourcehash
 	$(TEST) -short $(call profile,runtime) ./runtime/... ./internal/...
 	$(TEST) -short $(call profile,nested) $(ALONE)
 
@@ -202,9 +203,9 @@ golangci: ## build golangci-lint with the plugin into bin/, and run it
 	@rm -rf bin/golangci && mkdir -p bin/golangci
 	@cp generator/vet/golangci/testdata/golangci-lint/main.go bin/golangci
 	@export GOWORK=off && cd bin/golangci && $(GO) mod init golangci && $(GO) mod edit \
-		-require=$(GOLANGCI) -require=github.com/mcpgen/mcpgen@v0.0.0 \
-		-require=github.com/mcpgen/mcpgen/generator/vet/golangci@v0.0.0 \
+		-require=$(GOLANGCI) -require=github.com/mcpgen/mcpgen/generator/vet/golangci@v0.0.0 \
 		-replace=github.com/mcpgen/mcpgen=$(CURDIR) \
+		-replace=github.com/mcpgen/mcpgen/generator=$(CURDIR)/generator \
 		-replace=github.com/mcpgen/mcpgen/generator/vet/golangci=$(CURDIR)/generator/vet/golangci && \
 		$(GO) mod tidy && $(GO) build -o $(CURDIR)/bin/golangci-lint .
 	cd generator/vet/golangci/testdata/shop && \
@@ -228,10 +229,10 @@ plants: ## plant faults one at a time, from PLANTS=FOLDER or the repository: eac
 # MUTATEFLAGS=-update writes the verdicts into the file that later runs compare with.
 .PHONY: mutate mutants
 mutate: ## change each place that decides, and 400 others: tests must find what they found before
-	$(GO) run ./internal/mutate $(MUTATEFLAGS)
+	$(GO) run ./generator/internal/mutate $(MUTATEFLAGS)
 
 mutants: ## change 40 of these places, which the commit chooses
-	$(GO) run ./internal/mutate -sample 40 -seed $$(git rev-parse HEAD)
+	$(GO) run ./generator/internal/mutate -sample 40 -seed $$(git rev-parse HEAD)
 
 .PHONY: prose
 prose: ## fail on long sentences, words to avoid and wide comments, and count sentences
@@ -251,7 +252,7 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # detector, and the helpers of the sandbox are programs of their own. The generator, the command and
 # the examples have little concurrency and run without it. make racing runs all tests under it.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
-DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test -e internal/mutate)
+DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole ByteForByte HostAgree CatalogNarrows ParamsThatDoNotFit OverRawHTTP EveryMethod \
 	AliasIsItsTool DoesNotReadIsBounded FloodTheProvider DoorsTestFinds
@@ -268,8 +269,8 @@ racing: ## run all tests but the command's under the race detector, which takes 
 	CGO_ENABLED=0 $(RACE) ./runtime/sandbox/...
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list work | grep -v /cmd/)
 
-corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
-	cd testdata/corpus && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
+corpus: ## hold the schema walker against jsonschema.Reflector on the types of generator/testdata/corpus
+	cd generator/testdata/corpus && export GOWORK=off && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 benchtest: ## vet and test the benchmarks against other servers, without measuring
 	cd testdata/bench && export GOWORK=off && $(GO) vet ./... && $(GO) test ./...
@@ -323,7 +324,7 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
 # The statements that test and system run, if they write profiles.
-PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash \
+PRODUCT = ./runtime/... ./internal/... ./sourcehash \
 	$(patsubst %,./%/...,$(filter-out examples%,$(NESTED)))
 .PHONY: covered
 covered: ## print the coverage of the profiles in PROFILES, fail below 95 percent
@@ -345,4 +346,4 @@ adopters: ## compare public servers and services with their ports
 
 # The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
 docs: ## write the generated parts of docs/reference
-	$(GO) run ./internal/docs $(if $(CHECK),-check)
+	$(GO) run ./generator/internal/docs $(if $(CHECK),-check)

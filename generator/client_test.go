@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/load/loadtest"
-	"github.com/mcpgen/mcpgen/internal/testgo"
+	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/testgo"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
@@ -22,7 +22,7 @@ func TestTypedClientsCompile(t *testing.T) {
 	root, scratch := testrepo.Root(t), t.TempDir()
 	sources := []string{"testdata/bench/freight", "runtime/sandbox/workspacetools",
 		"runtime/debugtools", "runtime/grant/permissionrequest",
-		"generator/emit/testdata/codecs", "generator/emit/testdata/relativeroles",
+		"generator/internal/emit/testdata/codecs", "generator/internal/emit/testdata/relativeroles",
 		"generator/testdata/client"}
 	folders := []string{"runtime/sandbox"}
 	if !testing.Short() {

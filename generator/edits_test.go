@@ -22,7 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/sourcehash"
 )
 

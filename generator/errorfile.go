@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
 )
 
 // errorFiles returns an error file for each package that has findings, and the error files of the

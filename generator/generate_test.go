@@ -20,9 +20,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/load/loadtest"
-	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/schema"
+	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 

@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mcpgen/mcpgen/generator/check"
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/runcache"
-	"github.com/mcpgen/mcpgen/generator/scan"
-	"github.com/mcpgen/mcpgen/generator/writefiles"
+	"github.com/mcpgen/mcpgen/generator/internal/check"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/runcache"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 	"github.com/mcpgen/mcpgen/sourcehash"
 )
 

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/document"
-	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/prove"
+	"github.com/mcpgen/mcpgen/generator/internal/document"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/prove"
 )
 
 // leftover returns what a run without findings removes: error files, and the generated files of a

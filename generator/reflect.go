@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/check"
-	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/reflection"
-	"github.com/mcpgen/mcpgen/generator/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/check"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/reflection"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
 )
 
 // Reflect compares the schemas that are read from source with those that jsonschema.Reflector makes

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/check"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/runcache"
-	"github.com/mcpgen/mcpgen/generator/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/check"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/runcache"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
 )
 
 // Generate writes and removes files as Run computes, and returns the paths that it changed. It runs

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
 )
 
 // furtherModules are modules that generated code needs if it imports a package, in addition to one

@@ -2,7 +2,10 @@ module github.com/mcpgen/mcpgen/cmd/mcpgen-openapi
 
 go 1.26.0
 
-replace github.com/mcpgen/mcpgen => ../..
+replace (
+	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/generator => ../../generator
+)
 
 tool github.com/mcpgen/mcpgen/cmd/mcpgen-openapi
 
@@ -24,6 +27,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/invopop/jsonschema v0.14.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect

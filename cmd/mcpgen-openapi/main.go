@@ -10,13 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/cmd/mcpgen-openapi/stubs"
-	"github.com/mcpgen/mcpgen/generator/importer"
-	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 func main() {
 	// A signal ends the process: nothing runs long that would have to be undone.
-	os.Exit(commandline.Run(context.Background(), newImport(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(extension.Run(context.Background(), newImport(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func newImport() *cobra.Command {
@@ -60,11 +59,11 @@ Exit codes: 0 done; 2 usage error or failure.`,
 				return err
 			}
 			for _, path := range result.Written {
-				fmt.Fprintln(cmd.OutOrStdout(), commandline.Relative(path))
+				fmt.Fprintln(cmd.OutOrStdout(), extension.Relative(path))
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(),
 				"Replace minrole=%s in %s with access rules, and run mcpgen.\n",
-				importer.FillIn, importer.File)
+				extension.FillIn, extension.File)
 			return nil
 		},
 	}

@@ -27,15 +27,23 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	params := testrepo.Scripts(t, *update, "cmd/mcpgen-openapi")
-	setup := params.Setup
-	params.Setup = func(env *testscript.Env) error {
-		env.Setenv("DOCUMENTS", filepath.Join(testrepo.Root(t), "cmd/mcpgen-openapi/stubs/testdata"))
-		env.Setenv("PUBLIC", filepath.Join(strings.TrimSpace(string(kin)), "openapi3/testdata"))
-		return setup(env)
-	}
-	params.Cmds["fillin"] = fillIn
-	testscript.Run(t, params)
+	variables, root := testrepo.ScriptVariables(t), testrepo.Root(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, variables...)
+			env.Setenv("DOCUMENTS", filepath.Join(root, "cmd/mcpgen-openapi/stubs/testdata"))
+			env.Setenv("PUBLIC", filepath.Join(strings.TrimSpace(string(kin)), "openapi3/testdata"))
+			return testrepo.WriteModule(root, "example.com/shop", env.WorkDir, "cmd/mcpgen-openapi")
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"fillin":  fillIn,
+			"replace": testrepo.Replace[*testscript.TestScript],
+		},
+	})
 }
 
 // fillIn is a command of scripts that gives all tools of a file a rule, as an author would:

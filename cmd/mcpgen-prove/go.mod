@@ -2,7 +2,10 @@ module github.com/mcpgen/mcpgen/cmd/mcpgen-prove
 
 go 1.26.0
 
-replace github.com/mcpgen/mcpgen => ../..
+replace (
+	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/generator => ../../generator
+)
 
 tool github.com/mcpgen/mcpgen/cmd/mcpgen-prove
 
@@ -25,6 +28,7 @@ require (
 	github.com/invopop/jsonschema v0.14.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	go.yaml.in/yaml/v4 v4.0.0 // indirect

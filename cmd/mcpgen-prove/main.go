@@ -16,28 +16,24 @@ import (
 
 	"github.com/mcpgen/mcpgen/cmd/mcpgen-prove/reach"
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/writefiles"
-	"github.com/mcpgen/mcpgen/internal/commandline"
-	"github.com/mcpgen/mcpgen/internal/report"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(commandline.Run(ctx, newProve(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(extension.Run(ctx, newProve(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func analyse(
 	ctx context.Context, dir string, paths []string,
-) (generator.Analysis, diag.List, error) {
+) (generator.Analysis, extension.Diagnostics, error) {
 	return reach.Load(ctx, dir, paths)
 }
 
 func newProve() *cobra.Command {
 	var check bool
-	var findings commandline.Reporter
+	var findings extension.Reporter
 	command := &cobra.Command{
 		Use:   "mcpgen-prove [packages]",
 		Short: "Compare the code capabilities of handlers with their directives, and record them",
@@ -76,7 +72,7 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 			text := findings.Text(cmd)
 			stderr := cmd.ErrOrStderr()
 			progress := func(doing string) {
-				if commandline.IsTerminal(stderr) {
+				if extension.IsTerminal(stderr) {
 					fmt.Fprintf(stderr, "mcpgen: %s …\n", doing)
 				}
 			}
@@ -87,16 +83,16 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 			}
 			writeReached(cmd, proof.Services)
 			for _, u := range proof.Unknown {
-				findings.Add(report.Finding{Code: "unknown", Level: report.Note,
+				findings.Add(extension.Finding{Code: "unknown", Level: extension.Note,
 					Message: u.Tool + " is unknown: " + u.Why,
 					File:    u.At.File, Line: u.At.Line, Column: u.At.Col})
 				if text {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s:%d:%d: %s is unknown: %s\n",
-						commandline.Relative(u.At.File), u.At.Line, u.At.Col, u.Tool, u.Why)
+						extension.Relative(u.At.File), u.At.Line, u.At.Col, u.Tool, u.Why)
 				}
 			}
 			if check {
-				var stale []writefiles.Difference
+				var stale []extension.Difference
 				stale, err = proof.Stale()
 				findings.Stale(cmd, stale, "run mcpgen prove, then mcpgen, and commit the result")
 			} else {
@@ -117,7 +113,7 @@ Exit codes: 0 no findings; 1 findings or, with --check, stale records; 2 usage e
 }
 
 // writeReached prints a row a tool: what it reaches, and what it declares.
-func writeReached(cmd *cobra.Command, services []model.Service) {
+func writeReached(cmd *cobra.Command, services []extension.Service) {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, s := range services {
 		if len(services) > 1 {
@@ -146,7 +142,7 @@ func commitProof(cmd *cobra.Command, proof generator.Proof) error {
 		if i == len(changed)-1 {
 			next = "; run mcpgen to copy it into MCP.md"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", commandline.Relative(path), next)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", extension.Relative(path), next)
 	}
 	return err
 }

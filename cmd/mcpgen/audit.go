@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpgen/mcpgen/internal/commandline"
+	"github.com/mcpgen/mcpgen/generator/extension"
 	"github.com/mcpgen/mcpgen/internal/escape"
-	"github.com/mcpgen/mcpgen/internal/report"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 )
 
@@ -35,7 +34,7 @@ func newAuditVerify() *cobra.Command {
 	var keyFile string
 	var checkpoints, since []string
 	var unchained bool
-	var findings commandline.Reporter
+	var findings extension.Reporter
 	command := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Find missing, altered and reordered records of an audit trail",
@@ -61,7 +60,12 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
   set -o pipefail
   curl -fsS -H "Authorization: Bearer $TOKEN" https://mcp.example/api/v1/admin/audit/export |
     mcpgen audit verify --key-file audit.key -`,
-		Args: atLeastOne("write the files of a trail, or - for the standard input"),
+		Args: func(_ *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return errors.New("write the files of a trail, or - for the standard input")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, files []string) (err error) {
 			defer func() { err = findings.Close(cmd, err) }()
 			text := findings.Text(cmd)
@@ -94,7 +98,7 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 			fmt.Fprintf(cmd.OutOrStdout(), "records verified: %d; chains: %d\n",
 				trail.Records, trail.Chains)
 			if !trail.Sound() {
-				return errFindings
+				return extension.ErrFindings
 			}
 			return nil
 		},
@@ -111,17 +115,17 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage error or failure.`,
 	return command
 }
 
-// auditFinding is a finding of a trail for a report. What has another cause than tampering is a
+// auditFinding is a finding of a trail for a extension. What has another cause than tampering is a
 // note.
-func auditFinding(f chain.Finding) report.Finding {
-	level := report.Note
+func auditFinding(f chain.Finding) extension.Finding {
+	level := extension.Note
 	if f.Tampering() {
-		level = report.Error
+		level = extension.Error
 	}
 	bare := f
 	bare.Source, bare.Cure = "", ""
-	return report.Finding{Code: string(f.Kind), Level: level, Message: bare.String(), Cure: f.Cure,
-		File: f.Source, Line: f.Line}
+	return extension.Finding{Code: string(f.Kind), Level: level, Message: bare.String(),
+		Cure: f.Cure, File: f.Source, Line: f.Line}
 }
 
 func auditKey(file string) ([]byte, error) {

@@ -23,9 +23,9 @@ const shortest = 5 // seconds
 // clockUses are the functions of tests that may read the clock, sleep or set a short time limit
 // outside a bubble, each with its reason. The key is the file and the function.
 var clockUses = map[string]string{
-	"generator/emit/permissions_test.go permissions":                          "a value of generated code, no timer",
-	"generator/emit/services_test.go nameCollisions":                          "a value of generated code, no timer",
-	"generator/emit/services_test.go relativeRoles":                           "a value of generated code, no timer",
+	"generator/internal/emit/permissions_test.go permissions":                 "generated code, no timer",
+	"generator/internal/emit/services_test.go nameCollisions":                 "generated code, no timer",
+	"generator/internal/emit/services_test.go relativeRoles":                  "generated code, no timer",
 	"runtime/sandbox/limits_linux_test.go init":                               "limits that processes of tests must reach",
 	"runtime/internal/transport/reply_test.go SetWriteDeadline":               "bubbles reach it by way of net/http",
 	"runtime/internal/transport/unread_test.go SetWriteDeadline":              "bubbles reach it by way of net/http",

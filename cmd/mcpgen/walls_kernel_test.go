@@ -51,7 +51,20 @@ func importsAllowed(name string) ([]string, bool) {
 	if i := slices.Index(kernel, name); i >= 0 {
 		return slices.Concat(kernel[i+1:], ground), true
 	}
-	allowed, known := mayImport[name]
+	below, inside := strings.CutPrefix(name, "generator/internal/")
+	if !inside {
+		allowed, known := mayImport[name]
+		return allowed, known
+	}
+	relative, known := mayImportBelow[below]
+	var allowed []string
+	for _, name := range relative {
+		own, fromRoot := strings.CutPrefix(name, "/")
+		if !fromRoot {
+			own = "generator/internal/" + name
+		}
+		allowed = append(allowed, own)
+	}
 	return allowed, known
 }
 

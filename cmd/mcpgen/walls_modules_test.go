@@ -16,22 +16,39 @@ import (
 // A nested module may also require what the root requires. Users of a module get its requirements
 // as lowest versions, those of its tests as well.
 var mayRequire = map[string][]string{
-	// The requirements of the SDK, of the generator with its command, and of unit tests.
+	// The requirements of the SDK, of a validator and of unit tests: none of the generator.
 	".": {
 		"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go",
-		"github.com/yosida95/uritemplate/v3", "golang.org/x/sync", "golang.org/x/time",
-		"golang.org/x/oauth2", "golang.org/x/sys", "golang.org/x/tools",
-		"github.com/dave/jennifer", "github.com/ettle/strcase", "github.com/invopop/jsonschema",
-		"github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6",
-		"github.com/spf13/cobra", "go.yaml.in/yaml/v4", "golang.org/x/mod",
-		"pgregory.net/rapid",
+		"github.com/yosida95/uritemplate/v3", "github.com/santhosh-tekuri/jsonschema/v6",
+		"go.yaml.in/yaml/v4", "pgregory.net/rapid",
 	},
-	"cmd/mcpgen-openapi": {"github.com/getkin/kin-openapi"},
-	"cmd/mcpgen-prove":   {"github.com/google/capslock"},
+	"generator": {
+		"github.com/dave/jennifer", "github.com/ettle/strcase", "github.com/invopop/jsonschema",
+		"github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/mod",
+		"golang.org/x/sync", "golang.org/x/tools",
+	},
+	"cmd/mcpgen": {
+		modulePath + "/generator", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra",
+		"golang.org/x/mod",
+	},
+	"cmd/mcpgen-openapi": {
+		modulePath + "/generator", "github.com/getkin/kin-openapi",
+		"github.com/rogpeppe/go-internal", "github.com/spf13/cobra",
+	},
+	"cmd/mcpgen-prove": {
+		modulePath + "/generator", "github.com/google/capslock",
+		"github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/tools",
+	},
 	// It requires no golangci-lint: that program is built with the plugin.
-	"generator/vet/golangci": {"github.com/golangci/plugin-module-register"},
-	"runtime/identity/oidc":  {"github.com/go-jose/go-jose/v4"},
+	"generator/vet/golangci": {
+		modulePath + "/generator", "github.com/golangci/plugin-module-register",
+		"golang.org/x/tools",
+	},
+	"runtime/identity/oidc": {
+		"github.com/go-jose/go-jose/v4", "golang.org/x/oauth2", "golang.org/x/sync",
+	},
 	"runtime/sandbox": {
+		"golang.org/x/sys", "golang.org/x/time",
 		"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx",
 	},
 	"runtime/telemetry": {
@@ -59,7 +76,7 @@ var mayRequire = map[string][]string{
 	},
 	// They may require all others.
 	"examples/inventory": nil, "examples/team": nil, "examples/workspace": nil,
-	"internal/systemtest": nil,
+	"internal/systemtest": nil, "generator/internal/systemtest": nil,
 }
 
 // TestWallsBetweenModules reads the go.mod files of go.work.

@@ -19,81 +19,24 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // package and all below it. The packages of kernel have their rule there. A package without a rule
 // fails.
 var mayImport = map[string][]string{
-	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
-		"generator/emit", "generator/importer", "generator/model", "generator/policydiff",
-		"generator/providers", "generator/starter", "generator/toollist", "generator/vet",
-		"internal/commandline", "internal/escape", "internal/report", "internal/verify",
+	"cmd/mcpgen": {"generator/command", "generator/extension", "internal/escape",
 		"runtime/audit/chain"},
-	"cmd/mcpgen-openapi": {"cmd/mcpgen-openapi/stubs", "generator/importer",
-		"internal/commandline"},
-	"cmd/mcpgen-openapi/stubs": {"generator/importer"},
-	"cmd/mcpgen-prove": {"cmd/mcpgen-prove/reach", "generator", "generator/diag",
-		"generator/model", "generator/writefiles", "internal/commandline", "internal/report"},
-	"cmd/mcpgen-prove/reach": {"generator/diag", "generator/model"},
-	"internal/commandline": {"generator", "generator/diag", "generator/writefiles",
-		"internal/report"},
-	// It is a client of a server's admin API.
-	"internal/verify": {"generator/document", "generator/policydiff", "generator/toollist",
-		"internal/report"},
-	// It writes what commands found, and knows no command.
-	"internal/report": {"internal/escape"},
+	"cmd/mcpgen-openapi":       {"cmd/mcpgen-openapi/stubs", "generator/extension"},
+	"cmd/mcpgen-openapi/stubs": {"generator/extension"},
+	"cmd/mcpgen-prove":         {"cmd/mcpgen-prove/reach", "generator", "generator/extension"},
+	"cmd/mcpgen-prove/reach":   {"generator/extension"},
 
 	// Generated tests and the generator compute one hash; it imports nothing of either side.
 	"sourcehash": {},
 
-	"generator":            {"generator/...", "sourcehash"},
-	"generator/model":      {},
-	"generator/diag":       {"generator/model"},
-	"generator/directive":  {"generator/diag", "generator/model", "internal/editdistance"},
-	"generator/schemafile": {"generator/schema"},
-	"generator/codec":      {"generator/gotype", "generator/model", "generator/schema"},
-	"generator/naming":     {},
-	"generator/gotype":     {"generator/model"},
-	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},
-	"generator/document":   {"generator/directive", "generator/model"},
-	"generator/emit": {"generator/diag", "generator/document", "generator/model",
-		"generator/naming", "sourcehash"},
-	"generator/schema": {"generator/gotype", "generator/model", "generator/naming",
-		"generator/schema/internal/structtag", "internal/editdistance"},
-	"generator/schema/internal/structtag": {"internal/editdistance"},
-	"generator/importer": {
-		"generator/directive", "generator/emit", "generator/schema", "generator/writefiles",
-		"internal/structured",
-	},
-	// It is an MCP client. No other package of the generator imports it.
-	"generator/toollist": {"generator/document", "generator/schemafile", "internal/structured"},
-	// It compares manifests as other programs read them: files alone.
-	"generator/policydiff": {},
-	// It reads schemas as clients get them: JSON alone.
-	"generator/providers":  {},
-	"generator/writefiles": {"generator/emit"},
-	"generator/runcache":   {},
-	"generator/starter":    {"generator/emit", "generator/writefiles"},
-	"generator/reflection": {"generator/emit", "generator/gotype", "generator/load",
-		"generator/model", "generator/schema"},
-	"generator/prove": {"generator/diag", "generator/model"},
-	"generator/vet": {"generator/check", "generator/diag", "generator/directive",
-		"generator/load", "generator/model", "generator/scan", "internal/editdistance"},
+	"generator": {"generator/internal/...", "sourcehash"},
+	"generator/command": {"generator", "generator/vet", "generator/internal/...",
+		"internal/escape"},
+	"generator/extension": {"generator/internal/..."},
+	"generator/vet": {"generator/internal/check", "generator/internal/diag",
+		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
+		"generator/internal/scan", "internal/editdistance"},
 	"generator/vet/golangci": {"generator/vet"},
-
-	"generator/compileguard":  {"generator/gotype", "generator/model"},
-	"generator/load/loadtest": {"generator/load", "internal/testgo", "internal/testrepo"},
-	"generator/load": {
-		"generator/diag", "generator/directive", "generator/model", "generator/schema",
-	},
-	"generator/scan": {
-		"generator/codec", "generator/compileguard", "generator/diag", "generator/directive",
-		"generator/gotype", "generator/load", "generator/model", "generator/naming",
-		"generator/scan/...", "generator/schema", "generator/schemafile", "internal/structured",
-		"internal/uritemplate",
-	},
-	"generator/scan/annotated": {"generator/diag", "generator/directive", "generator/load",
-		"generator/model"},
-	"generator/scan/faults":   {"generator/diag", "generator/model", "generator/schema"},
-	"generator/scan/grantuse": {"generator/load"},
-	"generator/scan/loguse":   {"generator/load", "generator/model"},
-	"generator/scan/secrets": {"generator/diag", "generator/directive", "generator/load",
-		"generator/model", "generator/naming", "generator/scan/annotated", "generator/schema"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
@@ -109,8 +52,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {}, "internal/testdisk": {"internal/testdb"},
 	// It counts what tests cover.
 	"internal/testcoverage": {},
-	// It measures which changes of the source the tests find.
-	"internal/mutate": {"internal/mutate/mutant"}, "internal/mutate/mutant": {},
+	// Switches in copies of packages that tests measure.
+	"internal/mutant": {},
 	// It checks the language of texts.
 	"internal/prose": {},
 	// It measures the commands of the README.
@@ -122,14 +65,11 @@ var mayImport = map[string][]string{
 	// It writes the documentation as a site, in a module of its own.
 	"internal/site": {},
 	// The checkout for tests, likewise.
-	"internal/testrepo": {}, "internal/testgo": {"internal/testrepo", "sourcehash"},
+	"internal/testrepo": {}, "generator/internal/testgo": {"internal/testrepo", "sourcehash"},
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
 	// Scenarios of servers, which it knows by their HTTP handler and stdio alone.
-	"internal/scenario": {},
-	// It writes the generated parts of docs/reference.
-	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
-		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},
+	"internal/scenario": {"internal/txtar"}, "internal/txtar": {},
 	// It measures the runtime from outside, by a test alone.
 	"internal/callpath": {}, "internal/callpath/trace": {},
 	// It compares servers from outside, by tests alone.
@@ -255,6 +195,63 @@ var mayImport = map[string][]string{
 	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
+// mayImportBelow are the imports of the packages below generator/internal. Names without a slash in
+// front are below it as well.
+var mayImportBelow = map[string][]string{
+	"commandline": {"/generator", "diag", "report", "writefiles"},
+	// It is a client of a server's admin API.
+	"verify": {"document", "policydiff", "report", "toollist"},
+	// It writes what commands found, and knows no command.
+	"report": {"/internal/escape"},
+
+	"model":      {},
+	"diag":       {"model"},
+	"directive":  {"diag", "model", "/internal/editdistance"},
+	"schemafile": {"schema"},
+	"codec":      {"gotype", "model", "schema"},
+	"naming":     {},
+	"gotype":     {"model"},
+	"check":      {"diag", "model", "/internal/uritemplate"},
+	"document":   {"directive", "model"},
+	"emit":       {"diag", "document", "model", "naming", "/sourcehash"},
+	"schema": {"gotype", "model", "naming", "schema/internal/structtag",
+		"/internal/editdistance"},
+	"schema/internal/structtag": {"/internal/editdistance"},
+	"importer": {"directive", "emit", "schema", "writefiles",
+		"/internal/structured"},
+	// It is an MCP client. No other package of the generator imports it.
+	"toollist": {"document", "schemafile", "/internal/structured"},
+	// It compares manifests as other programs read them: files alone.
+	"policydiff": {},
+	// It reads schemas as clients get them: JSON alone.
+	"providers":  {},
+	"writefiles": {"emit"},
+	"runcache":   {},
+	"starter":    {"emit", "writefiles"},
+	"reflection": {"emit", "gotype", "load", "model", "schema"},
+	"prove":      {"diag", "model"},
+
+	"compileguard": {"gotype", "model"},
+	"load":         {"diag", "directive", "model", "schema"},
+	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
+		"scan/...", "schema", "schemafile", "/internal/structured", "/internal/uritemplate"},
+	"scan/annotated": {"diag", "directive", "load", "model"},
+	"scan/faults":    {"diag", "model", "schema"},
+	"scan/grantuse":  {"load"},
+	"scan/loguse":    {"load", "model"},
+	"scan/secrets":   {"diag", "directive", "load", "model", "naming", "scan/annotated", "schema"},
+
+	// Packages for tests: they build modules with a checkout.
+	"load/loadtest": {"load", "testgo", "/internal/testrepo"},
+	"testgo":        {"/internal/testrepo", "/sourcehash"},
+	// It measures which changes of the source the tests find.
+	"mutate": {"/internal/mutant"},
+	// It writes the generated parts of docs/reference, from both sides: the one package of the
+	// generator that imports the runtime.
+	"docs": {"diag", "directive", "schema", "/runtime", "/runtime/access", "/runtime/decode",
+		"/runtime/identity", "/runtime/toolset"},
+}
+
 // outside are the modules a package may link besides the standard library and go-sdk with its
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
@@ -346,7 +343,7 @@ func TestWallsBetweenPackages(t *testing.T) {
 	for _, p := range packagesOf(t, "-e", "work") {
 		name := strings.TrimPrefix(p.ImportPath, modulePath+"/")
 		if within(name, "examples/...") || within(name, "internal/systemtest/...") ||
-			strings.Contains(name, "testdata/") {
+			within(name, "generator/internal/systemtest/...") || strings.Contains(name, "testdata/") {
 			continue
 		}
 		allowed, known := importsAllowed(name)
@@ -433,7 +430,7 @@ func within(name, allowed string) bool {
 }
 
 type listed struct {
-	ImportPath                         string
+	ImportPath, Name                   string
 	Standard                           bool
 	Imports, TestImports, XTestImports []string
 	Module                             *struct{ Path string }
@@ -442,7 +439,7 @@ type listed struct {
 func packagesOf(t *testing.T, args ...string) []listed {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list",
-		"-json=ImportPath,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
+		"-json=ImportPath,Name,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
 	cmd.Dir = testrepo.Root(t)
 	cmd.Env = append(cmd.Environ(), "GOWORK="+filepath.Join(cmd.Dir, "go.work"))
 	out, err := cmd.Output()

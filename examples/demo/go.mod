@@ -4,9 +4,11 @@ go 1.26.0
 
 replace (
 	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../cmd/mcpgen
 	github.com/mcpgen/mcpgen/examples => ..
 	github.com/mcpgen/mcpgen/examples/team => ../team
 	github.com/mcpgen/mcpgen/examples/workspace => ../workspace
+	github.com/mcpgen/mcpgen/generator => ../../generator
 	github.com/mcpgen/mcpgen/runtime/sandbox => ../../runtime/sandbox
 )
 
@@ -29,6 +31,8 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/invopop/jsonschema v0.14.0 // indirect
 	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect

@@ -4,7 +4,9 @@ go 1.26.0
 
 replace (
 	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../cmd/mcpgen
 	github.com/mcpgen/mcpgen/examples => ..
+	github.com/mcpgen/mcpgen/generator => ../../generator
 	github.com/mcpgen/mcpgen/runtime/identity/oidc => ../../runtime/identity/oidc
 )
 
@@ -35,6 +37,8 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect

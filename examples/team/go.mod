@@ -4,7 +4,9 @@ go 1.26.0
 
 replace (
 	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../cmd/mcpgen
 	github.com/mcpgen/mcpgen/examples => ..
+	github.com/mcpgen/mcpgen/generator => ../../generator
 	github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
 	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
 	github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
@@ -53,6 +55,8 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect

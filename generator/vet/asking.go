@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 const writeElicits = "write elicits in its directive"

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/vet"
 )
 
@@ -24,7 +24,7 @@ var different = []string{"mcp013", "mcp017", "mcp025"}
 
 // The analyzer has the findings of mcpgen check, with the same texts.
 func TestFindingsAreThoseOfCheck(t *testing.T) {
-	paths, err := filepath.Glob("../check/testdata/codes/MCP*.txtar")
+	paths, err := filepath.Glob("../internal/check/testdata/codes/MCP*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}

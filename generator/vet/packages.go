@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 )
 
 // Findings are those of packages, with their fixes.

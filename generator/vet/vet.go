@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/mcpgen/mcpgen/generator/check"
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/load"
-	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/check"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
 )
 
 // Analyzer reports what mcpgen check reports about the source of one package, and tools that are

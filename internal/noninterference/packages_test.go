@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/txtar"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"

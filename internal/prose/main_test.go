@@ -31,8 +31,8 @@ func TestEachRuleFails(t *testing.T) {
 		{"a wide trailing comment", "x/a.go",
 			"package x\n\nvar a int // " + strings.Repeat("a ", 50) + "\n",
 			"x/a.go:3: comment of 113 columns"},
-		{"an explanation", "generator/diag/a.go", "package diag\n\nvar a = \"" + long[:90] + "\" +\n\"" +
-			long[90:] + "\"\n", "generator/diag/a.go:3: sentence of 36"},
+		{"an explanation", "generator/internal/diag/a.go", "package diag\n\nvar a = \"" + long[:90] + "\" +\n\"" +
+			long[90:] + "\"\n", "generator/internal/diag/a.go:3: sentence of 36"},
 		{"help", "cmd/x/a.go", "package x\n\nvar a = f(`" + long + "`)\n",
 			"cmd/x/a.go:3: sentence of 36"},
 		{"a page of the console", "runtime/admin/console/templates/a.html",

@@ -160,9 +160,10 @@ func (r *report) source(path string, content []byte) error {
 	kind := ""
 	switch {
 	case strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata/"):
-	case strings.HasPrefix(path, "generator/diag/"):
+	case strings.HasPrefix(path, "generator/internal/diag/"):
 		kind = "explain"
-	case strings.HasPrefix(path, "cmd/") || strings.HasPrefix(path, "internal/commandline/"):
+	case strings.HasPrefix(path, "cmd/") || strings.HasPrefix(path, "generator/command/"),
+		strings.HasPrefix(path, "generator/internal/commandline/"):
 		kind = "help"
 	case strings.HasPrefix(path, "generator/") || strings.HasPrefix(path, "runtime/"):
 		kind = "messages"

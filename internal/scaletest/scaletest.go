@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-
-	"golang.org/x/mod/modfile"
+	"strconv"
 )
 
 // Module is the path of each module that Write makes.
@@ -32,7 +31,7 @@ func Write(dir, root string, packages, tools int) error {
 			own := moduleLine.FindSubmatch(text)[1]
 			text = moduleLine.ReplaceAll(text, []byte("module "+Module))
 			text = fmt.Appendf(text, "\nrequire %s v0.0.0\n\nreplace %s => %s\n", own, own,
-				modfile.AutoQuote(root))
+				strconv.Quote(root))
 		}
 		if err := write(filepath.Join(dir, name), text); err != nil {
 			return err

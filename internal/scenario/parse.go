@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/txtar"
+	"github.com/mcpgen/mcpgen/internal/txtar"
 )
 
 // Setup is the part of a file that configures its server.

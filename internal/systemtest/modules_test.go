@@ -2,29 +2,30 @@ package systemtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
-// adopter writes a module that uses the root module of the checkout, with these lines in its
-// go.mod, and returns a func that runs the go command in it.
+// adopter writes a module with these lines in its go.mod, which requires the root module of mcpgen
+// and replaces modules by those of the checkout. It returns a func that runs the go command there.
 func adopter(t *testing.T, gomod, source string) func(args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"main.go": source,
-		"go.mod": "module example.com/adopter\n\ngo 1.26.0\n\nrequire " + testrepo.Module +
-			" v0.0.0\n\nreplace " + testrepo.Module + " => " +
-			strconv.Quote(testrepo.Root(t)) + "\n\n" + gomod,
-	} {
+	gomod = "module example.com/adopter\n\ngo 1.26.0\n\nrequire " + testrepo.Module +
+		" v0.0.0\n\n" + gomod
+	for _, folder := range []string{"", "/generator", "/cmd/mcpgen"} {
+		gomod += fmt.Sprintf("\nreplace %s => %q\n", testrepo.Module+folder,
+			testrepo.Root(t)+folder)
+	}
+	for name, text := range map[string]string{"main.go": source, "go.mod": gomod} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func main() {}
 // tidy of the service also loads the tests of these packages.
 func TestInstallDownloadsLittle(t *testing.T) {
 	const most, mostOfTidy = 90 << 20, 80 << 20
-	run := adopter(t, "", `package main
+	run := adopter(t, tool, `package main
 
 import (
 	_ "github.com/mcpgen/mcpgen/runtime"
@@ -133,10 +134,21 @@ func bytesBelow(t *testing.T, path string) (total int64) {
 	return total
 }
 
-// TestServiceOfOneToolListsFewModules counts the modules of a service that serves generated code.
+// tool is a line of go.mod that adds the command mcpgen.
+const tool = "tool " + testrepo.Module + "/cmd/mcpgen\n"
+
+// TestServiceOfOneToolListsFewModules counts the modules of a service that serves generated code,
+// without and with the command as a tool.
 func TestServiceOfOneToolListsFewModules(t *testing.T) {
-	const most = 30
-	run := adopter(t, "", `package main
+	for _, test := range []struct {
+		gomod string
+		most  int
+		none  []string // words in the paths of modules that the service must not list
+	}{
+		{"", 20, []string{"jennifer", "invopop", "ordered-map", "cobra", "mcpgen/mcpgen/"}},
+		{tool, 43, nil},
+	} {
+		run := adopter(t, test.gomod, `package main
 
 import (
 	_ "github.com/mcpgen/mcpgen/runtime"
@@ -145,12 +157,48 @@ import (
 
 func main() {}
 `)
-	run("mod", "tidy")
-	all := strings.Fields(run("list", "-m", "-f", "{{.Path}}", "all"))
-	t.Logf("%d modules", len(all))
-	if len(all) <= most {
-		return
+		run("mod", "tidy")
+		all := strings.Fields(run("list", "-m", "-f", "{{.Path}}", "all"))
+		t.Logf("%d modules", len(all))
+		unwanted := slices.ContainsFunc(all, func(path string) bool {
+			return slices.ContainsFunc(test.none, func(word string) bool {
+				return strings.Contains(path, word)
+			})
+		})
+		if len(all) > test.most || unwanted {
+			t.Errorf("%d modules, want at most %d, and none of %v:\n%s\n%s", len(all), test.most,
+				test.none, strings.Join(all, "\n"), run("mod", "graph"))
+		}
 	}
-	t.Errorf("%d modules, want at most %d:\n%s\n%s", len(all), most, strings.Join(all, "\n"),
-		run("mod", "graph"))
+}
+
+// TestRuntimeKeepsTheReflectorOfItsUser adds the runtime to a module that sets the properties of a
+// schema to the map of invopop/jsonschema 0.13. Version 0.14, which the generator requires, has
+// another map.
+func TestRuntimeKeepsTheReflectorOfItsUser(t *testing.T) {
+	run := adopter(t, `require (
+	github.com/invopop/jsonschema v0.13.0
+	github.com/wk8/go-ordered-map/v2 v2.1.8
+)
+`, `package main
+
+import (
+	"github.com/invopop/jsonschema"
+	orderedmap "github.com/wk8/go-ordered-map/v2"
+
+	_ "github.com/mcpgen/mcpgen/runtime"
+	_ "github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func main() {
+	s := &jsonschema.Schema{Properties: orderedmap.New[string, *jsonschema.Schema]()}
+	s.Properties.Set("name", &jsonschema.Schema{Type: "string"})
+}
+`)
+	run("mod", "tidy")
+	run("build", "-o", os.DevNull, ".")
+	got := run("list", "-m", "github.com/invopop/jsonschema")
+	if want := "github.com/invopop/jsonschema v0.13.0\n"; got != want {
+		t.Errorf("mcpgen changes the version: %q, want %q", got, want)
+	}
 }

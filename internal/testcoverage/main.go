@@ -119,7 +119,7 @@ func product(patterns []string) (*files, error) {
 }
 
 // support are internal packages for tests whose names do not tell it.
-var support = []string{"fresh", "memnet", "mutant", "mutate", "scenario"}
+var support = []string{"fresh", "memnet", "mutant", "mutate", "scenario", "txtar"}
 
 // isTestSupport reports whether a package is internal and for tests: its name begins or ends with
 // "test", or support lists it. A public package for tests, such as runtime/mcptest, counts.

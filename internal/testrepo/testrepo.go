@@ -4,18 +4,18 @@ package testrepo
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"go/version"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/semver"
 )
 
 // Module is the path of the root module.
@@ -40,51 +40,40 @@ func Root(t testing.TB) string {
 	}
 }
 
-// WriteModule writes a go.mod and a go.sum for a scratch module that uses the root module of the
-// checkout, its nested modules in these folders, and the nested modules that they require. The
-// scratch module requires all that these require, so that the go command does not resolve anything.
+// WriteModule writes a go.mod and a go.sum for a scratch module that uses these modules of the
+// checkout: the root, the command mcpgen, nested modules in folders, and those that they replace.
+// The scratch module requires all that these require, so that the go command does not resolve
+// anything.
 func WriteModule(root, path, dir string, nested ...string) error {
-	f := new(modfile.File)
-	if err := f.AddModuleStmt(path); err != nil {
-		return err
-	}
-	versions := map[string]string{Module: "v0.0.0"}
+	var mod strings.Builder
+	fmt.Fprintf(&mod, "module %s\n", path)
+	versions := map[string]string{}
 	var sums []byte
-	folders := append([]string{"."}, nested...)
+	folders := append([]string{".", "cmd/mcpgen"}, nested...)
 	for i := 0; i < len(folders); i++ {
 		folder := folders[i]
-		name := filepath.Join(root, folder, "go.mod")
-		text, err := os.ReadFile(name)
+		own, err := readModule(filepath.Join(root, folder, "go.mod"))
 		if err != nil {
 			return err
 		}
-		own, err := modfile.Parse(name, text, nil)
-		if err != nil {
-			return err
+		if i == 0 {
+			fmt.Fprintf(&mod, "\ngo %s\n", own.Go)
 		}
-		if folder == "." {
-			err = f.AddGoStmt(own.Go.Version)
-		}
-		if err == nil {
-			err = f.AddReplace(own.Module.Mod.Path, "", filepath.Join(root, folder), "")
-		}
-		if err != nil {
-			return err
-		}
+		versions[own.Module.Path] = "v0.0.0"
+		fmt.Fprintf(&mod, "\nreplace %s => %s\n", own.Module.Path,
+			strconv.Quote(filepath.Join(root, folder)))
 		for _, r := range own.Replace {
 			if used := filepath.Join(folder, r.New.Path); !slices.Contains(folders, used) {
 				folders = append(folders, used)
 			}
 		}
 		for _, r := range own.Require {
-			if semver.Compare(r.Mod.Version, versions[r.Mod.Path]) > 0 {
-				versions[r.Mod.Path] = r.Mod.Version
+			if later(r.Version, versions[r.Path]) {
+				versions[r.Path] = r.Version
 			}
 		}
 		for _, tool := range own.Tool {
-			if err := f.AddTool(tool.Path); err != nil {
-				return err
-			}
+			fmt.Fprintf(&mod, "\ntool %s\n", tool.Path)
 		}
 		sum, err := os.ReadFile(filepath.Join(root, folder, "go.sum"))
 		if err != nil {
@@ -92,24 +81,44 @@ func WriteModule(root, path, dir string, nested ...string) error {
 		}
 		sums = append(sums, sum...)
 	}
-	for _, folder := range nested {
-		versions[Module+"/"+folder] = "v0.0.0"
+	mod.WriteString("\nrequire (\n")
+	for _, path := range slices.Sorted(maps.Keys(versions)) {
+		fmt.Fprintf(&mod, "\t%s %s\n", path, versions[path])
 	}
-	for path, version := range versions {
-		f.AddNewRequire(path, version, false)
-	}
-	f.SortBlocks()
-	text, err := f.Format()
-	if err != nil {
-		return err
-	}
+	mod.WriteString(")\n")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), text, 0o666); err != nil {
+	err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod.String()), 0o666)
+	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666)
+}
+
+// A moduleFile is a go.mod, as go mod edit prints it.
+type moduleFile struct {
+	Module  struct{ Path string }
+	Go      string
+	Require []struct{ Path, Version string }
+	Replace []struct{ New struct{ Path string } }
+	Tool    []struct{ Path string }
+}
+
+// readModule reads a go.mod. Package golang.org/x/mod would be a requirement of the root module,
+// and so the lowest version of its users.
+func readModule(file string) (m moduleFile, err error) {
+	out, err := exec.Command("go", "mod", "edit", "-json", file).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &m)
+	}
+	return m, err
+}
+
+// later compares two versions of a module, by their numbers alone.
+func later(a, b string) bool {
+	number := func(v string) string { return "go" + strings.TrimPrefix(v, "v") }
+	return version.Compare(number(a), number(b)) > 0
 }
 
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[\d:]+)?`)
@@ -193,31 +202,19 @@ func Environment(t testing.TB) []string {
 	return names
 }
 
-// Scripts are the parameters of the scripts in testdata/script of another command, which run mcpgen
-// as well. Each is in a scratch module example.com/shop that uses the nested modules in folders.
-func Scripts(t testing.TB, update bool, nested ...string) testscript.Params {
-	t.Helper()
-	root, bin, settings := Root(t), t.TempDir(), Environment(t)
-	Output(t, root, "go build -o", bin, "./cmd/mcpgen")
-	return testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
-		UpdateScripts:       update,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, settings...)
-			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+bin)
-			env.Setenv("CI", "true") // without mcpgen's run cache
-			return WriteModule(root, "example.com/shop", env.WorkDir, nested...)
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"replace": Replace},
-	}
+// Script has the methods of testscript.TestScript that [Replace] uses. Its package needs
+// golang.org/x/tools, which would be a requirement of the root module.
+type Script interface {
+	Check(err error)
+	Fatalf(format string, args ...any)
+	MkAbs(file string) string
+	ReadFile(file string) string
 }
 
 // Replace is a command of scripts that edits a file as an author would:
 //
 //	replace file old new
-func Replace(ts *testscript.TestScript, neg bool, args []string) {
+func Replace[S Script](ts S, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace file old new")
 	}
@@ -228,4 +225,13 @@ func Replace(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s holds %q %d times, not once", args[0], old, strings.Count(text, old))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, old, with, 1)), 0o666))
+}
+
+// ScriptVariables are the environment of the scripts of another command, which run mcpgen as well.
+func ScriptVariables(t testing.TB) []string {
+	t.Helper()
+	bin := t.TempDir()
+	Output(t, Root(t), "go build -o", bin, "./cmd/mcpgen")
+	return append(Environment(t), "CI=true", // without mcpgen's run cache
+		"PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+bin)
 }

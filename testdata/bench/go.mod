@@ -6,6 +6,8 @@ go 1.26.0
 
 replace (
 	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../cmd/mcpgen
+	github.com/mcpgen/mcpgen/generator => ../../generator
 	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
 	github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
 	github.com/mcpgen/mcpgen/runtime/telemetry => ../../runtime/telemetry
@@ -60,6 +62,8 @@ require (
 	github.com/lestrrat-go/jwx/v3 v3.3.0 // indirect
 	github.com/lestrrat-go/option/v2 v2.0.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mfridman/interpolate v0.0.2 // indirect

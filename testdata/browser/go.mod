@@ -45,14 +45,11 @@ require (
 	modernc.org/sqlite v1.60.1 // indirect
 )
 
-replace github.com/mcpgen/mcpgen => ../..
-
-replace github.com/mcpgen/mcpgen/examples/team => ../../examples/team
-
-replace github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
-
-replace github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
-
-replace github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
-
-replace github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
+replace (
+	github.com/mcpgen/mcpgen => ../..
+	github.com/mcpgen/mcpgen/examples/team => ../../examples/team
+	github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
+	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
+	github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
+	github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store
+)

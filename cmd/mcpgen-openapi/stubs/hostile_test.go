@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // document is one with a path, and with components.
@@ -41,7 +41,7 @@ func importedFrom(text string) (tools string, notes []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	files, notes, err := contents(doc, importer.Package{Name: "p", Taken: map[string]bool{}}, nil)
+	files, notes, err := contents(doc, extension.Package{Name: "p", Taken: map[string]bool{}}, nil)
 	return string(files[toolsFile]), notes, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 var (
@@ -230,11 +230,11 @@ func (w *writer) operation(op *operation) {
 		if properties[strings.ToLower(property)] {
 			property = p.In + "_" + property
 		}
-		property = importer.Unique(property, func(name string) bool {
+		property = extension.Unique(property, func(name string) bool {
 			return properties[strings.ToLower(name)]
 		})
 		properties[strings.ToLower(property)] = true
-		field := importer.Unique(importer.Identifier(property, "Field"),
+		field := extension.Unique(extension.Identifier(property, "Field"),
 			func(name string) bool { return names[name] })
 		names[field] = true
 		in := w.shape(p.Schema, op.goName+field, request, 0)
@@ -299,8 +299,8 @@ func (w *writer) body(
 		fmt.Fprintf(lines, "r.body(%s, in.%s)\n", mediaType, in.goType)
 		return
 	}
-	property := importer.Unique("body", func(name string) bool { return properties[name] })
-	field := importer.Unique("Body", func(name string) bool { return names[name] })
+	property := extension.Unique("body", func(name string) bool { return properties[name] })
+	field := extension.Unique("Body", func(name string) bool { return names[name] })
 	s := &openapi3.Schema{Description: op.body.Description}
 	in.nullable = false // an absent body and null are one
 	fields.WriteString(w.field(field, property, s, in, op.body.Required, false))
@@ -316,9 +316,9 @@ func (w *writer) write(op *operation, fields, lines string) {
 		fmt.Fprintf(b, "\n// %s has the arguments.\ntype %[1]s struct {\n%s}\n",
 			op.goName+"Input", fields)
 	}
-	fmt.Fprintf(b, "\n%s", importer.Comment(fmt.Sprintf("%s calls %s %s. The API requires %s.",
+	fmt.Fprintf(b, "\n%s", extension.Comment(fmt.Sprintf("%s calls %s %s. The API requires %s.",
 		op.goName, op.method, op.path, w.security(op))))
-	directives := "//mcp:tool minrole=" + importer.FillIn
+	directives := "//mcp:tool minrole=" + extension.FillIn
 	switch op.method {
 	case http.MethodGet, http.MethodHead:
 		directives += " readonly"
@@ -327,7 +327,7 @@ func (w *writer) write(op *operation, fields, lines string) {
 	case http.MethodDelete:
 		directives += " destructive idempotent"
 	}
-	doc, declaration := importer.Doc(op.goName+"Description", w.description(op))
+	doc, declaration := extension.Doc(op.goName+"Description", w.description(op))
 	if declaration != "" {
 		b.WriteString("\n" + declaration)
 		directives = strings.Replace(directives, " minrole=",
@@ -370,7 +370,7 @@ func (w *writer) description(op *operation) string {
 	if more := strings.TrimSpace(op.Description); more != "" && more != text {
 		text = strings.TrimSpace(text + "\n\n" + more)
 	}
-	if importer.Visible(text) == "" {
+	if extension.Visible(text) == "" {
 		text = "Calls " + op.method + " " + op.path + "."
 	}
 	text = w.bounded(op.goName, text)
@@ -393,9 +393,9 @@ func (w *writer) security(op *operation) string {
 		}
 		var parts []string
 		for _, name := range sortedKeys(requirement) {
-			part := importer.Visible(name)
+			part := extension.Visible(name)
 			if scopes := requirement[name]; len(scopes) > 0 {
-				part += " with the scopes " + importer.Visible(strings.Join(scopes, ", "))
+				part += " with the scopes " + extension.Visible(strings.Join(scopes, ", "))
 			}
 			parts = append(parts, part)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // raw is the Go type of values that no other type fits.
@@ -86,7 +86,7 @@ func (w *writer) shape(ref *openapi3.SchemaRef, name string, to direction, neste
 	w.open[k]++
 	defer func() { w.open[k]-- }()
 	if component, local := strings.CutPrefix(ref.Ref, "#/components/schemas/"); local {
-		name = importer.Identifier(component, "Type")
+		name = extension.Identifier(component, "Type")
 		if to == request {
 			name += "Request"
 		}
@@ -230,7 +230,7 @@ func (w *writer) object(
 			k.to == result && ref.Value.WriteOnly {
 			continue
 		}
-		field := importer.Unique(importer.Identifier(property, "Field"),
+		field := extension.Unique(extension.Identifier(property, "Field"),
 			func(name string) bool { return taken[name] })
 		taken[field] = true
 		found.fields[property] = field
@@ -336,10 +336,10 @@ func (w *writer) field(
 
 // comment is a description as a comment, or nothing.
 func (w *writer) comment(of, text string) string {
-	if importer.Visible(text) == "" {
+	if extension.Visible(text) == "" {
 		return ""
 	}
-	return importer.Comment(w.bounded(of, text))
+	return extension.Comment(w.bounded(of, text))
 }
 
 // directed reports whether a schema has properties for one direction only, at any depth.

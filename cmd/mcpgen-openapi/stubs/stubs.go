@@ -22,12 +22,12 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // The files that Import writes.
 const (
-	toolsFile    = importer.File
+	toolsFile    = extension.File
 	typesFile    = "types.go"
 	upstreamFile = "upstream.go"
 )
@@ -59,7 +59,7 @@ type Result struct {
 
 // Import writes the package. It overwrites no file, and writes all files or none.
 func Import(doc *openapi3.T, o Options) (Result, error) {
-	p, err := importer.Open(o.Dir, o.Package)
+	p, err := extension.Open(o.Dir, o.Package)
 	if err != nil {
 		return Result{}, err
 	}
@@ -93,7 +93,7 @@ type writer struct {
 
 // contents is the content of each file.
 func contents(
-	doc *openapi3.T, p importer.Package, only []string,
+	doc *openapi3.T, p extension.Package, only []string,
 ) (files map[string][]byte, notes []string, err error) {
 	w := &writer{doc: doc, taken: p.Taken, shapes: map[key]shape{}, open: map[key]int{},
 		secret: map[string]bool{}}
@@ -137,8 +137,8 @@ func contents(
 		fmt.Fprintf(&head, "// Package %s serves operations of an HTTP API as tools.\n"+
 			"// mcpgen imports no access rules: the author of this file writes one for each tool.\n//\n"+
 			"//mcp:server%s%s\n", p.Name,
-			importer.Key("name", importer.Visible(info.Title)),
-			importer.Key("version", importer.Visible(info.Version)))
+			extension.Key("name", extension.Visible(info.Title)),
+			extension.Key("version", extension.Visible(info.Version)))
 	}
 	start := ""
 	if !p.Server {
@@ -159,10 +159,10 @@ func contents(
 	}
 	for i, server := range doc.Servers {
 		if server != nil && i < 20 {
-			servers += "  - " + w.bounded("server", importer.Visible(server.URL)) + "\n"
+			servers += "  - " + w.bounded("server", extension.Visible(server.URL)) + "\n"
 		}
 	}
-	helper, err := used(strings.Replace(upstream, "// SERVERS\n", importer.Comment(servers), 1),
+	helper, err := used(strings.Replace(upstream, "// SERVERS\n", extension.Comment(servers), 1),
 		w.tools.String())
 	if err == nil {
 		files[upstreamFile], err = source("", p.Name, "", []byte(helper))
@@ -286,7 +286,7 @@ const maxText = 2000
 // bounded is a description of at most maxText bytes.
 func (w *writer) bounded(of, text string) string {
 	if len(text) > maxText {
-		w.note("%s: its description is cut to %d bytes", importer.Visible(of), maxText)
+		w.note("%s: its description is cut to %d bytes", extension.Visible(of), maxText)
 		text = strings.ToValidUTF8(text[:maxText], "") + " …"
 	}
 	return text
@@ -304,7 +304,7 @@ func (w *writer) unique(name string, others ...string) string {
 		}
 		return names
 	}
-	name = importer.Unique(name, func(name string) bool {
+	name = extension.Unique(name, func(name string) bool {
 		return slices.ContainsFunc(all(name), func(name string) bool { return w.taken[name] })
 	})
 	for _, name := range all(name) {
@@ -359,7 +359,7 @@ func (w *writer) operations(only []string) ([]*operation, error) {
 				continue
 			}
 			// Names of tools are in lower case.
-			goName := importer.Unique(importer.Identifier(id, "Call"), func(name string) bool {
+			goName := extension.Unique(extension.Identifier(id, "Call"), func(name string) bool {
 				return folded[strings.ToLower(name)]
 			})
 			goName = w.unique(goName, "*Input", "*Description", "Tool*")

@@ -18,8 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/generator/directive"
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -118,7 +117,7 @@ func TestRefused(t *testing.T) {
 	} {
 		doc, err := parse([]byte(text))
 		if err == nil {
-			_, _, err = contents(doc, importer.Package{Name: "p", Taken: map[string]bool{}}, nil)
+			_, _, err = contents(doc, extension.Package{Name: "p", Taken: map[string]bool{}}, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: error %v, want %s", text, err, want)
@@ -221,7 +220,7 @@ func check(t *testing.T, most int, text []byte) map[string][]byte {
 	if err != nil {
 		return nil
 	}
-	files, notes, err := contents(doc, importer.Package{Name: "p", Taken: map[string]bool{}}, nil)
+	files, notes, err := contents(doc, extension.Package{Name: "p", Taken: map[string]bool{}}, nil)
 	for _, note := range notes {
 		if strings.ContainsFunc(note, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("note %q", note)
@@ -255,7 +254,7 @@ func check(t *testing.T, most int, text []byte) map[string][]byte {
 						t.Errorf("directive %q", c.Text)
 					}
 				case word == "//mcp:server" || c.Text == "//go:generate go tool mcpgen":
-				case len(directive.Misses(c.Text)) > 0 || word != "//" &&
+				case extension.NearDirective(c.Text) || word != "//" &&
 					!strings.HasPrefix(word, "//\t") || strings.HasPrefix(c.Text, "// +build"):
 					t.Errorf("comment %q in\n%s", c.Text, content)
 				}
@@ -268,7 +267,7 @@ func check(t *testing.T, most int, text []byte) map[string][]byte {
 			}
 			text, err := strconv.Unquote(f.Tag.Value)
 			tag := reflect.StructTag(text).Get("jsonschema")
-			if err != nil || importer.Visible(tag) != tag ||
+			if err != nil || extension.Visible(tag) != tag ||
 				strings.Contains(text, "jsonschema:") && tag == "" {
 				t.Errorf("tag %s: %v", f.Tag.Value, err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/mcpgen/mcpgen/generator/importer"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // tagName is what a json tag can name.
@@ -19,7 +19,7 @@ var tagName = regexp.MustCompile(`^[A-Za-z0-9_$@+:/.-]{1,100}$`)
 
 // tag is one element of a jsonschema tag, or nothing if no tag can hold the value.
 func tag(name, value string) []string {
-	if importer.Visible(value) != value || strings.HasSuffix(value, `\`) {
+	if extension.Visible(value) != value || strings.HasSuffix(value, `\`) {
 		return nil
 	}
 	return []string{name + "=" + strings.ReplaceAll(value, ",", `\,`)}

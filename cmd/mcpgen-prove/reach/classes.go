@@ -9,7 +9,7 @@ import (
 	cpb "github.com/google/capslock/proto"
 	"golang.org/x/tools/go/callgraph"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 const (
@@ -132,21 +132,21 @@ func capabilityOf(class cpb.Capability) (capability, why string) {
 	switch class {
 	// Functions of package os that capslock does not list have the second: they handle files.
 	case cpb.Capability_CAPABILITY_FILES, cpb.Capability_CAPABILITY_OPERATING_SYSTEM:
-		return model.Files, ""
+		return extension.Files, ""
 	case cpb.Capability_CAPABILITY_NETWORK:
-		return model.Network, ""
+		return extension.Network, ""
 	case cpb.Capability_CAPABILITY_EXEC:
-		return model.Exec, ""
+		return extension.Exec, ""
 	case cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION:
-		return model.Unknown, "a func without a body in Go"
+		return extension.Unknown, "a func without a body in Go"
 	case cpb.Capability_CAPABILITY_CGO:
-		return model.Unknown, "C code"
+		return extension.Unknown, "C code"
 	case cpb.Capability_CAPABILITY_UNSAFE_POINTER:
-		return model.Unknown, "an unsafe.Pointer"
+		return extension.Unknown, "an unsafe.Pointer"
 	case cpb.Capability_CAPABILITY_REFLECT:
-		return model.Unknown, "reflection"
+		return extension.Unknown, "reflection"
 	case cpb.Capability_CAPABILITY_SYSTEM_CALLS:
-		return model.Unknown, "a system call"
+		return extension.Unknown, "a system call"
 	}
 	return "", ""
 }
@@ -177,7 +177,7 @@ func writes(name string) bool {
 
 // interfaces of the standard library whose methods have a capability in every implementation.
 var interfaces = map[string]string{
-	"net": model.Network, "net/http": model.Network, "io/fs": model.Files,
+	"net": extension.Network, "net/http": extension.Network, "io/fs": extension.Files,
 }
 
 // calledBack are methods that the standard library calls on values that it receives.

@@ -10,7 +10,7 @@ import (
 	cpb "github.com/google/capslock/proto"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // A class that a later capslock adds is not mapped in silence.
@@ -18,19 +18,19 @@ func TestEveryClassIsMapped(t *testing.T) {
 	want := map[cpb.Capability]string{
 		cpb.Capability_CAPABILITY_UNSPECIFIED:         "",
 		cpb.Capability_CAPABILITY_SAFE:                "",
-		cpb.Capability_CAPABILITY_FILES:               model.Files,
-		cpb.Capability_CAPABILITY_NETWORK:             model.Network,
+		cpb.Capability_CAPABILITY_FILES:               extension.Files,
+		cpb.Capability_CAPABILITY_NETWORK:             extension.Network,
 		cpb.Capability_CAPABILITY_RUNTIME:             "",
 		cpb.Capability_CAPABILITY_READ_SYSTEM_STATE:   "",
 		cpb.Capability_CAPABILITY_MODIFY_SYSTEM_STATE: "",
-		cpb.Capability_CAPABILITY_OPERATING_SYSTEM:    model.Files,
-		cpb.Capability_CAPABILITY_SYSTEM_CALLS:        model.Unknown,
-		cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION: model.Unknown,
-		cpb.Capability_CAPABILITY_CGO:                 model.Unknown,
+		cpb.Capability_CAPABILITY_OPERATING_SYSTEM:    extension.Files,
+		cpb.Capability_CAPABILITY_SYSTEM_CALLS:        extension.Unknown,
+		cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION: extension.Unknown,
+		cpb.Capability_CAPABILITY_CGO:                 extension.Unknown,
 		cpb.Capability_CAPABILITY_UNANALYZED:          "",
-		cpb.Capability_CAPABILITY_UNSAFE_POINTER:      model.Unknown,
-		cpb.Capability_CAPABILITY_REFLECT:             model.Unknown,
-		cpb.Capability_CAPABILITY_EXEC:                model.Exec,
+		cpb.Capability_CAPABILITY_UNSAFE_POINTER:      extension.Unknown,
+		cpb.Capability_CAPABILITY_REFLECT:             extension.Unknown,
+		cpb.Capability_CAPABILITY_EXEC:                extension.Exec,
 	}
 	for number, name := range cpb.Capability_name {
 		mapped, known := want[cpb.Capability(number)]
@@ -39,7 +39,7 @@ func TestEveryClassIsMapped(t *testing.T) {
 			continue
 		}
 		capability, why := capabilityOf(cpb.Capability(number))
-		if capability != mapped || (capability == model.Unknown) != (why != "") {
+		if capability != mapped || (capability == extension.Unknown) != (why != "") {
 			t.Errorf("%s is %q for %q, want %q", name, capability, why, mapped)
 		}
 	}
@@ -48,20 +48,20 @@ func TestEveryClassIsMapped(t *testing.T) {
 func TestWhatIsKnownByName(t *testing.T) {
 	c := newClasses()
 	for name, want := range map[string]string{
-		"os os.Open": model.Files,
+		"os os.Open": extension.Files,
 		// capslock does not list it
-		"os (*os.Root).WriteFile":                                  model.Files,
+		"os (*os.Root).WriteFile":                                  extension.Files,
 		"os os.Getenv":                                             "",
-		"os/exec os/exec.Command":                                  model.Exec,
-		"os (*os.Process).Kill":                                    model.Exec,
-		"net net.Dial":                                             model.Network,
-		"net/http (*net/http.Client).Do":                           model.Network,
+		"os/exec os/exec.Command":                                  extension.Exec,
+		"os (*os.Process).Kill":                                    extension.Exec,
+		"net net.Dial":                                             extension.Network,
+		"net/http (*net/http.Client).Do":                           extension.Network,
 		"net/http (net/http.Header).Set":                           "",
-		"database/sql (*database/sql.DB).Query":                    model.Network,
+		"database/sql (*database/sql.DB).Query":                    extension.Network,
 		"database/sql (database/sql.Null).Value":                   "",
-		"syscall syscall.Mount":                                    model.Unknown,
-		grantPath + " " + grantPath + ".File":                      model.Files,
-		grantPath + " " + grantPath + ".Command":                   model.Exec,
+		"syscall syscall.Mount":                                    extension.Unknown,
+		grantPath + " " + grantPath + ".File":                      extension.Files,
+		grantPath + " " + grantPath + ".Command":                   extension.Exec,
 		grantPath + " " + grantPath + ".Parse":                     "",
 		runtimePath + " " + runtimePath + ".New":                   "",
 		sdkPath + "/mcp (*" + sdkPath + "/mcp.ServerSession).Ping": "",
@@ -130,7 +130,8 @@ func TestWhatIsNamedIsThere(t *testing.T) {
 		if _, listed := readers[of]; !listed || reading[name] || writes(name) {
 			continue
 		}
-		if capability, _ := capabilityOf(c.FunctionCategory("os", name)); capability == model.Files {
+		capability, _ := capabilityOf(c.FunctionCategory("os", name))
+		if capability == extension.Files {
 			t.Errorf("%s is neither among those that write nor among those that do not", name)
 		}
 	}

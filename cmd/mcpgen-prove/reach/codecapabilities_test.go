@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // capabilitiesPath is the package of handlers, each with its code capabilities.
@@ -22,15 +22,16 @@ func TestCodeCapabilitiesOfHandlers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := model.Service{Package: capabilitiesPath, Dir: dir}
+	service := extension.Service{Package: capabilitiesPath, Dir: dir}
 	var wanted []string
 	add := func(recv, name string, doc *ast.CommentGroup) {
 		if want, ok := strings.CutPrefix(strings.TrimSpace(doc.Text()), "want "); ok {
-			tool := model.Tool{Name: recv + name, Handler: model.Handler{Recv: recv, Name: name}}
+			tool := extension.Tool{Name: recv + name,
+				Handler: extension.Handler{Recv: recv, Name: name}}
 			want, allows, _ := strings.Cut(want, " allow ")
 			for allow := range strings.FieldsSeq(allows) {
 				kind, argument, _ := strings.Cut(allow, "=")
-				tool.Allows = append(tool.Allows, model.Allow{
+				tool.Allows = append(tool.Allows, extension.Allow{
 					Argument: strings.Trim(argument, "{}"), Kinds: []string{kind},
 				})
 			}
@@ -93,7 +94,7 @@ func typeName(e ast.Expr) string {
 }
 
 func TestToolsOfAPackageThatWasNotLoadedIsAnError(t *testing.T) {
-	if _, err := (&Program{}).Tools(model.Service{Package: "nowhere"}); err == nil {
+	if _, err := (&Program{}).Tools(extension.Service{Package: "nowhere"}); err == nil {
 		t.Error("Tools analyses a package that was not loaded")
 	}
 }

@@ -20,8 +20,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
 
-	"github.com/mcpgen/mcpgen/generator/diag"
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // Program is packages and all that they import, from source, bodies included.
@@ -32,7 +31,9 @@ type Program struct {
 
 // Load reads packages by their import paths; dir is where the go command runs. What keeps the
 // author's packages from being compiled is in the list; what keeps any other from it is an error.
-func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List, error) {
+func Load(
+	ctx context.Context, dir string, paths []string,
+) (*Program, extension.Diagnostics, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: dir, Mode: analyzer.PackagesLoadModeNeeded}, paths...)
 	if err != nil {
@@ -46,7 +47,7 @@ func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List,
 	}
 	p := &Program{platform: strings.Join(strings.Fields(string(platform)), "/"),
 		roots: map[string]*packages.Package{}}
-	var found diag.List
+	var found extension.Diagnostics
 	packages.Visit(loaded, nil, func(pkg *packages.Package) {
 		for _, e := range pkg.Errors {
 			if !local(pkg) {
@@ -54,7 +55,7 @@ func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List,
 				continue
 			}
 			message, _, _ := strings.Cut(e.Msg, "\n")
-			found.Add(diag.DoesNotCheck, placeOf(e.Pos),
+			found.Add(extension.DoesNotCheck, placeOf(e.Pos),
 				"fix it, or run mcpgen first if a generated name is missing", "%s", message)
 		}
 	})
@@ -76,14 +77,14 @@ func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 var placed = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?$`)
 
 // placeOf reads FILE:LINE:COLUMN.
-func placeOf(text string) model.Position {
+func placeOf(text string) extension.Position {
 	m := placed.FindStringSubmatch(text)
 	if m == nil {
-		return model.Position{}
+		return extension.Position{}
 	}
 	line, _ := strconv.Atoi(m[2])
 	col, _ := strconv.Atoi(m[3])
-	return model.Position{File: m[1], Line: line, Col: max(col, 1)}
+	return extension.Position{File: m[1], Line: line, Col: max(col, 1)}
 }
 
 // graph is the call graph of one package and all that it imports.
@@ -200,10 +201,10 @@ func (g *graph) class(f *ssa.Function) cpb.Capability {
 	return g.classes.FunctionCategory(packagePath(f), name)
 }
 
-func (g *graph) position(pos token.Pos) model.Position {
+func (g *graph) position(pos token.Pos) extension.Position {
 	if !pos.IsValid() {
-		return model.Position{}
+		return extension.Position{}
 	}
 	p := g.prog.Fset.PositionFor(pos, false)
-	return model.Position{File: p.Filename, Line: p.Line, Col: p.Column}
+	return extension.Position{File: p.Filename, Line: p.Line, Col: p.Column}
 }

@@ -26,12 +26,12 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // Tools analyses the handlers of a service's tools, in their order. It takes seconds. It fails
 // where Load has not read the package.
-func (p *Program) Tools(s model.Service) ([]model.Proven, error) {
+func (p *Program) Tools(s extension.Service) ([]extension.Proven, error) {
 	root := p.roots[s.Package]
 	if root == nil {
 		return nil, fmt.Errorf("package %s has not been read", s.Package)
@@ -40,7 +40,7 @@ func (p *Program) Tools(s model.Service) ([]model.Proven, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []model.Proven
+	var list []extension.Proven
 	for _, tool := range s.Tools {
 		list = append(list, g.walked(tool, g.handlers(root.Types, tool.Handler)))
 	}
@@ -49,7 +49,7 @@ func (p *Program) Tools(s model.Service) ([]model.Proven, error) {
 
 // handlers are the funcs that answer a tool: one, or, for a method of an interface, those of the
 // author's types that implement it.
-func (g *graph) handlers(pkg *types.Package, h model.Handler) []*ssa.Function {
+func (g *graph) handlers(pkg *types.Package, h extension.Handler) []*ssa.Function {
 	if h.Recv == "" {
 		fn, ok := pkg.Scope().Lookup(h.Name).(*types.Func)
 		if !ok {

@@ -11,17 +11,17 @@ import (
 	cpb "github.com/google/capslock/proto"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/extension"
 )
 
 // walk searches from one handler, breadth first: so it finds the shortest way to a capability
 // first.
 type walk struct {
 	*graph
-	tool  model.Tool
+	tool  extension.Tool
 	from  map[*ssa.Function]call
 	queue []*ssa.Function
-	found map[string]model.Reach
+	found map[string]extension.Reach
 }
 
 // call is how a func was reached.
@@ -30,9 +30,10 @@ type call struct {
 	at token.Pos
 }
 
-// walked are the capabilities of a tool's handler, in the order of model.Summary's words.
-func (g *graph) walked(tool model.Tool, handlers []*ssa.Function) model.Proven {
-	w := &walk{graph: g, tool: tool, from: map[*ssa.Function]call{}, found: map[string]model.Reach{}}
+// walked are the capabilities of a tool's handler, in the order of extension.Summary's words.
+func (g *graph) walked(tool extension.Tool, handlers []*ssa.Function) extension.Proven {
+	w := &walk{graph: g, tool: tool, from: map[*ssa.Function]call{},
+		found: map[string]extension.Reach{}}
 	for _, h := range handlers {
 		w.reach(h, call{})
 	}
@@ -42,13 +43,15 @@ func (g *graph) walked(tool model.Tool, handlers []*ssa.Function) model.Proven {
 		w.visit(f)
 	}
 	if len(handlers) == 0 {
-		w.found[model.Unknown] = model.Reach{
-			Capability: model.Unknown, Why: "a method of an interface that no visible type implements",
-			Path: []model.Step{{Func: tool.Handler.String()}},
+		w.found[extension.Unknown] = extension.Reach{
+			Capability: extension.Unknown,
+			Why:        "a method of an interface that no visible type implements",
+			Path:       []extension.Step{{Func: tool.Handler.String()}},
 		}
 	}
-	proven := model.Proven{Tool: tool.Name, Handler: tool.Handler.String()}
-	for _, c := range []string{model.Exec, model.Files, model.Network, model.Unknown, model.Writes} {
+	proven := extension.Proven{Tool: tool.Name, Handler: tool.Handler.String()}
+	for _, c := range []string{extension.Exec, extension.Files, extension.Network,
+		extension.Unknown, extension.Writes} {
 		if r, found := w.found[c]; found {
 			proven.Reaches = append(proven.Reaches, r)
 		}
@@ -68,13 +71,13 @@ func (w *walk) note(capability, why, last string, from call) {
 	if _, known := w.found[capability]; known || capability == "" {
 		return
 	}
-	r := model.Reach{Capability: capability, Why: why}
+	r := extension.Reach{Capability: capability, Why: why}
 	if last != "" {
-		r.Path = []model.Step{{Func: last, At: w.position(from.at)}}
+		r.Path = []extension.Step{{Func: last, At: w.position(from.at)}}
 	}
 	for f := from.by; f != nil; {
 		from := w.from[f]
-		r.Path = append(r.Path, model.Step{Func: f.String(), At: w.position(from.at)})
+		r.Path = append(r.Path, extension.Step{Func: f.String(), At: w.position(from.at)})
 		f = from.by
 	}
 	slices.Reverse(r.Path)
@@ -127,7 +130,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if !common.IsInvoke() {
 		if len(callees) == 0 {
-			w.note(model.Unknown, "a func value that no visible code sets", common.Signature().String(),
+			w.note(extension.Unknown, "a func value that no visible code sets",
+				common.Signature().String(),
 				call{f, site.Pos()})
 		}
 		for _, callee := range ordered(callees) {
@@ -148,7 +152,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if len(callees) == 0 && !ofStandard &&
 		w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
-		w.note(model.Unknown, "an interface that no visible type implements", common.Method.FullName(),
+		w.note(extension.Unknown, "an interface that no visible type implements",
+			common.Method.FullName(),
 			call{f, site.Pos()})
 	}
 	for _, callee := range ordered(callees) {
@@ -167,18 +172,18 @@ func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, sta
 		return
 	}
 	capability, why := capabilityOf(class)
-	if capability == model.Unknown && standard {
+	if capability == extension.Unknown && standard {
 		// the standard library has ways of its own, and those to files, network and programs are known by
 		// name
 		return
 	}
 	name := nameOf(callee)
-	if capability == model.Files && ofProcess(common) {
+	if capability == extension.Files && ofProcess(common) {
 		return
 	}
 	w.note(capability, why, name, from)
-	if capability == model.Files && w.writing(name, common) {
-		w.note(model.Writes, "", name, from)
+	if capability == extension.Files && w.writing(name, common) {
+		w.note(extension.Writes, "", name, from)
 	}
 }
 

@@ -20,6 +20,8 @@ require (
 	github.com/hashicorp/go-version v1.9.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/invopop/jsonschema v0.14.0 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
@@ -37,6 +39,10 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 )
 
-replace github.com/mcpgen/mcpgen => ../../..
+replace (
+	github.com/mcpgen/mcpgen => ../../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../../cmd/mcpgen
+	github.com/mcpgen/mcpgen/generator => ../../../generator
+)
 
 tool github.com/mcpgen/mcpgen/cmd/mcpgen

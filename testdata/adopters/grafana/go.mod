@@ -3,7 +3,11 @@ module github.com/mcpgen/mcpgen/testdata/adopters/grafana
 
 go 1.26.5
 
-replace github.com/mcpgen/mcpgen => ../../..
+replace (
+	github.com/mcpgen/mcpgen => ../../..
+	github.com/mcpgen/mcpgen/cmd/mcpgen => ../../../cmd/mcpgen
+	github.com/mcpgen/mcpgen/generator => ../../../generator
+)
 
 tool github.com/mcpgen/mcpgen/cmd/mcpgen
 
@@ -115,6 +119,8 @@ require (
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mattn/go-runewidth v0.0.19 // indirect
+	github.com/mcpgen/mcpgen/cmd/mcpgen v0.0.0 // indirect
+	github.com/mcpgen/mcpgen/generator v0.0.0 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

@@ -16,7 +16,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/generator/toollist"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -171,21 +170,27 @@ func read(t *testing.T, path string) []byte {
 }
 
 func TestListsDifferAsDescribed(t *testing.T) {
-	before, err := toollist.Command(t.Context(), io.Discard, binary)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+	session, err := client.Connect(t.Context(),
+		&mcp.CommandTransport{Command: exec.Command(binary)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := toollist.URL(t.Context(), serve(t, ""), http.Header{
-		"Authorization": {"Bearer Admin"}})
+	defer session.Close()
+	listed, err := session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var diff strings.Builder
-	if _, err := toollist.Diff(&diff, before, after); err != nil {
+	before, err := json.Marshal(listed)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if want := read(t, "testdata/lists.diff"); diff.String() != string(want) {
-		t.Errorf("testdata/lists.diff has\n%s, want\n%s", want, diff.String())
+	diff := exec.Command("go", "tool", "mcpgen", "diff", "--lists", "-", serve(t, ""),
+		"--header", "Authorization: Bearer Admin")
+	diff.Stdin = bytes.NewReader(before)
+	got, _ := diff.Output() // it fails if the lists differ
+	if want := read(t, "testdata/lists.diff"); string(got) != string(want) {
+		t.Errorf("testdata/lists.diff has\n%s, want\n%s", want, got)
 	}
 }
 

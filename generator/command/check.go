@@ -1,0 +1,154 @@
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/internal/commandline"
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/providers"
+	"github.com/mcpgen/mcpgen/generator/internal/report"
+)
+
+func newCheck() *cobra.Command {
+	var reflect string
+	var clients []string
+	var findings commandline.Reporter
+	command := &cobra.Command{
+		Use:   "check [packages]",
+		Short: "Fail if a generated file is stale or a handler unannotated; write nothing",
+		Long: `check generates without writing. It prints the findings, and the differences between the
+generated files and those on disk. Run it in CI.
+
+With --reflect it also builds and runs a temporary test of the packages. In this test, invopop's
+jsonschema.Reflector makes the schema of every input and output type, with the comments of the
+source. check prints the differences from mcpgen's schemas. It leaves no files in the module.
+
+--reflect=requiredFromJSONSchemaTags sets this option of the Reflector. Use it if your project
+used it: check then prints each argument that became required.
+
+With --clients it also checks the input schemas of tools against the strict modes of model
+providers: openai, anthropic and gemini. mcpgen explain MCP050 has the rules.
+
+Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`,
+		Example: `  mcpgen check ./...            for CI
+  mcpgen check --reflect ./...  also compare schemas with those of the Reflector
+  mcpgen check --clients=openai,anthropic,gemini ./...  also check schemas for strict modes`,
+		RunE: func(cmd *cobra.Command, patterns []string) (err error) {
+			defer func() { err = findings.Close(cmd, err) }()
+			findings.Text(cmd) // before all output
+			if !slices.Contains([]string{"", "default", "requiredFromJSONSchemaTags"}, reflect) {
+				return fmt.Errorf("unknown setting --reflect=%s: write --reflect, or "+
+					"--reflect=requiredFromJSONSchemaTags", reflect)
+			}
+			for _, client := range clients {
+				if !slices.Contains(providers.Names(), client) {
+					return fmt.Errorf("unknown client --clients=%s: write %s", client,
+						strings.Join(providers.Names(), ","))
+				}
+			}
+			result, err := generator.Run(cmd.Context(),
+				generator.Options{Patterns: patterns, Schemas: len(clients) > 0})
+			if err != nil {
+				return err
+			}
+			if err := findings.Result(cmd, result); err != nil {
+				return err
+			}
+			differences, err := result.Stale()
+			if err != nil {
+				return err
+			}
+			for i := range differences {
+				if filepath.Base(differences[i].Path) == emit.Test {
+					differences[i].Diff = "" // only hashes, and what the other files have as well
+				}
+			}
+			findings.Stale(cmd, differences, "run go generate, or mcpgen, and commit the result")
+			if reflect != "" {
+				err = reflected(cmd, &findings, patterns, reflect != "default")
+				if err != nil {
+					return err
+				}
+			}
+			return usable(cmd, &findings, result.Services, clients)
+		},
+	}
+	command.Flags().StringVar(&reflect, "reflect", "",
+		"compare every schema with that of jsonschema.Reflector, at run time")
+	command.Flags().Lookup("reflect").NoOptDefVal = "default"
+	command.Flags().StringSliceVar(&clients, "clients", nil,
+		"check the input schemas for the strict modes of openai, anthropic and gemini")
+	findings.Flag(command)
+	return command
+}
+
+// usable prints which tools the strict mode of a client cannot use.
+func usable(
+	cmd *cobra.Command, findings *commandline.Reporter, services []model.Service, clients []string,
+) (err error) {
+	for _, service := range services {
+		for _, tool := range service.Tools {
+			schema := []byte(tool.Input.Written)
+			if tool.Input.Written == "" {
+				if schema, err = json.Marshal(tool.Input.Schema); err != nil {
+					return err
+				}
+			}
+			for _, client := range clients {
+				problems, err := providers.Check(client, schema)
+				if err != nil {
+					return err
+				}
+				for _, p := range problems {
+					f := report.Finding{Code: string(diag.ProviderSchema), Level: report.Error,
+						Message: fmt.Sprintf("%s cannot use tool %s in strict mode: at %s, %s", client,
+							tool.Name, cmp.Or(p.Pointer, "the root"), p.Message), Cure: p.Cure}
+					addAt(cmd, findings, tool.Pos, f, f.Code+": "+f.Message+"\n\tfix: "+f.Cure)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// reflected prints where the schemas that are read differ from the Reflector's.
+func reflected(
+	cmd *cobra.Command, findings *commandline.Reporter, patterns []string, requiredFromTags bool,
+) error {
+	result, err := generator.Reflect(cmd.Context(), generator.Options{Patterns: patterns},
+		requiredFromTags)
+	if err != nil {
+		return err
+	}
+	for _, d := range result.Differences {
+		at := d.Type
+		if d.Pointer != "" {
+			at += " at " + d.Pointer
+		}
+		f := report.Finding{Code: "reflect", Level: report.Error, Message: at + ": " + d.Message}
+		addAt(cmd, findings, d.Pos, f, f.Message)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d types compared with the Reflector, %d differences\n",
+		result.Compared, len(result.Differences))
+	return nil
+}
+
+// addAt adds a finding at a place. With the format text, it prints the text there.
+func addAt(cmd *cobra.Command, findings *commandline.Reporter, at model.Position,
+	f report.Finding, text string) {
+	f.File, f.Line, f.Column = at.File, at.Line, at.Col
+	findings.Add(f)
+	if findings.Text(cmd) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d:%d: %s\n", relative(at.File), at.Line, at.Col, text)
+	}
+}

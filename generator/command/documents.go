@@ -1,0 +1,168 @@
+package command
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/internal/commandline"
+	"github.com/mcpgen/mcpgen/generator/internal/document"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/report"
+)
+
+// read reads packages, and prints the findings in them.
+func read(cmd *cobra.Command, options generator.Options) ([]model.Service, error) {
+	result, err := generator.Run(cmd.Context(), options)
+	if err == nil {
+		err = commandline.Report(cmd, result)
+	}
+	return result.Services, err
+}
+
+func newList() *cobra.Command {
+	format := documentFormat(report.Text)
+	command := &cobra.Command{
+		Use:   "list [packages]",
+		Short: "Print every tool, prompt and resource: name, access, handler, place",
+		Long: `list prints a row for each tool, prompt, resource and completion, and for each handler with
+//mcp:ignore. A package with unannotated=ignore has a row of its own. list reads the source, not
+the generated files, and writes nothing.
+
+The last column has notes: the grants that a call needs, values with their own rules, catalogs, and
+isolate=process. If generated code cannot decode the arguments of a tool, the column has the
+reason. The schema validator then decodes them at every call.`,
+		Example: `  mcpgen list ./...    prints, for example:
+
+  ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
+  read_log                   minrole=Member  ReadLog     shop.go:61  file.read={path}; isolate=process
+  manage_port                minrole=Member  ManagePort  shop.go:27  action=delete minrole=Admin
+  set_port                   minrole=Member  SetPort     shop.go:34  catalog=harbour,"night shift"
+  (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
+  (resource) shop://hours    public          Desk.Hours  desk.go:18
+  (completion) welcome name                  Desk.Names  desk.go:24
+  (ignored)                  not a tool      Reindex     desk.go:31
+  (unannotated)              ignore                      shop.go:3`,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			services, err := read(cmd, generator.Options{Patterns: patterns})
+			if err != nil {
+				return err
+			}
+			list := document.List(services, relative)
+			return format.print(cmd, list, list.String())
+		},
+	}
+	format.flag(command)
+	return command
+}
+
+func newMatrix() *cobra.Command {
+	format := documentFormat(report.Text)
+	command := &cobra.Command{
+		Use:   "matrix [packages]",
+		Short: "Print which role may use which tool, prompt and resource",
+		Long: `matrix prints a row for each tool, prompt and resource, and a column for each kind of
+caller, roles lowest first. The catalogs of the tools follow. matrix reads the source, not the
+generated files, and writes nothing.`,
+		Example: `  mcpgen matrix             the matrix of the package in this directory
+  mcpgen matrix ./...       a matrix of each package below`,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			services, err := read(cmd, generator.Options{Patterns: patterns})
+			if err != nil {
+				return err
+			}
+			return format.print(cmd, document.ReportMatrix(services), document.Matrix(services))
+		},
+	}
+	format.flag(command)
+	return command
+}
+
+func newDocs() *cobra.Command {
+	var file string
+	var entry document.Entry
+	command := &cobra.Command{
+		Use:   "docs [packages]",
+		Short: "Print the documentation of the tools, or write it as one HTML page",
+		Long: `docs prints Markdown: for each package, the role hierarchy as a Mermaid diagram, and the
+text of MCP.md.
+
+With --html it writes one HTML page instead. The page has a search, a filter by role, the matrix,
+and a section for each tool, prompt and resource: access, arguments, limits, proven capabilities
+and catalogs. The page loads nothing else.
+
+With --registry it prints server.json for the registry of MCP servers instead: the name, the URL of
+--url, and what //mcp:server and the first sentence of the package doc have. It takes one package.
+
+docs reads the source, not the generated files. It writes only the file of --html.`,
+		Example: `  mcpgen docs ./...
+  mcpgen docs --html tools.html ./...
+  mcpgen docs --registry com.example/parts --url https://parts.example/mcp ./parts`,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			services, err := read(cmd, generator.Options{Patterns: patterns, Schemas: true})
+			if err != nil {
+				return err
+			}
+			if entry != (document.Entry{}) {
+				if len(services) != 1 {
+					return fmt.Errorf("--registry takes one package, and these are %d: name the one of the "+
+						"server", len(services))
+				}
+				text, err := document.ServerJSON(services[0], entry)
+				if err != nil {
+					return err
+				}
+				_, err = cmd.OutOrStdout().Write(text)
+				return err
+			}
+			if file == "" {
+				_, err = fmt.Fprint(cmd.OutOrStdout(), document.Markdown(services))
+				return err
+			}
+			page, err := document.Page(services)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, page, 0o666)
+		},
+	}
+	command.Flags().StringVar(&file, "html", "", "write an HTML page to this `file`")
+	command.Flags().StringVar(&entry.Name, "registry", "",
+		"print server.json for the registry, under this `name`")
+	command.Flags().StringVar(&entry.URL, "url", "", "the https `URL` of the server in server.json")
+	command.Flags().StringVar(&entry.Version, "version", "",
+		"the `version` in server.json instead of that of //mcp:server")
+	command.MarkFlagsRequiredTogether("registry", "url")
+	command.MarkFlagsMutuallyExclusive("registry", "html")
+	return command
+}
+
+// documentFormat is the value of the flag --format of commands that print a document.
+type documentFormat report.Format
+
+func (f *documentFormat) String() string { return string(*f) }
+
+func (f *documentFormat) Type() string { return "FORMAT" }
+
+func (f *documentFormat) Set(name string) error {
+	if name != string(report.Text) && name != string(report.JSON) {
+		return fmt.Errorf("unknown format %q: write text or json", name)
+	}
+	*f = documentFormat(name)
+	return nil
+}
+
+func (f *documentFormat) flag(command *cobra.Command) {
+	command.Flags().Var(f, "format", "write the document as text or json")
+}
+
+// print prints a value as JSON, or its text.
+func (f *documentFormat) print(cmd *cobra.Command, value any, text string) error {
+	if *f == documentFormat(report.JSON) {
+		return report.WriteJSON(cmd.OutOrStdout(), value)
+	}
+	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+	return err
+}

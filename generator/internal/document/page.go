@@ -1,0 +1,276 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+)
+
+//go:embed page.html page.css page.js
+var pageFiles embed.FS
+
+// page is what page.html prints. html/template escapes every text in it.
+type page struct {
+	Title    string
+	Policy   string // of the page itself: its style and script alone
+	Style    template.CSS
+	Script   template.JS
+	Callers  []string // of all services
+	Services []pageService
+}
+
+type pageService struct {
+	Title, Package, Roles string
+	Callers               []string
+	Tables                []pageTable
+	Catalogs              []model.Catalog
+	Sections              []pageSection
+}
+
+// pageTable is the matrix of one kind: tools, prompts or resources.
+type pageTable struct {
+	Kind         string
+	Also, Proven bool // it has these columns
+	Rows         []pageRow
+}
+
+type pageRow struct {
+	Section string // its ID
+	Callers string // who may use it, as JSON
+	Name    string
+	May     []bool
+	Also    []span
+	Proven  string
+}
+
+// pageSection describes a tool, prompt or resource.
+type pageSection struct {
+	ID, Callers, Kind, Name, Title, Description string
+
+	Facts     [][]span
+	Arguments []pageArgument
+	Notes     [][]span
+}
+
+type pageArgument struct {
+	Name        string
+	Type        []span
+	Required    bool
+	Description string
+	Default     []span
+}
+
+// span is a part of a text.
+type span struct {
+	Text string
+	Code bool
+}
+
+// Page returns the documentation of services as one HTML page without other resources.
+func Page(services []model.Service) ([]byte, error) {
+	t, err := template.ParseFS(pageFiles, "page.html")
+	if err != nil {
+		return nil, err
+	}
+	style, err := pageFiles.ReadFile("page.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := pageFiles.ReadFile("page.js")
+	if err != nil {
+		return nil, err
+	}
+	p := page{
+		Style: template.CSS(style), Script: template.JS(script),
+		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; "+
+			"base-uri 'none'; form-action 'none'", sourceHash(style), sourceHash(script)),
+	}
+	for _, s := range services {
+		for _, caller := range matrixOf(s).callers {
+			if !slices.Contains(p.Callers, caller) {
+				p.Callers = append(p.Callers, caller)
+			}
+		}
+	}
+	var titles []string
+	for i, s := range services {
+		service, err := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
+		if err != nil {
+			return nil, err
+		}
+		p.Services = append(p.Services, service)
+		if !slices.Contains(titles, service.Title) {
+			titles = append(titles, service.Title)
+		}
+	}
+	p.Title = "Tools of " + strings.Join(titles, ", ")
+	var b bytes.Buffer
+	err = t.Execute(&b, p)
+	return b.Bytes(), err
+}
+
+// sourceHash is the hash by which a policy allows an inline style or script (CSP Level 3, 6.7.3).
+func sourceHash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// pageServiceOf describes a service for the callers of the page.
+func pageServiceOf(s model.Service, prefix string, all []string) (pageService, error) {
+	m := matrixOf(s)
+	p := pageService{
+		Title:   cmp.Or(s.Server.Title, s.Server.Name),
+		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(),
+	}
+	if s.Roles.Own {
+		p.Roles = strings.Join(s.Roles.Names, " < ")
+	}
+	id := func(kind, name string) string { return prefix + kind + "-" + name }
+	callers := map[string]string{} // by the ID of a section
+	proven := map[string]string{}
+	for _, row := range m.rows {
+		names := []string{}
+		for _, caller := range all {
+			if row.may[m.column(caller, s.Roles.Own)] {
+				names = append(names, caller)
+			}
+		}
+		who, err := json.Marshal(names)
+		if err != nil {
+			return p, err
+		}
+		if n := len(p.Tables); n == 0 || p.Tables[n-1].Kind != row.kind {
+			p.Tables = append(p.Tables, pageTable{Kind: row.kind})
+		}
+		t := &p.Tables[len(p.Tables)-1]
+		r := pageRow{
+			Section: id(row.kind, row.id), Callers: string(who), Name: row.tool, May: row.may,
+			Also: spans(strings.Join(row.also, ", ")), Proven: row.proven,
+		}
+		t.Also, t.Proven = t.Also || len(r.Also) > 0, t.Proven || r.Proven != ""
+		t.Rows = append(t.Rows, r)
+		if _, value := callers[r.Section]; !value {
+			callers[r.Section], proven[r.Section] = r.Callers, r.Proven
+		}
+	}
+	section := func(kind, name string, tool model.Tool, facts string) *pageSection {
+		facts = "- Access: " + accessWords(tool) + "\n" + facts
+		one := pageSection{
+			ID: id(kind, name), Callers: callers[id(kind, name)], Kind: kind, Name: name,
+			Title: tool.Title, Description: strings.TrimSpace(tool.Description),
+		}
+		if reaches := proven[one.ID]; reaches != "" {
+			facts += "- Proven capabilities: " + reaches + ".\n"
+		}
+		for line := range strings.Lines(facts) {
+			line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "- ")
+			one.Facts = append(one.Facts, spans(line))
+		}
+		p.Sections = append(p.Sections, one)
+		return &p.Sections[len(p.Sections)-1]
+	}
+	for _, tool := range s.Tools {
+		var facts strings.Builder
+		writeToolFacts(&facts, tool)
+		one := section("tool", tool.Name, tool, facts.String())
+		if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
+			one.arguments(tool.Input.Schema)
+		}
+		if tool.Input.File != "" {
+			one.note("The schema of its arguments is in " + code(tool.Input.File) + ".")
+		}
+		one.note(resultWords(tool.Output))
+	}
+	for _, prompt := range s.Prompts {
+		var facts, completions strings.Builder
+		writeFacts(&facts, prompt.Tool, "")
+		one := section("prompt", prompt.Name, prompt.Tool, facts.String())
+		one.arguments(prompt.Input.Schema)
+		writeCompletions(&completions, prompt.Arguments)
+		one.note(completions.String())
+	}
+	for _, r := range s.Resources {
+		var facts, completions strings.Builder
+		writeFacts(&facts, r.Tool, r.MIMEType)
+		writeSubscribe(&facts, r)
+		one := section("resource", r.URI, r.Tool, facts.String())
+		if len(r.Variables) > 0 {
+			one.arguments(r.Input.Schema)
+		}
+		writeCompletions(&completions, r.Variables)
+		one.note(completions.String())
+	}
+	return p, nil
+}
+
+func (p *pageSection) note(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		p.Notes = append(p.Notes, spans(text))
+	}
+}
+
+func (p *pageSection) arguments(s *jsonschema.Schema) {
+	if s == nil || s.Properties.Len() == 0 {
+		p.note("It takes no arguments.")
+		return
+	}
+	each(s, func(name string, required bool, of *jsonschema.Schema) {
+		a := pageArgument{
+			Name: name, Type: spans(typeWords(of)), Required: required,
+			Description: strings.TrimSpace(of.Description),
+		}
+		if of.Default != nil {
+			a.Default = spans(value(of.Default))
+		}
+		p.Arguments = append(p.Arguments, a)
+	})
+}
+
+// spans reads a text of ours with code in backquotes, as code writes it.
+func spans(text string) (list []span) {
+	add := func(text string, code bool) {
+		if text != "" {
+			list = append(list, span{text, code})
+		}
+	}
+	for {
+		start := strings.IndexByte(text, '`')
+		if start < 0 {
+			add(text, false)
+			return list
+		}
+		rest := strings.TrimLeft(text[start:], "`")
+		fence := text[start : len(text)-len(rest)]
+		end := 0
+		for end < len(rest) {
+			run := rest[end:]
+			ticks := len(run) - len(strings.TrimLeft(run, "`"))
+			if ticks == len(fence) {
+				break
+			}
+			end += max(ticks, 1)
+		}
+		if end == len(rest) { // a fence without an end is text
+			add(text, false)
+			return list
+		}
+		add(text[:start], false)
+		within := rest[:end]
+		if len(fence) > 1 {
+			within = strings.TrimSuffix(strings.TrimPrefix(within, " "), " ")
+		}
+		add(within, true)
+		text = rest[end+len(fence):]
+	}
+}

@@ -1,0 +1,150 @@
+package load
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+)
+
+// Scope is what the author's files of a package declare. Files that this build leaves out and
+// test files within the package count: a generated name must collide with none of them, on
+// any system.
+type Scope struct {
+	Names   map[string]model.Position // package-level names, and where they are declared
+	Imports []string                  // names that imports bind in any of the files, sorted
+}
+
+// Scope reads what the package declares.
+func (p *Program) Scope(pkg *Package) Scope {
+	s := Scope{Names: map[string]model.Position{}}
+	imports := map[string]bool{}
+	visit := func(file *ast.File) {
+		for _, id := range declared(file) {
+			place := p.Position(id.Pos(), id.End())
+			if old, ok := s.Names[id.Name]; !ok || place.File < old.File {
+				s.Names[id.Name] = place
+			}
+		}
+		for _, spec := range file.Imports {
+			for _, name := range p.imported(pkg, spec) {
+				imports[name] = true
+			}
+		}
+	}
+	for _, f := range pkg.Files {
+		visit(f.Syntax)
+	}
+	for _, f := range pkg.Ignored {
+		if f.Syntax.Name.Name == pkg.Name {
+			visit(f.Syntax)
+		}
+	}
+	// A directory that cannot be read is an error when files are written, not here.
+	entries, _ := os.ReadDir(pkg.Dir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_test.go") || e.Name() == TestFile {
+			continue
+		}
+		// Syntax errors of test files are not reported.
+		file := filepath.Join(pkg.Dir, e.Name())
+		f, _ := parser.ParseFile(p.Fset, file, nil, parser.SkipObjectResolution)
+		if f != nil && f.Name != nil && f.Name.Name == pkg.Name {
+			visit(f)
+		}
+	}
+	s.Imports = slices.Sorted(maps.Keys(imports))
+	return s
+}
+
+// declared returns the package-level names of a file.
+func declared(file *ast.File) []*ast.Ident {
+	var list []*ast.Ident
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				list = append(list, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					list = append(list, spec.Name)
+				case *ast.ValueSpec:
+					list = append(list, spec.Names...)
+				}
+			}
+		}
+	}
+	// Blank names and init declare nothing that another declaration could collide with.
+	nothing := func(id *ast.Ident) bool { return id.Name == "_" || id.Name == "init" }
+	return slices.DeleteFunc(list, nothing)
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// imported are the names that an import in a file of pkg binds: one, or all exported ones for a dot
+// import. A package that only a test imports may not be loaded: its name is read from its source if
+// it is in the same module, and is otherwise the end of its path.
+func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
+	target, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		return nil
+	}
+	var loaded *types.Package
+	if imports(pkg, spec.Path.Value) {
+		loaded = p.types[target]
+	}
+	switch {
+	case spec.Name != nil && spec.Name.Name == "_":
+		return nil
+	case spec.Name != nil && spec.Name.Name == ".":
+		if loaded == nil {
+			return nil
+		}
+		unexported := func(name string) bool { return !token.IsExported(name) }
+		return slices.DeleteFunc(loaded.Scope().Names(), unexported)
+	case spec.Name != nil:
+		return []string{spec.Name.Name}
+	case loaded != nil:
+		return []string{loaded.Name()}
+	}
+	if rel, inside := strings.CutPrefix(target, pkg.Module+"/"); inside && pkg.GoMod != "" {
+		dir := filepath.Join(filepath.Dir(pkg.GoMod), filepath.FromSlash(rel))
+		if found, err := build.ImportDir(dir, 0); err == nil {
+			pkg.Named = append(pkg.Named, dir)
+			return []string{found.Name}
+		}
+	}
+	base := path.Base(target)
+	if majorVersion.MatchString(base) {
+		base = path.Base(path.Dir(target))
+	}
+	return []string{base}
+}
+
+// imports reports whether a file of the package, tests left aside, imports the quoted path.
+func imports(pkg *Package, path string) bool {
+	return slices.ContainsFunc(pkg.Files, func(f *File) bool {
+		is := func(i *ast.ImportSpec) bool { return i.Path.Value == path }
+		return slices.ContainsFunc(f.Syntax.Imports, is)
+	})
+}
+
+// Short is a place as one message names another: file name and line.
+func Short(p model.Position) string {
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}

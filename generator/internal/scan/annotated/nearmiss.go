@@ -1,0 +1,77 @@
+package annotated
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/directive"
+)
+
+// nearMiss is a comment line that is nearly a directive.
+type nearMiss struct {
+	directive.Miss
+	pos, end token.Pos
+}
+
+// generates matches the comment that runs mcpgen in a package.
+var generates = regexp.MustCompile(`^//go:generate\s.*\bmcpgen\b`)
+
+// misses keeps the near misses of a comment, and reports whether there is one. In the body of a
+// func only a line with arguments is one: no directive belongs there, and comments quote anything.
+// It calls inBody for near lines alone, because inBody reads all declarations of a file.
+func (r *reader) misses(comment *ast.Comment, inBody func() bool) bool {
+	if generates.MatchString(comment.Text) {
+		r.generates = true
+	}
+	found := false
+	for _, m := range directive.Misses(comment.Text) {
+		if !m.Arguments && inBody() {
+			continue
+		}
+		found = true
+		pos, end := comment.Pos(), comment.End()
+		if m.Line > 0 {
+			file := r.prog.Fset.File(pos)
+			line := file.PositionFor(pos, false).Line + m.Line
+			pos, end = file.LineStart(line), token.NoPos
+		}
+		r.near = append(r.near, nearMiss{m, pos, end})
+	}
+	return found
+}
+
+// reportMisses reports the near misses of a package that takes part. Such a package has a
+// directive, a line that runs mcpgen by go generate, or a near miss that no other program's
+// directive looks like. In other packages "//tcp:server" may be another program's directive.
+func (r *reader) reportMisses() {
+	sure := slices.ContainsFunc(r.near, func(m nearMiss) bool { return m.Sure })
+	if !r.opted && !r.generates && !sure {
+		return
+	}
+	for _, m := range r.near {
+		message := "this comment resembles a directive, and has no effect"
+		if m.Odd != "" {
+			message += ": it contains the character " + m.Odd
+		}
+		r.report(diag.NearMiss, m.pos, m.end,
+			"did you mean //mcp:"+m.Name+"? Write exactly this at the start, or reword the comment",
+			"%s", message)
+	}
+}
+
+// bodies returns a func that reports whether a comment is in the body of a func.
+func bodies(file *ast.File, comment *ast.Comment) func() bool {
+	return func() bool {
+		pos := comment.Pos()
+		return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+			fn, ok := d.(*ast.FuncDecl)
+			return ok && fn.Body != nil && fn.Body.Pos() < pos && pos < fn.Body.End()
+		})
+	}
+}
+
+func always() bool { return true }
+func never() bool  { return false }

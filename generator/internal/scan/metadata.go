@@ -1,0 +1,191 @@
+package scan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"go/token"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
+)
+
+// metadata reads what clients and people see of a tool besides its schemas.
+func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *model.Tool) {
+	t.AnnotationTitle = written.Text("annotationtitle")
+	t.Unsolicited = written.Has("unsolicited")
+	if written.Has("task") {
+		t.Task = cmp.Or(written.Text("task"), "optional")
+	}
+	t.Lenient = cmp.Or(written.Hint("lenient"), s.defaultsOf(d).lenient, s.defaults[""].lenient)
+	t.Aliases = slices.Sorted(slices.Values(written.List("alias")))
+	for _, alias := range t.Aliases {
+		if !toolName.MatchString(alias) {
+			s.report(diag.BadToolName, written.Pos, written.End, "write the old name of the tool, "+
+				"of ASCII letters, digits, underscore, hyphen and dot",
+				"alias=%s is not an MCP tool name", alias)
+		}
+	}
+	t.Icons = s.icons(d)
+	s.appOf(written, t)
+	t.Meta = s.meta(d, t.UI)
+}
+
+// icons reads the icons of a tool or of the server.
+func (s *scanner) icons(d *annotated.Decl) (icons []model.Icon) {
+	for _, found := range d.Directives {
+		if found.Name != "icon" || found.Broken {
+			continue
+		}
+		icon := model.Icon{Source: s.text(found, "src"), MIMEType: found.Text("mimetype"),
+			Sizes: found.List("sizes"), Theme: found.Text("theme")}
+		u, err := url.Parse(icon.Source)
+		switch {
+		case icon.Source == "": // reported
+		case err != nil, u.Scheme != "data" && (u.Scheme != "https" || u.Host == ""):
+			s.report(diag.BadValue, found.Pos, found.End,
+				"write src=https://… or src=data:…; clients load no other icons",
+				"//mcp:icon has a source that is neither an https nor a data URI")
+		}
+		icons = append(icons, icon)
+	}
+	return icons
+}
+
+// meta reads the _meta of a tool, as compact JSON with sorted keys; "" without one. ui is the URI
+// of its MCP App.
+func (s *scanner) meta(d *annotated.Decl, ui string) string {
+	members := map[string]json.RawMessage{}
+	if ui != "" {
+		members["ui"] = uiMeta(ui)
+	}
+	for _, found := range d.Directives {
+		if found.Name != "meta" || found.Broken {
+			continue
+		}
+		bad := func(fix, format string) {
+			s.report(diag.BadValue, found.Pos, found.End, fix, format, found.Subject.Text)
+		}
+		name := found.Subject.Text
+		text := []byte(s.text(found, "json"))
+		switch prefix, _, prefixed := strings.Cut(name, "/"); {
+		case found.Has("json") == found.Has("value"):
+			bad("write value= for a text, or json= for any other value",
+				"//mcp:meta %s needs one of value= and json=")
+			continue
+		case members[name] != nil:
+			s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+				"//mcp:meta %s is written twice", name)
+			continue
+		case prefixed && reservedPrefix(prefix):
+			bad("use a prefix from your own domain, for example com.example/",
+				"//mcp:meta %s has a reserved prefix")
+			continue
+		case found.Has("value"):
+			text, _ = json.Marshal(s.text(found, "value"))
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, text); err != nil {
+			bad("write one JSON value in backquotes", "the json= of //mcp:meta %s is not JSON")
+			continue
+		}
+		members[name] = compact.Bytes()
+	}
+	if len(members) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(members) // valid JSON by now
+	return string(text)
+}
+
+// reservedPrefix reports a prefix that the protocol (specification 2025-11-25, basic, _meta) or
+// mcpgen keeps for itself.
+func reservedPrefix(prefix string) bool {
+	labels := strings.Split(prefix, ".")
+	return len(labels) > 1 && (labels[1] == "modelcontextprotocol" || labels[1] == "mcp") ||
+		prefix == "io.github.mcpgen"
+}
+
+// website reads the URL of the server's website.
+func (s *scanner) website(d *directive.Directive) string {
+	text := d.Text("website")
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		arg, _ := d.Arg("website")
+		s.report(diag.BadValue, arg.Pos, arg.End, "write website=https://…",
+			"website=%s is not the URL of a website", text)
+	}
+	return text
+}
+
+// appType is the media type of the view of an MCP App (SEP-1865).
+const appType = "text/html;profile=mcp-app"
+
+// accessKeys are the keys by which a directive has a rule of its own.
+var accessKeys = []string{
+	"public", "authenticated", "minrole", "scopes", "action", "object", "denial", "constrained",
+}
+
+// app is what apps needs of a tool with ui=, or of a resource that may be its view.
+type app struct{ pos, end token.Pos }
+
+// appOf notes the ui= of a tool.
+func (s *scanner) appOf(written *directive.Directive, t *model.Tool) {
+	arg, ok := written.Arg("ui")
+	if !ok {
+		return
+	}
+	t.UI = written.Text("ui")
+	s.uis[t.UI] = cmp.Or(s.uis[t.UI], app{arg.Pos, arg.End})
+}
+
+// apps gives the views of MCP Apps the rules of their tools, and reports what does not fit.
+func (s *scanner) apps() {
+	for _, uri := range slices.Sorted(maps.Keys(s.uis)) {
+		bad := func(fix, format string, args ...any) {
+			s.report(diag.BadValue, s.uis[uri].pos, s.uis[uri].end, fix, format, args...)
+		}
+		i := slices.IndexFunc(s.service.Resources, func(r model.Resource) bool { return r.URI == uri })
+		switch {
+		case !strings.HasPrefix(uri, "ui://"):
+			bad("write ui=ui://…", "ui=%s is not a ui:// URI", uri)
+			continue
+		case i < 0 && s.lost("resource"):
+			continue
+		case i < 0:
+			bad("declare it with //mcp:resource uri="+uri, "this package has no resource %s", uri)
+			continue
+		}
+		view := &s.service.Resources[i]
+		if len(view.Variables) > 0 {
+			bad("remove the variables from its uri=", "ui=%s is a template, and not one resource", uri)
+		}
+		if view.MIMEType = cmp.Or(view.MIMEType, appType); view.MIMEType != appType {
+			bad("remove its mimetype=", "the resource %s of ui= has mimetype=%s, not %s", uri,
+				view.MIMEType, appType)
+		}
+		inherits := !s.ruledURIs[uri]
+		for _, t := range s.service.Tools {
+			switch {
+			case t.UI != uri:
+			case inherits:
+				view.Access, view.Denial, inherits = t.Access, t.Denial, false
+			case !view.SameRule(t):
+				bad("give them equal rules, or leave out the rule of the resource",
+					"the tool %s and the resource %s of its ui= have different rules", t.Name, uri)
+			}
+		}
+	}
+}
+
+// uiMeta returns the _meta.ui of a tool.
+func uiMeta(uri string) json.RawMessage {
+	text, _ := json.Marshal(map[string]string{"resourceUri": uri}) // strings always encode
+	return text
+}

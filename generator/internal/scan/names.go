@@ -1,0 +1,145 @@
+package scan
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/token"
+	"go/types"
+	"regexp"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/naming"
+	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
+)
+
+// toolName is the rule of the MCP specification, section Tools of revision 2025-11-25: ASCII
+// letters, digits, underscore, hyphen and dot, 1 to 128 of them.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// checkName applies the specification's rule for names of tools to prompts as well, for whose names
+// it has none: every client can show such names.
+func (s *scanner) checkName(d *annotated.Decl, written *directive.Directive, name string) {
+	if !toolName.MatchString(name) && d.Func.Name() != "_" {
+		s.report(diag.BadToolName, written.Pos, written.End,
+			"write another name=, of ASCII letters, digits, underscore, hyphen and dot",
+			"%q is not an MCP %s name", name, written.Name)
+	}
+}
+
+// constantsOf names the constants of the names of tools and prompts and of the URIs of
+// resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
+// two handlers would share one, ToolSitesGet.
+func (s *scanner) constantsOf() {
+	owner := map[string]string{}
+	var tools, prompts, resources []*model.Tool
+	for i := range s.service.Tools {
+		tools = append(tools, &s.service.Tools[i])
+	}
+	for i := range s.service.Prompts {
+		prompts = append(prompts, &s.service.Prompts[i].Tool)
+	}
+	for i := range s.service.Resources {
+		resources = append(resources, &s.service.Resources[i].Tool)
+	}
+	s.nameConstants("Tool", tools, owner)
+	s.nameConstants("Prompt", prompts, owner)
+	s.nameConstants("Resource", resources, owner)
+}
+
+func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
+	count := map[string]int{}
+	for _, t := range served {
+		count[naming.UpperFirst(t.Handler.Name)]++
+	}
+	for _, t := range served {
+		h := t.Handler
+		name := prefix + naming.UpperFirst(h.Name)
+		if h.Recv != "" && count[naming.UpperFirst(h.Name)] > 1 {
+			name = prefix + naming.UpperFirst(h.Recv) + naming.UpperFirst(h.Name)
+		}
+		t.Const = name
+		if other, taken := owner[name]; taken {
+			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
+				"%s and %s would both have the constant %s", other, h, name)
+			continue
+		}
+		owner[name] = h.String()
+	}
+}
+
+// names gives every type of inputs and outputs one base for generated identifiers.
+type names struct {
+	byKey map[string]string
+	taken map[string]bool
+}
+
+// name returns the base of a key, made from want where the key is new.
+func (n *names) name(key, want string) string {
+	if n.byKey == nil {
+		n.byKey, n.taken = map[string]string{}, map[string]bool{}
+	}
+	if have, ok := n.byKey[key]; ok {
+		return have
+	}
+	name := want
+	for i := 2; n.taken[name]; i++ {
+		name = fmt.Sprintf("%s%d", want, i)
+	}
+	n.byKey[key], n.taken[name] = name, true
+	return name
+}
+
+// base names the generated identifiers of a type. Inputs and outputs of one type have
+// different schemas, and so may a type and a pointer to it: equal schemas share a name. A type
+// without a name of its own is named for the handler.
+func (s *scanner) base(
+	direction string, d *annotated.Decl, t types.Type, sch *jsonschema.Schema, suffix string,
+) string {
+	want := naming.Word(t, s.pkg.Types)
+	if want == "" {
+		want = naming.LowerFirst(d.Func.Name())
+	}
+	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
+		want += suffix
+	}
+	text, err := json.Marshal(sch)
+	if err != nil {
+		// Schemas are made of plain values; one that is not stays alone under its handler's name.
+		text = []byte(d.String())
+	}
+	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
+	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+		want += suffix
+	}
+	return s.names.name(key, want)
+}
+
+// reserved are names that generated code uses within Toolset: its locals and the packages it
+// imports.
+var reserved = map[string]bool{
+	"ctx": true, "call": true, "in": true, "err": true, "out": true, "res": true, "table": true,
+	"context": true, "time": true, "json": true, "access": true, "toolset": true, "mcp": true,
+	"decode": true, "validator": true,
+}
+
+// parameter names the parameter of Toolset for a receiver type.
+func (s *scanner) parameter(typ string, taken map[string]bool) string {
+	free := func(name string) bool {
+		return token.IsIdentifier(name) && !reserved[name] && !taken[name] &&
+			types.Universe.Lookup(name) == nil && s.pkg.Types.Scope().Lookup(name) == nil
+	}
+	base := naming.LowerFirst(typ)
+	if free(base) {
+		return base
+	}
+	name := "the" + naming.UpperFirst(typ)
+	for i := 2; !free(name); i++ {
+		name = fmt.Sprintf("the%s%d", naming.UpperFirst(typ), i)
+	}
+	return name
+}

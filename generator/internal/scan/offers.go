@@ -1,0 +1,274 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+)
+
+// The cures of prompts, resources and completions of another shape.
+const (
+	promptShapes = "write func(ctx context.Context, in In) (string, error), with plain parameters " +
+		"instead of in, and with []mcp.Content or *mcp.GetPromptResult instead of string"
+	resourceShapes = "write func(ctx context.Context, id string) (string, error), a parameter for " +
+		"each variable of uri=, and with []byte or *mcp.ReadResourceResult instead of string"
+	completeShape = "write func(ctx context.Context, begun string) ([]string, error)"
+)
+
+// prompt reads a handler of //mcp:prompt.
+func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
+	p := model.Prompt{Tool: s.served(d, written)}
+	s.onlyComputes(d, &p.Tool)
+	s.checkName(d, written, p.Name)
+	in, out, ok := s.callable(d)
+	if ok {
+		p.Returns, ok = s.returns(d, out, "GetPromptResult", promptShapes)
+	}
+	if ok {
+		s.input(d, &p.Tool, in)
+		p.Arguments, ok = s.arguments(d, p.Input.Schema, "string")
+	}
+	s.shows(d, p.Tool)
+	if written.Broken {
+		return
+	}
+	s.partial[p.Name] = !ok
+	s.handlers = append(s.handlers, d.Func)
+	s.service.Prompts = append(s.service.Prompts, p)
+}
+
+// resource reads a handler of //mcp:resource.
+func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
+	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"),
+		MIMEType: written.Text("mimetype"), Subscribe: written.Has("subscribe")}
+	s.onlyComputes(d, &r.Tool)
+	s.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, written.Has)
+	in, out, ok := s.callable(d)
+	if ok {
+		r.Returns, ok = s.returns(d, out, "ReadResourceResult", resourceShapes)
+	}
+	if ok {
+		s.input(d, &r.Tool, in)
+		r.Variables, ok = s.arguments(d, r.Input.Schema, "string", "integer", "boolean")
+	}
+	s.shows(d, r.Tool)
+	if written.Broken {
+		return
+	}
+	if ok {
+		s.variables(d, written, &r)
+	}
+	s.partial[r.URI] = !ok
+	s.handlers = append(s.handlers, d.Func)
+	s.service.Resources = append(s.service.Resources, r)
+}
+
+// variables binds the variables of the URI to the parameters, in the order of the URI.
+func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *model.Resource) {
+	uri, _ := written.Arg("uri")
+	template, err := uritemplate.Parse(r.URI)
+	if err != nil {
+		fix := ""
+		var bad *uritemplate.Error
+		if errors.As(err, &bad) {
+			fix, err = bad.Cure, errors.New(bad.Message)
+		}
+		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v",
+			r.URI, err)
+		return
+	}
+	parameters := r.Variables
+	var bound []model.Argument
+	for _, name := range template.Variables() {
+		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
+		if i < 0 {
+			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf(
+				"give %s a parameter %s, or remove {%s} from the URI", d, name, name),
+				"the variable %s of the URI is not a parameter of %s", name, d)
+			continue
+		}
+		bound = append(bound, parameters[i])
+	}
+	for _, a := range parameters {
+		if !slices.Contains(template.Variables(), a.Name) {
+			s.report(diag.Unbound, uri.Pos, uri.End,
+				fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
+				"the parameter %s of %s is not a variable of the URI", a.Name, d)
+		}
+	}
+	r.Variables = bound
+}
+
+// returns reads the one result that a prompt or a resource has beside its error.
+func (s *scanner) returns(
+	d *annotated.Decl, out []*types.Var, sdkResult, cure string,
+) (model.Returns, bool) {
+	if len(out) == 1 {
+		t := out[0].Type()
+		switch {
+		case isString(t):
+			return model.ReturnsText, true
+		case isPointer(t) && isNamed(pointee(t), sdkPath, sdkResult):
+			return model.ReturnsResult, true
+		case sdkResult == "GetPromptResult" && isContent(t):
+			return model.ReturnsResult, true
+		case sdkResult == "ReadResourceResult" && isBytes(t):
+			return model.ReturnsBytes, true
+		}
+	}
+	s.reject(d, diag.BadShape, cure, "%s does not return a result for a %s", d, d.Serving().Name)
+	return 0, false
+}
+
+// arguments reads the properties of an input, whose values are texts of some kinds, and
+// reports those that are not. It is not ok where any is missing because of a finding.
+func (s *scanner) arguments(
+	d *annotated.Decl, input *jsonschema.Schema, kinds ...string,
+) (list []model.Argument, ok bool) {
+	ok = true
+	switch {
+	case input == nil:
+		return nil, false
+	case input.Properties == nil:
+		return nil, true
+	}
+	for pair := input.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		p := pair.Value
+		if !slices.Contains(kinds, p.Type) {
+			ok = false
+			want := strings.Join(kinds, " or ")
+			s.reject(d, diag.BadShape, "give it the type "+want+", or that of an enum",
+				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
+				d, d.Serving().Name, want)
+			continue
+		}
+		a := model.Argument{
+			Name: pair.Key, Title: p.Title, Description: p.Description, Type: p.Type,
+			Required: slices.Contains(input.Required, pair.Key),
+		}
+		for _, v := range p.Enum {
+			a.Values = append(a.Values, fmt.Sprint(v))
+		}
+		if p.Type == "boolean" && len(a.Values) == 0 {
+			a.Values = []string{strconv.FormatBool(false), strconv.FormatBool(true)}
+		}
+		list = append(list, a)
+	}
+	return list, ok
+}
+
+// completion reads a handler of //mcp:complete.
+func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
+	in, out, ok := s.callable(d)
+	if !ok {
+		return
+	}
+	list := func(t types.Type) bool {
+		slice, isSlice := types.Unalias(t).(*types.Slice)
+		return isSlice && isString(slice.Elem())
+	}
+	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
+		s.reject(d, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", d)
+		return
+	}
+	if written.Broken {
+		return
+	}
+	s.handlers = append(s.handlers, d.Func)
+	s.service.Completions = append(s.service.Completions, model.Completion{
+		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"),
+		Pos: s.at(written.Pos, written.End),
+	})
+}
+
+// completions gives arguments and variables their handlers of //mcp:complete. A reference to
+// nothing is reported, unless a directive that it could refer to was not understood, or its target
+// has findings of its own.
+func (s *scanner) completions() {
+	for _, c := range s.service.Completions {
+		arguments, ref := s.completed(c.Ref)
+		if ref == "" {
+			if !s.lost("prompt", "resource") {
+				fix := "declare it with //mcp:prompt or //mcp:resource"
+				if refs := s.references(); len(refs) > 0 {
+					fix = directive.Nearest("ref=", c.Ref, refs)
+				}
+				s.out.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
+			}
+			continue
+		}
+		i := slices.IndexFunc(arguments, func(a model.Argument) bool { return a.Name == c.Argument })
+		switch {
+		case i < 0 && s.partial[ref]:
+		case i < 0:
+			var names []string
+			for _, a := range arguments {
+				names = append(names, a.Name)
+			}
+			fix := "remove it"
+			if len(names) > 0 {
+				fix = directive.Nearest("argument=", c.Argument, names)
+			}
+			s.out.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
+		case arguments[i].Complete != nil:
+			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two",
+				"the argument %s of %s already has a completion: %s", c.Argument, c.Ref, arguments[i].Complete)
+		default:
+			handler := c.Handler
+			arguments[i].Complete = &handler
+		}
+	}
+}
+
+// completed returns the arguments of a reference's target, which are the model's own, and its name
+// or URI, or nothing.
+func (s *scanner) completed(ref string) ([]model.Argument, string) {
+	for _, p := range s.service.Prompts {
+		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
+			return p.Arguments, p.Name
+		}
+	}
+	for _, r := range s.service.Resources {
+		if r.URI == ref {
+			return r.Variables, r.URI
+		}
+	}
+	return nil, ""
+}
+
+// references are the possible targets of //mcp:complete.
+func (s *scanner) references() []string {
+	var refs []string
+	for _, p := range s.service.Prompts {
+		refs = append(refs, p.Name)
+	}
+	for _, r := range s.service.Resources {
+		refs = append(refs, r.URI)
+	}
+	return refs
+}
+
+// lost reports whether a directive of those names was not understood, so that its declaration is
+// missing.
+func (s *scanner) lost(names ...string) bool {
+	for _, d := range s.decls {
+		if d.Lost {
+			return true
+		}
+		if found := d.Serving(); found != nil && found.Broken && slices.Contains(names, found.Name) {
+			return true
+		}
+	}
+	return false
+}

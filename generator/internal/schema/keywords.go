@@ -1,0 +1,453 @@
+package schema
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/gotype"
+)
+
+// keywords applies the tags of one field to its schema.
+type keywords struct {
+	*pass
+	parent *jsonschema.Schema // of the struct, for oneof_required and anyof_required
+	field  field
+	typ    types.Type
+	at     place
+}
+
+// shapeKeys are the keys that describe a value rather than limit it.
+var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref",
+	"anyof_ref", "example", "readOnly", "writeOnly"}
+
+// apply applies the tags. A result takes on its shape only; the rest is read to find mistakes.
+func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
+	if k.dir == encoding && k.on.has(shapeOnly) {
+		probe := *s
+		if s.Items != nil {
+			items := *s.Items
+			probe.Items = &items
+		}
+		whole := k
+		whole.parent = &jsonschema.Schema{}
+		whole.all(&probe, tag)
+		tag.elements = slices.DeleteFunc(slices.Clone(tag.elements), func(e element) bool {
+			return !slices.Contains(shapeKeys, e.key)
+		})
+	}
+	k.all(s, tag)
+	if k.dir != reflecting && tag.given {
+		k.exact(s)
+	}
+}
+
+func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
+	k.once(tag.elements)
+	rest := k.general(s, tag.elements)
+	k.stringOption(s)
+	k.typed(s, rest)
+	k.extra(s, tag.extras)
+	if k.dir != reflecting && (tag.given || k.field.quoted) {
+		k.check(s)
+	}
+}
+
+// severalTimes are the keys of which a tag may have more than one.
+var severalTimes = []string{
+	"enum", "example", "default", "oneof_required", "anyof_required", "oneof_type", "anyof_type",
+	"oneof_ref", "anyof_ref",
+}
+
+// once reports a repeated key: only the last limit would hold.
+func (k keywords) once(list []element) {
+	if k.dir == reflecting {
+		return
+	}
+	var seen []string
+	for _, e := range list {
+		if e.flag || !knownKey(e.key) || slices.Contains(severalTimes, e.key) {
+			continue
+		}
+		if slices.Contains(seen, e.key) {
+			k.bad("write one", "the tag has %s twice, and only the last applies", e.key)
+		}
+		seen = append(seen, e.key)
+	}
+}
+
+// bad reports one element of the tag.
+func (k keywords) bad(cure, format string, args ...any) {
+	k.pass.bad(k.at, cure, format, args...)
+}
+
+// holder is the part that the author would change: a field of a struct, a plain parameter, or the
+// schema of a type.
+func (k keywords) holder() string {
+	switch {
+	case k.field.v != nil:
+		return "field"
+	case k.field.name == "":
+		return "schema" // of //mcp:type
+	}
+	return "parameter"
+}
+
+// general applies the keys that every type has and returns the others.
+func (k keywords) general(s *jsonschema.Schema, list []element) []element {
+	var rest []element
+	for _, e := range list {
+		set := generalKeys[e.key]
+		if e.flag || set == nil {
+			rest = append(rest, e)
+			continue
+		}
+		set(k, s, e.value)
+	}
+	return rest
+}
+
+var generalKeys map[string]func(k keywords, s *jsonschema.Schema, value string)
+
+func init() {
+	// Assigned here because the setters walk types, which reads this table.
+	generalKeys = map[string]func(keywords, *jsonschema.Schema, string){
+		"title":       func(_ keywords, s *jsonschema.Schema, v string) { s.Title = v },
+		"description": func(_ keywords, s *jsonschema.Schema, v string) { s.Description = v },
+		"type":        keywords.declare,
+		"anchor": func(k keywords, s *jsonschema.Schema, v string) {
+			if !k.on.has(noIdentity) {
+				s.Anchor = v
+			}
+		},
+		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) {
+			k.group(&k.parent.OneOf, v)
+		},
+		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) {
+			k.group(&k.parent.AnyOf, v)
+		},
+		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
+			s = k.untyped(s)
+			s.OneOf = append(s.OneOf, k.typesOf(v)...)
+		},
+		"anyof_type": func(k keywords, s *jsonschema.Schema, v string) {
+			s = k.untyped(s)
+			s.AnyOf = append(s.AnyOf, k.typesOf(v)...)
+		},
+		"oneof_ref": func(k keywords, s *jsonschema.Schema, v string) {
+			sub := k.referring(s)
+			sub.OneOf = append(sub.OneOf, k.references(v)...)
+		},
+		"anyof_ref": func(k keywords, s *jsonschema.Schema, v string) {
+			sub := k.referring(s)
+			sub.AnyOf = append(sub.AnyOf, k.references(v)...)
+		},
+	}
+}
+
+// group adds the property to the alternative of a title.
+func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
+	for _, s := range *alternatives {
+		if s.Title == title {
+			if k.dir != reflecting && slices.Contains(s.Required, k.field.name) {
+				k.bad("remove one of the two", "the field is in the group %s twice", title)
+				return
+			}
+			s.Required = append(s.Required, k.field.name)
+			return
+		}
+	}
+	*alternatives = append(*alternatives, &jsonschema.Schema{Title: title,
+		Required: []string{k.field.name}})
+}
+
+var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+
+// declare sets the type that the tag names, which must be one that the Go type can be.
+func (k keywords) declare(s *jsonschema.Schema, name string) {
+	if k.dir != reflecting {
+		has := k.resolve(s).Type
+		switch {
+		case !slices.Contains(jsonTypes, name):
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is not a JSON type", name)
+			return
+		case has != "" && has != name && !(has == "number" && name == "integer"):
+			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON",
+				name, gotype.Plain(k.typ), Describe(k.resolve(s)))
+			return
+		}
+	}
+	s.Type = name
+}
+
+// typesOf makes one schema for each name of a list.
+func (k keywords) typesOf(list string) []*jsonschema.Schema {
+	var all []*jsonschema.Schema
+	for name := range strings.SplitSeq(list, ";") {
+		if k.dir != reflecting && !slices.Contains(jsonTypes, name) {
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "%s is not a JSON type", name)
+			continue
+		}
+		all = append(all, &jsonschema.Schema{Type: name})
+	}
+	return all
+}
+
+// untyped is the schema that takes a list of types, without its own type: that of the elements for
+// a list of any.
+func (k keywords) untyped(s *jsonschema.Schema) *jsonschema.Schema {
+	for k.on.has(openAny) && s.Items != nil && types.IsInterface(element0(k.typ)) {
+		s = s.Items
+	}
+	s.Type = ""
+	return s
+}
+
+// referring is the schema that contains references: that of the items for a list. Alternatives
+// replace its Go type.
+func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Items != nil {
+		s = s.Items
+	}
+	if k.on.has(referencesResolved) && s.Type == "object" {
+		*s = jsonschema.Schema{Title: s.Title, Description: s.Description, OneOf: s.OneOf,
+			AnyOf: s.AnyOf}
+	}
+	s.Ref = ""
+	return s
+}
+
+// references makes a schema for each reference of a list. "#/$defs/Name" is a type of the package
+// that declares the field, or a type of an earlier schema.
+func (k keywords) references(list string) []*jsonschema.Schema {
+	var all []*jsonschema.Schema
+	for ref := range strings.SplitSeq(list, ";") {
+		if !k.on.has(referencesResolved) {
+			all = append(all, &jsonschema.Schema{Ref: ref})
+			continue
+		}
+		name, local := strings.CutPrefix(ref, "#/$defs/")
+		t := k.lookup(name)
+		if !local || t == nil {
+			k.bad("write #/$defs/ and the name of a type in this package", "%s does not refer to a type",
+				ref)
+			continue
+		}
+		all = append(all, k.schema(t, place{path: k.at.path, obj: k.at.obj}))
+	}
+	return all
+}
+
+// lookup finds a type by the name of its definition.
+func (k keywords) lookup(name string) types.Type {
+	if k.field.v != nil {
+		if obj, ok := k.field.v.Pkg().Scope().Lookup(name).(*types.TypeName); ok {
+			return obj.Type()
+		}
+	}
+	for _, obj := range k.w.Named() {
+		if obj.Name() == name {
+			return obj.Type()
+		}
+	}
+	return nil
+}
+
+// stringOption turns numbers and booleans into strings where encoding/json does.
+func (k keywords) stringOption(s *jsonschema.Schema) {
+	if !k.field.quoted {
+		return
+	}
+	was := s.Type
+	if was == "string" && k.on.has(jsonFields) {
+		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
+			k.bad("remove the string option",
+				"the string option of the json tag quotes a string twice")
+		}
+		return
+	}
+	if was != "integer" && was != "number" && was != "boolean" {
+		return
+	}
+	k.noEnum(element0(k.typ), k.at, "a string", "remove the string option")
+	s.Type, s.Minimum, s.Maximum, s.Enum, s.Examples = "string", "", "", nil, nil
+	if !k.on.has(stringOption) {
+		return
+	}
+	switch basic, _ := k.typ.Underlying().(*types.Basic); {
+	case was == "boolean":
+		s.Enum = []any{"true", "false"}
+	case was == "number":
+		s.Pattern = NumberPattern
+	case basic != nil && basic.Info()&types.IsUnsigned != 0:
+		s.Pattern = UnsignedPattern
+	default:
+		s.Pattern = SignedPattern
+	}
+}
+
+// typed applies the keys that belong to a type.
+func (k keywords) typed(s *jsonschema.Schema, list []element) {
+	kind := s.Type
+	if kind == "" && s.Ref != "" && k.on.has(tagsReachNamed) {
+		kind = k.resolve(s).Type
+	}
+	if !k.on.has(tagsReachNamed) && k.dir != reflecting && isComposite(k.typ) {
+		// inlined types are references for the Reflector, and types that it knows, as time.Time,
+		// are none
+		kind = ""
+	}
+	v := values{keywords: k, named: s.Enum}
+	for _, e := range list {
+		if e.flag {
+			k.unknown(e)
+			continue
+		}
+		v.set(s, kind, e)
+	}
+}
+
+// isComposite reports the types that the Reflector refers to.
+func isComposite(t types.Type) bool {
+	if _, ok := types.Unalias(t).(*types.Named); !ok {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Struct, *types.Slice, *types.Array, *types.Map:
+		return true
+	}
+	return false
+}
+
+// unknown reports an element that is no key of the grammar.
+func (k keywords) unknown(e element) {
+	if k.dir == reflecting {
+		return
+	}
+	switch {
+	case e.text == "":
+		k.bad(`remove the comma, or write \\, for a comma within a value`,
+			"the jsonschema tag has an empty element")
+	case slices.Contains(flags, e.key):
+		k.bad("write "+e.key+" alone", "%s does not take a value", e.key)
+	case e.flag && knownKey(e.key):
+		k.bad("write "+e.key+"=…", "%s has no value", e.key)
+	case e.flag && (strings.HasPrefix(e.after, "enum=") ||
+		strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
+		key, _, _ := strings.Cut(e.after, "=")
+		k.bad(fmt.Sprintf("write it once for each value: %s,%s=%s", e.after, key,
+			strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
+	default:
+		cure := `write \\, for a comma within a value`
+		key := strings.TrimSpace(e.key)
+		near := k.abbreviated(key)
+		if near == "" {
+			near = nearest(key)
+		}
+		if near != "" {
+			cure = fmt.Sprintf("did you mean %s? A comma within a value is written %s", near, `\\,`)
+		}
+		k.bad(cure, "the jsonschema tag has no key %q", e.key)
+	}
+}
+
+// abbreviated returns the key that min or max means for this type. It returns "" for other keys.
+func (k keywords) abbreviated(key string) string {
+	if key != "min" && key != "max" {
+		return ""
+	}
+	typ := k.typ.Underlying()
+	if p, ok := typ.(*types.Pointer); ok {
+		typ = p.Elem().Underlying()
+	}
+	switch t := typ.(type) {
+	case *types.Slice, *types.Array:
+		return key + "Items"
+	case *types.Basic:
+		if t.Info()&types.IsString != 0 {
+			return key + "Length"
+		}
+		if t.Info()&types.IsNumeric != 0 {
+			return key + "imum"
+		}
+	}
+	return ""
+}
+
+// noteExtras are the keywords of JSON Schema that jsonschema_extras may set: annotations, which
+// limit nothing.
+var noteExtras = map[string]bool{"deprecated": true, "readOnly": true, "writeOnly": true}
+
+// vocabulary is every other keyword of 2020-12. An extra of such a name would be in the document
+// twice or escape the checks.
+var vocabulary = []string{
+	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema",
+	"$vocabulary",
+	"additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
+	"contentMediaType", "contentSchema",
+	"default", "dependentRequired", "dependentSchemas", "description", "else", "enum", "examples",
+	"exclusiveMaximum",
+	"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+	"maxProperties", "maximum",
+	"minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not",
+	"oneOf", "pattern",
+	"patternProperties", "prefixItems", "properties", "propertyNames", "required", "then", "title",
+	"type",
+	"unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+}
+
+// extra adds the keys of jsonschema_extras. A repeated key makes a list.
+func (k keywords) extra(s *jsonschema.Schema, list []element) {
+	for _, e := range list {
+		if e.flag {
+			if k.dir != reflecting {
+				k.pass.bad(k.at, "write key=value", "the jsonschema_extras tag has no value for %q",
+					e.text)
+			}
+			continue
+		}
+		if k.dir != reflecting {
+			if slices.Contains(vocabulary, e.key) {
+				k.pass.bad(k.at, "use the jsonschema tag",
+					"jsonschema_extras sets %s, a keyword of JSON Schema", e.key)
+				continue
+			}
+			if noteExtras[e.key] && e.value != "true" && e.value != "false" {
+				k.pass.bad(k.at, "write true or false", "%s=%s is not true or false", e.key,
+					e.value)
+				continue
+			}
+		}
+		if s.Extras == nil {
+			s.Extras = map[string]any{}
+		}
+		s.Extras[e.key] = again(s.Extras[e.key], e)
+	}
+}
+
+// again is the value of an extra after one more element of its key.
+func again(before any, e element) any {
+	switch before := before.(type) {
+	case string:
+		return []string{before, e.value}
+	case []string:
+		return append(before, e.value)
+	case int:
+		n, _ := strconv.Atoi(e.value)
+		return n
+	case bool:
+		return e.value == "true" || e.value == "t"
+	}
+	switch {
+	case e.key == "minimum":
+		n, _ := strconv.Atoi(e.value)
+		return n
+	case e.value == "true", e.value == "false":
+		return e.value == "true"
+	}
+	return e.value
+}

@@ -1,0 +1,241 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
+)
+
+// property adds a field to the schema of its struct.
+func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, at place) {
+	at = place{
+		path: at.path + "." + f.path, obj: f.v, owner: f.declarer(at.owner), field: true,
+		own: at.own, addressable: at.addressable,
+	}
+	if p.local(f.v) {
+		at.own = f.v
+	}
+	if f.hidden && p.dir != reflecting {
+		if p.on.has(hiddenFields) {
+			parent.AdditionalProperties = nil
+		}
+		return
+	}
+	tag := p.readTag(f.tag)
+	if tag.mistaken != "" && p.dir != reflecting {
+		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
+			"description=",
+			"the jsonschema tag %q has no key, so it is the description", tag.text)
+	}
+	if p.dir != reflecting {
+		for _, key := range [...]string{"jsonschema", "jsonschema_description", "jsonschema_extras"} {
+			if i, name := model.Hidden(f.tag.Get(key)); i >= 0 {
+				p.problem(HiddenText, at, "the "+key+" tag has "+name, model.HiddenCure)
+			}
+		}
+	}
+	p.optional(&f, &tag, at)
+	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
+	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
+	null := tag.nullable || f.present && p.on.has(nullResults) && nilable
+	required := p.required(f, tag, s)
+	if required && p.pointee(f.typ) != nil {
+		null = null || p.leadsBack(p.needs(f, tag), holder)
+	}
+	null = null || p.nullOptional(f, required)
+	if null && p.on.has(nullableAnyOf) {
+		s = p.orNull(s)
+	} else if null {
+		s = &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "null"}}}
+	}
+	parent.Properties.Set(f.name, p.open(s))
+	p.places[s] = at
+	if required && !slices.Contains(parent.Required, f.name) {
+		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// parameter adds a plain parameter to the object of a handler's arguments.
+func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
+	f := field{name: prop.Name, typ: prop.Type, path: prop.Name, present: prop.Required}
+	tag := fieldTag{given: len(prop.Tags) > 0}
+	var list []element
+	for _, t := range prop.Tags {
+		e := element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value}
+		if t.Value == "" && slices.Contains(flags, t.Key) {
+			e = element{text: t.Key, key: t.Key, flag: true}
+		}
+		list = append(list, e)
+	}
+	tag.add(list, true)
+	p.optional(&f, &tag, at)
+	s := p.describe(parent, f, tag, prop.Doc, at)
+	required := p.required(f, tag, s)
+	if tag.nullable || p.nullOptional(f, required) {
+		s = p.orNull(s)
+	}
+	parent.Properties.Set(f.name, p.open(s))
+	if required {
+		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// nullOptional reports an argument that may be null because it is optional.
+func (p *pass) nullOptional(f field, required bool) bool {
+	return p.w.NullOptional && p.dir == decoding && !required && !p.w.NotNull[f.name]
+}
+
+// Optional is the type argument of a toolset.Optional, or nil for another type.
+func Optional(t types.Type) types.Type {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.TypeArgs().Len() != 1 ||
+		fullName(n) != "github.com/mcpgen/mcpgen/runtime/toolset.Optional" {
+		return nil
+	}
+	return n.TypeArgs().At(0)
+}
+
+// optional makes a field of type toolset.Optional one of its value's type that may be null. It may
+// be absent too, as every argument that may be null.
+func (p *pass) optional(f *field, tag *fieldTag, at place) {
+	elem := Optional(f.typ)
+	if elem == nil || p.dir == reflecting {
+		return
+	}
+	f.typ, tag.nullable = elem, true
+	if slices.ContainsFunc(tag.elements, func(e element) bool { return e.key == "default" }) {
+		p.bad(at, "remove the default, or use the type of the value",
+			"toolset.Optional has no effect on an argument with a default")
+	}
+}
+
+// describe makes the schema of a field's type and applies its tags. The description is that of a
+// tag, else the field's own comment, else that of its type.
+func (p *pass) describe(
+	parent *jsonschema.Schema, f field, tag fieldTag, doc string, at place,
+) *jsonschema.Schema {
+	t := f.typ
+	for depth := 0; p.dir != reflecting && depth < depthLimit; depth++ {
+		elem := p.pointee(t)
+		if elem == nil {
+			break
+		}
+		t, at.addressable = elem, true
+	}
+	var s *jsonschema.Schema
+	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
+		s = &jsonschema.Schema{}
+		p.readsByNil(t, at, unmarshalJSON)
+	} else {
+		s = p.schema(t, at)
+	}
+	typeDoc := s.Description
+	s.Description = tag.description
+	k := keywords{pass: p, parent: parent, field: f, typ: t, at: at}
+	k.apply(s, tag)
+	s.Description = cmp.Or(s.Description, doc, typeDoc)
+	return s
+}
+
+// needsDeclaring reports a type whose JSON form only a tag can declare.
+func (p *pass) needsDeclaring(t types.Type) bool {
+	if _, ok := p.opaque(t); ok {
+		return true
+	}
+	probe := p.w.pass(p.on, p.dir)
+	return probe.hooked(types.Unalias(t), place{})
+}
+
+// required reports whether a property is required.
+func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
+	if p.dir == encoding && p.on.has(shapeOnly) {
+		return f.present && !(f.maybe && p.on.has(embeddedPointer))
+	}
+	switch {
+	case tag.required:
+		return true
+	case p.dir == reflecting && p.w.RequiredFromTags:
+		return false
+	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional),
+		tag.nullable && p.on.has(nullableOptional):
+		return false
+	}
+	return f.present
+}
+
+// typeDoc is the description that a named type has from its comment.
+func (p *pass) typeDoc(t types.Type) string {
+	n, ok := t.(*types.Named)
+	switch {
+	case !ok || n.Obj().Pkg() == nil:
+		return ""
+	case !p.on.has(everyDoc):
+		return p.w.comments[commentKey(n)]
+	case p.w.src == nil:
+		return ""
+	}
+	text := p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
+	if p.on.has(docWithoutName) {
+		text = WithoutName(text, n.Obj().Name())
+	}
+	return text
+}
+
+// fieldDoc is the description that a field has from its comment.
+func (p *pass) fieldDoc(f field) string {
+	if !p.on.has(everyDoc) {
+		n, _ := f.decl.(*types.Named)
+		if n == nil || n.Obj().Pkg() == nil {
+			return ""
+		}
+		return p.w.comments[commentKey(n)+"."+f.v.Name()]
+	}
+	if p.w.src == nil {
+		return ""
+	}
+	return p.description(f.v, p.w.src.FieldDoc(f.v))
+}
+
+// commentKey is the key of a type in the Reflector's CommentMap.
+func commentKey(n *types.Named) string { return n.Obj().Pkg().Path() + "." + reflectName(n) }
+
+// description is the comment of a declaration as clients read it.
+func (p *pass) description(of types.Object, text string) string {
+	if p.on.has(joinedLines) {
+		text = Description(text)
+	}
+	if text != "" && p.on.has(foreignDoc) && !p.w.src.Local(of.Pkg()) {
+		if at, _ := model.Hidden(text); at >= 0 {
+			return ""
+		}
+		text, _, _ = strings.Cut(text, "\n\n")
+		text = shortened(text)
+	}
+	return text
+}
+
+// maxForeignDoc is the longest description of another module's type or field, in bytes.
+const maxForeignDoc = 600
+
+// shortened cuts a text that is longer than maxForeignDoc after a word.
+func shortened(text string) string {
+	if len(text) <= maxForeignDoc {
+		return text
+	}
+	end := strings.LastIndexAny(text[:maxForeignDoc], " \n")
+	if end < 0 {
+		return ""
+	}
+	return strings.TrimRight(text[:end], " \n") + " …"
+}
+
+// bad reports a tag that is a mistake.
+func (p *pass) bad(at place, cure, format string, args ...any) {
+	p.problem(BadTag, at, fmt.Sprintf(format, args...), cure)
+}

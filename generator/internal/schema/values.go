@@ -1,0 +1,325 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/internal/editdistance"
+
+	"github.com/mcpgen/mcpgen/generator/internal/gotype"
+)
+
+// setter writes one value into a schema and reports whether it could be read.
+type setter func(s *jsonschema.Schema, value string) bool
+
+func count(field func(*jsonschema.Schema) **uint64) setter {
+	return func(s *jsonschema.Schema, value string) bool {
+		n, err := strconv.ParseUint(value, 10, 64)
+		if err != nil {
+			*field(s) = nil
+			return false
+		}
+		*field(s) = &n
+		return true
+	}
+}
+
+func number(field func(*jsonschema.Schema) *json.Number) setter {
+	return func(s *jsonschema.Schema, value string) bool {
+		n, ok := jsonNumber(value)
+		*field(s) = n
+		return ok
+	}
+}
+
+func text(field func(*jsonschema.Schema) *string) setter {
+	return func(s *jsonschema.Schema, value string) bool {
+		*field(s) = value
+		return true
+	}
+}
+
+func truth(field func(*jsonschema.Schema) *bool) setter {
+	return func(s *jsonschema.Schema, value string) bool {
+		b, err := strconv.ParseBool(value)
+		*field(s) = b
+		return err == nil
+	}
+}
+
+// jsonNumber reads a number as the Reflector does.
+func jsonNumber(value string) (json.Number, bool) {
+	n := json.Number(value)
+	if _, err := n.Int64(); err == nil {
+		return n, true
+	}
+	if _, err := n.Float64(); err == nil {
+		return n, true
+	}
+	return "", false
+}
+
+// The keys that limit values, by JSON type. default, example and enum are not among them, since
+// their values have the type of the property.
+var (
+	textKeys = map[string]setter{
+		"minLength": count(func(s *jsonschema.Schema) **uint64 { return &s.MinLength }),
+		"maxLength": count(func(s *jsonschema.Schema) **uint64 { return &s.MaxLength }),
+		"pattern":   text(func(s *jsonschema.Schema) *string { return &s.Pattern }),
+		"format":    text(func(s *jsonschema.Schema) *string { return &s.Format }),
+		"readOnly":  truth(func(s *jsonschema.Schema) *bool { return &s.ReadOnly }),
+		"writeOnly": truth(func(s *jsonschema.Schema) *bool { return &s.WriteOnly }),
+	}
+	numberKeys = map[string]setter{
+		"multipleOf": number(func(s *jsonschema.Schema) *json.Number { return &s.MultipleOf }),
+		"minimum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Minimum }),
+		"maximum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Maximum }),
+		"exclusiveMinimum": number(func(s *jsonschema.Schema) *json.Number {
+			return &s.ExclusiveMinimum
+		}),
+		"exclusiveMaximum": number(func(s *jsonschema.Schema) *json.Number {
+			return &s.ExclusiveMaximum
+		}),
+	}
+	listKeys = map[string]setter{
+		"minItems":    count(func(s *jsonschema.Schema) **uint64 { return &s.MinItems }),
+		"maxItems":    count(func(s *jsonschema.Schema) **uint64 { return &s.MaxItems }),
+		"uniqueItems": truth(func(s *jsonschema.Schema) *bool { return &s.UniqueItems }),
+	}
+	noteKeys  = map[string]setter{"readOnly": textKeys["readOnly"], "writeOnly": textKeys["writeOnly"]}
+	limitKeys = map[string]map[string]setter{
+		"string": textKeys, "number": numberKeys, "integer": numberKeys, "array": listKeys,
+	}
+	valueKeys = []string{"default", "example", "enum"}
+)
+
+// allKeys is every key of the grammar, sorted.
+var allKeys = func() []string {
+	keys := append([]string{"title", "description", "type", "anchor", "oneof_required",
+		"anyof_required", "oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}, valueKeys...)
+	for _, table := range limitKeys {
+		keys = slices.AppendSeq(keys, maps.Keys(table))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}()
+
+func knownKey(key string) bool {
+	_, found := slices.BinarySearch(allKeys, key)
+	return found
+}
+
+// nearest is the known key or flag that an unknown one resembles, or empty.
+func nearest(key string) string {
+	best, distance := "", 3
+	for _, known := range append(slices.Clone(allKeys), "required", "nullable") {
+		if d := editdistance.Between(strings.ToLower(key), strings.ToLower(known)); d < distance {
+			best, distance = known, d
+		}
+	}
+	return best
+}
+
+// values applies the typed keys of one tag in turn.
+type values struct {
+	keywords
+	named []any // the constants of the field's type, which a tag may narrow
+}
+
+// set applies one element to a schema of the given JSON type.
+func (v *values) set(s *jsonschema.Schema, kind string, e element) {
+	loose := v.dir == reflecting
+	if !v.on.has(wholeValues) && kind != "string" && strings.Contains(e.value, "=") {
+		return
+	}
+	if kind == "array" {
+		v.list(s, e)
+		return
+	}
+	set := limitKeys[kind][e.key]
+	if set == nil && v.on.has(typedValues) {
+		set = noteKeys[e.key]
+	}
+	switch {
+	case set != nil:
+		if !set(s, e.value) && !loose {
+			v.unreadable(e, kind)
+		}
+	case slices.Contains(valueKeys, e.key) &&
+		slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
+		v.value(s, kind, e)
+	case !loose && knownKey(e.key):
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
+			e.key, applied(kind))
+	default:
+		v.unknown(e)
+	}
+}
+
+// list applies one element to an array, or to its items.
+func (v *values) list(s *jsonschema.Schema, e element) {
+	loose := v.dir == reflecting
+	view := s.Items
+	if view == nil {
+		view = v.resolve(s).Items
+	}
+	if view == nil {
+		if !loose {
+			v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
+		}
+		return
+	}
+	kind := v.resolve(view).Type
+	items := func() *jsonschema.Schema {
+		if s.Items == nil {
+			s.Items = &jsonschema.Schema{} // beside a reference: both bind the items
+		}
+		return s.Items
+	}
+	switch set := listKeys[e.key]; {
+	case e.key == "uniqueItems" && !v.on.has(uniqueItemsValue):
+		s.UniqueItems = true
+	case set != nil:
+		if !set(s, e.value) && !loose {
+			v.unreadable(e, "array")
+		}
+	case noteKeys[e.key] != nil && v.on.has(typedValues):
+		if !noteKeys[e.key](s, e.value) {
+			v.unreadable(e, "array")
+		}
+	case e.key == "default":
+		v.listDefault(s, kind, e)
+	case loose && e.key == "format":
+		items().Format = e.value
+	case loose && e.key == "pattern":
+		items().Pattern = e.value
+	case kind != "array":
+		v.set(items(), kind, e)
+	case !loose:
+		v.bad("declare a named type for the inner list", "%s does not apply to a list of lists", e.key)
+	}
+}
+
+// listDefault appends one value to the default of a list.
+func (v *values) listDefault(s *jsonschema.Schema, kind string, e element) {
+	list, _ := s.Default.([]any)
+	if !v.on.has(typedValues) {
+		s.Default = append(list, e.value)
+		return
+	}
+	if value, ok := v.parse(kind, e); ok {
+		s.Default = append(list, value)
+	}
+}
+
+// value applies default, example or enum to a schema of the given type.
+func (v *values) value(s *jsonschema.Schema, kind string, e element) {
+	value, ok := v.parse(kind, e)
+	if !ok || kind == "boolean" && e.key != "default" && !v.on.has(typedValues) {
+		return
+	}
+	switch e.key {
+	case "default":
+		s.Default = value
+	case "example":
+		s.Examples = append(s.Examples, value)
+	case "enum":
+		if len(v.named) > 0 && !slices.Contains(v.named, value) {
+			v.bad("use the values of its constants", "enum=%s is not a constant of %s", e.value,
+				gotype.Plain(v.typ))
+			return
+		}
+		if len(v.named) > 0 && len(s.Enum) == len(v.named) && slices.Equal(s.Enum, v.named) {
+			s.Enum = nil // the tag narrows the constants
+		}
+		s.Enum = append(s.Enum, value)
+	}
+}
+
+// parse reads a value of the given type.
+func (v *values) parse(kind string, e element) (any, bool) {
+	switch kind {
+	case "string":
+		return e.value, true
+	case "number", "integer":
+		n, ok := jsonNumber(e.value)
+		if v.dir == reflecting {
+			return n, ok
+		}
+		if r := Rational(e.value); r != nil && (kind == "number" || r.IsInt()) {
+			return n, true
+		}
+	case "boolean":
+		if e.value == "true" || e.value == "false" {
+			return e.value == "true", true
+		}
+	default:
+		if v.dir != reflecting {
+			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
+				e.key, applied(kind))
+		}
+		return nil, false
+	}
+	if v.dir != reflecting {
+		v.unreadable(e, kind)
+	}
+	return nil, false
+}
+
+// unreadable reports a value that its key cannot take.
+func (k keywords) unreadable(e element, kind string) {
+	want := named(kind)
+	switch e.key {
+	case "minLength", "maxLength", "minItems", "maxItems":
+		want = "a whole number from 0 on"
+	case "readOnly", "writeOnly", "uniqueItems":
+		want = "true or false"
+	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		want = "a number"
+	}
+	cure := "write " + want
+	if d, err := time.ParseDuration(e.value); err == nil && isDuration(k.typ) {
+		cure = fmt.Sprintf("write nanoseconds: %d", d.Nanoseconds())
+	}
+	k.bad(cure, "%s=%s is not %s", e.key, e.value, want)
+}
+
+// isDuration reports a time.Duration or a list of them, which JSON has as numbers of nanoseconds.
+func isDuration(t types.Type) bool {
+	if list, ok := t.Underlying().(*types.Slice); ok {
+		t = list.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && fullName(n) == "time.Duration"
+}
+
+// applied names a JSON type that a key applies to.
+func applied(kind string) string {
+	if kind == "boolean" {
+		return "a boolean"
+	}
+	return named(kind)
+}
+
+// named is a JSON type with its article.
+func named(kind string) string {
+	switch kind {
+	case "":
+		return "a value of any type"
+	case "array":
+		return "a list"
+	case "boolean":
+		return "true or false"
+	case "integer", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}

@@ -1,0 +1,208 @@
+// Package schemafile reads a JSON Schema that an author wrote by hand, the file of //mcp:schema.
+// It accepts a schema of draft 2020-12 that refers to nothing outside itself.
+package schemafile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	validator "github.com/google/jsonschema-go/jsonschema"
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
+)
+
+// Schema is a schema by hand, as //mcp:schema names one for a type that cannot be read statically.
+type Schema struct {
+	// Text is the schema as compact JSON, in the author's order.
+	Text string
+	// Object is whether the root's type is object and nothing else.
+	Object bool
+	// Properties are the names of the root's properties, sorted.
+	Properties []string
+	// Known is the schema as far as jsonschema.Schema can hold it, for documentation, or nil.
+	Known *jsonschema.Schema
+}
+
+// Error is a fault of a schema by hand. Offset is the byte of the fault.
+type Error struct {
+	Offset  int
+	Message string // one line, no full stop
+	Cure    string // one line
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// Read reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
+// refers to nothing outside itself and whose defaults fit it. An error is a *Error.
+func Read(doc []byte) (Schema, error) {
+	if Deep(doc) {
+		return Schema{}, &Error{0, fmt.Sprintf("the schema has more than %d levels", maxDepth),
+			"move parts to $defs, and refer to them"}
+	}
+	if err := oneDocument(doc); err != nil {
+		return Schema{}, err
+	}
+	members, err := membersOf(doc)
+	if err != nil {
+		return Schema{}, &Error{0, "the schema is not a JSON object",
+			"write an object, for example {\"type\": \"object\", …}"}
+	}
+	dialect := ""
+	for _, m := range members {
+		switch m.name {
+		case "$schema":
+			if json.Unmarshal(m.value, &dialect) != nil ||
+				strings.TrimSuffix(dialect, "#") != jsonschema.Version {
+				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " +
+					jsonschema.Version + ", or remove $schema"}
+			}
+		case "$id":
+			return Schema{}, &Error{m.at, "$id has no effect for clients",
+				"remove it; write references that begin with #"}
+		}
+	}
+	if err := usable(doc); err != nil {
+		return Schema{}, err
+	}
+	if err := exact(doc); err != nil {
+		return Schema{}, err
+	}
+	w := Schema{Text: objectOf(members)}
+	var root struct {
+		Type       json.RawMessage            `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(doc, &root); err != nil {
+		return Schema{}, &Error{0, err.Error(), "fix the schema"} // usable has seen to it
+	}
+	w.Object = string(root.Type) == `"object"`
+	for name := range root.Properties {
+		w.Properties = append(w.Properties, name)
+	}
+	slices.Sort(w.Properties)
+	known := &jsonschema.Schema{}
+	if json.Unmarshal([]byte(w.Text), known) == nil {
+		w.Known = known
+	}
+	return w, nil
+}
+
+// location is the address of a schema by hand within the validator. Nothing is loaded from it.
+const location = "mcpgen:///schema"
+
+// usable reports a keyword with a wrong value, and references and defaults that do not fit.
+func usable(doc []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
+		return &Error{0, err.Error(), "fix the JSON"}
+	}
+	const invalid = "the schema is not valid under JSON Schema 2020-12: "
+	c := &checker{applied: map[string][]string{}, paths: map[string][]string{},
+		objects: map[string]map[string]any{}}
+	c.schema(tree, nil)
+	if at, found := c.circular(); found && c.fault == "" {
+		return &Error{offsetOf(doc, at), fmt.Sprintf(
+			"the schema at %s applies itself to the same value again", pointerTo(at)),
+			"remove the reference, or describe a part of the value by it"}
+	}
+	if c.fault != "" {
+		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
+	}
+	if err := c.bounded(doc, tree); err != nil {
+		return err
+	}
+	root := &validator.Schema{}
+	if err := json.Unmarshal(doc, root); err != nil {
+		return &Error{0, invalid + err.Error(), "fix the schema"}
+	}
+	root.Schema, root.ID = "", location
+	if err := resolve(root, false); err != nil {
+		return &Error{0, invalid + strings.ReplaceAll(err.Error(), location, ""), "fix the schema"}
+	}
+	if c.dynamic || resolve(root, true) == nil {
+		return nil // the validator checks no defaults beside a $dynamicRef
+	}
+	for _, path := range c.defaults {
+		// A schema that consists of a reference to the one with the default, which it repeats.
+		one := &validator.Schema{
+			Ref:  location + "#" + pointerTo(path),
+			Defs: map[string]*validator.Schema{"schema": root},
+		}
+		if err := fits(one, valueAt(tree, append(path, "default"))); err != nil {
+			return &Error{offsetOf(doc, append(path, "default")),
+				fmt.Sprintf("the default at %s does not match its schema", pointerTo(path)),
+				"change the default or the schema"}
+		}
+	}
+	return nil
+}
+
+func resolve(s *validator.Schema, defaults bool) error {
+	_, err := s.Resolve(&validator.ResolveOptions{
+		ValidateDefaults: defaults,
+		Loader: func(*url.URL) (*validator.Schema, error) {
+			return nil, errors.New("a schema must not refer to other documents")
+		},
+	})
+	return err
+}
+
+func fits(s *validator.Schema, value any) error {
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var plain any // with numbers as the validator takes them
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return err
+	}
+	return resolved.Validate(plain)
+}
+
+// valueAt is the part of a decoded document at a path that it has.
+func valueAt(v any, path []string) any {
+	for _, step := range path {
+		switch parent := v.(type) {
+		case map[string]any:
+			v = parent[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(parent) {
+				return nil
+			}
+			v = parent[i]
+		}
+	}
+	return v
+}
+
+// exact reports the first number of a schema, in any place, that some clients cannot keep.
+func exact(doc []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil // the end
+		}
+		if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
+			return &Error{int(decoder.InputOffset()) - len(n),
+				fmt.Sprintf("the number %s %s", n, schema.Inexact),
+				"write a number in the range, or describe the value as a string"}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package corpus
+
+import (
+	"context"
+	"go/types"
+	"sync"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/reflection"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
+)
+
+// source is the corpus as mcpgen loads it: this module from source, the others from export data.
+type source struct {
+	*load.Program
+	pkg *types.Package // the corpus itself
+	// named are the types that JSON can see.
+	named []*types.TypeName
+	// comments is the Reflector's CommentMap of their packages.
+	comments map[string]string
+}
+
+var loaded = sync.OnceValues(func() (source, error) {
+	prog, err := load.Load(context.Background(), load.Options{})
+	if err != nil {
+		return source{}, err
+	}
+	s := source{Program: prog, pkg: prog.Roots[0].Types}
+	walker := schema.New(s.pkg, nil)
+	for _, p := range s.pairs() {
+		walker.Reflect(p.static, nil)
+	}
+	s.named = walker.Named()
+	files := map[string][]string{}
+	for _, name := range s.named {
+		files[name.Pkg().Path()] = s.GoFiles(name.Pkg().Path())
+	}
+	s.comments, err = reflection.Comments(files)
+	return s, err
+})
+
+func read(t *testing.T) source {
+	t.Helper()
+	s, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// mistaken lists declarations without a comment to which the Reflector gives the comment of another
+// declaration: see the rule every-doc.
+var mistaken = map[string]bool{
+	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types.GroupedFirst": true,
+	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types.Mixed.Name":   true,
+	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types.Mixed.Sub":    true,
+}
+
+// TestCommentsAreTheReflectors compares, for all types and fields of the corpus, the comments that
+// mcpgen finds by declaration with those that the Reflector finds by name.
+func TestCommentsAreTheReflectors(t *testing.T) {
+	src := read(t)
+	equal, missed := 0, 0
+	compare := func(key, got string) {
+		want, known := src.comments[key]
+		switch {
+		case !known && got != "":
+			missed++
+		case got != want && !mistaken[key]:
+			t.Errorf("%s: got %q, the Reflector has %q", key, got, want)
+		case got == want && mistaken[key]:
+			t.Errorf("%s: the Reflector has the same comment", key)
+		case got != "":
+			equal++
+		}
+	}
+	for _, name := range src.named {
+		key := name.Pkg().Path() + "." + name.Name()
+		compare(key, src.TypeDoc(name))
+		if u, ok := name.Type().Underlying().(*types.Struct); ok {
+			for f := range u.Fields() {
+				compare(key+"."+f.Name(), src.FieldDoc(f))
+			}
+		}
+	}
+	t.Logf("%d comments equal, %d of declarations that the Reflector misses", equal, missed)
+	if equal < 1000 {
+		t.Errorf("%d comments compared, want 1000", equal)
+	}
+}
