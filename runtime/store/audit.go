@@ -7,11 +7,11 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
-	"github.com/mcpgen/mcpgen/runtime/store/internal/postgres"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/sqlite"
 )
 
@@ -75,13 +75,6 @@ func encoded(events []audit.Event) ([]audit.Encoded, error) {
 
 // batch is the maximum number of events in one transaction.
 const batch = 256
-
-// keptBuffer is the size up to which a buffer is used again.
-const keptBuffer = 1 << 20
-
-func newTogether(s *Store) *groupcommit.Group[audit.Encoded] {
-	return groupcommit.New(batch, s.keepEach)
-}
 
 // columns are the search keys of an event and its text, in the order of rowColumns after the time.
 const columns = 8
@@ -207,35 +200,25 @@ func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []audit.
 	}
 }
 
-// postgresInsert returns a function that writes events with one statement of constant text. Ids are
-// in the events' order.
-func postgresInsert(d *postgres.Database) func(ctx context.Context, db *sql.DB,
-	rows []audit.Encoded) error {
+// postgresInsert writes events with one statement of constant text. Ids are in the events' order.
+func postgresInsert(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
 	const insert = insertInto + `SELECT ` + rowColumns + `
 		FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
 			$7::text[], $8::text[], $9::text[])
 			WITH ORDINALITY AS r (` + rowColumns + `, place) ORDER BY place`
-	var times postgres.Array // one call at a time has them
-	var texts [columns]postgres.Array
-	return func(ctx context.Context, db *sql.DB, rows []audit.Encoded) error {
-		times = postgres.Times(times, len(rows))
-		for i, old := range texts {
-			texts[i] = postgres.Texts(old, len(rows))
+	times := make([]time.Time, len(rows))
+	var texts [columns][]string
+	for i, r := range rows {
+		times[i] = r.Event.Time
+		keys := keysOf(r.Event)
+		for c, text := range append(keys[:], string(r.Text)) {
+			texts[c] = append(texts[c], text)
 		}
-		for _, r := range rows {
-			times = times.AppendTime(r.Event.Time)
-			for i, key := range keysOf(r.Event) {
-				texts[i] = postgres.AppendText(texts[i], key)
-			}
-			texts[columns-1] = postgres.AppendText(texts[columns-1], r.Text)
-		}
-		arrays := [][]byte{times}
-		for i, column := range texts {
-			arrays = append(arrays, column)
-			if cap(column) > keptBuffer {
-				texts[i] = nil
-			}
-		}
-		return d.Execute(ctx, db, insert, arrays)
 	}
+	args := []any{times}
+	for _, column := range texts {
+		args = append(args, column)
+	}
+	_, err := db.ExecContext(ctx, insert, args...)
+	return err
 }

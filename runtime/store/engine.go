@@ -110,7 +110,7 @@ func postgresEngine(url string) (*engine, error) {
 			"percent-encoded")
 	}
 	return &engine{changes: postgres.Changing, forUpdate: "FOR UPDATE", migration: db.Migration(),
-		open: db.Open, insert: postgresInsert(db), moment: func(t time.Time) any { return t },
+		open: db.Open, insert: postgresInsert, moment: func(t time.Time) any { return t },
 		fault: postgres.Fault, cured: db.Cured, present: func() error { return nil },
 		searching: postgresSearching,
 		space:     func() error { return nil }, writable: postgres.Writable, serves: postgres.Serves,

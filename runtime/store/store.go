@@ -83,7 +83,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.together = newTogether(s)
+	s.together = groupcommit.New(batch, s.keepEach)
 	s.prepared = s.reads
 	if e.oneWriter {
 		s.prepared = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}

@@ -328,24 +328,13 @@ func takenBy(shadowed error, otherwise string) string {
 	return otherwise
 }
 
-func (v *visit) catalogDeletion() (c store.Catalog, p page, err error) {
-	c, err = v.catalog()
-	return c, page{Title: "Delete " + c.Name, Here: "catalogs", Data: deletion{"catalog", c.Name,
-		"its entries", c.Version, catalogPath(c.ID) + "/delete", catalogPath(c.ID)}}, err
-}
-
-func (v *visit) askDeleteCatalog() error {
-	_, p, err := v.catalogDeletion()
-	return v.askDelete(p, err)
-}
-
-func (v *visit) deleteCatalog() error {
-	c, p, err := v.catalogDeletion()
-	if err != nil {
-		return err
-	}
-	err = v.store.DeleteCatalog(v.ctx, c.Scope, c.ID, v.version(), v.by())
-	return v.deleted(err, pathCatalogs, "catalog-deleted", p)
+func (v *visit) catalogDeletion() (removal, error) {
+	c, err := v.catalog()
+	return removal{page{Title: "Delete " + c.Name, Here: "catalogs", Data: deletion{"catalog", c.Name,
+		"its entries", c.Version, catalogPath(c.ID) + "/delete", catalogPath(c.ID)}},
+		func(version int64) error {
+			return v.store.DeleteCatalog(v.ctx, c.Scope, c.ID, version, v.by())
+		}, pathCatalogs, "catalog-deleted"}, err
 }
 
 // showDeclared shows a catalog that code declares, which cannot be changed here.

@@ -193,24 +193,41 @@ type deletion struct {
 	Action, Back     string
 }
 
-func (v *visit) askDelete(p page, err error) error {
-	if err != nil {
-		return err
-	}
-	return v.show("delete", p)
+// removal is a deletion, and the page after it.
+type removal struct {
+	page
+	do       func(version int64) error
+	to, done string
 }
 
-// deleted redirects after a deletion. It shows the confirmation again if the thing has changed
+// asks returns a page that confirms a deletion.
+func asks(of func(*visit) (removal, error)) func(*visit) error {
+	return func(v *visit) error {
+		r, err := of(v)
+		if err != nil {
+			return err
+		}
+		return v.show("delete", r.page)
+	}
+}
+
+// deletes returns the action of that page. It shows the confirmation again if the thing has changed
 // since the first one.
-func (v *visit) deleted(err error, to, done string, p page) error {
-	if err == nil {
-		return v.back(to, done)
+func deletes(of func(*visit) (removal, error)) func(*visit) error {
+	return func(v *visit) error {
+		r, err := of(v)
+		if err != nil {
+			return err
+		}
+		if err = r.do(v.version()); err == nil {
+			return v.back(r.to, r.done)
+		}
+		if errors.Is(err, store.ErrConflict) {
+			r.Problem = "It was changed since you opened this page. The page shows the current " +
+				"state. Delete it anyway?"
+		}
+		return v.refused(err, "delete", r.page, ruleVersion, "")
 	}
-	if errors.Is(err, store.ErrConflict) {
-		p.Problem = "It was changed since you opened this page. The page shows the current state. " +
-			"Delete it anyway?"
-	}
-	return v.refused(err, "delete", p, ruleVersion, "")
 }
 
 // ruleOr is the rule for a form, or for the version that it lacks.

@@ -146,24 +146,13 @@ func (v *visit) addOrgMember() error {
 	})
 }
 
-func (v *visit) orgDeletion() (o store.Org, p page, err error) {
-	o, err = v.org()
-	return o, page{Title: "Delete " + o.Name, Here: "orgs", Data: deletion{"organisation", o.Name,
-		"its teams, members and catalogs", o.Version, orgPath(o.ID) + "/delete", orgPath(o.ID)}}, err
-}
-
-func (v *visit) askDeleteOrg() error {
-	_, p, err := v.orgDeletion()
-	return v.askDelete(p, err)
-}
-
-func (v *visit) deleteOrg() error {
-	o, p, err := v.orgDeletion()
-	if err != nil {
-		return err
-	}
-	err = v.store.DeleteOrg(v.ctx, o.ID, v.version(), v.by())
-	return v.deleted(err, pathOrgs, "org-deleted", p)
+func (v *visit) orgDeletion() (removal, error) {
+	o, err := v.org()
+	return removal{page{Title: "Delete " + o.Name, Here: "orgs", Data: deletion{"organisation",
+		o.Name, "its teams, members and catalogs", o.Version, orgPath(o.ID) + "/delete",
+		orgPath(o.ID)}}, func(version int64) error {
+		return v.store.DeleteOrg(v.ctx, o.ID, version, v.by())
+	}, pathOrgs, "org-deleted"}, err
 }
 
 type teamRow struct{ store.Team }
@@ -226,24 +215,13 @@ func (v *visit) addTeamMember() error {
 	})
 }
 
-func (v *visit) teamDeletion() (t store.Team, p page, err error) {
-	t, err = v.team()
-	return t, page{Title: "Delete " + t.Name, Here: "orgs", Data: deletion{"team", t.Name,
-		"its members and catalogs", t.Version, teamPath(t.ID) + "/delete", teamPath(t.ID)}}, err
-}
-
-func (v *visit) askDeleteTeam() error {
-	_, p, err := v.teamDeletion()
-	return v.askDelete(p, err)
-}
-
-func (v *visit) deleteTeam() error {
-	t, p, err := v.teamDeletion()
-	if err != nil {
-		return err
-	}
-	err = v.store.DeleteTeam(v.ctx, store.InOrg(t.Org), t.ID, v.version(), v.by())
-	return v.deleted(err, orgPath(t.Org), "team-deleted", p)
+func (v *visit) teamDeletion() (removal, error) {
+	t, err := v.team()
+	return removal{page{Title: "Delete " + t.Name, Here: "orgs", Data: deletion{"team", t.Name,
+		"its members and catalogs", t.Version, teamPath(t.ID) + "/delete", teamPath(t.ID)}},
+		func(version int64) error {
+			return v.store.DeleteTeam(v.ctx, store.InOrg(t.Org), t.ID, version, v.by())
+		}, orgPath(t.Org), "team-deleted"}, err
 }
 
 type memberRow struct{ store.Membership }
@@ -342,26 +320,15 @@ func (v *visit) saveMember() error {
 	})
 }
 
-func (v *visit) removal() (m store.Membership, p page, err error) {
-	if m, err = v.member(); err != nil {
-		return m, p, err
+func (v *visit) memberRemoval() (removal, error) {
+	m, err := v.member()
+	if err != nil {
+		return removal{}, err
 	}
 	in, err := v.named(m.Scope)
-	return m, page{Title: "Remove " + m.Subject, Here: "orgs", Data: deletion{"member", m.Subject,
-		"what it is in " + in.Name + " (" + string(m.Standing) + ")", m.Version,
-		memberPath(m.ID) + "/delete", memberPath(m.ID)}}, err
-}
-
-func (v *visit) askRemoveMember() error {
-	_, p, err := v.removal()
-	return v.askDelete(p, err)
-}
-
-func (v *visit) removeMember() error {
-	m, p, err := v.removal()
-	if err != nil {
-		return err
-	}
-	err = v.store.RemoveMember(v.ctx, m.Scope, m.ID, v.version(), v.by())
-	return v.deleted(err, place{Scope: m.Scope}.Path(), "member-removed", p)
+	return removal{page{Title: "Remove " + m.Subject, Here: "orgs", Data: deletion{"member",
+		m.Subject, "what it is in " + in.Name + " (" + string(m.Standing) + ")", m.Version,
+		memberPath(m.ID) + "/delete", memberPath(m.ID)}}, func(version int64) error {
+		return v.store.RemoveMember(v.ctx, m.Scope, m.ID, version, v.by())
+	}, place{Scope: m.Scope}.Path(), "member-removed"}, err
 }

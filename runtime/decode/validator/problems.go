@@ -65,7 +65,7 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			r.about(v, name, "is required with "+quoted(k.Prop))
+			r.about(v, name, "is required with "+decode.Show(literal(k.Prop)))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -212,9 +212,4 @@ func value(doc any, path []string) any {
 		}
 	}
 	return doc
-}
-
-// quoted returns a name of the schema or the document for a message.
-func quoted(name string) string {
-	return decode.Show(literal(name))
 }

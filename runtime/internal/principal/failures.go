@@ -40,7 +40,7 @@ type failures struct {
 	byName  map[string]*linked.Element
 	order   linked.List // of *address, the one that failed last first
 	others  address     // addresses that have no entry
-	waiting bool        // for the timer of sweep
+	waiting bool        // for the timer of reportAll
 	writing bool
 }
 
@@ -122,8 +122,8 @@ func (f *failures) find(name string, now time.Time) *address {
 	return a
 }
 
-// report reports the failures of an address, or has sweep do so later if the last report is younger
-// than age. f.mu is held.
+// report reports the failures of an address. If the last report is younger than age, reportAll does
+// so later. f.mu is held.
 func (f *failures) report(a *address, now time.Time, age time.Duration) *report {
 	switch {
 	case a.unreported == 0:
@@ -131,7 +131,7 @@ func (f *failures) report(a *address, now time.Time, age time.Duration) *report 
 	case now.Sub(a.reported) < age:
 		if !f.waiting {
 			f.waiting = true
-			time.AfterFunc(reportInterval, f.sweep)
+			time.AfterFunc(reportInterval, func() { f.reportAll(reportInterval) })
 		}
 		return nil
 	}
@@ -156,9 +156,6 @@ func (f *failures) each(do func(*address)) {
 	}
 	do(&f.others)
 }
-
-// sweep reports what add has left for later.
-func (f *failures) sweep() { f.reportAll(reportInterval) }
 
 // reportAll reports the failures of addresses whose last report is at least as old as age.
 func (f *failures) reportAll(age time.Duration) {
