@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
 )
 
 // request is one request of a client: an HTTP request, or a line of stdio.
@@ -60,7 +62,6 @@ type connection struct {
 	url, token   string
 	session      string
 	capabilities string
-	client       *http.Client
 
 	// on stdio
 	in      *io.PipeWriter
@@ -193,7 +194,7 @@ func (c *connection) post(ctx context.Context, r request, f *flow) {
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
 	}
-	res, err := c.client.Do(req)
+	res, err := memnet.Transport{}.RoundTrip(req)
 	if err != nil {
 		fail(err)
 		return

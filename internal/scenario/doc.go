@@ -61,8 +61,8 @@
 // it, also as [http 2026-07-28] and [!http]. A step with a tag does not wait:
 // "vera#s> tools/call NAME" starts a call, and "vera#s> listen tools URI" opens a stream for
 // notifications. "vera#s> status" waits for the HTTP status of the response, "next" for the next
-// event, "rest" for all until the end, and "drop" ends the connection. Nothing depends on time. But
-// a run that has failed does not wait for long: the event may never come.
+// event, "rest" for all until the end, and "drop" ends the connection. Each run is in a bubble of
+// testing/synctest: time passes while nothing else happens, and at "server> wait 10s".
 //
 // "go test -run TestScenarios -update" writes what came back into steps that fail.
 package scenario

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing/synctest"
+	"time"
 )
 
 // instance is one run of a step, for one choice of its alternatives.
@@ -157,12 +159,21 @@ func (i *instance) sameBytes(x, other *exchange, from, to string) {
 
 func (i *instance) serverStep(text string) {
 	verb, rest, _ := strings.Cut(text, " ")
+	if verb == "wait" {
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			i.t.Fatalf("%s: %v", i.where, err)
+		}
+		time.Sleep(d)
+		return
+	}
 	if err := i.world.Do(verb, rest); err != nil {
 		i.add("< error %v", err)
 	}
 }
 
 func (i *instance) records() {
+	synctest.Wait()
 	for _, text := range i.world.Records() {
 		kind, _, _ := strings.Cut(text, ":")
 		if i.shows(kind) {
