@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -35,10 +36,12 @@ import (
 //	catalogs: kits                 the source of catalogs
 //	replacing: yes                 an interceptor that replaces structured content
 //	host: yes                      a host, whose permissions "server> host USER …" sets
+//	identity: none kept            no source of identities, or one whose value is the token
+//	tasks: own                     a store of tasks, which "server> store METHOD ERROR" lets fail
 //	PageSize: 2                    any option of a simple type, by its name
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
-// JSON. "rules" has the rules of an adopted server by key, in the words of directives.
+// JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an adopted server by key, in the words of directives.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -60,6 +63,9 @@ func userWith(name, role string) scenarioUser {
 type scenarioUser struct {
 	access.Principal
 	Roles []string // of its credential
+	Lasts string
+
+	expires time.Time
 }
 
 // scenarioWorld is what the server of a scenario stands in.
@@ -77,10 +83,12 @@ type scenarioWorld struct {
 	records    []string
 	started    []string   // of the start
 	unrecorded audit.Type // events that the sink refuses
+	storeFails map[string]string
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
-	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
+	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10),
+		storeFails: map[string]string{}}
 	options := runtime.Options{Audit: w, Logger: w.logger()}
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
@@ -91,12 +99,18 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			if err := json.Unmarshal([]byte(principal), &p); err != nil {
 				t.Fatalf("user %s: %v", name, err)
 			}
+			if lasts, err := time.ParseDuration(p.Lasts); err == nil {
+				p.expires = time.Now().Add(lasts)
+			}
 			w.users[name] = p
 		}
 	}
 	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
-	if value := setup.Server["identity"]; value == "none" {
+	switch setup.Server["identity"] {
+	case "none":
 		options.Identity = nil
+	case "kept":
+		options.Identity = identity.Bearer(w.verify, identity.NamesUsers(), identity.KeepToken())
 	}
 	for key, value := range setup.Server {
 		words := strings.Fields(value)
@@ -121,6 +135,11 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		case "replacing":
 			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
+		case "tasks":
+			if value == "none" {
+				continue
+			}
+			options.Tasks = scenarioStore{task.NewMemory(), w}
 		case "host":
 			w.host = newHost(nil)
 			options.PermissionAware, options.Capabilities = true, w.host
@@ -228,7 +247,7 @@ func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identi
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles}, nil
+	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
@@ -248,6 +267,34 @@ func (w *scenarioWorld) do(verb, text string) error {
 		return w.server.ResourceUpdated(context.Background(), text)
 	case "host":
 		w.host.set(words[0], words[1:]...)
+	case "host-fails":
+		w.host.failing(func(context.Context) error { return errors.New(text) })
+		if text == "" {
+			w.host.failing(nil)
+		}
+	case "invalidate":
+		w.server.InvalidateCapabilities(runtime.OfUser(text))
+	case "store":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		method, failure, _ := strings.Cut(text, " ")
+		w.storeFails[method] = failure
+	case "shutdown": // in a time
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), d)
+			defer cancel()
+			w.note(fmt.Sprint("note: shutdown: ", w.server.Shutdown(ctx)))
+		}()
+	case "close-sessions":
+		runtime.CloseSessions(w.server)
+	case "watched":
+		w.note(fmt.Sprint("note: watched: ", runtime.Watched(w.server)))
+	case "asked":
+		w.note(fmt.Sprint("note: queries: ", w.host.times(text)))
 	case "off":
 		w.shelf.turnOff(words...)
 		return w.server.ReloadSwitches(context.Background())
@@ -293,6 +340,9 @@ func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
 		return errors.New("the disk is full")
 	}
 	e.Time, e.RequestID, e.Milliseconds = time.Time{}, "", 0
+	if strings.HasPrefix(e.Object, "task of request ") {
+		e.Object = "task of request …"
+	}
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

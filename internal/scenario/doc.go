@@ -30,6 +30,7 @@
 //
 //	tools/call NAME ARGUMENTS      also prompts/get
 //	resources/read URI             also resources/subscribe and unsubscribe
+//	tasks/get ID                   also tasks/update and tasks/cancel
 //	completion/complete prompt NAME ARGUMENT VALUE     or resource URI
 //	METHOD {"any":"parameters"}    as they are; "full METHOD" shows the whole result
 //
@@ -40,7 +41,7 @@
 // TEXT" is for the test, and changes something. Lines with + after a step set a header ("+ Origin:
 // x"; "a & b" sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT"
 // keeps a value for $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last
-// ones; of a stream, $s.event and $s.first are ids of events, and $s.stream is their part that
+// ones, and so is $vera.task; of a stream, $s.event and $s.first are ids of events, and $s.stream is their part that
 // names the stream.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
@@ -53,6 +54,7 @@
 //	* METHOD PARAMS   a notification before the answer
 //	? METHOD PARAMS   a question of the server, in any version; the next line with > answers it
 //	audit: … log: …   records, and lines of the log; debug: … are those of its lowest level
+//	note: …           a note of the test, which is always shown
 //	same: A           the step again with an unknown name in place of A, as long as A; "A -> B"
 //	                  names one. The request changes, and all bytes of the answer are equal but for
 //	                  the name and the ids of events.

@@ -88,6 +88,12 @@ func (x *exchange) answered(m message, v variant) string {
 		delete(result, "resultType")
 	}
 	withoutMeta(result)
+	if result["taskId"] != nil {
+		for _, member := range []string{"taskId", "createdAt", "lastUpdatedAt", "pollIntervalMs"} {
+			delete(result, member)
+		}
+		return "task: " + compact(result)
+	}
 	if result["requestState"] != nil {
 		result["requestState"] = "…"
 	}

@@ -400,11 +400,12 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 	if c.session != "" || !c.sessions() {
 		header.Set("Mcp-Protocol-Version", c.version)
 	}
-	var params struct{ Name, URI any }
+	var params struct{ Name, URI, TaskID any }
 	_ = json.Unmarshal(m.Params, &params) // params of another type have no name
 	name, _ := params.Name.(string)
 	uri, _ := params.URI.(string)
-	target := name + uri
+	task, _ := params.TaskID.(string)
+	target := name + uri + task
 	if !c.sessions() && m.Method != "" {
 		header.Set("Mcp-Method", m.Method)
 		if target != "" && named.MatchString(m.Method) && printable.MatchString(target) {
@@ -428,6 +429,6 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 }
 
 var (
-	named     = regexp.MustCompile(`^(tools/call|prompts/get|resources/read)$`)
+	named     = regexp.MustCompile(`^(tools/call|prompts/get|resources/read|tasks/.*)$`)
 	printable = regexp.MustCompile(`^[!-~]+$`)
 )

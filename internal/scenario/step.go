@@ -28,7 +28,7 @@ type instance struct {
 }
 
 func (i *instance) add(format string, args ...any) {
-	i.got = append(i.got, fmt.Sprintf(format, args...))
+	i.got = append(i.got, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
 // run runs the step and returns what came back.
@@ -176,7 +176,7 @@ func (i *instance) records() {
 	synctest.Wait()
 	for _, text := range i.world.Records() {
 		kind, _, _ := strings.Cut(text, ":")
-		if i.shows(kind) {
+		if kind == "note" || i.shows(kind) {
 			i.add("%s", text)
 		}
 	}
@@ -202,6 +202,8 @@ func parameters(method, text string) (string, error) {
 		}
 	case strings.HasPrefix(method, "resources/") && rest == "":
 		own = `"uri":` + quote(name)
+	case strings.HasPrefix(method, "tasks/") && rest == "":
+		own = `"taskId":` + quote(name)
 	case method == "completion/complete":
 		words := strings.Fields(rest)
 		key := map[string]string{"prompt": "name", "resource": "uri"}[name]
@@ -361,7 +363,8 @@ func (i *instance) shows(word string) bool { return slices.Contains(i.setup.show
 
 // remember keeps the last state and cursor of a connection.
 func (i *instance) remember(name string, result object) {
-	for member, key := range map[string]string{"requestState": "state", "nextCursor": "cursor"} {
+	for member, key := range map[string]string{"requestState": "state", "nextCursor": "cursor",
+		"taskId": "task"} {
 		if text, ok := result[member].(string); ok {
 			i.values[name+"."+key] = text
 		}
