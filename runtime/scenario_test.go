@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -41,7 +42,8 @@ import (
 //	PageSize: 2                    any option of a simple type, by its name
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
-// JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an adopted server by key, in the words of directives.
+// JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an
+// adopted server by key, in the words of directives.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -81,13 +83,15 @@ type scenarioWorld struct {
 
 	mu         sync.Mutex
 	records    []string
-	started    []string   // of the start
-	unrecorded audit.Type // events that the sink refuses
+	started    []string      // of the start
+	unrecorded string        // events that the sink refuses: a type, a type and a status, or all
+	slow       time.Duration // time that the sink takes
+	away       string        // error of the source of identities
 	storeFails map[string]string
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
-	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10),
+	w := &scenarioWorld{t: t, users: maps.Clone(scenarioUsers), proceed: make(chan struct{}, 10),
 		storeFails: map[string]string{}}
 	options := runtime.Options{Audit: w, Logger: w.logger()}
 	var sets []toolset.Toolset
@@ -133,6 +137,9 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			}
 			options.Catalogs = w.shelf
 		case "replacing":
+			if value == "no" {
+				continue
+			}
 			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
 		case "tasks":
@@ -243,7 +250,12 @@ func (w *scenarioWorld) token(caller string) string {
 }
 
 func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identity, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	p, ok := w.users[token]
+	if w.away != "" {
+		return identity.Identity{}, errors.New(w.away)
+	}
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
@@ -266,6 +278,9 @@ func (w *scenarioWorld) do(verb, text string) error {
 	case "update":
 		return w.server.ResourceUpdated(context.Background(), text)
 	case "host":
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "+", " ")
+		}
 		w.host.set(words[0], words[1:]...)
 	case "host-fails":
 		w.host.failing(func(context.Context) error { return errors.New(text) })
@@ -313,7 +328,29 @@ func (w *scenarioWorld) do(verb, text string) error {
 	case "unrecorded":
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.unrecorded = audit.Type(text)
+		w.unrecorded = text
+	case "slow":
+		d, err := time.ParseDuration(text)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.slow = d
+		return err
+	case "identity-fails":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.away = text
+	case "user": // another principal for a token, or none
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		name, principal, _ := strings.Cut(text, " ")
+		var p scenarioUser
+		if principal == "" {
+			delete(w.users, name)
+			return nil
+		}
+		err := json.Unmarshal([]byte(principal), &p)
+		w.users[name] = p
+		return err
 	case "handled": // waits until the adopted server has so many subscriptions
 		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
 	case "subscriptions": // waits until all clients have so many
@@ -334,8 +371,10 @@ func (w *scenarioWorld) do(verb, text string) error {
 // Record implements audit.Sink.
 func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
 	w.mu.Lock()
-	refused := w.unrecorded == e.Type
+	refused, slow := w.unrecorded == string(e.Type) && e.Status != audit.Intent ||
+		w.unrecorded == fmt.Sprint(e.Type, " ", e.Status) || w.unrecorded == "all", w.slow
 	w.mu.Unlock()
+	time.Sleep(slow)
 	if refused {
 		return errors.New("the disk is full")
 	}

@@ -129,9 +129,11 @@ func scripted(w *scenarioWorld) toolset.Generated {
 	}
 	const limit = time.Minute
 	tools := []toolset.Tool{
-		{Name: "brief", Timeout: 10 * time.Second}, {Name: "do", Timeout: limit},
+		{Name: "any"}, {Name: "boss", Timeout: limit}, {Name: "brief", Timeout: 10 * time.Second},
+		{Name: "do", Timeout: limit},
 		{Name: "late", Task: toolset.TaskAnswered}, {Name: "only", Task: toolset.TaskRequired},
 		{Name: "open", Task: toolset.TaskOptional, Timeout: limit}, {Name: "quiet"},
+		{Name: "reads", Annotations: toolset.Annotations{ReadOnlyHint: true}},
 		{Name: "secret", Task: toolset.TaskRequired, Timeout: limit},
 		{Name: "shaped", SDK: true, Timeout: limit},
 		{Name: "shaped_task", SDK: true, Task: toolset.TaskOptional, Timeout: limit},
@@ -140,12 +142,16 @@ func scripted(w *scenarioWorld) toolset.Generated {
 	for i := range tools {
 		tools[i].Input, tools[i].Call = anyInput, call
 		tools[i].Returns, tools[i].Elicits = toolset.Text, tools[i].Name != "quiet"
+		if tools[i].Name == "any" {
+			tools[i].Returns = 0
+		}
 		if tools[i].SDK {
 			tools[i].Call, tools[i].Returns, tools[i].Elicits = shaped, 0, false
 		}
 	}
 	g := toolsetOf(tools, access.Rule{Tool: "open", Public: true},
-		access.Rule{Tool: "secret", MinRole: admin}).Generated()
+		access.Rule{Tool: "secret", MinRole: admin},
+		access.Rule{Tool: "boss", MinRole: admin}).Generated()
 	g.Table.Prompts = []access.Rule{{Prompt: "do", Authenticated: true}}
 	g.Table.Resources = []access.Rule{{Resource: "do:{script}", Authenticated: true}}
 	g.Prompts = []toolset.Prompt{{Name: "do", Arguments: []toolset.Argument{{Name: "do",
@@ -163,8 +169,11 @@ func scripted(w *scenarioWorld) toolset.Generated {
 	g.Resources = []toolset.Resource{{URI: "do:{script}", Name: "do",
 		Variables: []toolset.Variable{{Name: "script"}},
 		Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceResult, error) {
-			_, text, _ := strings.Cut(toolset.Request[mcp.ReadResourceRequest](call).Params.URI, ":")
-			return toolset.ResourceText(w.script(ctx, strings.ReplaceAll(text, "_", " ")))
+			var in struct{ Script string }
+			if err := json.Unmarshal(call.Arguments, &in); err != nil {
+				return toolset.ResourceResult{}, err
+			}
+			return toolset.ResourceText(w.script(ctx, strings.ReplaceAll(in.Script, "_", " ")))
 		}}}
 	return g
 }
@@ -214,7 +223,8 @@ func (s scenarioStore) Create(ctx context.Context, r task.Record, l task.Limits)
 	return s.Store.Create(ctx, r, l)
 }
 
-func (s scenarioStore) Get(ctx context.Context, o task.Owner, id string) (r task.Record, err error) {
+func (s scenarioStore) Get(ctx context.Context, o task.Owner,
+	id string) (r task.Record, err error) {
 	if err := s.fail("get"); err != nil {
 		return r, err
 	}

@@ -43,6 +43,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"order":        func(*scenarioWorld) toolset.Toolset { return ordering() },
 	"pair":         func(*scenarioWorld) toolset.Toolset { return pairing() },
 	"remove":       func(*scenarioWorld) toolset.Toolset { return removing() },
+	"renamed":      func(*scenarioWorld) toolset.Toolset { return renamed() },
 	"routes":       func(*scenarioWorld) toolset.Toolset { return headerTool() },
 	"scale":        func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
 	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },

@@ -52,6 +52,7 @@ func newFlow() *flow { return &flow{events: make(chan event, 10_000), drop: func
 // event is one message, or a text that is none.
 type event struct {
 	data, id string
+	comment  bool
 	status   int
 	header   http.Header
 }
@@ -236,6 +237,9 @@ func (c *connection) post(ctx context.Context, r request, f *flow) {
 		case "data":
 			e.data = value
 		case "":
+			if value != "" {
+				e.comment = true
+			}
 			f.events <- e
 			e = event{}
 		}

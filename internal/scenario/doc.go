@@ -22,8 +22,8 @@
 // versions and transports are all of them by default; the quick run leaves some pairs out. "client"
 // has the MCP capabilities that clients declare. "show" names what follows each answer: audit, log,
 // debug, headers, or one header by its name. With "status" each HTTP status is shown, also 200 and
-// 202. With "ids" the id of an answer is shown before its text. The test reads all other lines and
-// sections. "# " begins a comment.
+// 202. With "ids" the id of an answer is shown before its text, and with "comments" the comments of
+// streams. The test reads all other lines and sections. "# " begins a comment.
 //
 // A step is "caller> method parameters". A caller is a name, which has one connection;
 // "vera@two>" is another connection of vera. The forms of parameters are
@@ -41,8 +41,8 @@
 // TEXT" is for the test, and changes something. Lines with + after a step set a header ("+ Origin:
 // x"; "a & b" sends it twice, no value removes it) or the query ("+ ?a=b"). "let NAME = TEXT"
 // keeps a value for $NAME. Of a caller, $vera.session, $vera.state and $vera.cursor are the last
-// ones, and so is $vera.task; of a stream, $s.event and $s.first are ids of events, and $s.stream is their part that
-// names the stream.
+// ones, and so is $vera.task; of a stream, $s.event and $s.first are ids of events, and $s.stream
+// is their part that names the stream.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
 // section "server" they make several servers, and [Denial:forbid] limits a line to one of them.

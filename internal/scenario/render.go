@@ -59,6 +59,10 @@ func (x *exchange) noted(prefix string, m message) string {
 	} else if params != nil {
 		withoutMeta(params)
 	}
+	if data, ok := params["data"].(object); ok { // of a log message
+		delete(data, "request_id")
+		delete(data, "time")
+	}
 	if len(params) == 0 {
 		return prefix + m.Method
 	}

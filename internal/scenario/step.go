@@ -48,6 +48,7 @@ func (i *instance) run(text string) []string {
 			i.t.Fatalf("%s: there is no stream %q", i.where, tag)
 		}
 		i.onStream(x, verb)
+		i.records()
 		return i.got
 	}
 	capabilities := ""
@@ -110,6 +111,7 @@ func (i *instance) run(text string) []string {
 	first := x.request
 	if tag != "" {
 		i.streams[tag] = x
+		i.records()
 		return i.got
 	}
 	i.collect(c, name, x)
@@ -322,6 +324,9 @@ func (i *instance) event(c *connection, name string, x *exchange, e event) (resu
 			}
 		}
 		return nil, false
+	}
+	if e.comment && i.shows("comments") {
+		i.add("* a comment")
 	}
 	if e.data == "" {
 		return nil, false
