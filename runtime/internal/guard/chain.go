@@ -38,7 +38,7 @@ func (g *Guard) steps() []step {
 		// TestScenarios/host
 		g.resolve,
 		// A session gets list_changed if its new caller has other lists.
-		// TestClientsAreCheckedWhenAMessageHasOtherPermissions
+		// TestScenarios/host-notified
 		g.subscribe,
 		// A method that is not listed reaches nothing. TestScenarios/fault-errors
 		g.knownMethods,
