@@ -15,12 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -156,118 +154,6 @@ func visiting(t *testing.T, s *runtime.Server, client *mcp.Client, era string,
 	}
 }
 
-// A client that did not declare a kind of input is asked nothing of that kind.
-func TestClientIsAskedOnlyWhatItDeclares(t *testing.T) {
-	none := func(o *mcp.ClientOptions) {
-		o.ElicitationHandler, o.CreateMessageHandler = nil, nil
-		o.Capabilities = &mcp.ClientCapabilities{}
-	}
-	byURL := func(o *mcp.ClientOptions) {
-		o.Capabilities = &mcp.ClientCapabilities{
-			Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}
-	}
-	ask := func(q mcp.InputRequest) toolset.Toolset {
-		return oneSDKTool("meet", asks(q))
-	}
-	handler := func(of func(context.Context) error) toolset.Toolset {
-		return visits(func(ctx context.Context) (string, error) { return "", of(ctx) })
-	}
-	text := []*mcp.SamplingMessageV2{{Role: "user",
-		Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}}
-	for name, test := range map[string]struct {
-		set      toolset.Toolset
-		adjust   func(*mcp.ClientOptions)
-		required string
-		is       error
-	}{
-		"a form": {handler(func(ctx context.Context) error {
-			_, err := runtime.Elicit[order](ctx, "a", "?")
-			return err
-		}), none, `{"elicitation":{}}`, runtime.ErrCannotElicit},
-		"a form, of a client with URLs only": {handler(func(ctx context.Context) error {
-			_, err := runtime.Elicit[order](ctx, "a", "?")
-			return err
-		}), byURL, `{"elicitation":{}}`, runtime.ErrCannotElicit},
-		"a message": {handler(func(ctx context.Context) error {
-			_, err := runtime.Sample(ctx, "a", &mcp.CreateMessageParams{})
-			return err
-		}), none, `{"sampling":{}}`, runtime.ErrCannotSample},
-		"roots": {handler(func(ctx context.Context) error {
-			_, err := runtime.Roots(ctx)
-			return err
-		}), none, `{"roots":{}}`, runtime.ErrCannotListRoots},
-		"a URL": {ask(&mcp.ElicitParams{Mode: "url", URL: "https://a.example", ElicitationID: "1",
-			Message: "?"}), func(o *mcp.ClientOptions) {
-			o.Capabilities = &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}
-		}, `{"elicitation":{"url":{}}}`, nil},
-		"a message with tools": {ask(&mcp.CreateMessageWithToolsParams{Messages: text,
-			Tools: []*mcp.Tool{{Name: "t", InputSchema: map[string]any{"type": "object"}}}}), nil,
-			`{"sampling":{"tools":{}}}`, nil},
-		"two kinds": {oneSDKTool("meet", func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
-				"a": &mcp.ElicitParams{Message: "?"}, "b": &mcp.ListRootsParams{}}}, nil, nil)
-		}), none, `{"elicitation":{},"roots":{}}`, nil},
-	} {
-		for _, era := range eras {
-			sink := &keeper{}
-			s := newServer(t, runtime.Options{Audit: sink}, test.set)
-			client := guest(func() *mcp.ElicitResult {
-				t.Errorf("%s, %s: the client was asked", name, era)
-				return ada()
-			}, test.adjust)
-			visiting(t, s, client, era, func(transport string, session *mcp.ClientSession) {
-				for kind, use := range ways {
-					if test.is == nil && kind != "tool" {
-						continue
-					}
-					_, err := use(session, t.Context())
-					var rpc *jsonrpc.Error
-					errors.As(err, &rpc)
-					switch {
-					case err == nil || !strings.Contains(err.Error(), "the client does not support "):
-						t.Errorf("%s, %s, %s, %s: %v", name, era, transport, kind, err)
-					case era != "2026-07-28" && kind == "tool" && err.Error()[0] != '!':
-						t.Errorf("%s, %s, %s: no tool error: %v", name, era, transport, err)
-					case era == "2026-07-28" && transport == "stdio" && (rpc == nil || rpc.Code != -32021 ||
-						!strings.Contains(string(rpc.Data), `"requiredCapabilities":`+test.required)):
-						t.Errorf("%s, %s, %s: %+v", name, transport, kind, rpc)
-					}
-				}
-			})
-			for _, e := range sink.taken() {
-				if e.Type == audit.ToolCalled && e.Failure != audit.Errored {
-					t.Errorf("%s, %s: %+v", name, era, e)
-				}
-			}
-		}
-		if test.is == nil {
-			continue
-		}
-		// A handler can do without.
-		for _, era := range eras {
-			var err error
-			s := newServer(t, runtime.Options{}, visits(func(ctx context.Context) (string, error) {
-				switch test.is {
-				case runtime.ErrCannotElicit:
-					_, err = runtime.Elicit[order](ctx, "a", "?")
-				case runtime.ErrCannotSample:
-					_, err = runtime.Sample(ctx, "a", &mcp.CreateMessageParams{})
-				default:
-					_, err = runtime.Roots(ctx)
-				}
-				return "without", nil
-			}))
-			visiting(t, s, guest(ada, test.adjust), era,
-				func(_ string, session *mcp.ClientSession) {
-					got, called := ways["tool"](session, t.Context())
-					if called != nil || got != "without" || !errors.Is(err, test.is) {
-						t.Errorf("%s, %s: %q %v, %v", name, era, got, called, err)
-					}
-				})
-		}
-	}
-}
-
 // A handler that always asks ends, in versions with sessions by the server's bound.
 func TestQuestionsOfOneMessageAreBounded(t *testing.T) {
 	for _, version := range eras[:2] {
@@ -319,30 +205,6 @@ func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	for id := range 32 { // ends them
 		c.send(t, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
 			`"params":{"requestId":%d}}`, id+1), nil)
-	}
-}
-
-// A handler in go-sdk's shape that returns input requests asks more than once, too.
-func TestNativeHandlersAskMoreThanOnce(t *testing.T) {
-	set := oneSDKTool("meet", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		p := toolset.Request[mcp.CallToolRequest](call).Params
-		if len(p.RequestState) == 3 {
-			return toolset.Native(&mcp.CallToolResult{
-				Content: []mcp.Content{&mcp.TextContent{Text: "three"}}}, nil, nil)
-		}
-		return toolset.Native(&mcp.CallToolResult{RequestState: p.RequestState + "x",
-			InputRequests: mcp.InputRequestMap{
-				"form": &mcp.ElicitParams{Message: "?"}, "roots": &mcp.ListRootsParams{},
-				"message": &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user",
-					Content: &mcp.TextContent{Text: "x"}}}}}}, nil, nil)
-	})
-	for _, era := range eras {
-		visiting(t, newServer(t, runtime.Options{}, set), guest(ada, nil), era,
-			func(transport string, session *mcp.ClientSession) {
-				if got, err := ways["tool"](session, t.Context()); err != nil || got != "three" {
-					t.Errorf("%s, %s: %q %v", era, transport, got, err)
-				}
-			})
 	}
 }
 

@@ -9,13 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -189,32 +186,6 @@ func aware(t testing.TB, h *fakeHost, options runtime.Options) *runtime.Server {
 		options.Identity = hosted()
 	}
 	return newServer(t, options, stock())
-}
-
-func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
-	t.Helper()
-	ctx := context.Background()
-	var prompts, uris []string
-	for p, err := range session.Prompts(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		prompts = append(prompts, p.Name)
-	}
-	for r, err := range session.Resources(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		uris = append(uris, r.URI)
-	}
-	for r, err := range session.ResourceTemplates(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		uris = append(uris, r.URITemplate)
-	}
-	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") +
-		" | " + strings.Join(uris, " ")
 }
 
 // scopedStock is the stock with a tool, a prompt and a resource more, which ask for scopes as well.

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
+	"testing/synctest"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -94,51 +92,6 @@ func stdioTalk(t testing.TB, s *runtime.Server, p access.Principal,
 	return talk
 }
 
-// For random catalogs, callers and switches: a list with a catalog is the list without, and nothing
-// but what is in the catalog.
-func TestCatalogNarrowsAndNeverWidens(t *testing.T) {
-	for _, options := range []runtime.Options{{Anonymous: true},
-		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, ListAll: true}} {
-		source := &shelf{}
-		options.Catalogs = source
-		options.PageSize = 2
-		s := newServer(t, options, directory(&desk{}), headerTool())
-		endpoint := serve(t, s)
-		rapid.Check(t, func(rt *rapid.T) {
-			source.put("7", shelved{name: "kit",
-				tools: rapid.SliceOfDistinct(rapid.SampledFrom(append(slices.Clone(all), "route",
-					"none", "")), rapid.ID[string]).Draw(rt, "tools")})
-			user := rapid.SampledFrom(callers).Draw(rt, "user")
-			whole, kit := pagesOf(t, endpoint, tokens[user], ""), pagesOf(t, endpoint, tokens[user],
-				"kit")
-			source.mu.Lock()
-			in := source.catalogs["7"].tools
-			source.mu.Unlock()
-			want := slices.DeleteFunc(slices.Clone(whole), func(tool string) bool {
-				return !slices.Contains(in, tool)
-			})
-			if !slices.Equal(kit, want) {
-				rt.Fatalf("%q is listed %v of %v, which is %v without", user, kit, in, whole)
-			}
-		})
-	}
-}
-
-// pagesOf lists all pages over HTTP by the URL alone, as a stock client does.
-func pagesOf(t testing.TB, endpoint, token, name string) []string {
-	t.Helper()
-	session := connectHTTP(t, endpoint+"?catalog="+url.QueryEscape(name), token, "2026-07-28")
-	defer session.Close()
-	var names []string
-	for tool, err := range session.Tools(context.Background(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, tool.Name)
-	}
-	return names
-}
-
 // declaring is a toolset whose code puts its tools into catalogs.
 func declaring() toolset.Toolset {
 	return toolsetOf([]toolset.Tool{
@@ -154,53 +107,6 @@ func TestServerReturnsTheCatalogsOfItsCode(t *testing.T) {
 	if got := fmt.Sprint(s.DeclaredCatalogs()); got !=
 		"[{code:greek greek true [alpha beta] } {code:reading reading true [alpha] }]" {
 		t.Error(got)
-	}
-}
-
-func TestSourceOfCatalogsThatFailsShortensNothingOrRefuses(t *testing.T) {
-	for name, fail := range map[string]func(context.Context) error{
-		"an error": func(context.Context) error {
-			return errors.New("postgres://mcp:hunter2@db is away")
-		},
-		"panics": func(context.Context) error { panic("postgres://mcp:hunter2@db") },
-		"exits": func(context.Context) error {
-			return fmt.Errorf("gone: %w", context.DeadlineExceeded)
-		},
-	} {
-		for _, strict := range []bool{false, true} {
-			source, log := kits(), &journal{}
-			s := newServer(t, runtime.Options{Catalogs: source, CatalogStrict: strict,
-				Logger: log.logger()}, directory(&desk{}))
-			source.failing(fail)
-			got := stdioTalk(t, s,
-				principalOf("Admin"))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)
-			if strict {
-				if !strings.Contains(got, `"code":503`) || strings.Contains(got, "hunter2") {
-					t.Errorf("%s: %s", name, got)
-				}
-			} else if names, note := listedIn(t, got); !slices.Equal(names, all) ||
-				!strings.Contains(note, "not available") || strings.Contains(got, "hunter2") {
-				t.Errorf("%s: %v, %s", name, names, note)
-			}
-			if text := log.String(); strings.Contains(text, "hunter2") ||
-				!strings.Contains(text, "the catalog lookup failed") {
-				t.Errorf("%s: %s", name, text)
-			}
-		}
-	}
-}
-
-func TestSourceOfCatalogsThatHangsHoldsNobodyUp(t *testing.T) {
-	t.Parallel()
-	stuck := make(chan struct{})
-	defer close(stuck)
-	source := kits()
-	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
-	source.failing(func(context.Context) error { <-stuck; return nil })
-	talk := stdioTalk(t, s, principalOf("Admin"))
-	if names, note := listedIn(t,
-		talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)); !slices.Equal(names, all) || !strings.Contains(note, "not available") {
-		t.Errorf("%v, %s", names, note)
 	}
 }
 
@@ -251,3 +157,61 @@ func soon(t testing.TB, _ string, so func() bool) {
 		goruntime.Gosched()
 	}
 }
+
+// notifiedAre checks which clients were notified that their tools have changed.
+func notifiedAre(t *testing.T, clients map[string]*watchClient, after string, want ...string) {
+	t.Helper()
+	for who, c := range clients {
+		wanted := []string(nil)
+		if slices.Contains(want, who) {
+			wanted = []string{"tools"}
+		}
+		if got := c.notified(); !slices.Equal(got, wanted) {
+			t.Errorf("after %s, %s is notified of %q", after, who, got)
+		}
+	}
+}
+
+func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
+	t.Parallel()
+	for _, era := range eras {
+		synctest.Test(t, func(t *testing.T) {
+			source := kits()
+			s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+				directory(&desk{}))
+			endpoint := serve(t, s)
+			clients := map[string]*watchClient{
+				"reader": listening(t, s, endpoint+"?catalog=reading", "token-admin", era),
+				"writer": listening(t, s, endpoint+"?catalog=writing", "token-admin", era),
+				"whole":  listening(t, s, endpoint, "token-admin", era),
+				"viewer": listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)}
+			notifiedAre(t, clients, era+": the start")
+			source.put("1", shelved{name: "reading",
+				tools: []string{"get_all", "get_by_id", "update"}})
+			notifiedAre(t, clients, era+": a tool that readers see, if they are admins", "reader")
+			source.put("1", shelved{})
+			notifiedAre(t, clients, era+": the catalog is gone, and the list is whole", "reader",
+				"viewer")
+			source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
+			notifiedAre(t, clients, era+": the catalog is back", "reader", "viewer")
+			source.turnOff("create")
+			notifiedAre(t, clients, era+": a tool is off that one catalog has", "writer", "whole")
+		})
+	}
+}
+
+func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
+	t.Parallel()
+	source := &shelf{off: []string{"update"}}
+	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	e := s.Explain(context.Background(), principalOf("Admin"), "update")
+	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(),
+		"the tool is switched off") || !strings.Contains(e.String(), "denied") {
+		t.Errorf("%s", e)
+	}
+	if e := s.Explain(context.Background(), principalOf("Admin"), "create"); e.Off || !e.Allowed {
+		t.Errorf("%s", e)
+	}
+}
+
+var _ catalog.Source = (*shelf)(nil)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -183,4 +186,60 @@ func connectIO(t testing.TB, s *runtime.Server, principal access.Principal,
 	version string) *mcp.ClientSession {
 	t.Helper()
 	return mcptest.Pipe(t, s, principal, version)
+}
+
+// expected says by hand who may use what: one letter for each of anonymous, a caller without
+// a known role, Viewer, Member, Manager and Admin; y may, n may not.
+var expected = map[string]string{
+	"get_public_info":    "yyyyyy",
+	"get_all":            "nyyyyy",
+	"get_by_id":          "nnyyyy",
+	"create":             "nnnyyy",
+	"update":             "nnnnyy",
+	"promote_to_manager": "nnnnny",
+}
+
+// callers are the columns of expected.
+var callers = []string{"", "Roleless", "Viewer", "Member", "Manager", "Admin"}
+
+// text is the text of a result.
+func text(res *mcp.CallToolResult) string { return mcptest.Text(res) }
+
+// keeper is a sink that keeps events, and intents apart from the others. It refuses an event
+// without a status, a failed event without a failure, and any other event with one.
+type keeper struct {
+	mu              sync.Mutex
+	events, intents []audit.Event
+}
+
+func (k *keeper) Record(_ context.Context, e audit.Event) error {
+	if e.Status == "" || (e.Status == audit.Failed) != (e.Failure != "") {
+		return fmt.Errorf("the status %q with the failure %q", e.Status, e.Failure)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e.Status == audit.Intent {
+		k.intents = append(k.intents, e)
+	} else {
+		k.events = append(k.events, e)
+	}
+	return nil
+}
+
+// taken returns what was kept since the last time.
+func (k *keeper) taken() []audit.Event {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	events := k.events
+	k.events = nil
+	return events
+}
+
+func marshalled(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }

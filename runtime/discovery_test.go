@@ -150,31 +150,6 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 	}
 }
 
-func TestManyVisibleSetsAreAllServed(t *testing.T) {
-	// More sets than are kept: 2^11 combinations of scopes.
-	var tools []toolset.Tool
-	var rules []access.Rule
-	for i := range 11 {
-		name := fmt.Sprintf("t%02d", i)
-		tools = append(tools, toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing})
-		rules = append(rules, access.Rule{Tool: name, Scopes: []string{name}})
-	}
-	s := newServer(t, runtime.Options{}, toolsetOf(tools, rules...))
-	for _, round := range []string{"first", "again"} {
-		for mask := range 1 << 11 {
-			p := access.Principal{Subject: "x"}
-			for i := range 11 {
-				if mask>>i&1 == 1 {
-					p.Scopes = append(p.Scopes, fmt.Sprintf("t%02d", i))
-				}
-			}
-			if got := s.Visible(p); !slices.Equal(got, p.Scopes) {
-				t.Fatalf("%s, %v: %v", round, p.Scopes, got)
-			}
-		}
-	}
-}
-
 func BenchmarkList(b *testing.B) {
 	var tools []toolset.Tool
 	var rules []access.Rule

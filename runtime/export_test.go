@@ -37,9 +37,6 @@ func (s *Server) Visible(p access.Principal) (names []string) {
 // Watched is how many clients are notified when their lists change.
 func Watched(s *Server) int { return s.changes.Count() }
 
-// HostQueries is how many queries wait for the host.
-func HostQueries(s *Server) int { return s.host.Queries() }
-
 // ParamsTypes are the params that messages are checked for, by method.
 var ParamsTypes = wire.ParamsTypes()
 
@@ -58,9 +55,6 @@ func (s *Server) Linger() { s.guard.Notify.FlushTimeout = time.Hour }
 
 // VersionOf is the version of a build.
 var VersionOf = versionOf
-
-// KeptEvents is how many sessions have events that are kept, and their bytes.
-func KeptEvents(s *Server) (sessions, bytes int) { return s.transport.Events.Size() }
 
 // Subscriptions is how many subscriptions to resources all clients have.
 func Subscriptions(s *Server) int { return s.updates.Count() }

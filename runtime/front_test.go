@@ -24,117 +24,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// hostile are bodies that one reader takes for one thing and another for something else, or
-// for nothing at all. Each would call a tool of admins if it were read generously.
-func hostile(c *raw) map[string]string {
-	good := c.request("tools/call", `"name":"promote_to_manager","arguments":{"id":"ada"}`)
-	return map[string]string{
-		"a batch":                    "[" + good + "]",
-		"a batch after white space":  " \n[" + good + "]",
-		"an empty batch":             "[]",
-		"UTF-16":                     "\xff\xfe{\x00}\x00",
-		"invalid UTF-8":              strings.Replace(good, "ada", "a\xffa", 1),
-		"half a surrogate pair":      strings.Replace(good, "ada", `\ud800`, 1),
-		"a key twice in the message": strings.Replace(good, `"id":7`, `"id":7,"method":"ping"`, 1),
-		"a key twice, escaped": strings.Replace(good, `"id":7`,
-			`"id":7,"m\u0065thod":"ping"`, 1),
-		"a key twice in params": strings.Replace(good, `"name":"promote_to_manager"`,
-			`"name":"get_all","name":"promote_to_manager"`, 1),
-		"a key twice in arguments": strings.Replace(good, `"id":"ada"`, `"id":"ada","id":"bob"`,
-			1),
-		"something after the message": good + `{"jsonrpc":"2.0"}`,
-		"a NUL after the message":     good + "\x00",
-		"half a message":              good[:len(good)-2],
-		"single quotes":               strings.ReplaceAll(good, `"`, `'`),
-		"a comment":                   "/* */" + good,
-		"a trailing comma":            strings.Replace(good, `}}`, `,}}`, 1),
-		"NaN":                         strings.Replace(good, `"ada"`, `NaN`, 1),
-		"an id with a fraction":       strings.Replace(good, `"id":7`, `"id":7.5`, 1),
-		"an id beyond int64": strings.Replace(good, `"id":7`, `"id":99999999999999999999`,
-			1),
-		"an id that is an object": strings.Replace(good, `"id":7`, `"id":{}`, 1),
-		"a string":                `"tools/call"`,
-		"null":                    `null`,
-		"nothing":                 ``,
-		"white space":             "   ",
-		"too deep": strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}",
-			2000),
-		"a huge exponent": strings.Replace(good, `"ada"`, `1e999999999`, 1),
-	}
-}
-
-func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		for name, body := range hostile(c) {
-			headers := map[string]string{}
-			if era == "2026-07-28" {
-				headers["Mcp-Method"], headers["Mcp-Name"] = "tools/call", "promote_to_manager"
-			}
-			got := c.send(t, "POST", body, headers)
-			if got.status != http.StatusBadRequest ||
-				strings.Contains(got.body, "structuredContent") ||
-				!strings.Contains(got.body, `"error":{"code":-32`) {
-				t.Errorf("%s, %s: %s", era, name, got)
-			}
-		}
-		if got := c.send(t, "POST", c.request("ping", ""),
-			map[string]string{"Mcp-Method": "ping"}); era != "2026-07-28" && got.status != 200 {
-			t.Errorf("%s: the session does not live on: %s", era, got)
-		}
-	}
-}
-
-func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
-	t.Parallel()
-	// encoding/json would take "Method" for the method.
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-	for _, body := range []string{
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","Method":"ping","params":{"name":"promote_to_manager","arguments":{}}}`,
-		`{"jsonrpc":"2.0","id":7,"Method":"ping","method":"tools/call","params":{"name":"promote_to_manager","arguments":{}}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"Name":"get_all","name":"promote_to_manager","arguments":{}}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"promote_to_manager","NAME":"get_all"}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"promote_to_manager"},"Params":{"name":"get_all"}}`,
-		`{"jsonrpc":"2.0","id":7,"m\u0065thod":"tools/call","params":{"n\u0061me":"promote_to_manager"}}`,
-	} {
-		if got := c.send(t, "POST", body, nil); !strings.Contains(got.body,
-			`unknown tool \"promote_to_manager\"`) {
-			t.Errorf("%s: %s", body, got)
-		}
-	}
-}
-
-func TestWrongContentTypeIsRefused(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	for value, status := range map[string]int{
-		"application/json":                         200,
-		"application/json; charset=utf-8":          200,
-		"Application/JSON":                         200,
-		"application/json; charset=utf-16":         415,
-		"text/plain":                               415,
-		"application/x-www-form-urlencoded":        415,
-		"multipart/form-data; boundary=x":          415,
-		"application/json, text/plain":             415,
-		"application/jsonp":                        415,
-		"application/vnd.api+json":                 415,
-		"application/json; charset=utf-8; charset": 415,
-	} {
-		if got := c.send(t, "POST", ping,
-			map[string]string{"Content-Type": value}); got.status != status {
-			t.Errorf("%s: %s", value, got)
-		}
-	}
-	if got := c.send(t, "POST", ping, map[string]string{"Content-Type": ""}); got.status != 415 {
-		t.Errorf("none: %s", got)
-	}
-}
-
 func TestUnusualMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -158,54 +47,6 @@ func TestBodiesAreBounded(t *testing.T) {
 		if got.status != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %s", era, got)
 		}
-	}
-}
-
-func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name         string
-		options      runtime.Options
-		host, origin string
-		status       int
-	}{
-		{"the server's own name", runtime.Options{}, "", "", 200},
-		{"localhost", runtime.Options{}, "localhost:1234", "", 200},
-		{"IPv6 loopback", runtime.Options{}, "[::1]:1234", "", 200},
-		{"a rebound name", runtime.Options{}, "evil.example", "", 403},
-		{"a rebound name with a port", runtime.Options{}, "evil.example:80", "", 403},
-		{"a name that looks like loopback", runtime.Options{}, "127.0.0.1.evil.example", "", 403},
-		{"a name with loopback as a user", runtime.Options{}, "localhost.evil.example", "", 403},
-		{"an allowed host", runtime.Options{AllowedHosts: []string{"mcp.example"}},
-			"MCP.example:8443", "", 200},
-		{"loopback where hosts are listed", runtime.Options{AllowedHosts: []string{"mcp.example"}},
-			"localhost", "", 403},
-		{"a foreign origin", runtime.Options{}, "", "https://evil.example", 403},
-		{"another port of this machine", runtime.Options{}, "", "http://localhost:9", 403},
-		{"the null origin", runtime.Options{}, "", "null", 403},
-		{"an origin that is not a URL", runtime.Options{}, "", "://", 403},
-		{"the server's own origin", runtime.Options{}, "localhost:77", "http://localhost:77", 200},
-		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
-			"https://app.example", 200},
-		{"an origin below an allowed one",
-			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
-			"https://app.example.evil.example", 403},
-		{"an allowed origin by another scheme",
-			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
-			"http://app.example", 403},
-	} {
-		s := newServer(t, test.options, directory(&desk{}))
-		ts := httptest.NewServer(s.Handler())
-		c := &raw{url: ts.URL + "/mcp", token: tokens["Admin"], era: "2026-07-28"}
-		headers := map[string]string{"Origin": test.origin, "Mcp-Method": "tools/list"}
-		if test.host != "" {
-			headers["Host"] = test.host
-		}
-		if got := c.send(t, "POST", c.request("tools/list", ""),
-			headers); got.status != test.status {
-			t.Errorf("%s: %s", test.name, got)
-		}
-		ts.Close()
 	}
 }
 
@@ -387,105 +228,6 @@ func TestHealthRequiresNoCredential(t *testing.T) {
 	}
 }
 
-func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHeld()
-		s := newServer(t, runtime.Options{}, h.tools())
-		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-		stream := make(chan reply, 1)
-		go func() { stream <- c.send(t, "GET", "", nil) }()
-		answer := c.later(t, "hold")
-		<-h.started
-		down := make(chan error, 1)
-		go func() { down <- s.Shutdown(t.Context()) }()
-		if synctest.Wait(); len(down) > 0 {
-			t.Error("it does not wait for the call")
-		}
-		h.release <- struct{}{}
-		if got := <-answer; got.status != 200 || <-h.ended != nil {
-			t.Errorf("the call under way: %s", got)
-		}
-		if err := <-down; err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		<-stream
-	})
-}
-
-func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHeld()
-		s := newServer(t, runtime.Options{}, h.tools())
-		newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28").later(t, "hold")
-		<-h.started
-		const grace = 10 * time.Second
-		ctx, cancel := context.WithTimeout(t.Context(), grace)
-		defer cancel()
-		start := time.Now()
-		if err := s.Shutdown(ctx); err != context.DeadlineExceeded ||
-			time.Since(start) != grace {
-			t.Errorf("shutdown: %v after %v", err, time.Since(start))
-		}
-		if err := <-h.ended; err != context.Canceled {
-			t.Errorf("the call: %v", err)
-		}
-	})
-}
-
-// TestCallsStillRunningAtTheEndOfTheGraceAreAnswered shuts the HTTP server down after it: net/http
-// sends the end of a response after the handler has returned.
-func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
-	t.Parallel()
-	for _, era := range eras {
-		synctest.Test(t, func(t *testing.T) {
-			h := newHeld()
-			s := newServer(t, runtime.Options{}, h.tools())
-			web := &http.Server{Handler: s.Handler()}
-			url := memnet.Start(t, web)
-			var answers []chan reply
-			for _, tool := range []string{"hold", "held"} {
-				answers = append(answers,
-					newRaw(t, url+"/mcp", tokens["Admin"], era).later(t, tool))
-				<-h.started
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			if err := s.Shutdown(ctx); err != context.DeadlineExceeded {
-				t.Errorf("%s: shutdown: %v", era, err)
-			}
-			if err := web.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
-			for tool, answer := range answers {
-				if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
-					!strings.Contains(got.body, "isError") {
-					t.Errorf("%s, tool %d: %s", era, tool, got)
-				}
-			}
-		})
-	}
-}
-
-func TestIdleSessionsEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const idle = time.Hour
-		s := newServer(t, runtime.Options{SessionTimeout: idle}, directory(&desk{}))
-		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-		start := time.Now()
-		// The stream ends with its session; waiting for it keeps nothing alive.
-		if c.send(t, "GET", "", nil); time.Since(start) != idle {
-			t.Errorf("the session ends after %v", time.Since(start))
-		}
-		synctest.Wait()
-		if got := c.send(t, "POST", ping, nil); got.status != http.StatusNotFound {
-			t.Errorf("%s", got)
-		}
-	})
-}
-
 func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -530,106 +272,6 @@ func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
 		if protocol := <-got; protocol != want {
 			t.Errorf("%q: %q", sent, protocol)
 		}
-	}
-}
-
-func TestHandshakeThatRequestsTheSessionlessVersionStaysWithSessions(t *testing.T) {
-	t.Parallel()
-	versions := make(chan string, 1)
-	s := newServer(t, runtime.Options{},
-		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			versions <- toolset.Request[mcp.CallToolRequest](
-				call).Session.InitializeParams().ProtocolVersion
-			return toolset.Done(nil)
-		}))
-	c := &raw{url: serve(t, s), token: tokens["Admin"]}
-	got := c.send(
-		t, "POST",
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
-	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
-		t.Fatalf("%s", got)
-	}
-	c.session, c.era = got.header.Get("Mcp-Session-Id"), "2025-11-25"
-	c.call(t, "look", "", nil)
-	if version := <-versions; version != "2025-11-25" {
-		t.Errorf("the session speaks %s", version)
-	}
-}
-
-func TestOnlyListedMethodsAreAnswered(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		for method, params := range map[string]string{
-			"prompts/get":           `"name":"x"`,
-			"resources/read":        `"uri":"file:///x"`,
-			"resources/subscribe":   `"uri":"file:///x"`,
-			"resources/unsubscribe": `"uri":"file:///x"`,
-			"completion/complete":   `"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}`,
-			"acme/custom":           `"a":1`,
-			"tools/call2":           `"name":"get_all"`,
-			"Tools/Call":            `"name":"get_all"`,
-			"":                      ``,
-		} {
-			headers := map[string]string{}
-			if era == "2026-07-28" {
-				headers["Mcp-Name"] = map[string]string{"prompts/get": "x",
-					"resources/read": "file:///x"}[method]
-			}
-			got := c.ask(t, method, params, headers)
-			if strings.Contains(got.body, `"result"`) || !strings.Contains(got.body, "error") &&
-				got.status < 400 {
-				t.Errorf("%s, %s: %s", era, method, got)
-			}
-		}
-		for method, member := range map[string]string{"prompts/list": `"prompts":[]`,
-			"resources/list":           `"resources":[]`,
-			"resources/templates/list": `"resourceTemplates":[]`} {
-			if got := c.ask(t, method, "", nil); !strings.Contains(got.body, member) {
-				t.Errorf("%s, %s: %s", era, method, got)
-			}
-			if got := c.ask(t, method, `"cursor":"abc"`, nil); !strings.Contains(got.body,
-				"-32602") {
-				t.Errorf("%s, %s with a cursor: %s", era, method, got)
-			}
-		}
-	}
-}
-
-func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range eras {
-		var first string
-		for _, user := range callers {
-			res := connectHTTP(t, url, tokens[user], era).InitializeResult()
-			got := fmt.Sprintf("%s %q", marshalled(t, res.Capabilities), res.Instructions)
-			if want := `{"logging":{},"tools":{}} ""`; got != want {
-				t.Errorf("%s, %q: capabilities that depend on the caller: %s", era, user, got)
-			}
-			if first == "" {
-				first = got
-			}
-			if got != first {
-				t.Errorf("%s, %q: %s, others %s", era, user, got, first)
-			}
-		}
-	}
-}
-
-func TestSubscriptionsReceiveNothing(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
-	// It ends at once, since there is nothing to wait for.
-	got := c.ask(t, "subscriptions/listen",
-		`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///x"]}`, nil)
-	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) ||
-		!strings.Contains(got.body, `"result"`) {
-		t.Errorf("%s", got)
 	}
 }
 
@@ -731,5 +373,59 @@ func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
 				t.Errorf("%s: %v, %v", era, res, err)
 			}
 		})
+	}
+}
+
+const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+
+func TestHandshakesAreBounded(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
+	long := strings.Replace(handshake, `"raw"`, `"`+strings.Repeat("n", 64<<10)+`"`, 1)
+	if got := c.send(t, "POST", long, map[string]string{"Mcp-Session-Id": "",
+		"Mcp-Protocol-Version": ""}); got.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%s", got)
+	}
+	if got := c.call(t, "get_by_id", `,"arguments":{"id":"`+strings.Repeat("n", 64<<10)+`"}`,
+		nil); got.status != 200 {
+		t.Errorf("a call on a session: %d", got.status)
+	}
+}
+
+// TestUncheckedHostsAreWarnedOf calls a handler as over a public address, and as over loopback.
+func TestUncheckedHostsAreWarnedOf(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options runtime.Options
+		local   bool
+		warned  bool
+	}{
+		{"anonymous callers over any address", runtime.Options{Anonymous: true}, false, true},
+		{"anonymous callers over loopback", runtime.Options{Anonymous: true}, true, false},
+		{"listed hosts", runtime.Options{Anonymous: true, AllowedHosts: []string{"example.com"}},
+			false, false},
+		{"no anonymous callers", runtime.Options{}, false, false},
+	} {
+		var log journal
+		test.options.Logger = log.logger()
+		h := newServer(t, test.options, directory(&desk{})).Handler()
+		for range 2 {
+			if test.local {
+				ts := httptest.NewServer(h)
+				c := &raw{url: ts.URL + "/mcp"}
+				c.send(t, "GET", "", nil)
+				ts.Close()
+				continue
+			}
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://example.com/mcp",
+				nil))
+		}
+		want := 0
+		if test.warned {
+			want = 1
+		}
+		if n := strings.Count(log.String(), "Options.AllowedHosts"); n != want {
+			t.Errorf("%s: warned %d times:\n%s", test.name, n, log.String())
+		}
 	}
 }

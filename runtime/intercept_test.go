@@ -2,14 +2,20 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 func TestInterceptorsGetAllowedMessages(t *testing.T) {
@@ -81,4 +87,52 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 			}
 		}
 	}
+}
+
+const shortLife = time.Second
+
+// shortLived verifies every token as ada's, for shortLife from its first use.
+func shortLived() identity.Source {
+	ends := map[string]time.Time{}
+	lock := make(chan struct{}, 1)
+	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		lock <- struct{}{}
+		defer func() { <-lock }()
+		if ends[token].IsZero() {
+			ends[token] = time.Now().Add(shortLife)
+		}
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+			Expires: ends[token]}, nil
+	})
+}
+
+// Under the race detector this is a test of what a call that was given up still touches.
+func TestCallsGivenUpInMiddlewareShareNothingWithTheirAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reached := make(chan struct{}, 8)
+		late := func(next intercept.Next) intercept.Next {
+			return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+				if m.Method == "tools/call" {
+					<-ctx.Done()
+					time.Sleep(worker.Grace) // when the guard gives up
+					defer func() { reached <- struct{}{} }()
+				}
+				return next(ctx, m)
+			}
+		}
+		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{late},
+			Identity: shortLived()}, directory(&desk{}))
+		url := serve(t, s)
+		for i := range cap(reached) {
+			c := newRaw(t, url, fmt.Sprint("late", i), "2026-07-28")
+			got := c.call(t, "get_all", "", nil)
+			if strings.Contains(got.body, "structuredContent") {
+				t.Errorf("an answer leaves after the credential: %s", got)
+			}
+		}
+		if synctest.Wait(); len(reached) != cap(reached) {
+			t.Error("a call was not given up, it never began")
+		}
+	})
 }

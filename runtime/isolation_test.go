@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"testing"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
-	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -75,21 +72,4 @@ func apart(tool toolset.Tool) toolset.Toolset {
 		return toolset.Structured(call.Isolated(ctx))
 	}
 	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
-}
-
-// emitting is the context of a handler in a process of its own that sends records of level INFO,
-// and the list of them.
-func emitting(t *testing.T) (context.Context, *[]string) {
-	t.Helper()
-	sent := new([]string)
-	ctx, end := notify.Emitting(t.Context(), func(emission json.RawMessage, _ bool) bool {
-		*sent = append(*sent, string(emission))
-		return true
-	})
-	t.Cleanup(end)
-	ctx, err := invoke.ChildContext(ctx, json.RawMessage(`{"log":"INFO"}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ctx, sent
 }

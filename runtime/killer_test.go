@@ -3,13 +3,11 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -117,8 +115,6 @@ var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, er
 	},
 }
 
-func TestNoHandlerKillsTheProcessOrASession(t *testing.T) { survives(t, killers) }
-
 // survives holds a server to answering each of the handlers with an internal error, and to
 // living on.
 func survives(t *testing.T, killers map[string]func(context.Context, toolset.Call) (toolset.Result,
@@ -168,96 +164,6 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 		if name == "a panic" && (!strings.Contains(log.String(), "hunter2") ||
 			!strings.Contains(log.String(), "goroutine")) {
 			t.Errorf("the log does not hold the panic and its stack:\n%s", log.String())
-		}
-	}
-}
-
-// TestNilResultIsAnEmptyAnswer: (nil, nil) ends a go-sdk process under 2026-07-28.
-func TestNilResultIsAnEmptyAnswer(t *testing.T) {
-	t.Parallel()
-	for name, call := range map[string]func(context.Context, toolset.Call) (toolset.Result, error){
-		"native": func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Native(nil, nil, nil)
-		},
-		"native typed": func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Native(nil, (*person)(nil), nil)
-		},
-		"zero": func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Result{}, nil
-		},
-	} {
-		s := newServer(t, runtime.Options{}, oneTool("empty", call))
-		url := serve(t, s)
-		for _, era := range eras {
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
-				&mcp.CallToolParams{Name: "empty"})
-			if err != nil || res.IsError || len(res.Content) != 0 || res.StructuredContent != nil {
-				t.Errorf("%s, %s: %v %+v", name, era, err, res)
-			}
-		}
-	}
-}
-
-func TestSharedResultIsNotWrittenTo(t *testing.T) {
-	t.Parallel()
-	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"},
-		Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
-	s := newServer(t, runtime.Options{},
-		oneTool("shared", func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Native(shared, map[string]int{"n": 1}, nil)
-		}))
-	url := serve(t, s)
-	var wg sync.WaitGroup
-	for range 8 {
-		c := newRaw(t, url, tokens["Admin"], "2026-07-28")
-		wg.Go(func() {
-			for range 20 {
-				got := c.call(t, "shared", "", nil)
-				if !strings.Contains(got.body, `"kept":"yes"`) ||
-					!strings.Contains(got.body, "serverInfo") ||
-					!strings.Contains(got.body, `"structuredContent":{"n":1}`) {
-					t.Errorf("%s", got)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if len(shared.Meta) != 1 || shared.StructuredContent != nil {
-		t.Errorf("written to: %+v", shared)
-	}
-}
-
-func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range []string{"2025-06-18", "2025-11-25"} {
-		c := newRaw(t, url, tokens["Viewer"], era)
-		for _, method := range []string{"tools/list", "prompts/list", "resources/list",
-			"resources/templates/list", "ping", "tools/call",
-			"prompts/get", "resources/read", "completion/complete", "logging/setLevel",
-			"resources/subscribe", "resources/unsubscribe",
-			"subscriptions/listen", "initialize", "server/discover"} {
-			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`,
-				`,"params":7`, `,"params":{"_meta":null}`, `,"params":{"_meta":7}`,
-				`,"params":{"name":null}`} {
-				got := c.send(t, "POST", `{"jsonrpc":"2.0","id":7,"method":"`+method+`"`+params+`}`,
-					nil)
-				if got.body == "" || got.status >= 500 {
-					t.Errorf("%s, %s with %q: %s", era, method, params, got)
-				}
-			}
-		}
-		for _, notification := range []string{"notifications/initialized",
-			"notifications/cancelled", "notifications/progress", "notifications/roots/list_changed",
-			"notifications/odd"} {
-			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`,
-				`,"params":{"requestId":{}}`} {
-				c.send(t, "POST", `{"jsonrpc":"2.0","method":"`+notification+`"`+params+`}`, nil)
-			}
-		}
-		if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body, "get_by_id") {
-			t.Errorf("%s: the session does not live on: %s", era, got)
 		}
 	}
 }
@@ -362,148 +268,29 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 	}
 }
 
-func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	url := serve(t, s)
-	for _, era := range eras {
-		session := connectHTTP(t, url, tokens["Admin"], era)
-		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id",
-			Arguments: map[string]any{"id": "nobody"}})
-		if err != nil || !res.IsError || text(res) != "no such person" {
-			t.Errorf("%s: %v %q", era, err, text(res))
-		}
-		res, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id",
-			Arguments: map[string]any{"id": 5}})
-		if err != nil || !res.IsError || !strings.Contains(text(res), "cannot unmarshal number") {
-			t.Errorf("%s: %v %q", era, err, text(res))
-		}
+// asks is a handler that asks its caller something.
+func asks(q mcp.InputRequest) func(context.Context, toolset.Call) (toolset.Result, error) {
+	return func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": q}}, nil,
+			nil)
 	}
 }
 
-func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		err  error
-		want string
-	}{
-		"as it is": {&jsonrpc.Error{Code: -32042, Message: "log in",
-			Data: []byte(`{"a":1}`)}, `"error":{"code":-32042,"message":"log in","data":{"a":1}}`},
-		"wrapped": {fmt.Errorf("outer: %w", &jsonrpc.Error{Code: -32042,
-			Message: "log in"}), `"error":{"code":-32042,"message":"outer: log in"}`},
-		"with wrong data": {&jsonrpc.Error{Code: -32042, Message: "log in", Data: []byte(`{"a":`)},
-			`"error":{"code":-32042,"message":"log in"}`},
-	} {
-		s := newServer(t, runtime.Options{},
-			oneTool("login", func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Done(test.err)
-			}))
-		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-		if got := c.call(t, "login", "", nil); !strings.Contains(got.body, test.want) {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
+// deadly are questions that end a go-sdk server's process, or leave its caller waiting, when an
+// older client is to be asked them.
+var deadly = map[string]func(context.Context, toolset.Call) (toolset.Result, error){
+	"a nil question":               asks(nil),
+	"a typed nil elicitation":      asks((*mcp.ElicitParams)(nil)),
+	"a typed nil sampling":         asks((*mcp.CreateMessageParams)(nil)),
+	"a typed nil sampling, tools":  asks((*mcp.CreateMessageWithToolsParams)(nil)),
+	"a typed nil roots":            asks((*mcp.ListRootsParams)(nil)),
+	"a nil message":                asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{nil}}),
+	"a nil message, tools":         asks(&mcp.CreateMessageWithToolsParams{Messages: []*mcp.SamplingMessageV2{nil}}),
+	"a message of nil":             asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user"}}}),
+	"a message of typed nil":       asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: badContent()}}}),
+	"a message of nil, tools":      asks(&mcp.CreateMessageWithToolsParams{Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{nil}}}}),
+	"a panicking schema asked for": asks(&mcp.ElicitParams{Message: "?", RequestedSchema: angry{}}),
+	"NaN in a question":            asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{}, Temperature: math.NaN()}),
 }
 
-func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
-	t.Parallel()
-	for name, heeds := range map[string]bool{"a handler that heeds its context": true,
-		"a handler that does not": false} {
-		for _, era := range eras {
-			synctest.Test(t, func(t *testing.T) {
-				var log journal
-				events := make(chan audit.Event, 8)
-				stuck, ended := make(chan struct{}), make(chan error, 8)
-				sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-					events <- e
-					return nil
-				})
-				const limit = 10 * time.Second
-				s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink},
-					toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
-						Timeout: limit,
-						Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-							<-ctx.Done()
-							ended <- ctx.Err()
-							if !heeds {
-								<-stuck
-							}
-							return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
-						}}}))
-				client := connectHTTP(t, serve(t, s), tokens["Admin"], era)
-				start := time.Now()
-				res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "slow"})
-				if took := time.Since(start); err != nil || !res.IsError ||
-					text(res) != "timed out after 10s" || took < limit || took > limit+time.Second {
-					t.Errorf("%s, %s: after %v: %v %q", name, era, took, err, text(res))
-				}
-				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%s, %s: the context ended with %v", name, era, err)
-				}
-				if e := <-events; e.Status != audit.Intent {
-					t.Errorf("%s, %s: recorded as %s before", name, era, e.Status)
-				}
-				if e := <-events; e.Failure != audit.Timeout {
-					t.Errorf("%s, %s: recorded as %s", name, era, e.Status)
-				}
-				close(stuck)
-				synctest.Wait()
-				if reported := strings.Contains(log.String(),
-					"goroutine is still running"); reported == heeds {
-					t.Errorf("%s: reported %v:\n%s", name, reported, log.String())
-				}
-			})
-		}
-	}
-}
-
-func TestLateSuccessIsStillAnAnswer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, runtime.Options{},
-			toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
-				Timeout: time.Millisecond,
-				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-					<-ctx.Done()
-					return toolset.Structured(map[string]bool{"done": true}, nil)
-				}}}))
-		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-		if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
-			t.Errorf("%s", got)
-		}
-	})
-}
-
-func TestCancelledCallEndsTheHandlersContext(t *testing.T) {
-	t.Parallel()
-	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	s := newServer(t, runtime.Options{},
-		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			started <- struct{}{}
-			<-ctx.Done()
-			ended <- ctx.Err()
-			return toolset.Result{}, ctx.Err()
-		}))
-	url := serve(t, s)
-	for _, era := range eras {
-		for transport, session := range map[string]*mcp.ClientSession{
-			"http": connectHTTP(t, url, tokens["Admin"], era), "stdio": connectIO(t, s,
-				principalOf("Admin"), era),
-		} {
-			ctx, cancel := context.WithCancel(context.Background())
-			done := make(chan error, 1)
-			go func() {
-				_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "slow"})
-				done <- err
-			}()
-			<-started
-			cancel()
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("%s %s: %v", transport, era, err)
-			}
-			if err := <-done; err == nil {
-				t.Errorf("%s %s: answered", transport, era)
-			}
-		}
-	}
-}
+func TestNoQuestionKillsTheProcessOrASession(t *testing.T) { survives(t, deadly) }

@@ -13,13 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -62,16 +58,6 @@ func (h serverMessages) logs() (lines []string) {
 		}
 	}
 	return lines
-}
-
-// logData is the data of the log message with a text.
-func (h serverMessages) logData(text string) map[string]any {
-	for _, m := range h {
-		if m.Params.Data["msg"] == text {
-			return m.Params.Data
-		}
-	}
-	return nil
 }
 
 func (h serverMessages) progress() (all []serverMessage) {
@@ -367,68 +353,4 @@ func without(m map[string]any, names ...string) map[string]any {
 		delete(m, name)
 	}
 	return m
-}
-
-// A client that does not read holds up no handler; what cannot be sent meanwhile is counted.
-func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name, level, notice, filling string
-		messages                     int
-	}{
-		{"many messages", "debug", "warning", "x", 1000},
-		{"large messages", "debug", "warning", strings.Repeat("x", 60<<10), 40},
-		{"a client that wants little", "alert", "alert", "x", 1000},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			logged := make(chan struct{})
-			s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
-				log := runtime.Logger(ctx)
-				for range test.messages {
-					log.Log(ctx, mcp.LevelAlert, test.filling)
-				}
-				close(logged)
-			}))
-			c := newPipe(t, s, principalOf("Member"), "2025-11-25")
-			c.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"`+
-				test.level+`"}}`)
-			c.until(t, 1)
-			c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work"}}`)
-			<-logged
-			got := c.until(t, 2)
-			if answer := got.response(t); string(answer.Result.StructuredContent) != `{"done":true}` {
-				t.Error(answer.text)
-			}
-			said := got.logs()
-			var left int
-			if _, err := fmt.Sscanf(said[len(said)-1], test.notice+" %d log messages were dropped",
-				&left); err != nil {
-				t.Fatalf("the last is %q", said[len(said)-1])
-			}
-			if sent := len(said) - 1; left == 0 || sent+left != test.messages {
-				t.Errorf("%d were sent and %d left out, of %d", sent, left, test.messages)
-			}
-		})
-	}
-}
-
-// An answer does not wait for ever behind what is said before it.
-func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan struct{})
-		s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
-			close(ended)
-		}}}, working(func(ctx context.Context) {
-			runtime.Logger(ctx).Info("hello")
-		}))
-		shutDown(t, s)
-		c := newPipe(t, s, principalOf("Member"), "2026-07-28")
-		c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work",`+
-			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-			`"io.modelcontextprotocol/clientCapabilities":{},`+
-			`"io.modelcontextprotocol/logLevel":"info"}}}`)
-		<-ended // though nobody has read a line
-	})
 }

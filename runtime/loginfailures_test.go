@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -122,19 +121,6 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 	})
 }
 
-func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
-	t.Parallel()
-	for anonymous, want := range map[bool]int{true: 0, false: 1} {
-		var log journal
-		c := &raw{url: serve(t, newServer(t, runtime.Options{Anonymous: anonymous,
-			Logger: log.logger()}, directory(&desk{})))}
-		c.send(t, "POST", ping, nil)
-		if got := strings.Count(log.String(), "without a credential"); got != want {
-			t.Errorf("Anonymous %v: %d lines, not %d", anonymous, got, want)
-		}
-	}
-}
-
 // The answer to an unknown user is that to a wrong token, refused or not.
 func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 	t.Parallel()
@@ -170,72 +156,6 @@ func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 			t.Errorf("statuses %v", statuses)
 		}
 	})
-}
-
-func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		records := &keeper{}
-		loopback := netip.MustParsePrefix("127.0.0.0/8")
-		behind := newServer(t, runtime.Options{Audit: records,
-			TrustedProxies: []netip.Prefix{loopback}},
-			directory(&desk{}))
-		c := &raw{url: serve(t, behind)}
-		forwarded := func(from string) map[string]string {
-			return map[string]string{"X-Forwarded-For": "198.51.100.66, " + from}
-		}
-		sent := failUntilRefused(t, c, "POST", forwarded("192.0.2.1"))
-		got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
-			"X-Forwarded-For": "192.0.2.1, 192.0.2.2"})
-		if got.status != http.StatusUnauthorized {
-			t.Errorf("another client of the proxy: %s", got)
-		}
-		if err := behind.Shutdown(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		events := records.taken()
-		if one, two, all := failures(events, "192.0.2.1"), failures(events, "192.0.2.2"),
-			failures(events, "198.51.100.66"); one != sent || two != 1 || all != 0 {
-			t.Errorf("%d of %d, %d, %d: %v", one, sent, two, all, events)
-		}
-
-		direct := newServer(t, runtime.Options{Audit: records}, directory(&desk{}))
-		c = &raw{url: serve(t, direct)}
-		for n := 0; ; n++ {
-			got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
-				"X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)})
-			if got.status == http.StatusTooManyRequests {
-				break
-			} else if n == 250 {
-				t.Fatal("a client chooses its address")
-			}
-		}
-	})
-}
-
-// The sink fails or hangs: the client gets the same answers, in time.
-func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
-	t.Parallel()
-	for name, record := range map[string]func(hang chan struct{}) error{
-		"fails":  func(chan struct{}) error { return errors.New("the disk is full") },
-		"panics": func(chan struct{}) error { panic("boom") },
-		"hangs":  func(hang chan struct{}) error { <-hang; return nil },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			hang := make(chan struct{})
-			defer close(hang)
-			var log journal
-			s := newServer(t, runtime.Options{Logger: log.logger(), AuditTimeout: time.Millisecond,
-				Audit: audit.SinkFunc(func(context.Context, audit.Event) error { return record(hang) })},
-				directory(&desk{}))
-			c := &raw{url: serve(t, s), token: tokens["Admin"]}
-			failUntilRefused(t, c, "POST", nil)
-			time.Sleep(time.Minute)
-			if !strings.Contains(log.String(), "failed authentications could not be recorded") {
-				t.Errorf("a sink that %s: the log: %s", name, log.String())
-			}
-		})
-	}
 }
 
 func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {

@@ -2,14 +2,8 @@ package runtime_test
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -82,124 +76,6 @@ func TestProblemOfASecretArgumentIsReportedInFull(t *testing.T) {
 			if !strings.Contains(got.body, want) {
 				t.Errorf("%s, %s: %s", era, what, got.body)
 			}
-		}
-	}
-}
-
-// A JSON-RPC error that a handler chooses keeps its code, and its words and data but for secrets.
-func TestErrorsThatHandlersChooseAreMasked(t *testing.T) {
-	t.Parallel()
-	chosen := &jsonrpc.Error{Code: -32050, Message: "no entry with " + ghp,
-		Data: json.RawMessage(`{"big": 12345678901234567890, "api_key":"x1","list":["` + ghp +
-			`"]}`)}
-	plain := &jsonrpc.Error{Code: -32051, Message: "token: expired",
-		Data: json.RawMessage(`{"b": 1,  "a": [1.50]}`)}
-	for _, test := range []struct {
-		err  error
-		want string
-	}{
-		{chosen, `"error":{"code":-32050,"message":"no entry with ` + redact.Mask +
-			`","data":{"api_key":"` + redact.Mask + `","big":12345678901234567890,"list":["` +
-			redact.Mask + `"]}}`},
-		{fmt.Errorf("password=x1: %w", chosen), `"error":{"code":-32050,"message":"password=` +
-			redact.Mask + `: no entry with ` + redact.Mask + `"`},
-		{plain, `"error":{"code":-32051,"message":"token: expired","data":{"b":1,"a":[1.50]}}`},
-	} {
-		s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) {
-			return toolset.Done(test.err)
-		}, test.err))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Member"], era)
-			for what, got := range map[string]reply{
-				"tool": c.call(t, "work", "", nil), "prompt": c.ask(t, "prompts/get",
-					`"name":"greet"`, nameOf(era, "greet")),
-				"resource": c.ask(t, "resources/read", `"uri":"lib://book"`,
-					nameOf(era, "lib://book")),
-			} {
-				if !strings.Contains(got.body, test.want) {
-					t.Errorf("%s, %s: %s, want %s", era, what, got.body, test.want)
-				}
-			}
-		}
-	}
-	if !strings.Contains(chosen.Message, ghp) || !strings.Contains(string(chosen.Data), ghp) {
-		t.Error("the handler's error was written to")
-	}
-}
-
-// An error that a handler or an adopted server makes itself is masked, and the value, which it may
-// share, is not written to.
-func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
-	t.Parallel()
-	meta := func() mcp.Meta { return mcp.Meta{"of/key": "x1", "about": []any{ghp}} }
-	blob := base64.StdEncoding.EncodeToString([]byte("e " + redact.Mask))
-	made := func(failed bool) *mcp.CallToolResult {
-		return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{
-			&mcp.TextContent{Text: "a " + ghp, Meta: meta()},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://" + ghp, Text: "b " +
-				ghp, MIMEType: "a/" + ghp, Meta: meta()}, Meta: meta()},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://1",
-				Blob: []byte("e " + ghp)}},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://2",
-				Blob: []byte{0xff, 1}}},
-			&mcp.ResourceLink{URI: "y://" + ghp, Name: ghp, Title: ghp, Description: "c " + ghp,
-				MIMEType: "b/" + ghp, Meta: meta()},
-			&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}, Meta: meta()},
-			&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte{1}, Meta: meta()},
-		}, StructuredContent: map[string]any{"token": "x1", "n": 7, "text": "d " + ghp},
-			Meta: meta()}
-	}
-	for _, failed := range []bool{true, false} {
-		res := made(failed)
-		handler := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return res, nil
-		}
-		inner := mcp.NewServer(&mcp.Implementation{Name: "inner", Version: "1"}, nil)
-		inner.AddTool(&mcp.Tool{Name: "theirs", InputSchema: map[string]any{"type": "object"}},
-			handler)
-		s, err := runtime.Adopt(inner, runtime.Options{Logger: quiet(), Identity: users()},
-			map[string]access.Rule{"theirs": {Authenticated: true}},
-			fallible(func() (toolset.Result, error) { return toolset.Native(res, nil, nil) }, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Member"], era)
-			for _, tool := range []string{"work", "theirs"} {
-				got := c.call(t, tool, "", nil).body
-				if n := strings.Count(got, redact.Mask); failed && (strings.Contains(got, ghp) ||
-					n != 11+2*7 || !strings.Contains(got, `"n":7`) ||
-					!strings.Contains(got, blob) || !strings.Contains(got, `"/wE="`)) || !failed &&
-					(n != 0 || !strings.Contains(got, ghp)) {
-					t.Errorf("%s, %s, an error: %v: %s", era, tool, failed, got)
-				}
-			}
-		}
-		if before, now := fmt.Sprint(made(failed).Content[0]),
-			fmt.Sprint(res.Content[0]); before != now ||
-			res.Content[0].(*mcp.TextContent).Text != "a "+ghp {
-			t.Errorf("the handler's result was written to: %s", now)
-		}
-	}
-}
-
-// A name that looks like a secret is masked in the refusal of a tool that is hidden just as in that
-// of one that there is not.
-func TestRefusalsOfHiddenAndUnknownNamesAreMaskedAlike(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) {
-		return toolset.Done(nil)
-	}, nil))
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Viewer"], era)
-		hidden, unknown := c.call(t, "sk-hidden-from-all-others", "", nil),
-			c.call(t, "sk-unknown-to-everybody", "", nil)
-		if hidden.String() != unknown.String() || !strings.Contains(hidden.body, `unknown tool \"`+
-			redact.Mask+`\"`) {
-			t.Errorf("%s: %s and %s", era, hidden, unknown)
 		}
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +15,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -126,53 +123,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 		defer session.Close()
 		if got := session.InitializeResult().ServerInfo.Version; got != want {
 			t.Errorf("%s, stdio: the version is %q, want %q", name, got, want)
-		}
-	}
-}
-
-// An alias is callable exactly if its tool is, and answers as the tool does. If the tool is hidden,
-// the alias is unknown, byte for byte.
-func TestAliasIsItsTool(t *testing.T) {
-	t.Parallel()
-	for _, options := range []runtime.Options{{Anonymous: true},
-		{Anonymous: true, Denial: access.Forbid}} {
-		sink, source := &keeper{}, &shelf{}
-		options.Audit, options.Catalogs = sink, source
-		s := newServer(t, options, renamed())
-		url := serve(t, s)
-		for _, off := range [][]string{nil, {"order"}} {
-			source.turnOff(off...)
-			if err := s.ReloadSwitches(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for _, era := range eras {
-				for _, user := range []string{"", "Viewer", "Manager"} {
-					c := newRaw(t, url, tokens[user], era)
-					for alias, name := range map[string]string{"parts": "list_parts",
-						"buy": "order", "get_part": "order", "remove": "drop_part"} {
-						for _, v := range variants {
-							aliased := c.call(t, alias, v.rest, v.headers)
-							called := c.call(t, name, v.rest, v.headers)
-							if strings.Contains(called.body, "unknown tool") {
-								called = c.call(
-									t, strings.Repeat("x", len(alias)), v.rest, v.headers)
-								called.body = strings.ReplaceAll(called.body,
-									strings.Repeat("x", len(alias)), alias)
-							}
-							if aliased.String() != called.String() {
-								t.Errorf("%s, %q, %s with %s:\n%s\nthe tool:\n%s", era, user, alias,
-									v.name, aliased, called)
-							}
-						}
-					}
-				}
-			}
-		}
-		for _, e := range sink.taken() {
-			if e.Type == audit.ToolCalled &&
-				slices.Contains([]string{"parts", "buy", "get_part", "remove"}, e.Tool) {
-				t.Fatalf("the audit has an alias: %+v", e)
-			}
 		}
 	}
 }
@@ -412,94 +362,4 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 type order struct {
 	Amount int    `json:"amount" jsonschema:"How many"`
 	Note   string `json:"note,omitempty"`
-}
-
-// elicits is a tool that asks twice and needs both answers.
-func elicits(declared bool) toolset.Toolset {
-	return toolsetOf([]toolset.Tool{{Name: "order", Input: anyInput, Elicits: declared,
-		Handle: nil, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			form, err := runtime.Elicit[order](ctx, "order", "How many?")
-			if err != nil {
-				return toolset.Done(fmt.Errorf("the amount: %w", err))
-			}
-			sure, err := runtime.ElicitForm[map[string]any](ctx, "sure", "Sure?", json.RawMessage(
-				`{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"]}`))
-			if errors.Is(err, runtime.ErrDeclined) {
-				return toolset.Structured(map[string]any{"ordered": 0}, nil)
-			} else if err != nil {
-				return toolset.Done(err)
-			}
-			return toolset.Structured(map[string]any{"ordered": form.Amount, "sure": sure}, nil)
-		}}})
-}
-
-func TestPlainHandlersElicit(t *testing.T) {
-	t.Parallel()
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, elicits(true))
-	url := serve(t, s)
-	for _, era := range eras {
-		var asked []string
-		answers := map[string]*mcp.ElicitResult{
-			"How many?": {Action: "accept", Content: map[string]any{"amount": 3}},
-			"Sure?":     {Action: "accept", Content: map[string]any{"yes": true}},
-		}
-		session := eliciting(t, url, "Member", era, func(message string) *mcp.ElicitResult {
-			asked = append(asked, message)
-			return answers[message]
-		})
-		if got := callText(t, session, "order", `{}`); got != `{"ordered":3,"sure":{"yes":true}}` ||
-			fmt.Sprint(asked) != "[How many? Sure?]" {
-			t.Errorf("%s: %s %q", era, got, asked)
-		}
-		answers["Sure?"] = &mcp.ElicitResult{Action: "decline"}
-		if got := callText(t, session, "order", `{}`); got != `{"ordered":0}` {
-			t.Errorf("%s, declined: %s", era, got)
-		}
-	}
-	for _, e := range sink.taken() {
-		if e.Type == audit.ToolCalled && e.Tool != "order" {
-			t.Errorf("%+v", e)
-		}
-	}
-	var log lockedBuffer
-	undeclared := serve(t, newServer(t, runtime.Options{
-		Logger: slog.New(slog.NewTextHandler(&log, nil))}, elicits(false)))
-	if got := callText(t, connectHTTP(t, undeclared, tokens["Member"], eras[2]), "order",
-		`{}`); got != "!internal error" ||
-		!strings.Contains(log.String(), "write elicits in its //mcp:tool") {
-		t.Error(got, log.String())
-	}
-	if _, err := runtime.Elicit[struct{ A []string }](t.Context(), "a", "?"); err == nil ||
-		!strings.Contains(err.Error(), "neither a string, a number nor a bool") {
-		t.Error(err)
-	}
-}
-
-// Nothing that a client makes up is an answer: neither one that does not fit the form, nor one to
-// the first question with the second.
-func TestElicitedAnswersFitTheirForms(t *testing.T) {
-	t.Parallel()
-	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, elicits(true))), tokens["Member"],
-		"2026-07-28")
-	call := func(rest string) reply {
-		t.Helper()
-		return c.call(t, "order", rest, nil)
-	}
-	first := call("")
-	state := stateInBody.FindStringSubmatch(first.body)
-	if state == nil || !strings.Contains(first.body, "How many?") {
-		t.Fatalf("%s", first)
-	}
-	for answer, want := range map[string]string{
-		`"order":{"action":"accept","content":{"amount":"3"}}`: "-32602",
-		`"order":{"action":"accept","content":{}}`:             "-32602",
-		`"sure":{"action":"accept","content":{"yes":true}}`:    "How many?",
-		`"order":{"action":"accept","content":{"amount":3}}`:   "Sure?",
-	} {
-		got := call(`,"inputResponses":{` + answer + `},"requestState":"` + state[1] + `"`)
-		if !strings.Contains(got.body, want) {
-			t.Errorf("%s: %s", answer, got)
-		}
-	}
 }

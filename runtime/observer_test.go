@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +21,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/task"
@@ -323,167 +320,6 @@ func TestObserverGetsThatACallWasCancelled(t *testing.T) {
 	}
 }
 
-// The observer gets the name of a method only if the guard knows it.
-func TestObserverGetsMethodsThatTheGuardKnows(t *testing.T) {
-	t.Parallel()
-	var seen watched
-	url := serve(t, newServer(t, runtime.Options{Observer: seen.observer()},
-		working(func(context.Context) {})))
-	session := newRaw(t, url, tokens["Member"], "2025-11-25")
-	seen.taken(t, 2)
-	modern := newRaw(t, url, tokens["Member"], "2026-07-28")
-	ask := func(method string) (string, observe.Outcome) {
-		t.Helper()
-		params, c, headers := paramsOf[method], session, map[string]string{}
-		switch method {
-		case "initialize":
-			headers["Mcp-Session-Id"], headers["Mcp-Protocol-Version"] = "", ""
-		case "server/discover", "subscriptions/listen":
-			c, headers["Mcp-Method"] = modern, method
-		}
-		body := c.request(method, params)
-		if strings.HasPrefix(method, "notifications/") {
-			body = strings.Replace(body, `"id":7,`, "", 1)
-		}
-		c.send(t, "POST", body, headers)
-		got := seen.taken(t, 1)
-		return got.messages[0].Method, got.outcomes[0]
-	}
-	for method := range runtime.ParamsTypes {
-		name, out := ask(method)
-		refused := out.Code == jsonrpc.CodeMethodNotFound
-		// Known, but the server has neither updates nor anything to complete.
-		if strings.HasSuffix(method, "subscribe") || method == "completion/complete" {
-			refused = !refused
-		}
-		if refused != (name == "") || name != "" && name != method {
-			t.Errorf("%s: named %q, %s", method, name, outcome(out))
-		}
-	}
-	if name, out := ask("hunter2"); name != "" || out.Code != jsonrpc.CodeMethodNotFound ||
-		out.Failure != audit.Errored {
-		t.Errorf("%q: %s", name, outcome(out))
-	}
-}
-
-// paramsOf has params with which a message reaches the guard, by method.
-var paramsOf = map[string]string{
-	"initialize": `"protocolVersion":"2025-11-25","capabilities":{},` +
-		`"clientInfo":{"name":"raw","version":"1"}`,
-	"logging/setLevel":        `"level":"info"`,
-	"tools/call":              `"name":"work"`,
-	"prompts/get":             `"name":"work"`,
-	"resources/read":          `"uri":"odd:x"`,
-	"resources/subscribe":     `"uri":"odd:x"`,
-	"resources/unsubscribe":   `"uri":"odd:x"`,
-	"subscriptions/listen":    `"notifications":{}`,
-	"notifications/progress":  `"progressToken":1,"progress":1`,
-	"notifications/cancelled": `"requestId":99`,
-	"completion/complete": `"ref":{"type":"ref/prompt","name":"work"},` +
-		`"argument":{"name":"a","value":""}`,
-}
-
-func TestObserverGetsWhatIsTurnedAway(t *testing.T) {
-	t.Parallel()
-	var seen watched
-	var identify atomic.Pointer[func() (identity.Identity, error)]
-	s := newServer(t, runtime.Options{Observer: seen.observer(),
-		AllowedHosts: []string{"127.0.0.1"}, MaxBodyBytes: 100 << 10, MaxSessions: 8,
-		MaxUserSessions: 1,
-		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
-			if do := identify.Load(); do != nil {
-				return (*do)()
-			}
-			return users().Identify(r)
-		})}, scoped())
-	url := serve(t, s)
-	c := newRaw(t, url, tokens["Member"], "2025-11-25")
-	modern := newRaw(t, url, tokens["Member"], "2026-07-28")
-	seen.taken(t, 2)
-	for _, test := range []struct {
-		name, method, body string
-		header             map[string]string
-		identify           func() (identity.Identity, error)
-		want               []int
-	}{
-		{"a request that is answered", "POST", ping, nil, nil, nil},
-		{"another host", "POST", ping, map[string]string{"Host": "elsewhere.example"}, nil,
-			[]int{403}},
-		{"another origin", "POST", ping, map[string]string{"Origin": "https://elsewhere.example"},
-			nil, []int{403}},
-		{"another method", "PUT", ping, nil, nil, []int{405}},
-		{"no token", "POST", ping, map[string]string{"Authorization": ""}, nil, []int{401}},
-		{"a bad token", "POST", ping, map[string]string{"Authorization": "Bearer nonsense"}, nil,
-			[]int{401}},
-		{"a source that fails", "POST", ping, nil,
-			func() (identity.Identity, error) { return identity.Identity{}, errors.New("hunter2") },
-			[]int{503}},
-		{"a source that panics", "POST", ping, nil,
-			func() (identity.Identity, error) { panic("hunter2") }, []int{503}},
-		{"no JSON", "POST", ping, map[string]string{"Content-Type": "text/plain"}, nil, []int{415}},
-		{"a large body", "POST", `"` + strings.Repeat("x", 200<<10) + `"`, nil, nil, []int{413}},
-		{"no message", "POST", `{`, nil, nil, []int{400}},
-		{"a batch", "POST", "[" + ping + "]", nil, nil, []int{400}},
-		{"params that do not fit", "POST",
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, nil, nil,
-			[]int{200}},
-		{"an unknown session", "POST", ping, map[string]string{"Mcp-Session-Id": "hunter2"}, nil,
-			[]int{404}},
-		{"a session of somebody else's", "POST", ping,
-			map[string]string{"Authorization": "Bearer " + tokens["Viewer"]}, nil, []int{404}},
-		{"a session too many", "POST", handshake, map[string]string{"Mcp-Session-Id": ""}, nil,
-			[]int{429}},
-		{"an unknown version", "POST", ping,
-			map[string]string{"Mcp-Protocol-Version": "2020-01-01"}, nil, []int{400}},
-	} {
-		if test.identify != nil {
-			identify.Store(&test.identify)
-		}
-		got := c.send(t, test.method, test.body, test.header)
-		identify.Store(nil)
-		// The observer is called for a request before its response ends.
-		if heard := seen.taken(t, 0); !slices.Equal(heard.away, test.want) || len(test.want) > 0 &&
-			(got.status != test.want[0] || len(heard.messages) > 0) {
-			t.Errorf("%s: turned away %v, want %v; Began was told of %d: %s", test.name, heard.away,
-				test.want, len(heard.messages), got)
-		}
-	}
-	// A challenge answers a message that was looked at.
-	if got := modern.call(t, "move", "", nil); got.status != 403 {
-		t.Error(got)
-	}
-	if heard := seen.taken(t, 1); heard.away != nil ||
-		outcome(
-			heard.outcomes[0]) != "tool move failure=denied axis=scopes limit= isolated=false "+
-			"0/0 code=0" {
-		t.Errorf("a challenge: %+v", heard)
-	}
-	c.send(t, "DELETE", "", nil)
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	c.send(t, "POST", ping, nil)
-	if heard := seen.taken(t, 0); !slices.Equal(heard.away, []int{503}) {
-		t.Errorf("shutting down: %+v", heard)
-	}
-}
-
-func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
-	t.Parallel()
-	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(),
-		Logger: slog.New(
-			panicking{"refused a request for another host: see Options.AllowedHosts"})},
-		directory(&desk{}))
-	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping,
-		map[string]string{"Host": "elsewhere.example"}); got.status != 500 {
-		t.Error(got)
-	}
-	if heard := seen.taken(t, 0); !slices.Equal(heard.away, []int{500}) {
-		t.Errorf("%+v", heard)
-	}
-}
-
 // panicking is a log that panics at one text.
 type panicking struct{ at string }
 
@@ -645,23 +481,6 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 				t.Errorf("%+v", message)
 			}
 		})
-	}
-}
-
-func TestMessageOverStdioIsMarked(t *testing.T) {
-	t.Parallel()
-	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer()}, directory(&desk{}))
-	for _, era := range eras {
-		l := overPipe(t, s, principalOf("Member"), era)
-		if era != "2026-07-28" {
-			seen.taken(t, 1) // the handshake
-		}
-		l.call(t, "create", `{"id":"ada"}`)
-		if m := seen.taken(t, 1).messages[0]; m.Transport != "stdio" || m.Protocol != era ||
-			m.Method != "tools/call" || m.RequestID == "" {
-			t.Errorf("%+v", m)
-		}
 	}
 }
 

@@ -2,8 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -78,79 +76,10 @@ func odd(get func(context.Context, toolset.Call) (toolset.PromptResult, error),
 	})
 }
 
-type nilError struct{}
-
-func (*nilError) Error() string { panic("hunter2") }
-
 // evil panics when it is marshalled.
 type evil struct{}
 
 func (evil) MarshalJSON() ([]byte, error) { panic("hunter2") }
-
-func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
-	for name, test := range map[string]struct {
-		prompt   func() (*mcp.GetPromptResult, error)
-		resource func() (*mcp.ReadResourceResult, error)
-	}{
-		"a panic": {func() (*mcp.GetPromptResult, error) {
-			panic("hunter2")
-		}, func() (*mcp.ReadResourceResult, error) { panic("hunter2") }},
-		"a nil result": {func() (*mcp.GetPromptResult, error) {
-			return nil, nil
-		}, func() (*mcp.ReadResourceResult, error) { return nil, nil }},
-		"a typed nil error": {func() (*mcp.GetPromptResult, error) {
-			return nil, (*nilError)(nil)
-		}, func() (*mcp.ReadResourceResult, error) { return nil, (*nilError)(nil) }},
-		"a nil part": {func() (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{nil}}, nil
-		}, func() (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{nil}}, nil
-		}},
-		"a nil content": {func() (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
-				{Content: (*mcp.TextContent)(nil)}}}, nil
-		}, func() (*mcp.ReadResourceResult, error) { return nil, nil }},
-		"a _meta that panics": {func() (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Meta: mcp.Meta{"x": evil{}}}, nil
-		}, func() (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Meta: mcp.Meta{"x": evil{}}}, nil
-		}},
-		"a question": {func() (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{InputRequests: mcp.InputRequestMap{}}, nil
-		}, func() (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{InputRequests: mcp.InputRequestMap{}}, nil
-		}},
-	} {
-		sink := &keeper{}
-		s := newServer(t, runtime.Options{Audit: sink}, odd(
-			func(context.Context, toolset.Call) (toolset.PromptResult, error) {
-				return toolset.PromptNative(test.prompt())
-			},
-			func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-				return toolset.ResourceNative(test.resource())
-			}))
-		url := serve(t, s)
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Admin"], era)
-			header := func(name string) map[string]string {
-				if era != "2026-07-28" {
-					return nil
-				}
-				return map[string]string{"Mcp-Name": name}
-			}
-			for _, got := range []reply{c.ask(t, "prompts/get", `"name":"p"`, header("p")),
-				c.ask(t, "resources/read", `"uri":"odd:x"`, header("odd:x"))} {
-				if !strings.Contains(got.body, "internal error") ||
-					strings.Contains(got.body, "hunter2") {
-					t.Errorf("%s, %s: %s", era, name, got)
-				}
-			}
-			if got := c.ask(t, "tools/list", "", nil); got.status != 200 {
-				t.Errorf("%s, %s: the session is gone: %s", era, name, got)
-			}
-		}
-	}
-}
 
 func TestMiddlewareCannotReachWhatIsHidden(t *testing.T) {
 	swap := func(next intercept.Next) intercept.Next {
@@ -247,39 +176,5 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 	if _, err := runtime.New(runtime.Options{Logger: quiet()},
 		base(func(*toolset.Generated) {})); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestResourceHandlerReportsNotFoundAsAnUnknownURIDoes(t *testing.T) {
-	answer := errors.New("no shelf 7")
-	s := newServer(t, runtime.Options{}, odd(
-		func(context.Context, toolset.Call) (toolset.PromptResult, error) {
-			return toolset.PromptText("", nil)
-		},
-		func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-			return toolset.ResourceText("", answer)
-		}))
-	for _, era := range eras {
-		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
-		read := func(uri string) string {
-			got := c.ask(t, "resources/read", `"uri":"`+uri+`"`,
-				map[string]string{"Mcp-Name": uri}).body
-			return strings.ReplaceAll(got[strings.IndexByte(got, '{'):], uri, "URI")
-		}
-		answer = errors.New("no shelf 7")
-		if got := read("odd:7"); !strings.Contains(got,
-			`"error":{"code":-32603,"message":"no shelf 7"}`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		answer = fmt.Errorf("looking: %w", mcp.ResourceNotFoundError("odd:7"))
-		if got := read("odd:7"); !strings.Contains(got,
-			`"code":-32602,"message":"looking: Resource not found"`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		answer = mcp.ResourceNotFoundError("odd:7")
-		if got, want := strings.TrimSpace(read("odd:7")),
-			strings.TrimSpace(read("even:7")); got != want {
-			t.Errorf("%s: %s, of an unknown one %s", era, got, want)
-		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -196,28 +195,6 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 	}
 }
 
-func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Audit: sink},
-		permitting(reading, readAll))
-	res, err := connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
-		&mcp.CallToolParams{Name: "read", Arguments: json.RawMessage(`{"path":"docs/./x"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := json.Marshal(res.StructuredContent)
-	if !res.IsError ||
-		string(
-			text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","permission":"docs/x","resource":"docs/./x","restricted":false}` {
-		t.Errorf("%v %s", res.IsError, text)
-	}
-	e := sink.taken()[0]
-	if e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
-		e.Missing != "file.read (no_grant)" || len(e.Grants) != 0 {
-		t.Errorf("%+v", e)
-	}
-}
-
 func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	p, sink := &purse{}, &keeper{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
@@ -244,71 +221,6 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 		e.Missing != "file.read (special)" || len(e.Grants) != 0 {
 		t.Errorf("%+v", e)
 	}
-}
-
-func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
-	p := &purse{}
-	sink := &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true},
-		grant.Permission{Type: grant.FileWrite, Resource: "docs/new", Unrestricted: true},
-		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true})
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
-		Audit: sink}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
-		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"},
-		{Kind: "queue.push", Argument: "queue"},
-	}}, func(ctx context.Context, in named) (string, error) {
-		from, err := grant.File(ctx, "path")
-		if err != nil {
-			return "", err
-		}
-		to, err := grant.File(ctx, "to")
-		if err != nil {
-			return "", err
-		}
-		_, err = io.Copy(to, from)
-		return in.Queue, err
-	}))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := callText(t, session, "copy",
-		`{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `"mail"` {
-		t.Fatal(got)
-	}
-	// What may make a file is decided on last.
-	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"},
-		{Argument: "queue", Kind: "queue.push", Grant: "1.2"},
-		{Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
-	e := sink.taken()
-	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) ||
-		e[len(e)-1].Status != audit.Success {
-		t.Errorf("%v, want %v", got, want)
-	}
-	// One that is lacking refuses the call, and what was opened by then is closed.
-	before := descriptors(t)
-	for range 20 {
-		if got := callText(t, session, "copy",
-			`{"path":"docs/a.md","to":"docs/new","queue":"post"}`); got != `!permission_denied: queue.push "post": no grant allows it` {
-			t.Fatal(got)
-		}
-		if got := callText(t, session, "copy",
-			`{"path":"docs/a.md","to":"docs/other","queue":"mail"}`); !strings.HasPrefix(got,
-			`!permission_denied: file.write "docs/other"`) {
-			t.Fatal(got)
-		}
-	}
-	if after := descriptors(t); after > before+4 {
-		t.Errorf("%d descriptors, and %d after refused calls", before, after)
-	}
-}
-
-// descriptors are those that are open on files of roots.
-func descriptors(t testing.TB) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(entries)
 }
 
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
@@ -540,37 +452,10 @@ func BenchmarkDecision(b *testing.B) {
 	})
 }
 
-func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**",
-		Unrestricted: true})
-	for name, end := range map[string]struct {
-		do     func() error
-		status audit.Failure
-	}{
-		"a panic":  {func() error { panic("!") }, audit.Crashed},
-		"an error": {func() error { return errors.New("no") }, audit.Errored},
-		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
-			audit.Errored},
-		"no end in time": {func() error { <-time.After(time.Hour); return nil },
-			audit.Timeout},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			sink := &keeper{}
-			tool := toolset.Tool{Name: "write",
-				Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
-			s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
-				permitting(tool, func(context.Context, named) (string, error) {
-					return "", end.do()
-				}))
-			_, _ = connectIO(t, s, principalOf("Member"), "").CallTool(t.Context(),
-				&mcp.CallToolParams{Name: "write",
-					Arguments: json.RawMessage(`{"path":"docs/a"}`)})
-			if e := sink.taken()[0]; e.Failure != end.status || len(e.Grants) != 1 ||
-				e.Grants[0].Kind != grant.FileWrite {
-				t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
-			}
-			time.Sleep(2 * time.Hour)
-		})
+func TestOfferNeedsSomewhereToAsk(t *testing.T) {
+	_, err := runtime.New(runtime.Options{Grants: &purse{}, OfferRequests: true, Logger: quiet()},
+		oneTool("a", nil))
+	if err == nil || !strings.Contains(err.Error(), "Options.OfferRequests is set") {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // raw is a client that compares bytes: it sends given bytes and keeps all that comes back.
@@ -137,4 +142,26 @@ func (c *raw) call(t testing.TB, tool, rest string, further map[string]string) r
 	}
 	maps.Copy(headers, further)
 	return c.ask(t, "tools/call", `"name":"`+tool+`"`+rest, headers)
+}
+
+// Clients of the tests reach the servers of [serve], which have no sockets.
+func init() { http.DefaultTransport = memnet.Transport{Other: http.DefaultTransport} }
+
+// serve serves until the test ends, and returns the endpoint. It also works in a bubble.
+func serve(t testing.TB, s *runtime.Server) string {
+	t.Helper()
+	url := memnet.Start(t, &http.Server{Handler: s.Handler()})
+	shutDown(t, s)
+	return url + s.Path()
+}
+
+// shutDown shuts a server down when the test ends. A bubble needs this for its goroutines to end.
+func shutDown(t testing.TB, s *runtime.Server) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutting the server down: %v", err)
+		}
+	})
 }

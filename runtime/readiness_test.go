@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	goruntime "runtime"
+	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"net/http/httptest"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -93,89 +90,6 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 		if strings.Contains(log.String(), "t0psecret") || !strings.Contains(log.String(),
 			"connection refused") {
 			t.Error(log.String())
-		}
-	})
-}
-
-// Whatever a check does, the answer comes, and the client learns nothing of it.
-func TestChecksThatMisbehaveAreFailures(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for name, test := range map[string]struct {
-			check func(context.Context) error
-			after time.Duration
-			why   string
-		}{
-			"panics": {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
-			"ends": {func(context.Context) error { goruntime.Goexit(); return nil }, 0,
-				"its goroutine ended"},
-			"is slow": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-				2 * time.Second, ""},
-			"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil },
-				2 * time.Second, "no response in time"},
-		} {
-			var log lines
-			s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-				Readiness: map[string]func(context.Context) error{"odd": test.check}},
-				directory(&desk{}))
-			defer s.Shutdown(context.Background())
-			began := time.Now()
-			if status, body := asksReady(s)(); status != 503 || body != "not ready" ||
-				time.Since(began) != test.after {
-				t.Errorf("%s: %d %q after %s", name, status, body, time.Since(began))
-			}
-			if all := log.of(t, "the server is not ready"); len(all) != 1 ||
-				all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string), test.why) {
-				t.Errorf("%s: %v", name, all)
-			}
-			time.Sleep(5 * time.Second)
-		}
-	})
-}
-
-// A check that never returns keeps one goroutine, however often anybody asks, and counts again once
-// it has returned.
-func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked, others atomic.Int32
-		hold := make(chan struct{})
-		s := newServer(t, runtime.Options{Readiness: map[string]func(context.Context) error{
-			"stuck": func(context.Context) error { asked.Add(1); <-hold; return nil },
-			"other": func(context.Context) error { others.Add(1); return nil },
-		}}, directory(&desk{}))
-		defer s.Shutdown(context.Background())
-		ready := asksReady(s)
-		// Who has gone meanwhile is not waited for.
-		go ready()
-		synctest.Wait()
-		w, began := httptest.NewRecorder(), time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", runtime.PathReadyz,
-			nil))
-		if w.Code != 503 || time.Since(began) != time.Millisecond {
-			t.Errorf("%d after %s", w.Code, time.Since(began))
-		}
-		for range 5 {
-			var all sync.WaitGroup
-			for range 20 {
-				all.Go(func() {
-					if status, _ := ready(); status != 503 {
-						t.Errorf("%d", status)
-					}
-				})
-			}
-			all.Wait()
-			time.Sleep(time.Second)
-		}
-		if asked.Load() != 1 || others.Load() != 5 {
-			t.Errorf("asked %d times, the other %d times", asked.Load(), others.Load())
-		}
-		close(hold)
-		synctest.Wait()
-		if status, _ := ready(); status != 200 || asked.Load() != 2 {
-			t.Errorf("%d, asked %d times", status, asked.Load())
 		}
 	})
 }

@@ -162,9 +162,6 @@ func twoSteps(proceed chan struct{}) toolset.Toolset {
 	})
 }
 
-const workCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"work",` +
-	`"_meta":{"progressToken":"p"}}}`
-
 // breaking is an HTTP client whose first response with progress breaks after it.
 type breaking struct {
 	token string
@@ -239,48 +236,5 @@ func TestStockClientResumesACall(t *testing.T) {
 			return strings.Join(reports, " ") == "first second"
 		})
 		_ = session.Close()
-	}
-}
-
-// The events of a call are kept until its session ends.
-func TestEventsEndWithTheirSession(t *testing.T) {
-	proceed := make(chan struct{})
-	close(proceed)
-	s := newServer(t, runtime.Options{}, twoSteps(proceed))
-	s.Linger()
-	c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
-	c.stream(t, http.MethodPost, workCall, "").rest(t)
-	if sessions, bytes := runtime.KeptEvents(s); sessions != 1 || bytes == 0 {
-		t.Errorf("%d sessions and %d bytes are kept", sessions, bytes)
-	}
-	if got := c.send(t, http.MethodDelete, "", nil); got.status != 204 {
-		t.Fatal(got)
-	}
-	if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
-		t.Errorf("%d sessions and %d bytes are kept after the end", sessions, bytes)
-	}
-}
-
-// Responses of 2026-07-28 have no ids, and nothing is kept of them.
-func TestResponsesWithoutASessionAreNotKept(t *testing.T) {
-	proceed := make(chan struct{})
-	close(proceed)
-	s := newServer(t, runtime.Options{}, twoSteps(proceed))
-	s.Linger()
-	c := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28")
-	body := strings.Replace(workCall, `"_meta":{`, `"_meta":{`+
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-		`"io.modelcontextprotocol/clientCapabilities":{},`, 1)
-	got := c.stream(t, http.MethodPost, body, "").rest(t)
-	if len(got) < 2 { // progress, which may be one report, and the result
-		t.Errorf("%+v", got)
-	}
-	for _, e := range got {
-		if e.id != "" || e.name != "message" {
-			t.Errorf("%+v", e)
-		}
-	}
-	if sessions, bytes := runtime.KeptEvents(s); sessions != 0 || bytes != 0 {
-		t.Errorf("%d sessions, %d bytes", sessions, bytes)
 	}
 }

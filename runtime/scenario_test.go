@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -35,10 +37,13 @@ import (
 //	catalogs: kits                 the source of catalogs
 //	replacing: yes                 an interceptor that replaces structured content
 //	host: yes                      a host, whose permissions "server> host USER …" sets
+//	identity: none kept            no source of identities, or one whose value is the token
+//	tasks: own                     a store of tasks, which "server> store METHOD ERROR" lets fail
 //	PageSize: 2                    any option of a simple type, by its name
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
-// JSON. "rules" has the rules of an adopted server by key, in the words of directives.
+// JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an
+// adopted server by key, in the words of directives.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -60,6 +65,9 @@ func userWith(name, role string) scenarioUser {
 type scenarioUser struct {
 	access.Principal
 	Roles []string // of its credential
+	Lasts string
+
+	expires time.Time
 }
 
 // scenarioWorld is what the server of a scenario stands in.
@@ -75,12 +83,16 @@ type scenarioWorld struct {
 
 	mu         sync.Mutex
 	records    []string
-	started    []string   // of the start
-	unrecorded audit.Type // events that the sink refuses
+	started    []string      // of the start
+	unrecorded string        // events that the sink refuses: a type, a type and a status, or all
+	slow       time.Duration // time that the sink takes
+	away       string        // error of the source of identities
+	storeFails map[string]string
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
-	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
+	w := &scenarioWorld{t: t, users: maps.Clone(scenarioUsers), proceed: make(chan struct{}, 10),
+		storeFails: map[string]string{}}
 	options := runtime.Options{Audit: w, Logger: w.logger()}
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
@@ -91,12 +103,18 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			if err := json.Unmarshal([]byte(principal), &p); err != nil {
 				t.Fatalf("user %s: %v", name, err)
 			}
+			if lasts, err := time.ParseDuration(p.Lasts); err == nil {
+				p.expires = time.Now().Add(lasts)
+			}
 			w.users[name] = p
 		}
 	}
 	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
-	if value := setup.Server["identity"]; value == "none" {
+	switch setup.Server["identity"] {
+	case "none":
 		options.Identity = nil
+	case "kept":
+		options.Identity = identity.Bearer(w.verify, identity.NamesUsers(), identity.KeepToken())
 	}
 	for key, value := range setup.Server {
 		words := strings.Fields(value)
@@ -119,8 +137,16 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			}
 			options.Catalogs = w.shelf
 		case "replacing":
+			if value == "no" {
+				continue
+			}
 			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
+		case "tasks":
+			if value == "none" {
+				continue
+			}
+			options.Tasks = scenarioStore{task.NewMemory(), w}
 		case "host":
 			w.host = newHost(nil)
 			options.PermissionAware, options.Capabilities = true, w.host
@@ -224,11 +250,16 @@ func (w *scenarioWorld) token(caller string) string {
 }
 
 func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identity, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	p, ok := w.users[token]
+	if w.away != "" {
+		return identity.Identity{}, errors.New(w.away)
+	}
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles}, nil
+	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
@@ -247,7 +278,38 @@ func (w *scenarioWorld) do(verb, text string) error {
 	case "update":
 		return w.server.ResourceUpdated(context.Background(), text)
 	case "host":
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "+", " ")
+		}
 		w.host.set(words[0], words[1:]...)
+	case "host-fails":
+		w.host.failing(func(context.Context) error { return errors.New(text) })
+		if text == "" {
+			w.host.failing(nil)
+		}
+	case "invalidate":
+		w.server.InvalidateCapabilities(runtime.OfUser(text))
+	case "store":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		method, failure, _ := strings.Cut(text, " ")
+		w.storeFails[method] = failure
+	case "shutdown": // in a time
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), d)
+			defer cancel()
+			w.note(fmt.Sprint("note: shutdown: ", w.server.Shutdown(ctx)))
+		}()
+	case "close-sessions":
+		runtime.CloseSessions(w.server)
+	case "watched":
+		w.note(fmt.Sprint("note: watched: ", runtime.Watched(w.server)))
+	case "asked":
+		w.note(fmt.Sprint("note: queries: ", w.host.times(text)))
 	case "off":
 		w.shelf.turnOff(words...)
 		return w.server.ReloadSwitches(context.Background())
@@ -266,7 +328,29 @@ func (w *scenarioWorld) do(verb, text string) error {
 	case "unrecorded":
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.unrecorded = audit.Type(text)
+		w.unrecorded = text
+	case "slow":
+		d, err := time.ParseDuration(text)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.slow = d
+		return err
+	case "identity-fails":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.away = text
+	case "user": // another principal for a token, or none
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		name, principal, _ := strings.Cut(text, " ")
+		var p scenarioUser
+		if principal == "" {
+			delete(w.users, name)
+			return nil
+		}
+		err := json.Unmarshal([]byte(principal), &p)
+		w.users[name] = p
+		return err
 	case "handled": // waits until the adopted server has so many subscriptions
 		soon(w.t, "its handlers run", func() bool { return fmt.Sprint(w.handled.Load()) == text })
 	case "subscriptions": // waits until all clients have so many
@@ -287,12 +371,17 @@ func (w *scenarioWorld) do(verb, text string) error {
 // Record implements audit.Sink.
 func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
 	w.mu.Lock()
-	refused := w.unrecorded == e.Type
+	refused, slow := w.unrecorded == string(e.Type) && e.Status != audit.Intent ||
+		w.unrecorded == fmt.Sprint(e.Type, " ", e.Status) || w.unrecorded == "all", w.slow
 	w.mu.Unlock()
+	time.Sleep(slow)
 	if refused {
 		return errors.New("the disk is full")
 	}
 	e.Time, e.RequestID, e.Milliseconds = time.Time{}, "", 0
+	if strings.HasPrefix(e.Object, "task of request ") {
+		e.Object = "task of request …"
+	}
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -28,17 +28,33 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 			Call: asking(new(atomic.Int32))}},
 			access.Rule{Tool: "drop", Permission: permission("dcim.drop_device")})
 	},
-	"drop":         func(*scenarioWorld) toolset.Toolset { return asker(new(atomic.Int32)) },
+	"drop": func(*scenarioWorld) toolset.Toolset { return asker(new(atomic.Int32)) },
+	"host-tasks": func(w *scenarioWorld) toolset.Toolset {
+		g := toolset.NewToolset(scripted(w)).Only("task", "open").Generated()
+		g.Tools[1].Name = "view"
+		g.Table.Rules = []access.Rule{{Tool: "open", Public: true},
+			{Tool: "view", Permission: permission("dcim.view_device")}}
+		g.Prompts, g.Resources, g.Table.Prompts, g.Table.Resources = nil, nil, nil, nil
+		return toolset.NewToolset(g)
+	},
 	"kits-of-code": func(*scenarioWorld) toolset.Toolset { return declaring() },
 	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
 	"moved":        func(*scenarioWorld) toolset.Toolset { return moved() },
 	"order":        func(*scenarioWorld) toolset.Toolset { return ordering() },
 	"pair":         func(*scenarioWorld) toolset.Toolset { return pairing() },
 	"remove":       func(*scenarioWorld) toolset.Toolset { return removing() },
+	"renamed":      func(*scenarioWorld) toolset.Toolset { return renamed() },
 	"routes":       func(*scenarioWorld) toolset.Toolset { return headerTool() },
 	"scale":        func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
 	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
 	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
+	"script":       func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
+	"script-nonblocking": func(w *scenarioWorld) toolset.Toolset {
+		g := toolset.NewToolset(scripted(w)).Only("do").Generated()
+		g.Tools[0].Elicits = false
+		return nonBlocking(toolset.NewToolset(g))
+	},
+	"stock": func(*scenarioWorld) toolset.Toolset { return stock() },
 	"stock-updates": func(*scenarioWorld) toolset.Toolset {
 		g := stockGenerated()
 		for i := range g.Resources {
@@ -85,6 +101,7 @@ var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Ser
 	"files":       filing,
 	"hinted":      func(*scenarioWorld, []string) *mcp.Server { return hinted() },
 	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
+	"scripted":    scriptedServer,
 	"subscribing": subscribingByHandlers,
 	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }

@@ -61,16 +61,6 @@ func (s *shelf) send(c catalog.Change) {
 	}
 }
 
-// silence ends what was being heard.
-func (s *shelf) silence() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, channel := range s.channels {
-		close(channel)
-	}
-	s.channels = nil
-}
-
 func (s *shelf) failed(ctx context.Context) error {
 	s.mu.Lock()
 	fail := s.fail

@@ -193,60 +193,6 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
-	s := newServer(t, runtime.Options{MaxBodyBytes: 2000}, directory(&desk{}))
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, principalOf("Admin")) }()
-	lines := bufio.NewScanner(fromServer)
-	talk := func(line string) string {
-		t.Helper()
-		go io.WriteString(toServer, line+"\n")
-		if !lines.Scan() {
-			t.Fatalf("no answer to %q", line)
-		}
-		return lines.Text()
-	}
-	talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
-	bodies := hostile(&raw{era: "2025-11-25"})
-	delete(bodies, "nothing")     // an empty line is no line
-	delete(bodies, "white space") //
-	bodies["another version of JSON-RPC"] = `{"jsonrpc":"1.0","id":1,"method":"ping"}`
-	bodies["no method"] = `{"jsonrpc":"2.0"}`
-	bodies["an id that is a list"] = `{"jsonrpc":"2.0","id":[1],"method":"ping"}`
-	bodies["a long line"] = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` +
-		strings.Repeat("a", 200_000) + `"}}`
-	for name, body := range bodies {
-		if name == "a batch after white space" {
-			body = strings.ReplaceAll(body, "\n", "")
-		}
-		if got := talk(body); !strings.Contains(got, `"error":{"code":-32`) ||
-			!strings.Contains(got, `"id":null`) {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-	if got := talk("\n\n" + `{"jsonrpc":"2.0","id":9,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":9,"result":{}}` {
-		t.Errorf("the session does not live on: %s", got)
-	}
-	toServer.Close()
-	if err := <-done; err != nil {
-		t.Errorf("RunIO: %v", err)
-	}
-}
-
-func TestLastLineNeedsNoEnd(t *testing.T) {
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	var out journal
-	if err := s.RunIO(context.Background(), strings.NewReader(`{"jsonrpc":"1.0"}`), &out,
-		principalOf("Admin")); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(out.String(), `"error"`) {
-		t.Errorf("%s", out.String())
-	}
-}
-
 func TestStdioEndsIfNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -308,22 +254,3 @@ func TestStdioEndsWithItsContextAndWithTheServer(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("gone") }
-
-func TestOutputThatIsGoneEndsTheSession(t *testing.T) {
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	in, toServer := io.Pipe()
-	go io.WriteString(toServer, "[]\n")
-	if err := s.RunIO(context.Background(), in, failing{}, principalOf("Admin")); err == nil {
-		t.Error("it went on")
-	}
-	for _, message := range []string{"[]\n",
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"} {
-		in, toServer := io.Pipe()
-		go io.WriteString(toServer, message)
-		client, out := io.Pipe()
-		client.Close()
-		if err := s.RunIO(context.Background(), in, out, principalOf("Admin")); err != nil {
-			t.Errorf("a client that left before %s was answered: %v", message, err)
-		}
-	}
-}

@@ -3,24 +3,20 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -88,122 +84,6 @@ func (w *timedResponse) urisSince(seen *int) (uris []string) {
 	}
 	*seen = len(events)
 	return uris
-}
-
-// Each stream that is open is decided again as its identity source decides: by a role that is
-// lower, by an outage, after the outage, and by a credential that is withdrawn.
-func TestOpenStreamsAreDecidedByThePresentCaller(t *testing.T) {
-	t.Parallel()
-	for name, set := range map[string]func(*runtime.Options){
-		"": func(*runtime.Options) {},
-		"contained": func(o *runtime.Options) { // a listen request waits in the chain then
-			o.Interceptors = []intercept.Middleware{
-				func(next intercept.Next) intercept.Next { return next }}
-		},
-	} {
-		for _, era := range eras {
-			t.Run(era+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					source, log := newChanging("Admin"), &journal{}
-					o := runtime.Options{Identity: source.source(),
-						Logger: slog.New(slog.NewTextHandler(log, nil))}
-					set(&o)
-					s := newServer(t, o, updating())
-					c := newRaw(t, serve(t, s), presented, era)
-					w := openStream(t, c, "lib://hall", "lib://safe")
-					seen := 0
-					w.urisSince(&seen)
-					check := func(after string, wanted ...string) {
-						t.Helper()
-						time.Sleep(runtime.DefaultCapabilityRecheck)
-						w.urisSince(&seen)
-						update(t, s, "lib://safe")
-						update(t, s, "lib://hall")
-						got := w.urisSince(&seen)
-						if slices.Sort(got); !slices.Equal(got, wanted) {
-							t.Errorf("%s: %q, want %q", after, got, wanted)
-						}
-					}
-					check("as it was opened", "lib://hall", "lib://safe")
-					source.role("Member")
-					check("with a lower role", "lib://hall")
-					source.role("Admin")
-					check("with the role again", "lib://hall", "lib://safe")
-					source.fail(errors.New("away"))
-					check("while the source cannot decide")
-					if w.ended {
-						t.Error("an outage ends the stream")
-					}
-					source.role("Member")
-					time.Sleep(runtime.DefaultCapabilityRecheck)
-					if got := w.urisSince(&seen); !slices.Equal(got, []string{"lib://hall"}) {
-						t.Errorf("after the outage, with a lower role: %q", got)
-					}
-					check("after the outage", "lib://hall")
-					source.role("Admin")
-					source.fail(fmt.Errorf("%w: revoked", identity.ErrInvalidToken))
-					check("with a credential that is withdrawn")
-					if !w.ended {
-						t.Error("the stream goes on")
-					}
-					if strings.Contains(log.String()+w.text, presented) {
-						t.Errorf("the credential is shown: %s\n%s", log, w.text)
-					}
-					before := source.asked.Load()
-					time.Sleep(time.Hour)
-					if source.asked.Load() != before {
-						t.Error("a client without a stream is authenticated again")
-					}
-				})
-			})
-		}
-	}
-}
-
-// A credential that is now of another user, or of another client, ends the stream.
-func TestStreamEndsWithItsOwner(t *testing.T) {
-	t.Parallel()
-	for _, era := range eras {
-		for _, p := range []access.Principal{
-			{Issuer: "test", Subject: "bob", Client: "agent", Role: "Admin"},
-			{Issuer: "other", Subject: "ada", Client: "agent", Role: "Admin"},
-			{Issuer: "test", Subject: "ada", Client: "console", Role: "Admin"},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				source := newChanging("Admin")
-				s := newServer(t, runtime.Options{Identity: source.source()}, updating())
-				c := newRaw(t, serve(t, s), presented, era)
-				w := openStream(t, c, "lib://hall")
-				seen := 0
-				w.urisSince(&seen)
-				source.now.Store(&identity.Identity{Principal: p})
-				time.Sleep(runtime.DefaultCapabilityRecheck)
-				update(t, s, "lib://hall")
-				if got := w.urisSince(&seen); got != nil || !w.ended {
-					t.Errorf("%s, %v: %q, ended %v", era, p, got, w.ended)
-				}
-			})
-		}
-	}
-}
-
-// The stream of a session that a caller opens with a lower role has no update for the earlier one.
-func TestStreamIsThatOfTheCallerWhoOpensIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := newChanging("Admin")
-		s := newServer(t, runtime.Options{Identity: source.source()}, updating())
-		c := newRaw(t, serve(t, s), presented, "2025-11-25")
-		openStream(t, c, "lib://safe", "lib://hall").drop()
-		source.role("Member")
-		w, seen := c.watchInBubble(t, http.MethodGet, "", nil), 0
-		w.urisSince(&seen)
-		update(t, s, "lib://safe")
-		update(t, s, "lib://hall")
-		if got := w.urisSince(&seen); !slices.Equal(got, []string{"lib://hall"}) {
-			t.Errorf("%q", got)
-		}
-	})
 }
 
 // A caller whom the identity source no longer names to the host has none of its permissions.
@@ -314,134 +194,6 @@ func TestChangesAreThoseOfThePresentCaller(t *testing.T) {
 
 var _ catalog.Source = (*shelf)(nil)
 
-// What was kept for a session is decided again when it is resumed. Ids and order stay. An event
-// that was never sent leaves no missing id.
-func TestReplayIsDecidedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := newChanging("Admin")
-		s := newServer(t, runtime.Options{Identity: source.source()}, updating())
-		c := newRaw(t, serve(t, s), presented, "2025-11-25")
-		w, seen := openStream(t, c, "lib://hall", "lib://safe", "lib://shelf"), 0
-		update(t, s, "lib://hall")
-		w.urisSince(&seen)
-		first, _ := w.events()
-		w.drop()
-		for _, uri := range []string{"lib://safe", "lib://shelf", "lib://safe", "lib://hall"} {
-			time.Sleep(time.Second)
-			update(t, s, uri)
-		}
-		synctest.Wait()
-		resumed := func() (got []string) {
-			w := c.watchInBubble(t, http.MethodGet, "",
-				map[string]string{"Last-Event-Id": first[0].id})
-			time.Sleep(time.Second)
-			synctest.Wait()
-			w.drop()
-			events, _ := w.events()
-			for _, e := range events {
-				got = append(got, e.id+" "+updatedURI.FindStringSubmatch(e.data)[1])
-			}
-			return got
-		}
-		all := resumed()
-		if len(all) != 4 {
-			t.Fatalf("%q", all)
-		}
-		source.role("Member")
-		if got := resumed(); !slices.Equal(got, []string{all[1], all[3]}) {
-			t.Errorf("%q of %q", got, all)
-		}
-		source.role("Admin")
-		if got := resumed(); !slices.Equal(got, all) {
-			t.Errorf("%q of %q", got, all)
-		}
-		for _, uri := range []string{"lib://safe", "lib://hall"} {
-			time.Sleep(time.Second)
-			update(t, s, uri)
-		}
-		synctest.Wait()
-		source.role("Member")
-		want := []string{all[1], all[3], "_5 lib://hall"}
-		for range 2 {
-			if got := resumed(); !slices.Equal(got, want) {
-				t.Errorf("%q, want %q", got, want)
-			}
-		}
-	})
-}
-
-// The events of a call, and a list, are resumed by a caller who may still use the tool, and is
-// listed the same: while the call runs, and after its end.
-func TestReplayOfACallIsDecidedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source, proceed := newChanging("Admin"), make(chan struct{})
-		g := oneTool("work", func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
-			r := toolset.Request[mcp.CallToolRequest](c)
-			_ = r.Session.NotifyProgress(ctx,
-				&mcp.ProgressNotificationParams{ProgressToken: "p", Progress: 1})
-			<-proceed
-			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"secret": true}, nil)
-		}).Generated()
-		g.Tools[0].SDK, g.Tools[0].Timeout = true, time.Hour
-		g.Table.Rules[0] = access.Rule{Tool: "work", MinRole: 4}
-		s := newServer(t, runtime.Options{Identity: source.source()}, toolset.NewToolset(g))
-		c := newRaw(t, serve(t, s), presented, "2025-11-25")
-		first := func(w *timedResponse) string {
-			t.Helper()
-			synctest.Wait()
-			id := regexp.MustCompile(`(?m)^id: (.*)$`).FindStringSubmatch(w.text)
-			if id == nil {
-				t.Fatalf("no event: %d %s", w.status, w.text)
-			}
-			w.drop()
-			return id[1]
-		}
-		call := first(c.watchInBubble(t, http.MethodPost, c.request("tools/call",
-			`"name":"work","_meta":{"progressToken":"p"}`), nil))
-		list := first(c.watchInBubble(t, http.MethodPost,
-			strings.Replace(c.request("tools/list", ""), `"id":7`, `"id":8`, 1),
-			map[string]string{"Accept": "text/event-stream, application/json"}))
-		resume := func(id string) *timedResponse {
-			w := c.watchInBubble(t, http.MethodGet, "", map[string]string{"Last-Event-Id": id})
-			synctest.Wait()
-			return w
-		}
-		check := func(when string, want int, ids ...string) {
-			t.Helper()
-			for _, id := range ids {
-				if w := resume(id); w.status != want || want != 200 && strings.Contains(w.text, "work") {
-					t.Errorf("%s: %d %s", when, w.status, w.text)
-				} else {
-					w.drop()
-				}
-			}
-		}
-		check("as it was", 200, call, list)
-		source.role("Member")
-		check("with a lower role", 400, call, list)
-		source.role("Admin")
-		running := resume(call)
-		source.role("Member")
-		time.Sleep(runtime.DefaultCapabilityRecheck)
-		synctest.Wait()
-		if !running.ended {
-			t.Error("the stream of a running call goes on for a caller who may not use its tool")
-		}
-		close(proceed)
-		synctest.Wait()
-		if strings.Contains(running.text, "secret") {
-			t.Error(running.text)
-		}
-		check("after its end", 400, call)
-		source.role("Admin")
-		if w := resume(call); !strings.Contains(w.text, "secret") {
-			t.Errorf("%d %s", w.status, w.text)
-		}
-	})
-}
-
 // A client that has left its stream is authenticated no more: nothing keeps its credential.
 func TestCredentialOfAStreamIsGoneWithTheStream(t *testing.T) {
 	t.Parallel()
@@ -468,4 +220,97 @@ func TestCredentialOfAStreamIsGoneWithTheStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	// keepAlive is the longest pause on a stream by default.
+	keepAlive = 15 * time.Second
+	// quietTime is longer than proxies keep a connection on which nothing is sent.
+	quietTime = 65 * time.Second
+)
+
+// timedResponse is a response of which a test knows the time of each part. Use it in a bubble.
+type timedResponse struct {
+	drop   context.CancelFunc
+	mu     sync.Mutex
+	status int
+	header http.Header
+	text   string
+	last   time.Time     // of the last part, the header included, or of the request
+	pause  time.Duration // the longest one before a part
+	ended  bool
+}
+
+// watchInBubble sends a request of the era, and reads its response.
+func (c *raw) watchInBubble(t *testing.T, method, body string,
+	further map[string]string) *timedResponse {
+	t.Helper()
+	req, drop := c.newRequest(t, method, body)
+	for name, value := range further {
+		req.Header.Set(name, value)
+	}
+	w := &timedResponse{drop: drop, last: time.Now()}
+	go func() {
+		defer w.end()
+		res, err := c.client.Do(req)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		w.arrived("", res)
+		for part := make([]byte, 64<<10); err == nil; {
+			var n int
+			n, err = res.Body.Read(part)
+			w.arrived(string(part[:n]), nil)
+		}
+	}()
+	return w
+}
+
+// arrived notes a part of the body, or the header.
+func (w *timedResponse) arrived(text string, header *http.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if header != nil {
+		w.status, w.header = header.StatusCode, header.Header
+	} else if text == "" {
+		return
+	}
+	w.pause = max(w.pause, time.Since(w.last))
+	w.last = time.Now()
+	w.text += text
+}
+
+func (w *timedResponse) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+}
+
+// events returns the events that have data, and the number of comments.
+func (w *timedResponse) events() (events []streamEvent, comments int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var e streamEvent
+	for line := range strings.Lines(w.text) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		switch value = strings.TrimPrefix(value, " "); {
+		case strings.HasPrefix(line, ":"):
+			comments++
+		case name == "id":
+			e.id = value
+		case name == "event":
+			e.name = value
+		case name == "data":
+			e.data = value
+		case name == "":
+			if e.data != "" {
+				events = append(events, e)
+			}
+			e = streamEvent{}
+		default:
+			events = append(events, streamEvent{name: "no line of a stream: " + line})
+		}
+	}
+	return events, comments
 }

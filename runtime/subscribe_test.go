@@ -17,8 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -67,13 +65,6 @@ func subscribing(t testing.TB, transport func(*subscriber) mcp.Transport, token,
 	return c
 }
 
-func webTo(url string) func(*subscriber) mcp.Transport {
-	return func(c *subscriber) mcp.Transport {
-		return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: c},
-			MaxRetries: -1}
-	}
-}
-
 func (c *subscriber) subscribe(uri string) error {
 	return c.Subscribe(context.Background(), &mcp.SubscribeParams{URI: uri})
 }
@@ -94,68 +85,6 @@ func update(t testing.TB, s *runtime.Server, uri string) {
 	if err := s.ResourceUpdated(t.Context(), uri); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func waitForSubscriptions(t testing.TB, s *runtime.Server, want int) {
-	t.Helper()
-	soon(t, "subscriptions", func() bool { return runtime.Subscriptions(s) == want })
-}
-
-func TestSubscriptionsAreBounded(t *testing.T) {
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, updating())
-	url := serve(t, s)
-	c := newRaw(t, url, tokens["Member"], "2025-11-25")
-	for n := range discovery.MaxSubscriptions {
-		got := c.ask(t, "resources/subscribe", fmt.Sprintf(`"uri":"lib://books/%d"`, n), nil)
-		if !strings.Contains(got.body, `"result":{}`) {
-			t.Fatalf("%d: %s", n, got)
-		}
-	}
-	sink.taken()
-	for uri, want := range map[string]string{"lib://hall": "at most 256 subscriptions",
-		"lib://books/7": `"result":{}`, // again
-		"lib://safe":    "Resource not found",
-		"lib://pages/7": "no updates",
-		"lib://notes/" + strings.Repeat("x", 8000): "Resource not found"} {
-		if got := c.ask(t, "resources/subscribe", `"uri":"`+uri+`"`, nil); !strings.Contains(got.body,
-			want) {
-			t.Errorf("%.40s: %s", uri, got)
-		}
-	}
-	var outcomes []string
-	for _, e := range sink.taken() {
-		outcomes = append(outcomes, fmt.Sprint(e.Type, " ", e.Resource, " ", e.Status, e.Failure))
-	}
-	slices.Sort(outcomes)
-	if want := []string{"resource_subscription  faileddenied",
-		"resource_subscription lib://books/{id} success",
-		"resource_subscription lib://hall failedinvalid",
-		"resource_subscription lib://pages/{n} failedinvalid",
-		"resource_subscription lib://safe faileddenied"}; !slices.Equal(outcomes, want) {
-		t.Errorf("%q", outcomes)
-	}
-	if n := runtime.Subscriptions(s); n != discovery.MaxSubscriptions {
-		t.Errorf("%d subscriptions", n)
-	}
-	var uris []string
-	for n := range discovery.MaxSubscriptions + 50 {
-		uris = append(uris, fmt.Sprintf("lib://books/%d", n))
-	}
-	uris[0] = "lib://safe"
-	l := listenTo(t, url, tokens["Member"], uris...)
-	if n := len(l.acknowledged); n != discovery.MaxSubscriptions-1 {
-		t.Errorf("%d are acknowledged", n)
-	}
-	if e := sink.taken(); len(e) != 1 || e[0].Type != audit.Subscription || e[0].Visible != 255 ||
-		e[0].Total != 306 || e[0].Status != audit.Success {
-		t.Errorf("%+v", e)
-	}
-	l.close()
-	if got := c.send(t, http.MethodDelete, "", nil); got.status != http.StatusNoContent {
-		t.Fatal(got)
-	}
-	waitForSubscriptions(t, s, 0)
 }
 
 // rawListener is a raw subscriptions/listen request.
@@ -297,42 +226,4 @@ func TestUpdatesReachTheClientsOfAllReplicas(t *testing.T) {
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
 	soon(t, "it holds", holds)
-}
-
-// Another user, and another session of the same user, cannot end a subscription.
-func TestSubscriptionsOfOthersGoOn(t *testing.T) {
-	s := newServer(t, runtime.Options{Anonymous: true}, updating())
-	url := serve(t, s)
-	l := listenTo(t, url, tokens["Member"], "lib://hall") // its request has the id 7
-	c := subscribing(t, webTo(url), tokens["Member"], "2025-11-25")
-	if err := c.subscribe("lib://hall"); err != nil {
-		t.Fatal(err)
-	}
-	for _, token := range []string{"", tokens["Admin"], tokens["Member"]} {
-		for _, era := range eras {
-			other := newRaw(t, url, token, era)
-			headers := map[string]string{"Mcp-Method": "notifications/cancelled"}
-			if got := other.send(t, http.MethodPost, strings.Replace(other.request(
-				"notifications/cancelled", `"requestId":7`), `"id":7,`, "", 1), headers); got.status != 202 {
-				t.Fatal(got)
-			}
-			// Another id than the cancelled one, which the session may still cancel.
-			got := other.send(t, http.MethodPost, strings.Replace(other.request(
-				"resources/unsubscribe", `"uri":"lib://hall"`), `"id":7`, `"id":8`, 1),
-				map[string]string{"Mcp-Method": "resources/unsubscribe"})
-			if strings.Contains(got.body, `"result":{}`) != (era != "2026-07-28") {
-				t.Errorf("%s: %s", era, got)
-			}
-		}
-	}
-	if n := runtime.Subscriptions(s); n != 2 {
-		t.Errorf("%d subscriptions", n)
-	}
-	update(t, s, "lib://hall")
-	if got := c.next(t); got != "lib://hall" {
-		t.Error(got)
-	}
-	if got := <-l.updated; got != "lib://hall 7" {
-		t.Error(got)
-	}
 }

@@ -1,17 +1,14 @@
 package runtime_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
-	"slices"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +16,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,10 +55,6 @@ func taskUsers() identity.Source {
 type job struct {
 	release chan struct{} // lets slow return
 	started chan context.Context
-}
-
-type nameForm struct {
-	Name string `json:"name"`
 }
 
 func (j *job) toolset() toolset.Toolset {
@@ -206,459 +200,8 @@ func parseTask(t testing.TB, r reply) taskReply {
 	return *body.Result
 }
 
-func TestTaskIsReadUntilItHasItsResult(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{})
-		c := newTasks(url, "ada/ide/Member")
-		started := c.start(t, "slow", "")
-		if started.TTL != (time.Minute + runtime.DefaultTaskTTL).Milliseconds() {
-			t.Errorf("ttlMs %d", started.TTL)
-		}
-		time.Sleep(2 * time.Second) // progress is stored once a second
-		got := parseTask(t, c.task(t, "tasks/get", started.ID, ""))
-		if got.Message != "3 of 10: copying for true <***MASKED***>" || got.Type != "complete" ||
-			got.Result != nil {
-			t.Errorf("no progress: %+v", got)
-		}
-		close(j.release)
-		got = c.await(t, started.ID, "completed")
-		if want := `true <ada/ide/Member>`; !strings.Contains(string(got.Result), want) ||
-			!strings.Contains(string(got.Result), `"resultType":"complete"`) {
-			t.Errorf("the result %s lacks %s", got.Result, want)
-		}
-		failed := c.await(t, c.start(t, "fail", "").ID, "failed")
-		const masked = "broken true <***MASKED***>"
-		if string(failed.Error) != `{"code":-32050,"message":"`+masked+`"}` || failed.Result != nil ||
-			failed.Message != masked {
-			t.Errorf("%+v", failed)
-		}
-	})
-}
-
-func TestHandlersTimeLimitHoldsForTasks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{})
-		c := newTasks(url, "ada/ide/Member")
-		got := c.await(t, c.start(t, "hasty", "").ID, "completed")
-		if !strings.Contains(string(got.Result), "timed out after 5s") ||
-			!strings.Contains(string(got.Result), `"isError":true`) {
-			t.Errorf("%s", got.Result)
-		}
-	})
-}
-
-func TestCancelledTaskStopsItsHandler(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j, sink := newJob(), &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		ctx := <-j.started
-		for range 2 { // the second one has no effect
-			got := c.task(t, "tasks/cancel", id, "")
-			if got.status != http.StatusOK || !strings.Contains(got.body, `"resultType":"complete"`) ||
-				strings.Contains(got.body, "taskId") {
-				t.Error(got)
-			}
-		}
-		if synctest.Wait(); ctx.Err() == nil {
-			t.Error("the handler's context goes on")
-		}
-		c.await(t, id, "cancelled")
-		var kinds []string
-		for _, e := range sink.taken() {
-			kinds = append(kinds, fmt.Sprintf("%s %s/%s %s", e.Type, e.Status, e.Failure, e.Axis))
-		}
-		slices.Sort(kinds)
-		want := []string{"task_cancel success/ ", "task_cancel success/ ",
-			"task_ended failed/error cancelled", "tool_called success/ role"}
-		if !slices.Equal(kinds, want) {
-			t.Errorf("events %q", kinds)
-		}
-	})
-}
-
-// TestTasksOfOthersAreUnknown compares all callers that are not the owner, by all methods and for
-// tasks of all statuses, with an id that never existed.
-func TestTasksOfOthersAreUnknown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{})
-		owner := newTasks(url, "ada/ide/Admin")
-		ids := map[string]string{}
-		for _, tool := range []string{"slow", "only", "secret", "ask", "fail", "open"} {
-			ids[tool] = owner.start(t, tool, "").ID
-		}
-		owner.await(t, ids["ask"], "input_required")
-		owner.await(t, ids["fail"], "failed")
-		methods := map[string]string{"tasks/get": "", "tasks/cancel": "",
-			"tasks/update": `,"inputResponses":{"1.who":{"action":"decline"}}`}
-		never := strings.Repeat("a", 26)
-		for _, caller := range []string{"", "eve/ide/Admin", "eve/web/Admin", "ada/web/Admin",
-			"ada//Admin", "eve/ide/Member", "ada/ide/Viewer", "ada/ide/Nobody", "ada/ide/Member"} {
-			c := newTasks(url, caller)
-			for method, rest := range methods {
-				unknown := c.task(t, method, never, rest)
-				if !strings.Contains(unknown.body, `"code":-32602,"message":"unknown task"`) {
-					t.Fatalf("%s of nothing by %q: %s", method, caller, unknown)
-				}
-				for tool, id := range ids {
-					// The same user and client loses only the tools that its role may not use.
-					lost := tool == "secret" || tool != "open" && !strings.HasSuffix(caller, "/Member")
-					if strings.HasPrefix(caller, "ada/ide/") && !lost {
-						continue
-					}
-					if got := c.task(t, method, id, rest); got.String() != unknown.String() {
-						t.Errorf("%s of a task of %s by %q:\n%s\nwant\n%s", method, tool, caller, got,
-							unknown)
-					}
-				}
-			}
-		}
-		for tool, status := range map[string]string{"slow": "working", "only": "working",
-			"secret": "working", "ask": "input_required", "fail": "failed", "open": "working"} {
-			owner.await(t, ids[tool], status)
-		}
-		anonymous := newTasks(url, "")
-		id := anonymous.start(t, "open", "").ID
-		anonymous.await(t, id, "working")
-		if got := owner.task(t, "tasks/get", id, ""); !strings.Contains(got.body, "unknown task") {
-			t.Errorf("a user reads a task of an anonymous caller: %s", got)
-		}
-		close(j.release)
-	})
-}
-
-func TestClientWithoutTasksWaitsForTheResult(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		close(j.release)
-		_, url := taskServer(t, j, runtime.Options{})
-		for _, era := range eras {
-			c := newRaw(t, url, "ada/ide/Member", era)
-			if got := c.call(t, "slow", "", nil); !strings.Contains(got.body, `"content"`) ||
-				strings.Contains(got.body, "taskId") {
-				t.Errorf("%s: %s", era, got)
-			}
-			got := c.call(t, "only", "", nil)
-			hidden, unknown := c.call(t, "secret", "", nil), c.call(t, "secrex", "", nil)
-			if strings.ReplaceAll(hidden.String(), "secret", "secrex") != unknown.String() {
-				t.Errorf("%s: a hidden tool of tasks: %s", era, hidden)
-			}
-			update := c.ask(t, "tasks/get", `"taskId":"x"`, map[string]string{"Mcp-Name": "x"})
-			if era != "2026-07-28" {
-				if !strings.Contains(got.body, `"isError":true`) ||
-					!strings.Contains(got.body, "io.modelcontextprotocol/tasks") {
-					t.Errorf("%s: %s", era, got)
-				}
-				if list := c.ask(t, "tasks/got", "", nil); strings.ReplaceAll(update.String(),
-					"tasks/get", "tasks/got") != list.String() {
-					t.Errorf("%s: %s, and an unknown method %s", era, update, list)
-				}
-				continue
-			}
-			for _, got := range []reply{got, update} {
-				if got.status != http.StatusBadRequest || !strings.Contains(got.body, `-32021`) ||
-					!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":`+
-						`{"io.modelcontextprotocol/tasks":{}}}}`) {
-					t.Errorf("%s: %s", era, got)
-				}
-			}
-		}
-	})
-}
-
-func TestExtensionIsDeclaredAlikeForAllCallers(t *testing.T) {
-	t.Parallel()
-	j := newJob()
-	const declared = `"extensions":{"io.modelcontextprotocol/tasks":{}}`
-	url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Anonymous: true},
-		j.toolset().Without("only", "secret")))
-	for _, token := range []string{"", "ada/ide/Viewer", "ada/ide/Admin"} {
-		c := newTasks(url, token)
-		if got := c.do(t, "server/discover", "", `"x":1`); !strings.Contains(got.body, declared) {
-			t.Errorf("%q: %s", token, got)
-		}
-	}
-}
-
-func TestMcpNameHasToBeTheTask(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		base64Of := func(text string) string {
-			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
-		}
-		if got := c.do(t, "tasks/get", base64Of(id), `"taskId":"`+id+`"`); got.status != http.StatusOK {
-			t.Errorf("in base64: %s", got)
-		}
-		for _, name := range []string{"", "other", strings.ToUpper(id), base64Of("other"),
-			"=?base64?" + id + "?="} {
-			for _, of := range []string{id, "unknown"} {
-				got := c.do(t, "tasks/get", name, `"taskId":"`+of+`"`)
-				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "-32020") {
-					t.Errorf("%q for %q: %s", name, of, got)
-				}
-			}
-		}
-		for _, of := range []string{id, "unknown"} {
-			sink.taken()
-			c.do(t, "tasks/cancel", "other", `"taskId":"`+of+`"`)
-			if events := sink.taken(); len(events) != 1 || events[0].Type != audit.TaskCancel ||
-				events[0].Failure != audit.Invalid {
-				t.Errorf("%q: %+v", of, events)
-			}
-		}
-	})
-}
-
 func answer(key, name string) string {
 	return fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"name":%q}}}`, key, name)
-}
-
-func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "ask", "").ID
-		got := c.await(t, id, "input_required")
-		if len(got.Requests) != 1 || !strings.Contains(string(got.Requests["1.who"]), "Your name?") {
-			t.Fatalf("%+v", got)
-		}
-		for _, rest := range []string{``, `,"inputResponses":7`, `,"inputResponses":{"1.who":7}`,
-			`,"inputResponses":{"1.who":{"action":"accept","content":{"name":7}}}`,
-			`,"inputResponses":{"1.who":{"roots":[]}}`} {
-			if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusBadRequest ||
-				!strings.Contains(got.body, "-32602") {
-				t.Errorf("%s: %s", rest, got)
-			}
-		}
-		for _, rest := range []string{`,"inputResponses":{}`, answer("2.who", "x"), answer("who", "x"),
-			`,"inputResponses":{"x":{"odd":[1]}}`} {
-			if got := c.task(t, "tasks/update", id, rest); got.status != http.StatusOK {
-				t.Errorf("%s: %s", rest, got)
-			}
-		}
-		c.await(t, id, "input_required")
-		if got := c.task(t, "tasks/update", id, answer("1.who", "Ada")); got.status != http.StatusOK {
-			t.Fatal(got)
-		}
-		for got.Requests["2.pet"] == nil {
-			got = c.await(t, id, "input_required")
-		}
-		if len(got.Requests) != 1 {
-			t.Errorf("%+v", got)
-		}
-		// A late answer to the first question is ignored.
-		c.task(t, "tasks/update", id, answer("1.who", "Eve"))
-		c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
-		done := c.await(t, id, "completed")
-		if !strings.Contains(string(done.Result), "Ada+Cat") {
-			t.Errorf("%s", done.Result)
-		}
-		events := map[audit.Type]int{}
-		var call, ended string
-		for _, e := range sink.taken() {
-			events[e.Type]++
-			switch e.Type {
-			case audit.ToolCalled:
-				call = e.RequestID
-			case audit.TaskEnded:
-				if ended = e.RequestID; e.Failure != "" || e.Tool != "ask" || e.Principal != "ada" {
-					t.Errorf("%+v", e)
-				}
-			case audit.TaskUpdate:
-				if e.Failure == "" && e.Object != "task of request "+call {
-					t.Errorf("%+v", e)
-				}
-			}
-		}
-		if events[audit.TaskAsked] != 2 || events[audit.ToolCalled] != 1 ||
-			events[audit.TaskEnded] != 1 ||
-			call != ended || events[audit.TaskUpdate] != 12 {
-			t.Errorf("%v, %s, %s", events, call, ended)
-		}
-	})
-}
-
-func TestTaskBeginsWithTheFirstAnswer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{})
-		c := newTasks(url, "ada/ide/Member")
-		first := c.do(t, "tools/call", "late", `"name":"late"`)
-		var asked struct {
-			Result struct {
-				Type  string `json:"resultType"`
-				State string `json:"requestState"`
-			} `json:"result"`
-		}
-		if err := json.Unmarshal([]byte(first.body), &asked); err != nil ||
-			asked.Result.Type != "input_required" || strings.Contains(first.body, "taskId") {
-			t.Fatalf("%v: %s", err, first)
-		}
-		id := c.start(t, "late", answer("who", "Ada")+`,"requestState":"`+asked.Result.State+`"`).ID
-		c.await(t, id, "input_required")
-		c.task(t, "tasks/update", id, answer("1.pet", "Cat"))
-		if got := c.await(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
-			t.Errorf("%s", got.Result)
-		}
-	})
-}
-
-func TestTasksAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{MaxTasks: 3, MaxUserTasks: 2})
-		for _, step := range []struct {
-			token string
-			full  bool
-		}{{"ada/ide/Member", false}, {"ada/web/Member", false}, {"ada/ide/Member", true},
-			{"eve/ide/Member", false}, {"bob/ide/Member", true}} {
-			c := newTasks(url, step.token)
-			got := c.do(t, "tools/call", "only", `"name":"only"`)
-			if strings.Contains(got.body, `too many tasks`) != step.full ||
-				strings.Contains(got.body, `"isError":true`) != step.full {
-				t.Errorf("%s: %s", step.token, got)
-			}
-			if step.full { // the tasks of others refuse no call of a tool that runs without
-				got := c.do(t, "tools/call", "hasty", `"name":"hasty"`)
-				if !strings.Contains(got.body, "timed out after 5s") || strings.Contains(got.body, "taskId") {
-					t.Errorf("%s: %s", step.token, got)
-				}
-			}
-		}
-		c := newTasks(url, "ada/ide/Member")
-		big := c.do(t, "tools/call", "slow",
-			`"name":"slow","arguments":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
-		if !strings.Contains(big.body, "too large for a task") {
-			t.Errorf("%.300s", big)
-		}
-	})
-}
-
-func TestTaskIsUnknownAfterItsTimeToLive(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{TaskTTL: 2 * time.Second})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "hasty", "").ID
-		c.await(t, id, "completed")
-		time.Sleep(2100 * time.Millisecond)
-		if got, never := c.task(t, "tasks/get", id, ""), c.task(t, "tasks/get", "x",
-			""); got.String() != never.String() {
-			t.Error(got)
-		}
-	})
-}
-
-// TestTaskEndsWithTheCredentialOfItsCaller also reads the task with a newer credential, which lets
-// it go on.
-func TestTaskEndsWithTheCredentialOfItsCaller(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{})
-		until := func(d time.Duration) string {
-			return fmt.Sprintf("ada/ide/Member/%d", time.Now().Add(d).UnixMilli())
-		}
-		short := newTasks(url, until(1500*time.Millisecond))
-		left, kept := short.start(t, "slow", "").ID, short.start(t, "slow", "").ID
-		first, second := <-j.started, <-j.started
-		newer := newTasks(url, until(time.Hour))
-		newer.await(t, kept, "working")
-		select {
-		case <-first.Done():
-		case <-second.Done():
-		case <-time.After(10 * time.Second):
-			t.Fatal("the run goes on without a credential")
-		}
-		time.Sleep(1500 * time.Millisecond)
-		if got := parseTask(t, newer.task(t, "tasks/get", left, "")); got.Status != "failed" ||
-			!strings.Contains(string(got.Error), "credential has expired") {
-			t.Errorf("%+v", got)
-		}
-		close(j.release)
-		got := newer.await(t, kept, "completed")
-		// The value of the call has ended with the call's credential.
-		if !strings.Contains(string(got.Result), `false <>`) {
-			t.Errorf("%s", got.Result)
-		}
-		for _, ctx := range []context.Context{first, second} {
-			if text := valueIn(ctx); text != "false <>" {
-				t.Errorf("the value after the task: %s", text)
-			}
-		}
-	})
-}
-
-// A run keeps the role and scopes of its call: a newer credential with others, also fewer ones,
-// lets no run go on with the old ones.
-func TestNewerCredentialOfAnotherRoleExtendsNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{})
-		token := func(role string, d time.Duration) *tasksClient {
-			return newTasks(url, fmt.Sprintf("ada/ide/%s/%d", role, time.Now().Add(d).UnixMilli()))
-		}
-		id := token("Admin", 1500*time.Millisecond).start(t, "slow", "").ID
-		ctx := <-j.started
-		newer := token("Member", time.Hour)
-		newer.await(t, id, "working")
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Second):
-			t.Fatal("the run goes on with the role of a credential that has ended")
-		}
-		if got := newer.await(t, id, "failed"); !strings.Contains(string(got.Error),
-			"credential has expired") {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func TestShutdownFailsTasks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j, store := newJob(), task.NewMemory()
-		for _, own := range []task.Store{nil, store} {
-			s, url := taskServer(t, j, runtime.Options{Tasks: own})
-			c := newTasks(url, "ada/ide/Member")
-			id := c.start(t, "slow", "").ID
-			ctx := <-j.started
-			const grace = 10 * time.Second
-			end, cancel := context.WithTimeout(t.Context(), grace)
-			began := time.Now()
-			err := s.Shutdown(end)
-			cancel()
-			if own == nil && err != nil || own != nil && time.Since(began) < grace-time.Second {
-				t.Errorf("%v after %s", err, time.Since(began))
-			}
-			if synctest.Wait(); ctx.Err() == nil {
-				t.Error("the handler goes on")
-			}
-			if own != nil {
-				_, next := taskServer(t, j, runtime.Options{Tasks: own})
-				got := newTasks(next, "ada/ide/Member").await(t, id, "failed")
-				if !strings.Contains(string(got.Error), "shutting down") {
-					t.Errorf("%+v", got)
-				}
-			}
-		}
-	})
 }
 
 // failingOn is a sink that fails for events of a type that are no intents, until it is repaired.
@@ -673,36 +216,6 @@ func (f *failingOn) Record(ctx context.Context, e audit.Event) error {
 		return errors.New("full")
 	}
 	return f.keeper.Record(ctx, e)
-}
-
-func TestTaskStartsOnceItsCallIsRecorded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.ToolCalled}})
-		c := newTasks(url, "ada/ide/Member")
-		if got := c.do(t, "tools/call", "slow", `"name":"slow"`); !strings.Contains(got.body,
-			"-32603") || strings.Contains(got.body, "taskId") {
-			t.Error(got)
-		}
-		if time.Sleep(time.Minute); len(j.started) > 0 {
-			t.Error("the handler has started without a record")
-		}
-	})
-}
-
-func TestResultOfATaskThatCannotBeRecordedIsWithheld(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		close(j.release)
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskEnded}})
-		c := newTasks(url, "ada/ide/Member")
-		got := c.await(t, c.start(t, "slow", "").ID, "failed")
-		if string(got.Error) != `{"code":-32603,"message":"internal error"}` {
-			t.Errorf("%+v", got)
-		}
-	})
 }
 
 // askingReader is a tool that reads a file by a grant and then asks. first runs before it asks.
@@ -750,130 +263,6 @@ func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
 		if e := events[len(events)-1]; len(e.Grants) != 2 || e.Grants[0].Grant != "1.0" ||
 			e.Grants[1].Grant != "2.0" {
 			t.Errorf("%+v", e)
-		}
-	})
-}
-
-func TestQuestionsThatCannotBeRecordedAreWithheld(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sink := &failingOn{kind: audit.TaskAsked}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		got := c.await(t, c.start(t, "ask", "").ID, "failed")
-		if string(got.Error) != `{"code":-32603,"message":"internal error"}` || got.Requests != nil {
-			t.Errorf("%+v", got)
-		}
-		events := sink.taken()
-		if !slices.ContainsFunc(events, func(e audit.Event) bool {
-			return e.Type == audit.TaskEnded && e.Failure == audit.Crashed
-		}) {
-			t.Errorf("%+v", events)
-		}
-	})
-}
-
-func TestTaskIsCancelledOnceThatIsRecorded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskCancel}})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		ctx := <-j.started
-		if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, "-32603") {
-			t.Error(got)
-		}
-		if c.await(t, id, "working"); ctx.Err() != nil {
-			t.Error("the run has ended without a record")
-		}
-		close(j.release)
-	})
-}
-
-// TestAnswersThatCannotBeRecordedAreNotKept looks at the store too: another replica must not start
-// a run with them.
-func TestAnswersThatCannotBeRecordedAreNotKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, sink := &created{Store: task.NewMemory()}, &failingOn{kind: audit.TaskUpdate}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store, Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "ask", "").ID
-		c.await(t, id, "input_required")
-		if got := c.task(t, "tasks/update", id, answer("1.who", "Eve")); !strings.Contains(got.body,
-			"-32603") {
-			t.Error(got)
-		}
-		r, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
-		if err != nil || r.Status != task.InputRequired || r.Answers != nil || r.Run != "" {
-			t.Errorf("%v %+v", err, r)
-		}
-		sink.repaired.Store(true)
-		time.Sleep(time.Minute) // the server tries the sink again
-		c.task(t, "tasks/update", id, answer("1.who", "Ada"))
-		synctest.Wait()
-		if got := c.await(t, id, "input_required"); got.Requests["2.pet"] == nil {
-			t.Errorf("%+v", got)
-		}
-		c.task(t, "tasks/update", id, answer("2.pet", "Cat"))
-		if got := c.await(t, id, "completed"); !strings.Contains(string(got.Result), "Ada+Cat") {
-			t.Errorf("%s", got.Result)
-		}
-	})
-}
-
-// readonly is a store that takes no changes until it is repaired.
-type readonly struct {
-	task.Store
-	err      error
-	repaired atomic.Bool
-}
-
-func (r *readonly) Change(ctx context.Context, o task.Owner, id string,
-	change func(*task.Record) error) (task.Record, error) {
-	if r.repaired.Load() {
-		return r.Store.Change(ctx, o, id, change)
-	}
-	return task.Record{}, r.err
-}
-
-// The event of a change is durable before the change, so that a second one has its failure.
-func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for _, test := range []struct {
-			err  error
-			body string
-			want audit.Failure
-		}{
-			{errors.New("read only: secret.example"), `"code":503,"message":"tasks are not available ` +
-				`now: try again later"`, audit.Errored},
-			{task.ErrFull, `"code":-32602,"message":"the server has no room for the task"`,
-				audit.Limited},
-			{task.ErrUnknown, `"code":-32602,"message":"unknown task"`, audit.Denied},
-		} {
-			j, sink, store := newJob(), &keeper{}, &readonly{Store: task.NewMemory(), err: test.err}
-			seen := &watched{}
-			_, url := taskServer(t, j, runtime.Options{Audit: sink, Tasks: store,
-				Observer: seen.observer()})
-			c := newTasks(url, "ada/ide/Member")
-			id := c.start(t, "slow", "").ID
-			if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
-				t.Error(got)
-			}
-			events := sink.taken()
-			i := slices.IndexFunc(events, func(e audit.Event) bool { return e.Failure != "" })
-			if i < 0 || events[i].Type != audit.TaskCancel || events[i].Failure != test.want ||
-				events[i-1].Type != audit.TaskCancel ||
-				events[i].Object != "task of request "+events[0].RequestID {
-				t.Errorf("%v: %+v", test.err, events)
-			}
-			if got := seen.taken(t, 2).outcomes[1]; got.Failure != test.want {
-				t.Errorf("%v: observed as %+v", test.err, got)
-			}
-			store.repaired.Store(true)
-			close(j.release)
 		}
 	})
 }
@@ -948,33 +337,6 @@ func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
 	})
 }
 
-func TestEventReportsAResultThatIsTooLarge(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newJob().toolset().Generated()
-		for i := range g.Tools {
-			if g.Tools[i].Name == "fail" {
-				g.Tools[i].Call = func(context.Context, toolset.Call) (toolset.Result, error) {
-					return toolset.Structured(map[string]string{"x": strings.Repeat("x", 1<<20)}, nil)
-				}
-			}
-		}
-		sink := &keeper{}
-		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
-			toolset.NewToolset(g)))
-		c := newTasks(url, "ada/ide/Member")
-		got := c.await(t, c.start(t, "fail", "").ID, "failed")
-		if !strings.Contains(got.Message, "larger than 1 MiB") {
-			t.Errorf("%+v", got)
-		}
-		events := sink.taken()
-		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Limited ||
-			e.Missing != "task size" {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
 // panickingAt is a log handler that panics at one message.
 type panickingAt struct {
 	slog.Handler
@@ -1037,99 +399,6 @@ func (c *created) Create(ctx context.Context, r task.Record, l task.Limits) erro
 	return c.Store.Create(ctx, r, l)
 }
 
-// TestSessionOfATask: the session of a handler of go-sdk's shape takes progress, and reaches no
-// client.
-func TestSessionOfATask(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newJob().toolset().Generated()
-		release := make(chan struct{})
-		for i := range g.Tools {
-			if g.Tools[i].Name != "fail" {
-				continue
-			}
-			g.Tools[i].SDK = true
-			g.Tools[i].Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
-				session := toolset.Request[mcp.CallToolRequest](c).Session
-				client := session.InitializeParams()
-				if client.ProtocolVersion != "2026-07-28" || client.Capabilities.Elicitation == nil ||
-					session.ID() != "" {
-					t.Errorf("%q %+v", session.ID(), client)
-				}
-				for done := range 2 {
-					if err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-						Progress: float64(done + 1), Message: valueIn(ctx)}); err != nil {
-						t.Error(err)
-					}
-				}
-				<-release
-				var all error
-				//lint:ignore SA1019 calls that need a client
-				_, roots := session.ListRoots(ctx, nil)
-				_, form := session.Elicit(ctx, &mcp.ElicitParams{Message: "?"})
-				for _, err := range []error{roots, form, session.Ping(ctx, nil)} {
-					if err == nil {
-						t.Error("a request has reached the client")
-					}
-					all = errors.Join(all, err)
-				}
-				return toolset.Result{}, all
-			}
-		}
-		sink := &keeper{}
-		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
-			toolset.NewToolset(g)))
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "fail", "").ID
-		time.Sleep(2 * time.Second) // progress is stored once a second
-		progress := parseTask(t, c.task(t, "tasks/get", id, ""))
-		if progress.Message != "2: true <***MASKED***>" {
-			t.Errorf("%+v", progress)
-		}
-		close(release)
-		got := c.await(t, id, "completed")
-		for _, want := range []string{`roots/list`, `elicitation/create`, `InputRequests`,
-			`no connection to its client`, `"isError":true`} {
-			if !strings.Contains(string(got.Result), want) {
-				t.Errorf("%s lacks %s", got.Result, want)
-			}
-		}
-		events := sink.taken()
-		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
-// Tools of toolsets run as tasks beside an adopted server, whose own tools do not.
-func TestAdoptedServerHasTheTasksOfItsToolsets(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		s, err := runtime.Adopt(existing("own"),
-			runtime.Options{Identity: taskUsers(), Logger: quiet()},
-			map[string]access.Rule{"own": {Authenticated: true}}, j.toolset())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := newTasks(serve(t, s), "ada/ide/Member")
-		if got := c.do(t, "server/discover", "", `"x":1`); !strings.Contains(got.body,
-			`"io.modelcontextprotocol/tasks"`) {
-			t.Error(got)
-		}
-		id := c.start(t, "slow", "").ID
-		if got := c.do(t, "tools/call", "own", `"name":"own"`); !strings.Contains(got.body,
-			`"resultType":"complete"`) || strings.Contains(got.body, "taskId") {
-			t.Errorf("%s", got)
-		}
-		close(j.release)
-		if got := c.await(t, id, "completed"); !strings.Contains(string(got.Result),
-			`true <ada/ide/Member>`) {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
 func TestInterceptorsGetTheRunsOfTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1184,108 +453,6 @@ func TestTaskWhoseResultCannotBeEncodedFails(t *testing.T) {
 	})
 }
 
-// crashing is a store whose driver panics.
-type crashing struct{ task.Store }
-
-func (crashing) Create(context.Context, task.Record, task.Limits) error { panic("a nil pointer") }
-
-func (crashing) Get(context.Context, task.Owner, string) (task.Record, error) {
-	panic("a nil pointer")
-}
-
-func TestRequestOfATaskWhoseStorePanicsIsRecorded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: crashing{}, Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		for want, send := range map[audit.Type]func() reply{
-			audit.ToolCalled: func() reply { return c.do(t, "tools/call", "slow", `"name":"slow"`) },
-			audit.TaskCancel: func() reply { return c.task(t, "tasks/cancel", "x", "") },
-			audit.TaskUpdate: func() reply { return c.task(t, "tasks/update", "x", `,"inputResponses":{}`) },
-		} {
-			if got := send(); !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) {
-				t.Error(got)
-			}
-			events := sink.taken()
-			if n := len(events); n == 0 || events[n-1].Type != want ||
-				events[n-1].Failure != audit.Errored {
-				t.Errorf("%s: %+v", want, events)
-			}
-		}
-	})
-}
-
-func TestTasksOnStdio(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob()
-		s := newServer(t, runtime.Options{Identity: taskUsers()}, j.toolset())
-		shutDown(t, s)
-		in, write := io.Pipe()
-		read, out := io.Pipe()
-		ended := make(chan error, 1)
-		go func() {
-			ended <- s.RunIO(t.Context(), in, out, access.Principal{Subject: "ada", Role: "Member"})
-		}()
-		lines := bufio.NewReader(read)
-		send := func(method, params string) taskReply {
-			t.Helper()
-			if _, err := fmt.Fprintf(write, `{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s,%s}}`+"\n",
-				method, tasksMeta, params); err != nil {
-				t.Fatal(err)
-			}
-			text, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			return parseTask(t, reply{status: http.StatusOK, body: text})
-		}
-		id := send("tools/call", `"name":"slow"`).ID
-		other := send("tools/call", `"name":"slow"`).ID
-		close(j.release)
-		for _, id := range []string{id, other} {
-			for send("tasks/get", `"taskId":"`+id+`"`).Status != "completed" {
-				time.Sleep(10 * time.Millisecond)
-			}
-		}
-		if err := errors.Join(write.Close(), <-ended); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestTaskOfARevokedToolIsUnknown also waits until the run has ended, which is recorded.
-func TestTaskOfARevokedToolIsUnknown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j, source, sink := newJob(), &shelf{}, &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Catalogs: source, Audit: sink})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		ctx := <-j.started
-		never := c.task(t, "tasks/get", "x", "")
-		source.turnOff("slow")
-		synctest.Wait()
-		if got := c.task(t, "tasks/get", id, ""); got.String() != never.String() {
-			t.Errorf("the task of a tool that is off: %s", got)
-		}
-		if time.Sleep(20 * time.Second); ctx.Err() == nil {
-			t.Error("the handler goes on")
-		}
-		source.turnOff()
-		synctest.Wait()
-		if got := c.await(t, id, "failed"); !strings.Contains(got.Message, "permission was revoked") {
-			t.Errorf("%+v", got)
-		}
-		events := sink.taken()
-		if e := events[len(events)-1]; e.Type != audit.TaskEnded || e.Failure != audit.Errored ||
-			!strings.Contains(e.Missing, "revoked") {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
 // counting counts the calls of a store.
 type counting struct {
 	task.Store
@@ -1301,36 +468,6 @@ func (c *counting) Change(ctx context.Context, o task.Owner, id string,
 	change func(*task.Record) error) (task.Record, error) {
 	c.changes.Add(1)
 	return c.Store.Change(ctx, o, id, change)
-}
-
-// TestNoTaskIsSubscribedTo: notifications of tasks are optional, so that the acknowledgement leaves
-// out all ids. Only a client that does not declare the extension is refused.
-func TestNoTaskIsSubscribedTo(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{})
-		c := newTasks(url, "ada/ide/Member")
-		id := c.start(t, "slow", "").ID
-		without := newRaw(t, url, "ada/ide/Member", "2026-07-28")
-		for _, of := range []string{id, strings.Repeat("a", 26)} {
-			listen := `"notifications":{"taskIds":["` + of + `"]}`
-			if got := c.do(t, "subscriptions/listen", "", listen); got.status != http.StatusOK ||
-				!strings.Contains(got.body, `"notifications":{}`) || strings.Contains(got.body, of) {
-				t.Error(got)
-			}
-			if got := without.ask(t, "subscriptions/listen", listen,
-				nil); got.status != http.StatusBadRequest || !strings.Contains(got.body, `"code":-32021`) ||
-				!strings.Contains(got.body, `"data":{"requiredCapabilities":{"extensions":{`+
-					`"io.modelcontextprotocol/tasks":{}}}}`) {
-				t.Error(got)
-			}
-			old := newRaw(t, url, "ada/ide/Member", "2025-11-25")
-			got := old.ask(t, "subscriptions/listen", listen, nil)
-			if strings.Contains(got.body, "-32021") || strings.Contains(got.body, of) {
-				t.Error(got)
-			}
-		}
-	})
 }
 
 // TestUnknownTasksAreLookedUpAlike compares what an answer costs: one look by owner and id, which
@@ -1434,35 +571,110 @@ func TestTasksTakeUnsolicitedAnswers(t *testing.T) {
 	})
 }
 
-// A reader of the log, of the audit or of the store learns no id by which it could reach a task.
-func TestNoLogEventOrRecordHasTheIDOfATask(t *testing.T) {
+// deserted is a store whose client goes away while it creates a task.
+type deserted struct {
+	task.Store
+	leave func()
+	made  chan task.Record
+}
+
+func (d deserted) Create(ctx context.Context, r task.Record, l task.Limits) error {
+	d.leave()
+	synctest.Wait() // until the server knows
+	d.made <- r
+	// A database can commit although it reports the end of the context.
+	return errors.Join(ctx.Err(), d.Store.Create(context.Background(), r, l))
+}
+
+func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		sink, store := &keeper{}, &created{Store: task.NewMemory()}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(),
-			Tasks: store})
-		c := newTasks(url, "ada/ide/Member")
+		j, sink := newJob(), &keeper{}
+		ctx, cancel := context.WithCancel(t.Context())
+		store := deserted{task.NewMemory(), cancel, make(chan task.Record, 1)}
+		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + tasksMeta +
+			`,"name":"slow"}}`
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream", "Mcp-Method": "tools/call",
+			"Authorization": "Bearer ada/ide/Member", "Mcp-Name": "slow",
+			"Mcp-Protocol-Version": "2026-07-28"} {
+			req.Header.Set(name, value)
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+			t.Fatal(res.Status)
+		}
+		time.Sleep(15 * time.Second)
+		made := <-store.made
+		if r, err := store.Get(t.Context(), made.Owner, made.ID); !errors.Is(err,
+			task.ErrUnknown) && (err != nil || r.Run != "" || time.Now().Before(r.Expires)) {
+			t.Errorf("it takes a place: %+v, %v", r, err)
+		}
+		events := sink.taken()
+		if len(j.started) > 0 || len(events) != 1 || events[0].Failure == "" {
+			t.Errorf("%d runs, %+v", len(j.started), events)
+		}
+	})
+}
+
+// unchanging is a store whose database accepts no changes from a moment on.
+type unchanging struct {
+	task.Store
+	full atomic.Bool
+}
+
+func (u *unchanging) Change(ctx context.Context, o task.Owner, id string,
+	change func(*task.Record) error) (task.Record, error) {
+	if u.full.Load() {
+		return task.Record{}, errors.New("disk full")
+	}
+	return u.Store.Change(ctx, o, id, change)
+}
+
+// An answer that waits for the store has the value of its caller until the credential ends, and no
+// longer.
+func TestAnswerThatWaitsForgetsAnExpiredCredential(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type content struct{ secret string }
+		var last atomic.Pointer[weak.Pointer[content]]
+		store := &unchanging{Store: task.NewMemory()}
+		source := identity.Bearer(func(context.Context, string) (id identity.Identity, _ error) {
+			c := &content{"hunter2"}
+			last.Store(new(weak.Make(c)))
+			id.Principal = access.Principal{Issuer: "test", Subject: "ada", Role: "Member"}
+			id.Expires, id.Value = time.Now().Add(time.Minute), identity.NewValue(c, c.secret)
+			return id, nil
+		})
+		url := serve(t, newServer(t, runtime.Options{Tasks: store, Identity: source},
+			newJob().toolset()))
+		c := newTasks(url, "token")
 		id := c.start(t, "ask", "").ID
 		c.await(t, id, "input_required")
-		for _, caller := range []*tasksClient{c, newTasks(url, "eve/ide/Member")} {
-			caller.do(t, "tasks/get", "other", `"taskId":"`+id+`"`)
-			caller.task(t, "tasks/got", id, "")
-			caller.task(t, "tasks/update", id, answer("1.who", "Ada")+`,"x":"`+id+`"`)
-			caller.task(t, "tasks/cancel", id, "")
+		store.full.Store(true)
+		if got := c.task(t, "tasks/update", id,
+			answer("1.who", "Ada")); got.status != http.StatusServiceUnavailable {
+			t.Fatal(got)
 		}
-		record, err := store.Get(t.Context(), store.made.Owner, store.made.ID)
-		if err != nil || record.Status != task.Cancelled {
-			t.Errorf("%v %+v", err, record)
-		}
-		events := fmt.Sprintf("%+v", sink.taken())
-		if !strings.Contains(events, "task_cancel") || !strings.Contains(log.String(), "task_cancel") {
-			t.Fatal(events, log.String())
-		}
-		for _, text := range []string{events, log.String(), fmt.Sprintf("%+v", record)} {
-			if strings.Contains(text, id) {
-				t.Errorf("the id %s is in %s", id, text)
+		value := last.Load()
+		collect := func() {
+			synctest.Wait()
+			for range 3 { // the second one empties pools
+				goruntime.GC()
 			}
+		}
+		time.Sleep(59 * time.Second)
+		if collect(); value.Value() == nil {
+			t.Error("the answer has no value for its run")
+		}
+		time.Sleep(2 * time.Second)
+		if collect(); value.Value() != nil {
+			t.Error("the answer keeps the value of a credential that has expired")
 		}
 	})
 }

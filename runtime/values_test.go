@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
-	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -132,83 +129,6 @@ func crew() toolset.Toolset {
 		}
 	}
 	return toolset.NewToolset(g)
-}
-
-// Pages, catalogs, the list beside MCP and Explain know the values of their caller.
-func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
-	s := newServer(t, runtime.Options{PageSize: 1}, crew())
-	url := serve(t, s)
-	ctx := context.Background()
-	page := func(user, cursor string) (*mcp.ListToolsResult, error) {
-		session := connectHTTP(t, url, tokens[user], "")
-		return session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor,
-			Meta: mcp.Meta{runtime.MetaCatalog: "crew"}})
-	}
-	first, err := page("Viewer", "")
-	if err != nil || first.NextCursor == "" {
-		t.Fatal(first, err)
-	}
-	if _, err = page("Viewer", first.NextCursor); err != nil {
-		t.Error(err)
-	}
-	// A member sees the same tools, with other values.
-	if _, err = page("Member", first.NextCursor); err == nil {
-		t.Error("a cursor of other values pages on")
-	}
-	all := serve(t, newServer(t, runtime.Options{ListAll: true}, crew()))
-	for user, want := range map[string]string{"Viewer": "[list]", "Admin": "[list add delete]"} {
-		session := connectHTTP(t, url, tokens[user], "")
-		if got := fmt.Sprint(mcptest.Values(t, session, "manage", "action")); got != want {
-			t.Errorf("%s: %s, want %s", user, got, want)
-		}
-		session = connectHTTP(t, all, tokens[user], "")
-		got := fmt.Sprint(mcptest.Values(t, session, "manage", "action"))
-		if got != "[list add delete]" {
-			t.Errorf("%s with ListAll: %s", user, got)
-		}
-	}
-
-	r, _ := http.NewRequest(http.MethodGet, "/", nil)
-	r.Header.Set("Authorization", "Bearer "+tokens["Member"])
-	ctx, err = s.Identify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside, err := s.ListTools(ctx, catalog.Ref{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := beside.Tools[0].Tool.InputSchema.(json.RawMessage)
-	if !strings.Contains(string(schema), `"enum":["list","add"]`) {
-		t.Errorf("%s", schema)
-	}
-
-	for _, test := range []struct {
-		kind    access.Kind
-		name    string
-		allowed bool
-		has     string
-	}{
-		{access.Tools, "wipe", false, "values fails: needs a value of what"},
-		{access.Tools, "manage", true, "values holds: needs a value of action that the caller " +
-			"may send, has add, list"},
-		{access.Values, "manage action=add", true, "role holds: needs Member"},
-		{access.Values, "manage action=delete", false, "role fails: needs Admin, has Member"},
-		{access.Values, "manage action=erase", false, "unknown fails: needs a value that exists"},
-	} {
-		e := s.ExplainOf(context.Background(), principalOf("Member"), test.kind, test.name)
-		if e.Allowed != test.allowed || e.Listed != test.allowed ||
-			!strings.Contains(e.String(), test.has) {
-			t.Errorf("%s: %v, listed %v: %s", test.name, e.Allowed, e.Listed, e)
-		}
-	}
-	report := s.Doctor(context.Background(), principalOf("Member")).String()
-	for _, want := range []string{"sees value manage action=add",
-		"not  value manage action=delete: role fails: needs Admin"} {
-		if !strings.Contains(report, want) {
-			t.Errorf("no %q in\n%s", want, report)
-		}
-	}
 }
 
 func TestServerRefusesRulesThatDoNotFitTheEnum(t *testing.T) {

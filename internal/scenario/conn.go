@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
 )
 
 // request is one request of a client: an HTTP request, or a line of stdio.
@@ -50,6 +52,7 @@ func newFlow() *flow { return &flow{events: make(chan event, 10_000), drop: func
 // event is one message, or a text that is none.
 type event struct {
 	data, id string
+	comment  bool
 	status   int
 	header   http.Header
 }
@@ -60,7 +63,6 @@ type connection struct {
 	url, token   string
 	session      string
 	capabilities string
-	client       *http.Client
 
 	// on stdio
 	in      *io.PipeWriter
@@ -193,7 +195,7 @@ func (c *connection) post(ctx context.Context, r request, f *flow) {
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
 	}
-	res, err := c.client.Do(req)
+	res, err := memnet.Transport{}.RoundTrip(req)
 	if err != nil {
 		fail(err)
 		return
@@ -235,6 +237,9 @@ func (c *connection) post(ctx context.Context, r request, f *flow) {
 		case "data":
 			e.data = value
 		case "":
+			if value != "" {
+				e.comment = true
+			}
 			f.events <- e
 			e = event{}
 		}

@@ -164,7 +164,7 @@ func isInput(text string) bool {
 }
 
 func isOutput(text string) bool {
-	kinds := []string{"<", "* ", "? ", "audit: ", "log: ", "debug: "}
+	kinds := []string{"<", "* ", "? ", "note: ", "audit: ", "log: ", "debug: "}
 	return slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(text, k) })
 }
 

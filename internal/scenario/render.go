@@ -59,6 +59,10 @@ func (x *exchange) noted(prefix string, m message) string {
 	} else if params != nil {
 		withoutMeta(params)
 	}
+	if data, ok := params["data"].(object); ok { // of a log message
+		delete(data, "request_id")
+		delete(data, "time")
+	}
 	if len(params) == 0 {
 		return prefix + m.Method
 	}
@@ -88,6 +92,12 @@ func (x *exchange) answered(m message, v variant) string {
 		delete(result, "resultType")
 	}
 	withoutMeta(result)
+	if result["taskId"] != nil {
+		for _, member := range []string{"taskId", "createdAt", "lastUpdatedAt", "pollIntervalMs"} {
+			delete(result, member)
+		}
+		return "task: " + compact(result)
+	}
 	if result["requestState"] != nil {
 		result["requestState"] = "…"
 	}

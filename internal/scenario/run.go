@@ -8,14 +8,16 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/memnet"
 )
 
 var update = flag.Bool("update", false, "write what came back into the scenarios that fail")
@@ -36,13 +38,9 @@ type World struct {
 	Close func(context.Context) error
 }
 
-const (
-	// patience is how long a run may take: it ends a test that waits for an event that does not
-	// come.
-	patience = 5 * time.Minute
-	// patienceFailed is how long a run goes on after its first failure.
-	patienceFailed = 10 * time.Second
-)
+// patience ends a run that waits for an event that does not come. Its time is that of a bubble, and
+// passes at once.
+const patience = 24 * time.Hour
 
 // Run runs each scenario of a folder as a subtest. build makes the server of each run.
 func Run(t *testing.T, folder string, build func(t testing.TB, s Setup) World) {
@@ -74,14 +72,13 @@ func (f *file) run(t *testing.T, build func(t testing.TB, s Setup) World) {
 					continue
 				}
 				t.Run(strings.TrimSpace(transport+" "+version+" "+v.choice), func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), patience)
-					defer cancel()
-					r := &runner{file: f, variant: v, t: t, ctx: ctx, cancel: cancel,
-						world:       build(t, setup),
-						connections: map[string]*connection{}, streams: map[string]*exchange{},
-						values: map[string]string{}}
-					defer r.close()
-					r.run(got, failed)
+					synctest.Test(t, func(t *testing.T) {
+						ctx, cancel := context.WithTimeout(t.Context(), patience)
+						defer cancel()
+						r := newRunner(t, f, v, ctx, build(t, setup))
+						defer r.close()
+						r.run(got, failed)
+					})
 				})
 			}
 		}
@@ -111,9 +108,6 @@ func (r *runner) run(got map[*step]map[variant][]string, failed map[*step]bool) 
 		if got[s][r.variant] = lines; !r.check(s, lines) {
 			failed[s] = true
 		}
-		if r.t.Failed() && r.ending == nil {
-			r.ending = time.AfterFunc(patienceFailed, r.cancel)
-		}
 	}
 }
 
@@ -123,14 +117,18 @@ type runner struct {
 	variant
 	t           testing.TB
 	ctx         context.Context
-	cancel      context.CancelFunc
-	ending      *time.Timer // cancels a run that has failed
 	world       World
-	web         *httptest.Server
+	url         string // of the server, once a client has used HTTP
 	connections map[string]*connection
 	streams     map[string]*exchange
 	values      map[string]string
 	ended       []<-chan error
+}
+
+func newRunner(t testing.TB, f *file, v variant, ctx context.Context, w World) *runner {
+	return &runner{file: f, variant: v, t: t, ctx: ctx, world: w,
+		connections: map[string]*connection{}, streams: map[string]*exchange{},
+		values: map[string]string{}}
 }
 
 func (r *runner) close() {
@@ -151,14 +149,8 @@ func (r *runner) close() {
 			r.t.Errorf("stdio: %v", err)
 		}
 	}
-	if r.web != nil {
-		r.web.CloseClientConnections()
-	}
 	if err := r.world.Close(r.ctx); err != nil {
 		r.t.Errorf("close: %v", err)
-	}
-	if r.web != nil {
-		r.web.Close()
 	}
 }
 
@@ -337,10 +329,10 @@ func (r *runner) connect(name, capabilities string) (*connection, []string) {
 			return r.world.Stdio(ctx, in, out, caller)
 		}))
 	default:
-		if r.web == nil {
-			r.web = httptest.NewServer(r.world.Handler)
+		if r.url == "" {
+			r.url = memnet.Start(r.t, &http.Server{Handler: r.world.Handler}) + r.world.Path
 		}
-		c.url, c.token, c.client = r.web.URL+r.world.Path, r.world.Token(caller), r.web.Client()
+		c.url, c.token = r.url, r.world.Token(caller)
 	}
 	if !r.sessions() {
 		return c, nil
@@ -408,11 +400,12 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 	if c.session != "" || !c.sessions() {
 		header.Set("Mcp-Protocol-Version", c.version)
 	}
-	var params struct{ Name, URI any }
+	var params struct{ Name, URI, TaskID any }
 	_ = json.Unmarshal(m.Params, &params) // params of another type have no name
 	name, _ := params.Name.(string)
 	uri, _ := params.URI.(string)
-	target := name + uri
+	task, _ := params.TaskID.(string)
+	target := name + uri + task
 	if !c.sessions() && m.Method != "" {
 		header.Set("Mcp-Method", m.Method)
 		if target != "" && named.MatchString(m.Method) && printable.MatchString(target) {
@@ -436,6 +429,6 @@ func (r *runner) sendWith(c *connection, verb, query, body string, header http.H
 }
 
 var (
-	named     = regexp.MustCompile(`^(tools/call|prompts/get|resources/read)$`)
+	named     = regexp.MustCompile(`^(tools/call|prompts/get|resources/read|tasks/.*)$`)
 	printable = regexp.MustCompile(`^[!-~]+$`)
 )

@@ -161,13 +161,14 @@ func TestSameFailsAtADifferenceAndWithoutAChange(t *testing.T) {
 		if strings.HasPrefix(step, "[stdio] ") {
 			v.transport = "stdio"
 		}
-		r := &runner{file: f, variant: v, t: n, ctx: t.Context(), world: telling(),
-			connections: map[string]*connection{}, streams: map[string]*exchange{},
-			values: map[string]string{}}
-		for _, s := range f.steps {
-			r.step(s)
-		}
-		r.close()
+		synctest.Test(t, func(t *testing.T) {
+			n.TB = t
+			r := newRunner(n, f, v, t.Context(), telling())
+			for _, s := range f.steps {
+				r.step(s)
+			}
+			r.close()
+		})
 		if got := strings.Join(n.errors, "\n"); len(n.errors) > 1 ||
 			(got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -185,16 +186,17 @@ func played(t *testing.T, text string, v variant, world World) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &noted{TB: t}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r := &runner{file: f, variant: v, t: n, ctx: ctx, cancel: cancel, world: world,
-		connections: map[string]*connection{}, streams: map[string]*exchange{},
-		values: map[string]string{}}
-	r.run(map[*step]map[variant][]string{}, map[*step]bool{})
-	// The server gets the end of its input, and not of its context.
-	r.ctx = t.Context()
-	r.close()
+	n := &noted{}
+	synctest.Test(t, func(t *testing.T) {
+		n.TB = t
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		r := newRunner(n, f, v, ctx, world)
+		r.run(map[*step]map[variant][]string{}, map[*step]bool{})
+		// The server gets the end of its input, and not of its context.
+		r.ctx = t.Context()
+		r.close()
+	})
 	return strings.Join(n.errors, "\n")
 }
 
@@ -283,16 +285,27 @@ func TestEndOfInputShowsWhatTheServerStillWrites(t *testing.T) {
 	}
 }
 
-// After a failure, a run does not wait for ever for an event that does not come.
-func TestRunThatHasFailedEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		got := played(t, "x\n-- steps --\nlet a = b\n< c\nvera> never\n< d\n",
-			variant{"2026-07-28", "stdio", ""}, repeating())
-		if took := time.Since(begun); took != patienceFailed || !strings.Contains(got, "< d") {
-			t.Errorf("after %v: %s", took, got)
+func TestRunThatWaitsForNothingEnds(t *testing.T) {
+	got := played(t, "x\n-- steps --\nvera> never\n< d\n",
+		variant{"2026-07-28", "stdio", ""}, repeating())
+	if !strings.Contains(got, "< d") {
+		t.Error(got)
+	}
+}
+
+func TestTimePassesAtAStep(t *testing.T) {
+	world, begun := repeating(), time.Time{}
+	world.Do = func(verb, _ string) error {
+		if verb == "begin" {
+			begun = time.Now()
+			return nil
 		}
-	})
+		return fmt.Errorf("after %v", time.Since(begun))
+	}
+	if got := played(t, "x\n-- steps --\nserver> begin\nserver> wait 90s\nserver> end\n"+
+		"< error after 1m30s\n", variant{"2026-07-28", "http", ""}, world); got != "" {
+		t.Error(got)
+	}
 }
 
 // telling answers a message that has the word told with another text, and one that has the word

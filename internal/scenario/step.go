@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing/synctest"
+	"time"
 )
 
 // instance is one run of a step, for one choice of its alternatives.
@@ -26,7 +28,7 @@ type instance struct {
 }
 
 func (i *instance) add(format string, args ...any) {
-	i.got = append(i.got, fmt.Sprintf(format, args...))
+	i.got = append(i.got, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
 // run runs the step and returns what came back.
@@ -46,6 +48,7 @@ func (i *instance) run(text string) []string {
 			i.t.Fatalf("%s: there is no stream %q", i.where, tag)
 		}
 		i.onStream(x, verb)
+		i.records()
 		return i.got
 	}
 	capabilities := ""
@@ -108,6 +111,7 @@ func (i *instance) run(text string) []string {
 	first := x.request
 	if tag != "" {
 		i.streams[tag] = x
+		i.records()
 		return i.got
 	}
 	i.collect(c, name, x)
@@ -157,15 +161,24 @@ func (i *instance) sameBytes(x, other *exchange, from, to string) {
 
 func (i *instance) serverStep(text string) {
 	verb, rest, _ := strings.Cut(text, " ")
+	if verb == "wait" {
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			i.t.Fatalf("%s: %v", i.where, err)
+		}
+		time.Sleep(d)
+		return
+	}
 	if err := i.world.Do(verb, rest); err != nil {
 		i.add("< error %v", err)
 	}
 }
 
 func (i *instance) records() {
+	synctest.Wait()
 	for _, text := range i.world.Records() {
 		kind, _, _ := strings.Cut(text, ":")
-		if i.shows(kind) {
+		if kind == "note" || i.shows(kind) {
 			i.add("%s", text)
 		}
 	}
@@ -191,6 +204,8 @@ func parameters(method, text string) (string, error) {
 		}
 	case strings.HasPrefix(method, "resources/") && rest == "":
 		own = `"uri":` + quote(name)
+	case strings.HasPrefix(method, "tasks/") && rest == "":
+		own = `"taskId":` + quote(name)
 	case method == "completion/complete":
 		words := strings.Fields(rest)
 		key := map[string]string{"prompt": "name", "resource": "uri"}[name]
@@ -310,6 +325,9 @@ func (i *instance) event(c *connection, name string, x *exchange, e event) (resu
 		}
 		return nil, false
 	}
+	if e.comment && i.shows("comments") {
+		i.add("* a comment")
+	}
 	if e.data == "" {
 		return nil, false
 	}
@@ -350,7 +368,8 @@ func (i *instance) shows(word string) bool { return slices.Contains(i.setup.show
 
 // remember keeps the last state and cursor of a connection.
 func (i *instance) remember(name string, result object) {
-	for member, key := range map[string]string{"requestState": "state", "nextCursor": "cursor"} {
+	for member, key := range map[string]string{"requestState": "state", "nextCursor": "cursor",
+		"taskId": "task"} {
 		if text, ok := result[member].(string); ok {
 			i.values[name+"."+key] = text
 		}

@@ -23,7 +23,10 @@ import (
 var environment = []string{"RAPID_CHECKS=125", "RAPID_SEED=1", "RAPID_NOFAILFILE=1",
 	"RAPID_SHRINKTIME=1ms"}
 
-// A test is one top-level test of a package.
+// scenarios is the test that has a subtest for each file of a folder.
+const scenarios = "TestScenarios"
+
+// A test is one top-level test of a package, or one scenario.
 type test struct {
 	binary  *binary
 	name    string
@@ -37,6 +40,7 @@ func (t test) String() string { return t.binary.pkg + " " + t.name }
 // A binary has the tests of one package, and all mutants.
 type binary struct {
 	pkg, dir, file string
+	scenarios      bool // its tests are scenarios
 }
 
 // build compiles the tests of the packages that can reach a mutant.
@@ -60,7 +64,7 @@ func (r *run) build(sources []*source, overlay string) error {
 		}
 		packages = append(packages, of)
 		r.binaries = append(r.binaries,
-			&binary{of, fields[1], filepath.Join(r.temp, path.Base(of)+".test")})
+			&binary{pkg: of, dir: fields[1], file: filepath.Join(r.temp, path.Base(of)+".test")})
 	}
 	fmt.Fprintln(r.log, "compile the tests of", len(packages), "packages")
 	_, err = r.goCommand(append([]string{"test", "-c", "-vet=off", "-overlay", overlay,
@@ -102,12 +106,16 @@ func (r *run) start(tests []*test, number int, reached string) (string, time.Dur
 		names = append(names, t.name)
 		cpu, wall = cpu+t.cpu, wall+t.wall
 	}
+	run := "^(" + strings.Join(names, "|") + ")$"
+	if b.scenarios {
+		run = "^" + scenarios + "$/" + strings.ReplaceAll(run, scenarios+"/", "")
+	}
 	limit := 30*time.Second + 5*wall
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0"; ulimit -v 4000000; exec "$@"`,
 		strconv.Itoa(int(5+10*cpu.Seconds())), b.file, "-test.short", "-test.failfast", "-test.v",
-		"-test.timeout", limit.String(), "-test.run", "^("+strings.Join(names, "|")+")$")
+		"-test.timeout", limit.String(), "-test.run", run)
 	c.Dir = b.dir
 	c.WaitDelay = time.Second
 	c.Env = append(os.Environ(), environment...)
@@ -128,12 +136,27 @@ func (r *run) list() error {
 			return fmt.Errorf("list the tests of %s: %w", b.pkg, err)
 		}
 		for name := range strings.Lines(string(names)) {
-			if !strings.HasPrefix(name, "Benchmark") {
-				r.listed = append(r.listed, &test{binary: b, name: strings.TrimSpace(name)})
+			switch name = strings.TrimSpace(name); {
+			case name == scenarios:
+				if err := r.listScenarios(*b); err != nil {
+					return err
+				}
+			case !strings.HasPrefix(name, "Benchmark"):
+				r.listed = append(r.listed, &test{binary: b, name: name})
 			}
 		}
 	}
 	return nil
+}
+
+func (r *run) listScenarios(b binary) error {
+	b.scenarios = true
+	files, err := filepath.Glob(filepath.Join(b.dir, "testdata", "scenario", "*.txtar"))
+	for _, file := range files {
+		name := scenarios + "/" + strings.TrimSuffix(filepath.Base(file), ".txtar")
+		r.listed = append(r.listed, &test{binary: &b, name: name})
+	}
+	return err
 }
 
 // measure runs tests alone and without a mutant, and notes which mutants each test reaches, and its
@@ -156,7 +179,8 @@ func (r *run) measureOne(t *test) error {
 	var out string
 	var err error
 	for range 2 {
-		reached := filepath.Join(r.temp, fmt.Sprintf("%s-%s", path.Base(t.binary.pkg), t.name))
+		reached := filepath.Join(r.temp, fmt.Sprintf("%s-%s", path.Base(t.binary.pkg),
+			path.Base(t.name)))
 		started := time.Now()
 		out, t.cpu, err = r.start([]*test{t}, 0, reached)
 		t.wall = time.Since(started)
@@ -269,9 +293,11 @@ func cheapest(tests []*test, budget time.Duration) (group, others []*test) {
 func failed(out, otherwise string) string {
 	name := otherwise
 	for line := range strings.Lines(out) {
-		if failed, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
+		if failed, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
 			name, _, _ = strings.Cut(failed, " ")
-			return name
+			if name != scenarios { // its subtests come next
+				return name
+			}
 		}
 		if begun, ok := strings.CutPrefix(line, "=== RUN "); ok && !strings.Contains(line, "/") {
 			name = strings.TrimSpace(begun)

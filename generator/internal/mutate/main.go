@@ -8,7 +8,7 @@
 // mutants are switches in copies of the source, so each test binary is compiled once. A file has
 // the verdicts of an earlier run. Its last column is the test that killed the mutant, or the reason
 // why the mutant lives. The command runs the test first. If the test passes, it runs all tests that
-// reach the mutant and are not slow.
+// reach the mutant and are not slow. A scenario is a test of its own.
 //
 // The command fails if a mutant survives that was killed, if a mutant lives without a reason, and
 // if less than 97 percent are killed of those that differ from the original. Without -update, it

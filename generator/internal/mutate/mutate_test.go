@@ -261,8 +261,9 @@ func TestMutantsThatLivedRunAgainIfTheyAreNamed(t *testing.T) {
 
 func TestTheFailedTestIsNamed(t *testing.T) {
 	for out, want := range map[string]string{
-		"=== RUN   TestA\n=== RUN   TestB\n--- FAIL: TestA (0.1s)\n":         "TestA",
-		"=== RUN   TestA\n=== RUN   TestB\n=== RUN   TestB/x\npanic: boom\n": "TestB",
+		"=== RUN   TestA\n=== RUN   TestB\n--- FAIL: TestA (0.1s)\n":             "TestA",
+		"=== RUN   TestA\n=== RUN   TestB\n=== RUN   TestB/x\npanic: boom\n":     "TestB",
+		"--- FAIL: TestScenarios (0.1s)\n    --- FAIL: TestScenarios/a (0.1s)\n": "TestScenarios/a",
 		"": "TestFirst",
 	} {
 		if got := failed(out, "TestFirst"); got != want {

@@ -29,27 +29,27 @@ func (g *Guard) steps() []step {
 		// TestObserverGetsTheOutcomeOfEachMessage
 		g.observe,
 		// Nothing runs or leaves after the credential has ended.
-		// TestNothingIsSentOnceTheCredentialHasEnded
+		// TestScenarios/credentials-end
 		g.expire,
 		// Log messages and progress leave before the answer.
-		// TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient
+		// TestScenarios/logs
 		g.notify,
 		// The principal has the host's permissions before anything is decided.
-		// TestSurfaceIsWhatTheHostLetsTheCallerDo
+		// TestScenarios/host
 		g.resolve,
 		// A session gets list_changed if its new caller has other lists.
-		// TestAnotherTokenOfTheSameUserThatSeesMoreIsNotified
+		// TestScenarios/host-notified
 		g.subscribe,
-		// A method that is not listed reaches nothing. TestOnlyListedMethodsAreAnswered
+		// A method that is not listed reaches nothing. TestScenarios/fault-errors
 		g.knownMethods,
 		// A challenge leaves once its event is durable.
 		// TestScenarios/access-challenge-unrecorded
 		g.challenge,
 		// The run of a task starts once the event of its request is durable.
-		// TestTaskStartsOnceItsCallIsRecorded
+		// TestScenarios/tasks-unrecorded
 		g.launch,
-		// The event is durable before the answer leaves. TestRecordStandsBeforeTheAnswerLeaves
-		// While the sink is down, nothing is read. TestAnswersAreEqualWhileTheSinkIsDown
+		// The event is durable before the answer leaves. TestScenarios/access-unrecorded
+		// While the sink is down, nothing is read. TestScenarios/audit-outage
 		g.audit,
 		// The event reports a result that cannot be encoded.
 		// TestEventReportsWhatBecameOfACall
@@ -61,7 +61,7 @@ func (g *Guard) steps() []step {
 		// TestScenarios/access-bound-headers
 		g.admit,
 		// The intent is durable before anything of the call runs, and the HTTP status leaves after
-		// it. TestIntentIsDurableBeforeTheHandlerStarts
+		// it. TestScenarios/audit-intent
 		g.intend,
 		// Middleware gets the run of a task, and not the request that creates it.
 		// TestInterceptorsGetTheRunsOfTasks
@@ -77,7 +77,7 @@ func (g *Guard) steps() []step {
 // taskSteps is the chain of a run of a task, whose call has passed the steps above.
 func (g *Guard) taskSteps() []step {
 	return []step{
-		// Progress becomes the status message of the task. TestTaskIsReadUntilItHasItsResult
+		// Progress becomes the status message of the task. TestScenarios/tasks
 		g.notify,
 		// As above. TestMiddlewareThatEndsItsGoroutineIsACrash
 		g.contain,
