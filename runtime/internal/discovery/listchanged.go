@@ -88,7 +88,7 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 		l.begin(s)
 		return s
 	}
-	if !seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
+	if !l.seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
 		// Also for changes after the end of the last credential, which were not sent.
 		s.unchecked = true
 		s.wake()
@@ -97,11 +97,18 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 	return nil
 }
 
-// seesSame reports whether two principals certainly see the same lists and catalogs.
-func seesSame(a, b access.Principal) bool {
-	return a.Permits.Equal(b.Permits) && a.Role == b.Role &&
+// seesSame reports whether two principals certainly see the same lists and catalogs. Permissions
+// that only hidden items need make no difference: a check would show a change that is not yet due.
+func (l *ListChanged) seesSame(a, b access.Principal) bool {
+	return a.Role == b.Role &&
 		a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
-		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams)
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) && l.permitsSame(a, b)
+}
+
+// permitsSame reports whether the permissions of two otherwise equal principals list the same.
+func (l *ListChanged) permitsSame(a, b access.Principal) bool {
+	return a.Permits.Equal(b.Permits) || a.Permits != nil && b.Permits != nil &&
+		l.Lists.digests(a, nil) == l.Lists.digests(b, nil)
 }
 
 // Stream notes that a session has a stream for notifications over HTTP, until end is called.
@@ -167,7 +174,7 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	for _, s := range l.clients {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
-			(p.Permits == nil || SameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
+			(p.Permits == nil || SameCaller(p, *q) && !l.permitsSame(p, *q)) {
 			s.unchecked = true
 			s.wake()
 		}

@@ -23,12 +23,34 @@ import (
 // Whatever decides what is seen makes two callers of a session differ.
 func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T) {
 	member := []access.Membership{{Name: "acme"}}
+	// A tool needs a role and a permission, which callers have or not.
+	callers := func(minRole access.Role) (*ListChanged, func(access.Permit) *access.Permits) {
+		table, err := access.Compose(access.Part{Table: access.Table{Roles: []string{"Viewer", "Admin"},
+			Rules: []access.Rule{{Tool: "t", MinRole: minRole,
+				Permission: access.Permission{App: "a", Action: "view", Object: "b"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table = table.Aware()
+		return NewListChanged(ListChangedConfig{Lists: NewLists(ListsConfig{
+				Policy: &Policy{Table: table}, PageSize: 10})}),
+			func(permit access.Permit) *access.Permits {
+				return table.Permits(func(access.Kind, access.Rule) access.Permit { return permit })
+			}
+	}
+	l, permitsOf := callers(viewer)
 	one := caller("Viewer", "a", "b")
-	one.Permits = permits
+	one.Permits = permitsOf(access.PermitNone)
 	equal := one
 	equal.Permits = permitsOf(access.PermitNone)
-	if !seesSame(one, one) || !seesSame(one, equal) {
+	if !l.seesSame(one, one) || !l.seesSame(one, equal) {
 		t.Error("one caller sees two things")
+	}
+	hidden, of := callers(admin)
+	low, high := one, one
+	low.Permits, high.Permits = of(access.PermitNone), of(access.PermitAll)
+	if !hidden.seesSame(low, high) {
+		t.Error("a permission that only a hidden tool needs counts")
 	}
 	for name, change := range map[string]func(*access.Principal){
 		"another subject":      func(p *access.Principal) { p.Subject = "bob" },
@@ -47,7 +69,7 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	} {
 		other := one
 		change(&other)
-		if seesSame(one, other) || seesSame(other, one) {
+		if l.seesSame(one, other) || l.seesSame(other, one) {
 			t.Errorf("%s is taken for the same", name)
 		}
 	}
@@ -476,13 +498,22 @@ func TestHeldRequestIsCheckedAfterwards(t *testing.T) {
 // once. A message with equal permissions costs no query.
 func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &fakeHost{permits: permitsOf(access.PermitNone)}
+		host := &fakeHost{}
 		c := watching(t, nil, host)
+		_, lacks := aware(t, c, host)
+		has := host.permits
+		host.permits = lacks
+		of := func(role string, permits *access.Permits) *request.Info {
+			info := message(newSession(), role)
+			info.Principal.Permits = permits
+			return info
+		}
 		session := newSession()
 		defer close(session.ended)
-		info := message(session, "Viewer")
+		info := of("Viewer", lacks)
+		info.Session = session
 		c.Observe(info)
-		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
+		s, leave := c.Subscribe(t.Context(), of("Viewer", lacks), nil, Filter{})
 		defer leave()
 		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
 		if n := host.took(); n != 1 {
@@ -490,24 +521,24 @@ func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
 		}
 		for _, step := range []struct {
 			role    string
-			permit  access.Permit
+			permits *access.Permits
 			queries int
 		}{
-			{"Viewer", access.PermitNone, 0},
-			{"Admin", access.PermitAll, 0}, // another caller, who may have others for good
-			{"Viewer", access.PermitAll, 2},
-			{"Viewer", access.PermitAll, 0},
-			{"Viewer", access.PermitNone, 2},
+			{"Viewer", lacks, 0},
+			{"Admin", has, 0}, // another caller, who may have others for good
+			{"Viewer", has, 2},
+			{"Viewer", has, 0},
+			{"Viewer", lacks, 2},
 		} {
 			p := caller(step.role)
-			p.Permits = permitsOf(step.permit)
+			p.Permits = step.permits
 			host.permits = p.Permits
 			c.Loaded(p)
 			if n := host.took(); n != step.queries {
-				t.Errorf("%+v: %d queries", step, n)
+				t.Errorf("%s, %d queries: want %d", step.role, n, step.queries)
 			}
 		}
-		info.Principal.Permits = permitsOf(access.PermitNone)
+		info.Principal.Permits = lacks
 		if c.Observe(info); host.took() != 0 {
 			t.Error("a query for a message of an equal caller")
 		}
