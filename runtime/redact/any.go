@@ -69,7 +69,7 @@ func (m walk) any(v any, depth int) any {
 	case map[string]any:
 		return eachOf(m.Masker, v, func(v any) any { return m.any(v, depth+1) })
 	case map[string]string:
-		return eachOf(m.Masker, v, func(s string) string { return m.Text(s) })
+		return eachOf(m.Masker, v, func(s string) string { return m.Text(wholeURL(s)) })
 	case http.Header:
 		return http.Header(eachOf(m.Masker, v, m.texts))
 	case url.Values:

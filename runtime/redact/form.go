@@ -292,13 +292,25 @@ func (t *scanner) scheme(i int) int {
 			padded++
 		}
 		// realm="…"
-		if prose(t.s[from:to]) || padded == to+1 &&
+		if proses(t.s[from:to]) || padded == to+1 &&
 			strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" {
 			return i
 		}
 		return t.hide(from, padded, Mask)
 	}
 	return i
+}
+
+// proses is prose, also for words with slashes between them, as in authentication/authorization.
+func proses(words string) bool {
+	first, rest, more := strings.Cut(words, "/")
+	for more && len(first) > 1 && len(words) < 48 &&
+		strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
+		if first, rest, more = strings.Cut(rest, "/"); !more {
+			return len(first) > 1 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz.") == ""
+		}
+	}
+	return prose(words)
 }
 
 // prose reports whether the word after the name of a scheme belongs to a sentence: it is short and
@@ -414,6 +426,29 @@ func (t *scanner) beyond(from, i int, port bool) int {
 	}
 	return -1
 }
+
+// wholeURL hides the password of a value that is a URL as a whole, with any characters in the
+// password.
+func wholeURL(value string) string {
+	const between = "://"
+	scheme := runEnd(value, 0, &inScheme)
+	if scheme == 0 || !strings.HasPrefix(value[scheme:], between) {
+		return value
+	}
+	rest := value[scheme+len(between):]
+	user := strings.LastIndexByte(rest, '@')
+	colon := strings.IndexAny(rest, ":/?#")
+	if colon < 0 || user < colon || rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
+		return value
+	}
+	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" ||
+		strings.IndexByte("/?#", port[0]) >= 0 {
+		return value
+	}
+	return value[:len(value)-len(rest)+colon+1] + Mask + rest[user:]
+}
+
+var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
 
 // longestSource bounds the search backwards for a data source name.
 const longestSource = 256

@@ -64,19 +64,27 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 		labelled = h.m.labelledBy(a)
 		return !labelled
 	})
-	masked := slog.NewRecord(r.Time, r.Level, h.m.Text(r.Message), r.PC)
-	changed := masked.Message != r.Message
+	message := h.m.Text(r.Message)
+	changed := message != r.Message
+	if !changed {
+		w := newWalk(h.m)
+		r.Attrs(func(a slog.Attr) bool {
+			_, other := h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
+			changed = other
+			return !changed
+		})
+	}
+	if !changed {
+		return h.next.Handle(ctx, r)
+	}
+	masked := slog.NewRecord(r.Time, r.Level, message, r.PC)
 	w := newWalk(h.m)
 	r.Attrs(func(a slog.Attr) bool {
-		a, other := h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
-		changed = changed || other
+		a, _ = h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
 		masked.AddAttrs(a)
 		return true
 	})
-	if changed {
-		r = masked
-	}
-	return h.next.Handle(ctx, r)
+	return h.next.Handle(ctx, masked)
 }
 
 // attr masks an attribute and reports whether it has changed. With all it masks any name.
@@ -133,16 +141,19 @@ func (h handler) group(w walk, v slog.Value, all bool, depth int) (slog.Value, b
 	}
 	attrs := v.Group()
 	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
-	masked, changed := make([]slog.Attr, len(attrs)), false
-	for i, a := range attrs {
-		var other bool
-		masked[i], other = h.attr(w, a, all || labelled && isLabelled(a.Key), depth+1)
-		changed = changed || other
+	for i := range attrs {
+		a, changed := h.attr(w, attrs[i], all || labelled && isLabelled(attrs[i].Key), depth+1)
+		if !changed {
+			continue
+		}
+		copied := append([]slog.Attr(nil), attrs...)
+		copied[i] = a
+		for j := i + 1; j < len(attrs); j++ {
+			copied[j], _ = h.attr(w, attrs[j], all || labelled && isLabelled(attrs[j].Key), depth+1)
+		}
+		return slog.GroupValue(copied...), true
 	}
-	if !changed {
-		return v, false
-	}
-	return slog.GroupValue(masked...), true
+	return v, false
 }
 
 // text is the masked text of an error.

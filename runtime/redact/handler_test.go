@@ -112,7 +112,7 @@ func TestAnyMasksByNameAndForm(t *testing.T) {
 		"names alike": {map[string]string{"Bearer abc1": "1", "Bearer abc2": "2", "Bearer " +
 			mask: "3"}, map[string]string{"Bearer " + mask: "3", "Bearer " + mask + " (2)": "1",
 			"Bearer " + mask + " (3)": "2"}},
-		"a text of a map": {map[string]string{"u": "https://a:b@e"},
+		"a text of a map": {map[string]string{"u": "https://a:b@c d@e"},
 			map[string]string{"u": "https://a:" + mask + "@e"}},
 		"an error": {fmt.Errorf("dial: %w", errors.New("postgres://a:b@h")),
 			"dial: postgres://a:" + mask + "@h"},

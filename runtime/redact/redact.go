@@ -102,7 +102,7 @@ func (m Masker) Value(name, value string) string {
 	if value != "" && m.namesSecret(name) {
 		return Mask
 	}
-	return m.Text(value)
+	return m.Text(wholeURL(value))
 }
 
 // Header returns a copy of a header with its secrets masked, nil for nil.

@@ -560,7 +560,7 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"%7B%22page%22%3A%22x%22%2C%22n%22%3A1%7D", "%22key%22", "%22key%22%20x", "a%2Ckey%22",
 		"%22key%22%3A%22%22", "%22token%22%3Anull", "%22token%22%3A%22" + mask + "%22",
 		"%22max_tokens%22%3A4096%7D", "%25key%25", "%22key%22%zz%3A", "100%25%22",
-		"-----BEGINS",
+		"bearer authentication/authorization", "bearer and/or basic", "-----BEGINS",
 		"---- BEGIN X ----", "----- BEGIN SSH",
 	} {
 		if got := redact.Text(s); got != s {
@@ -574,6 +574,8 @@ func TestValues(t *testing.T) {
 		{"API_KEY", "x", mask}, {"API_KEY", "", ""}, {"PWD", "/home/ada", "/home/ada"},
 		{"MYSQL_PWD", "x", mask},
 		{"DATABASE_URL", "postgres://a:b@h/d", "postgres://a:" + mask + "@h/d"},
+		{"DATABASE_URL", "postgres://a:b@c d<e@h/d", "postgres://a:" + mask + "@h/d"},
+		{"DATABASE_URL", `postgres://a:1 "2@h/d`, "postgres://a:" + mask + "@h/d"},
 		{"SITE_URL", "https://h:80/a b@c", "https://h:80/a b@c"}, {"SITE_URL", "https://h/a:b c@d",
 			"https://h/a:b c@d"}, {"paſſword", "x", mask}, {"PASS", "x", mask},
 		{"X-Jwt", "x", mask}, {"X-Bearer", "x", mask}, {"JWT_ISSUER", "x", "x"},
