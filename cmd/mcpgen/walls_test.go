@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
 	// Scenarios of servers, which it knows by their HTTP handler and stdio alone.
-	"internal/scenario": {},
+	"internal/scenario": {"internal/memnet"},
 	// It writes the generated parts of docs/reference.
 	"internal/docs": {"generator/diag", "generator/directive", "generator/schema", "runtime",
 		"runtime/access", "runtime/decode", "runtime/identity", "runtime/toolset"},
