@@ -374,7 +374,7 @@ func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
 	refused, slow := w.unrecorded == string(e.Type) && e.Status != audit.Intent ||
 		w.unrecorded == fmt.Sprint(e.Type, " ", e.Status) || w.unrecorded == "all", w.slow
 	w.mu.Unlock()
-	time.Sleep(slow)
+	scenario.Pause(slow)
 	if refused {
 		return errors.New("the disk is full")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/task"
@@ -47,7 +48,7 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 			of, _ := strconv.Atoi(total)
 			runtime.Progress(ctx).Report(float64(n), float64(of), message)
 		case "sleep":
-			time.Sleep(d)
+			scenario.Pause(d)
 		case "hold": // until the test or the context ends it
 			select {
 			case <-w.proceed:

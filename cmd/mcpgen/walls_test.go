@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	// Schemas in tests, likewise.
 	"internal/testschema": {},
 	// Scenarios of servers, which it knows by their HTTP handler and stdio alone.
-	"internal/scenario": {"internal/txtar"}, "internal/txtar": {},
+	"internal/scenario": {"internal/memnet", "internal/txtar"}, "internal/txtar": {},
 	// It measures the runtime from outside, by a test alone.
 	"internal/callpath": {}, "internal/callpath/trace": {},
 	// It compares servers from outside, by tests alone.

@@ -125,6 +125,9 @@ type runner struct {
 	ended       []<-chan error
 }
 
+// Pause waits for a time of the bubble that a scenario runs in.
+func Pause(d time.Duration) { time.Sleep(d) }
+
 func newRunner(t testing.TB, f *file, v variant, ctx context.Context, w World) *runner {
 	return &runner{file: f, variant: v, t: t, ctx: ctx, world: w,
 		connections: map[string]*connection{}, streams: map[string]*exchange{},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -293,17 +294,14 @@ func TestRunThatWaitsForNothingEnds(t *testing.T) {
 	}
 }
 
+// A bubble begins at midnight.
 func TestTimePassesAtAStep(t *testing.T) {
-	world, begun := repeating(), time.Time{}
-	world.Do = func(verb, _ string) error {
-		if verb == "begin" {
-			begun = time.Now()
-			return nil
-		}
-		return fmt.Errorf("after %v", time.Since(begun))
+	world := repeating()
+	world.Do = func(string, string) error {
+		return errors.New(time.Now().UTC().Format(time.TimeOnly))
 	}
-	if got := played(t, "x\n-- steps --\nserver> begin\nserver> wait 90s\nserver> end\n"+
-		"< error after 1m30s\n", variant{"2026-07-28", "http", ""}, world); got != "" {
+	if got := played(t, "x\n-- steps --\nserver> wait 90s\nserver> end\n< error 00:01:30\n",
+		variant{"2026-07-28", "http", ""}, world); got != "" {
 		t.Error(got)
 	}
 }

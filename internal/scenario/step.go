@@ -166,7 +166,7 @@ func (i *instance) serverStep(text string) {
 		if err != nil {
 			i.t.Fatalf("%s: %v", i.where, err)
 		}
-		time.Sleep(d)
+		Pause(d)
 		return
 	}
 	if err := i.world.Do(verb, rest); err != nil {
