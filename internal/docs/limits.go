@@ -202,7 +202,7 @@ var bounds = []struct {
 		{"runtime/grant", "MaxIdentity", "an issuer, client, principal, tool or granter", "", true},
 		{"runtime/grant", "MaxParameters", "parameters of a permission", "", false},
 		{"runtime/grant", "MaxLine", "a permission as text", "", true},
-		{"runtime/grant/pattern", "MaxLength", "a pattern", "", true},
+		{"internal/pattern", "MaxLength", "a pattern", "", true},
 		{"runtime/grant", "maxLinks", "symbolic links on one path", "", false},
 	}},
 	{"Audit", []limit{

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // What a refusal lacks allows the very same query, and stays as it is when it is written and read.

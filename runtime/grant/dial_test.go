@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // resolver answers every question for an A record with the next of these lists, the last one again

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Decider decides on the resources of one call, and opens the allowed ones.

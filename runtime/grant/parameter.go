@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Limits of the JSON value of a parameter in canonical form.

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

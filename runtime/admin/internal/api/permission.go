@@ -13,10 +13,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Permission is a permission on resources of a type.

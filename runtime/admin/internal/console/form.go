@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
