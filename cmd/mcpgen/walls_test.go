@@ -175,7 +175,8 @@ var mayImport = map[string][]string{
 
 	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/decode", "runtime/observe"},
 	"runtime/store": {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant",
-		"runtime/store/internal/...", "runtime/task"},
+		"runtime/internal/storechange", "runtime/store/internal/...", "runtime/task"},
+	"runtime/internal/storechange":   {},
 	"runtime/store/internal/fault":   {},
 	"runtime/store/internal/migrate": {},
 	"runtime/store/internal/postgres": {"runtime/store/internal/fault",
@@ -185,9 +186,9 @@ var mayImport = map[string][]string{
 	"runtime/task":    {},
 	"runtime/catalog": {"runtime/access"},
 	"runtime/catalog/stored": {"internal/loader", "runtime/access", "runtime/catalog",
-		"runtime/store"},
+		"runtime/internal/storechange", "runtime/store"},
 	"runtime/grant/stored": {"internal/loader", "runtime/audit", "runtime/grant",
-		"runtime/store"},
+		"runtime/internal/storechange", "runtime/store"},
 
 	"runtime/admin": {"runtime", "runtime/admin/internal/...", "runtime/audit", "runtime/catalog",
 		"runtime/catalog/stored", "runtime/grant"},

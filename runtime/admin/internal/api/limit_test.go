@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 func TestPlaceThatIsFullIsAConflictWithThatReason(t *testing.T) {
@@ -16,9 +15,9 @@ func TestPlaceThatIsFullIsAConflictWithThatReason(t *testing.T) {
 	db := must(sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:")))
 	defer db.Close()
 	must(db.Exec(fmt.Sprintf(`INSERT INTO teams (org_id, name, created_at, updated_at)
-		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %d, 'team ' || i, 1, 1 FROM n`, store.MaxTeams, w.acme.ID)))
+		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT %d, 'team ' || i, 1, 1 FROM n`, w.acme.ID)))
 	got := w.send("root", "POST", "/api/v1/admin/teams", fmt.Sprintf(`{"org_id":"%d","name":"one too many"}`, w.acme.ID))
-	if want := fmt.Sprintf("organization %d has %d teams, which is the most: remove one first", w.acme.ID, store.MaxTeams); got.status != 409 || !strings.Contains(got.body, want) {
+	if want := fmt.Sprintf("organization %d has 1000 teams, which is the most: remove one first", w.acme.ID); got.status != 409 || !strings.Contains(got.body, want) {
 		t.Errorf("%s", got)
 	}
 }
