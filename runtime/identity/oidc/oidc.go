@@ -144,12 +144,12 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker     = (*Source)(nil)
-	_ identity.ReadySource = (*Source)(nil)
-	_ identity.UserNamer   = (*Source)(nil)
-	_ identity.Protected   = (*Source)(nil)
-	_ identity.Issued      = (*Source)(nil)
-	_ identity.RoleMapper  = (*Source)(nil)
+	_ identity.Checker           = (*Source)(nil)
+	_ identity.ReadySource       = (*Source)(nil)
+	_ identity.UserNamer         = (*Source)(nil)
+	_ identity.ResourceDescriber = (*Source)(nil)
+	_ identity.IssuerLister      = (*Source)(nil)
+	_ identity.RoleMapper        = (*Source)(nil)
 )
 
 // New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -183,7 +184,7 @@ func (a *API) resolves(ctx context.Context, name string, before []shelf) (bool, 
 	for _, on := range before {
 		if on.rank != ofCode {
 			scopes = append(scopes, on.scope)
-		} else if _, ok := a.declared(store.Anywhere, runtime.DeclaredID(name)); ok {
+		} else if _, ok := a.declared(store.Anywhere, discovery.DeclaredID(name)); ok {
 			return false, nil
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/ifmatch"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -212,7 +212,7 @@ var (
 
 // declared finds a catalog that code declares, by its id. Only admins of the server are shown them.
 func (a *API) declared(in store.Scope, id string) (catalog.Found, bool) {
-	if in != store.Anywhere || !strings.HasPrefix(id, runtime.DeclaredID("")) {
+	if in != store.Anywhere || !strings.HasPrefix(id, discovery.DeclaredID("")) {
 		return catalog.Found{}, false
 	}
 	all := a.server.DeclaredCatalogs()

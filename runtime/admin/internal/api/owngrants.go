@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
@@ -87,7 +88,7 @@ func (a *API) ownGrants() {
 	type output struct{ Body GrantCheck }
 	register(a, op, anybody, func(ctx context.Context, r *request, i *checkInput) (*output, error) {
 		query := grant.Query{Kind: i.Type, Resource: i.Resource, Isolated: i.Isolated}
-		if grant.FamilyOf(i.Type) == grant.Commands {
+		if pattern.FamilyOf(i.Type) == pattern.Commands {
 			query.Resource, query.Argv = "", strings.Fields(i.Resource)
 			if strings.HasPrefix(i.Resource, "[") {
 				query.Argv = nil

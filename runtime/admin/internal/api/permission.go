@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
@@ -43,7 +44,7 @@ func (p Permission) read(in string) (grant.Permission, error) {
 		read = read.Canonical() // without the escapes of a command
 		hidden := cmp.Or(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
 		for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
-			if found := grant.HiddenParameter(p.Parameters[key]); found != nil {
+			if found := hiddentext.InJSON(p.Parameters[key]); found != nil {
 				hidden = cmp.Or[error](hidden, problem.At(http.StatusUnprocessableEntity, in+".parameters",
 					"%s", found))
 			}
@@ -77,7 +78,7 @@ const rootsAre = "; the roots are "
 // roots, or empty.
 func (a *API) rooted(p grant.Permission, in, which string) error {
 	roots := a.server.Roots()
-	name := grant.Missing(p, roots)
+	name := p.MissingRoot(roots)
 	if name == "" {
 		return nil
 	}
@@ -90,7 +91,7 @@ func (a *API) rooted(p grant.Permission, in, which string) error {
 
 // prose refuses a reason or a note that a keeper would not take.
 func prose(location, text string) error {
-	if err := grant.Prose(text); err != nil {
+	if err := hiddentext.Prose(text); err != nil {
 		return problem.At(http.StatusUnprocessableEntity, location, "%s", err)
 	}
 	return nil
@@ -99,7 +100,7 @@ func prose(location, text string) error {
 // plain refuses an impossible name: its invisible characters may deceive the administrator who
 // decides.
 func plain(location, text string) error {
-	if hidden := grant.Hidden(text); hidden != nil {
+	if hidden := hiddentext.First(text); hidden != nil {
 		return problem.At(http.StatusUnprocessableEntity, location, "%s", hidden)
 	}
 	return nil

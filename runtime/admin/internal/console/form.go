@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
@@ -269,7 +270,7 @@ func (f faults) pattern(field string, err error) {
 
 // seen notes the invisible characters of a resource, and shows them as escapes.
 func (f faults) seen(text string) {
-	if hidden := grant.Hidden(text); hidden != nil {
+	if hidden := hiddentext.First(text); hidden != nil {
 		f["resource"] = &fault{"resource", text[:hidden.Offset], visible.Text(text[hidden.Offset:]),
 			sentence(hidden.Error())}
 	}
@@ -309,7 +310,7 @@ func (f faults) words(field, text string, needed bool) {
 	case needed && strings.TrimSpace(text) == "":
 		f.add(field, "Write a reason for readers of the audit trail.")
 	default:
-		if err := grant.Prose(text); err != nil {
+		if err := hiddentext.Prose(text); err != nil {
 			f.add(field, errorText(err))
 		}
 	}
@@ -321,7 +322,7 @@ func (f faults) name(field, text string, needed bool) {
 	case needed && text == "":
 		f.add(field, "Choose the owner.")
 	case visible.Hides(text):
-		f.add(field, errorText(grant.Hidden(text)))
+		f.add(field, errorText(hiddentext.First(text)))
 	case len(text) > grant.MaxIdentity, strings.TrimSpace(text) != text:
 		f.add(
 			field,

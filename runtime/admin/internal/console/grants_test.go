@@ -87,7 +87,7 @@ func TestRequestIsDenied(t *testing.T) {
 	page(t, w.post("token-admin", at+"/deny", form("note", " ")), http.StatusUnprocessableEntity,
 		"Nothing was changed. See the messages at the fields below.", `id="why" name="note" value=" "`,
 		`aria-describedby="why-wrong"`, "Write a reason")
-	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", grant.MaxReason+1))), http.StatusUnprocessableEntity, "1001 bytes are more than 1000")
+	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", 1001))), http.StatusUnprocessableEntity, "1001 bytes are more than 1000")
 	led(t, w.post("token-admin", at+"/deny", form("note", "not that one")), "/console/requests?done=request-denied")
 	page(t, w.get("token-admin", at), http.StatusOK, "<b>denied</b>", "not that one")
 	page(t, w.get("token-admin", "/console/requests?status=denied"), http.StatusOK, "rm **")

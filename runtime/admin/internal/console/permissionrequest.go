@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
@@ -125,7 +126,7 @@ func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage,
 		d.Hidden = d.Hidden || visible.Hides(text)
 	}
 	for key, value := range r.Parameters {
-		d.Hidden = d.Hidden || visible.Hides(key) || grant.HiddenParameter(value) != nil
+		d.Hidden = d.Hidden || visible.Hides(key) || hiddentext.InJSON(value) != nil
 	}
 	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
 	for _, g := range slices.Concat(v.server.GrantDefaults(), has) {

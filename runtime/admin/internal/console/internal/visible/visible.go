@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 )
 
 // Text is a text with an escape for each character that is invisible or changes the direction of
 // others: a client's text must not look like something else to the administrator who decides on it.
 func Text(text string) string {
 	var b strings.Builder
-	for hidden := grant.Hidden(text); hidden != nil; hidden = grant.Hidden(text) {
+	for hidden := hiddentext.First(text); hidden != nil; hidden = hiddentext.First(text) {
 		b.WriteString(text[:hidden.Offset])
 		if hidden.Rune == utf8.RuneError && hidden.Size == 1 {
 			b.WriteString(`\x` + strconv.FormatUint(uint64(text[hidden.Offset]), 16))
@@ -28,7 +28,7 @@ func Text(text string) string {
 }
 
 // Hides reports whether a text has characters that Text shows as escapes.
-func Hides(text string) bool { return grant.Hidden(text) != nil }
+func Hides(text string) bool { return hiddentext.First(text) != nil }
 
 // Typable is the value for a form's field: the text if all of it is visible there, or else nothing.
 func Typable(text string) string {
